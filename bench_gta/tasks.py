@@ -1,0 +1,3 @@
+"""The tasks that this package announces."""
+
+TASKS: tuple = ()

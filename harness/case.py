@@ -1,0 +1,98 @@
+"""What a benchmark's ``run`` gets to work with: a model to ask, tools to use, and a log kept for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.errors import AgentGaugeError
+from harness.model.types import CaseKey, ChatModel, ChatReply, ChatRequest, Message
+from harness.tools import Tool, ToolBox, ToolOutput
+from harness.types import Event, Sample, Scoring, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class CaseSettings:
+    """What a run fixes for all its cases."""
+
+    dialect: str = "native"
+    scoring: Scoring = "parity"
+    temperature: float | None = None
+    max_tokens: int | None = None
+    prompts: Path | None = None  # folder of texts that replace the built-in wording
+
+
+@dataclass(slots=True)
+class Case:
+    """One sample, one attempt, being solved. Keeps the events and the usage of what went through it."""
+
+    sample: Sample
+    attempt: int
+    seed: int
+    settings: CaseSettings
+    model: ChatModel
+    toolbox: ToolBox | None
+    folder: Path  # where this case's produced files go; made when first needed
+    events: list[Event] = field(default_factory=list)
+    usage: Usage = Usage()
+    _turn: int = 0
+    _previous: tuple[Message, ...] = ()
+
+    async def ask(self, messages: Sequence[Message], *, tools: Sequence[Mapping[str, Any]] = (), stop: Sequence[str] = ()) -> ChatReply:
+        """Put a conversation to the model. Raises ModelFault."""
+        request = ChatRequest(
+            messages=tuple(messages),
+            tools=tuple(tools),
+            temperature=self.settings.temperature,
+            max_tokens=self.settings.max_tokens,
+            seed=self.seed,
+            stop=tuple(stop),
+            case=CaseKey(self.sample.task, self.sample.id, self.attempt, self._turn),
+        )
+        self._turn += 1
+        detail: dict[str, Any] = self._new_messages(request.messages)
+        start, clock = time.time(), time.monotonic()
+        try:
+            reply = await self.model.complete(request)
+        except AgentGaugeError as error:
+            self.events.append(Event("model", self.model.name, start, time.monotonic() - clock, detail, str(error)))
+            raise
+        self.usage += reply.usage
+        detail["reply"] = reply.text
+        if reply.tool_calls:
+            detail["tool_calls"] = [{"name": call.name, "arguments": call.arguments} for call in reply.tool_calls]
+        if reply.refusal:
+            detail["refusal"] = reply.refusal
+        self.events.append(Event("model", self.model.name, start, time.monotonic() - clock, detail))
+        return reply
+
+    async def catalog(self) -> Mapping[str, Tool]:
+        """The real tools' own metadata; empty without a tool server."""
+        return await self.toolbox.catalog() if self.toolbox else {}
+
+    async def use(self, name: str, arguments: Mapping[str, Any]) -> tuple[ToolOutput, ...]:
+        """Run a real tool. Raises ToolError (tell the model) or ToolFault."""
+        assert self.toolbox is not None, f"{self.sample.task} declares no real tools"
+        start, clock = time.time(), time.monotonic()
+        detail: dict[str, Any] = {"arguments": dict(arguments)}
+        try:
+            result = await self.toolbox.call(name, arguments, folder=self.folder, readable=(self.sample.root,))
+        except AgentGaugeError as error:
+            self.events.append(Event("tool", name, start, time.monotonic() - clock, detail, str(error)))
+            raise
+        detail["result"] = [{"type": output.type, "content": output.content} for output in result]
+        self.events.append(Event("tool", name, start, time.monotonic() - clock, detail))
+        return result
+
+    def _new_messages(self, messages: tuple[Message, ...]) -> dict[str, Any]:
+        """The messages that the previous request of this case did not hold, so that a log grows linearly."""
+        known = 0
+        for old, new in zip(self._previous, messages, strict=False):
+            if old != new:
+                break
+            known += 1
+        self._previous = messages
+        return {"known": known, "messages": [dict(message) for message in messages[known:]]}

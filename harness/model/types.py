@@ -1,0 +1,62 @@
+"""The seam between benchmarks and models: one request, one reply."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from harness.types import Usage
+
+Message = Mapping[str, Any]
+"""A chat message in the OpenAI wire form: role, content (text or parts), tool_calls, tool_call_id."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseKey:
+    """Which request of which case this is. Sent to embedded models and used as a key by cassettes; never sent elsewhere."""
+
+    task: str
+    sample: str
+    attempt: int = 1
+    turn: int = 0  # requests of this case before this one
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    messages: tuple[Message, ...]
+    tools: tuple[Mapping[str, Any], ...] = ()  # OpenAI function tools; empty: none offered
+    temperature: float | None = None  # None: the endpoint's default
+    max_tokens: int | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    case: CaseKey | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that the model asked for. ``arguments`` is the raw text: reading it is the dialect's business."""
+
+    name: str
+    arguments: str
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReply:
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    refusal: str | None = None
+    finish_reason: str = "stop"
+    usage: Usage = field(default_factory=Usage)
+
+
+class ChatModel(Protocol):
+    """A model that can be asked. Implementations: the openai client, embedded models behind it, cassettes."""
+
+    name: str
+
+    async def complete(self, request: ChatRequest) -> ChatReply:
+        """Raises ModelFault when the endpoint fails in a way that retrying does not mend."""
+
+    async def close(self) -> None: ...
