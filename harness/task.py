@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from harness.case import Case
+from harness.config import Config
 from harness.data.index import Index, Row
 from harness.errors import UsageProblem
 from harness.model.types import ChatReply, ChatRequest
@@ -28,11 +29,21 @@ class Task(ABC):
     name: ClassVar[str]  # "gta_atomic.step"
     benchmark: ClassVar[str]  # "GTA-Atomic": title in reports
     title: ClassVar[str]  # "step by step"
-    data_set: ClassVar[str]  # folder name of the official data below the data folder: "gta_atomic"
+    data_set: ClassVar[str]  # folder name of the official data below a data folder: "gta_atomic"
+    data_files: ClassVar[tuple[str, ...]]  # files that must lie there, relative: ("dataset.json", "toolmeta.json")
     mini: ClassVar[Path]  # the bundled data set
     columns: ClassVar[tuple[str, ...]]  # metric names in the order of the table
+    published: ClassVar[tuple[str, ...]]  # of these, the columns of the published table
+    published_dialect: ClassVar[str]  # that published rows were made with
     dialects: ClassVar[tuple[str, ...]] = ("native", "react")
     needs_tools: ClassVar[bool] = False  # real tools, that is a tool server
+
+    def find(self, folder: Path) -> Path | None:
+        """Where this task's data lies: in ``folder`` itself or in its folder ``data_set``. None if it does not."""
+        for root in (folder, folder / self.data_set):
+            if all((root / file).is_file() for file in self.data_files):
+                return root
+        return None
 
     @abstractmethod
     def index(self, root: Path) -> Index:
@@ -62,27 +73,54 @@ class Task(ABC):
     def score_files(self, samples: Path, predictions: Path, *, scoring: Scoring, similarity: str) -> Mapping[str, Any]:
         """Score the original benchmark's own files: {"metrics": {name: value}, "samples": [...]}."""
 
-    def toolbox(self, url: str) -> ToolBox:
-        """A client for the tool server. Only called where ``needs_tools``."""
-        raise UsageProblem(f"{self.name} uses no tools")
+    @abstractmethod
+    def prompt_version(self, folder: Path | None) -> str:
+        """Fingerprint of the texts that are sent; ``folder`` replaces some. Raises UsageProblem for unusable ones."""
 
-    def tools_of(self, sample: Sample) -> tuple[str, ...]:
+    def default_similarity(self, *, official: bool) -> str:
+        """The similarity backend where none is configured. ``official``: the data is not the bundled set."""
+        return "trigram"
+
+    def comparable(self, similarity: str) -> bool:
+        """Whether scores with this similarity backend may stand beside published ones."""
+        return True
+
+    # -- real tools; only asked where ``needs_tools``
+
+    def tools_of(self, row: Row) -> tuple[str, ...]:
         """Names of the real tools that a sample offers."""
         return ()
 
+    def check_tools(self, names: Sequence[str], config: Config) -> Mapping[str, str]:
+        """State of each tool under ``config``: ready, basic or disabled. Raises ToolUnavailable."""
+        raise UsageProblem(f"{self.name} uses no tools")
+
+    def tool_server(self, config: Config) -> list[str]:
+        """The command that starts a tool server; it prints ``{"url": ...}`` when it is ready."""
+        raise UsageProblem(f"{self.name} uses no tools")
+
+    def toolbox(self, url: str) -> ToolBox:
+        """A client for a tool server."""
+        raise UsageProblem(f"{self.name} uses no tools")
+
+    def story(self, tags: Sequence[str]) -> str:
+        """Heading of a case in reports, below the task's title: its category."""
+        return self.title
+
     def reference_rows(self) -> list[Mapping[str, Any]]:
-        """Published rows: {"model", "source", column: value}."""
+        """Published rows: {"edition", "model", column: value}."""
         return []
 
 
 @cache
-def known_tasks() -> Mapping[str, Task]:
+def known_tasks() -> dict[str, Task]:
     """Every announced task by name."""
-    tasks: dict[str, Task] = {}
-    for point in entry_points(group=ENTRY_POINTS):
-        for task in point.load():
-            tasks[task.name] = task
-    return tasks
+    return {task.name: task for point in entry_points(group=ENTRY_POINTS) for task in point.load()}
+
+
+def announce(task: Task) -> None:
+    """Add a task without an entry point: for a benchmark that lives in a ``conftest.py``."""
+    known_tasks()[task.name] = task
 
 
 def find_task(name: str) -> Task:

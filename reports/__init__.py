@@ -1,0 +1,1 @@
+"""From records to tables, summaries and reports. Knows the harness's types and no benchmark."""

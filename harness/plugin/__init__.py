@@ -1,0 +1,70 @@
+"""The pytest side of AgentGauge: options, collection, fixtures, look-ahead, aggregation.
+
+Loaded by the top-level ``conftest.py``, or by ``-p harness.plugin`` elsewhere. One process runs cases (WorkerSide), one
+plans and sums up (Controller); a serial run is both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from harness.errors import UsageProblem
+from harness.plugin.controller import Controller, is_distributed
+from harness.plugin.options import add_options, check_resume, read_settings
+from harness.plugin.outcome import Outcome
+from harness.plugin.worker import Place, WorkerSide
+from harness.task import known_tasks
+
+__all__ = ["benchmark_task"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+WORKER_SIDE = pytest.StashKey[WorkerSide]()
+
+
+def benchmark_task(name: str) -> Callable[[Function], Function]:
+    """Make a test function one case per sample of a task. The task's name, dots as ``_``, becomes a marker too."""
+
+    def mark(function: Function) -> Function:
+        return getattr(pytest.mark, name.replace(".", "_"))(pytest.mark.benchmark_task(name)(function))  # type: ignore[no-any-return]
+
+    return mark
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "benchmark_task(name): one case per sample of a benchmark's task")
+    for name in known_tasks():
+        config.addinivalue_line("markers", f"{name.replace('.', '_')}: the task {name}")
+    given: dict[str, Any] | None = getattr(config, "workerinput", None)
+    try:
+        settings = read_settings(config, Path(given["agentgauge_run_dir"]) if given else None)
+        if given is None:
+            check_resume(settings)
+    except UsageProblem as problem:
+        raise pytest.UsageError(str(problem)) from None
+    if given is None:
+        config.pluginmanager.register(Controller(config, settings), "agentgauge-controller")
+    if given is not None or not is_distributed(config):
+        place = Place(given["workerid"], int(given["workerid"].removeprefix("gw")), given["workercount"]) if given else Place()
+        config.stash[WORKER_SIDE] = WorkerSide(config, settings, place)
+        config.pluginmanager.register(config.stash[WORKER_SIDE], "agentgauge-worker")
+        if config.getoption("allure_report_dir", None):
+            from harness.plugin.allure import AllureSide
+
+            config.pluginmanager.register(AllureSide(config, settings), "agentgauge-allure")
+
+
+@pytest.fixture
+def outcome(request: pytest.FixtureRequest, sample: str) -> Outcome:
+    """How this case ended: the sample was run and scored, possibly well before pytest came here.
+
+    A fault that is not the model's is raised here, in set-up, so that pytest reports an error and no failure.
+    """
+    return request.config.stash[WORKER_SIDE].outcome(request.node)

@@ -1,0 +1,63 @@
+"""Running code that a model wrote: without files, network, secrets or time that it was not given (ARCHITECTURE, 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from harness.sandbox.launch import Job, execute_async
+from harness.sandbox.protection import check_minimum, chosen, layers
+from harness.sandbox.result import Limits, SandboxResult, Status
+from harness.sandbox.scratch import scratch_folder
+
+__all__ = ["Limits", "SandboxResult", "Status", "check_minimum", "layers", "run", "run_async", "scratch_folder"]
+
+_DEFAULT = Limits()
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    folder: Path,
+    limits: Limits = _DEFAULT,
+    stdin: bytes = b"",
+    env: Mapping[str, str] | None = None,
+    readable: Sequence[Path] = (),
+    allow_unsafe: bool = False,
+) -> SandboxResult:
+    """Run a program (``argv[0]`` is an absolute path) in the sandbox and wait for its end. Safe in any thread.
+
+    ``folder`` is the only place that the program can write, and its working directory. One run at a time in a folder;
+    what it leaves there is as untrusted as its output (links!), and files put there should be copies, not hard links.
+    ``env`` is added to the small fixed environment; ``readable`` names further files and folders that may be read.
+
+    Raises UsageProblem below the minimum of protection unless ``allow_unsafe``, SandboxFault if nothing could be run.
+    """
+    return _job(argv, folder, limits, stdin, env, readable, allow_unsafe).run()
+
+
+async def run_async(
+    argv: Sequence[str],
+    *,
+    folder: Path,
+    limits: Limits = _DEFAULT,
+    stdin: bytes = b"",
+    env: Mapping[str, str] | None = None,
+    readable: Sequence[Path] = (),
+    allow_unsafe: bool = False,
+) -> SandboxResult:
+    """As ``run``, in a thread; cancelling the task ends the program."""
+    return await execute_async(_job(argv, folder, limits, stdin, env, readable, allow_unsafe))
+
+
+def _job(
+    argv: Sequence[str],
+    folder: Path,
+    limits: Limits,
+    stdin: bytes,
+    env: Mapping[str, str] | None,
+    readable: Sequence[Path],
+    allow_unsafe: bool,
+) -> Job:
+    check_minimum(allow_unsafe=allow_unsafe)
+    return Job(argv, chosen()[0], folder=folder, limits=limits, stdin=stdin, env=env, readable=readable)

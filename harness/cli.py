@@ -1,0 +1,76 @@
+"""The ``agentgauge`` command."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from harness.errors import AgentGaugeError
+from harness.task import find_task, known_tasks
+
+FORWARDED = {
+    "serve-tools": ("tool_impls.server", "serve the real tools over AgentLego's protocol"),
+    "serve-model": ("harness.model.embedded.serve", "serve an embedded model in the OpenAI format"),
+}
+"""Commands that are programs of their own: name → module with ``main(argv)``, and help."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Returns the exit status: 0 done, 4 for something that the user must fix."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        if arguments and arguments[0] in FORWARDED:
+            return int(importlib.import_module(FORWARDED[arguments[0]][0]).main(arguments[1:]) or 0)
+        options = _parser().parse_args(arguments)
+        return int(options.run(options))
+    except AgentGaugeError as problem:
+        print(f"agentgauge: {problem}", file=sys.stderr)
+        return 4
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="agentgauge",
+        description="Companion of the pytest plugin: `pytest --model=NAME` runs the benchmarks, this does the rest.",
+        epilog="example: agentgauge score gta_atomic.e2e --samples gta_dataset --predictions predictions/my-model",
+    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    score = commands.add_parser(
+        "score",
+        help="score prediction files of the original benchmark",
+        description="Score prediction files of the original benchmark as its own evaluator does.",
+        epilog="example: agentgauge score gta_atomic.step --samples gta_dataset --predictions predictions/my-model/gta_bench.json",
+    )
+    score.add_argument("task", metavar="TASK", help=f"one of {', '.join(sorted(known_tasks()))}")
+    score.add_argument("--samples", type=Path, required=True, metavar="PATH", help="the data set: its folder or its main file")
+    score.add_argument("--predictions", type=Path, required=True, metavar="PATH", help="prediction file, or the folder of a split one")
+    score.add_argument("--similarity", metavar="NAME", help="trigram, minilm or mpnet (default: trigram; mpnet is the published one)", default="trigram")
+    score.add_argument("--scoring", choices=("parity", "strict"), default="parity", help="parity reproduces the published evaluator (default)")
+    score.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    score.set_defaults(run=_score)
+    for name, (_, text) in FORWARDED.items():
+        commands.add_parser(name, help=text, add_help=False)
+    return parser
+
+
+def _score(options: argparse.Namespace) -> int:
+    task = find_task(options.task)
+    result = task.score_files(options.samples, options.predictions, scoring=options.scoring, similarity=options.similarity)
+    if options.json:
+        print(json.dumps({"task": task.name, **result}, ensure_ascii=False))
+        return 0
+    print(f"{task.name}: {len(result['samples'])} samples, {options.scoring} scoring, texts compared by {options.similarity}")
+    width = max(map(len, result["metrics"]))
+    for name, value in result["metrics"].items():
+        print(f"  {name:{width}}  {'not available' if value is None else f'{value:.4f}'}")
+    if not task.comparable(options.similarity):
+        print(f"  not comparable with published figures: {options.similarity} is not the published similarity model")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,1 @@
+"""Models that come with AgentGauge, served over loopback HTTP in the OpenAI wire format."""

@@ -1,0 +1,159 @@
+"""When to ask again, and after how long. Knows nothing of HTTP clients; sleep, clock and chance can be injected.
+
+A failed try is a value, not an exception: a fault may happen in thousands of cases, and tracebacks are expensive.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import os
+import random
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC
+from typing import Literal, TypeVar
+
+T = TypeVar("T")
+
+FailureKind = Literal["final", "again", "limit", "unreachable"]
+"""``final``: asking again cannot help. ``again``: it may. ``limit``: the endpoint asks for patience. ``unreachable``: no
+answer at all."""
+
+RETRY_AFTER_CAP = 60.0  # seconds
+BACKOFF_VARIABLE = "AGENTGAUGE_BACKOFF"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One try that failed."""
+
+    cause: str  # short and stable: "http 500", "timeout"
+    message: str  # for a person, without secrets
+    kind: FailureKind = "again"
+    retry_after: float | None = None  # seconds, as the endpoint asked
+    tries: int = 1  # requests that were made in total
+
+
+def failure_kind(status: int) -> FailureKind:
+    """What an HTTP status means for a further try."""
+    if status in (429, 529):
+        return "limit"
+    if status in (408, 409, 425) or status >= 500:
+        return "again"
+    return "final"
+
+
+def retry_after_seconds(headers: Mapping[str, str], now: float) -> float | None:
+    """The wait that an answer asks for: seconds or an HTTP date, at most RETRY_AFTER_CAP; None if it says nothing usable.
+
+    ``now`` is in seconds since the epoch. ``retry-after-ms`` is what Azure and OpenAI send for short waits.
+    """
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return _capped(milliseconds / 1000)
+    value = headers.get("retry-after")
+    if value is None:
+        return None
+    seconds = _number(value)
+    if seconds is None:
+        try:
+            moment = email.utils.parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        seconds = moment.timestamp() - now
+    return _capped(seconds)
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text) if text is not None else None
+    except ValueError:
+        return None
+    return None if number is None or number != number else number
+
+
+def _capped(seconds: float) -> float:
+    return min(max(seconds, 0.0), RETRY_AFTER_CAP)
+
+
+def backoff_scale(environ: Mapping[str, str] = os.environ) -> float:
+    """Factor on the computed waits, out of AGENTGAUGE_BACKOFF; 1 without it. Waits that an endpoint asks for stay as they are."""
+    value = _number(environ.get(BACKOFF_VARIABLE))
+    return 1.0 if value is None or value < 0 else value
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How patient to be."""
+
+    max_retries: int = 6  # tries after the first
+    limit_patience: int = 3  # rate limits get this many times max_retries
+    identical: int = 3  # the same cause so many times in a row is final, rate limits excepted
+    base: float = 1.0  # seconds, first wait
+    cap: float = 30.0  # seconds, longest computed wait
+    total: float = 600.0  # seconds of waiting, longest for one request
+    scale: float = 1.0  # factor on computed waits
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    clock: Callable[[], float] = time.monotonic
+    chance: Callable[[], float] = random.random  # 0 to 1
+
+    def wait(self, failure: Failure, tries: int) -> float:
+        """Seconds before the next try. Jitter keeps the requests of many workers apart."""
+        if failure.retry_after is not None:
+            return failure.retry_after * (1 + 0.1 * self.chance())
+        delay = min(self.cap, self.base * 2.0 ** (tries - 1))
+        return self.scale * delay * (0.5 + 0.5 * self.chance())
+
+
+@dataclass(slots=True)
+class EndpointHealth:
+    """Shared by the requests of one worker to one endpoint, so that a dead endpoint is waited for once, not thousands of times."""
+
+    dead: bool = False
+    answers: int = 0  # of any kind, errors too
+
+    def answered(self) -> None:
+        self.answers += 1
+        self.dead = False
+
+
+async def persist(attempt: Callable[[], Awaitable[T | Failure]], policy: RetryPolicy, health: EndpointHealth) -> T | Failure:
+    """Try until it works or the policy says stop; the last Failure is returned, never raised.
+
+    Once a request used up its tries without reaching the endpoint (and nothing else reached it meanwhile), the
+    endpoint counts as dead: later requests are tried once until one gets an answer.
+    """
+    started, answers = policy.clock(), health.answers
+    tries = same = 0
+    previous = ""
+    while True:
+        outcome = await attempt()
+        tries += 1
+        if not isinstance(outcome, Failure):
+            health.answered()
+            return outcome
+        if outcome.kind != "unreachable":
+            health.answered()  # an error is an answer too
+        same = same + 1 if outcome.cause == previous else 1
+        previous = outcome.cause
+        wait = policy.wait(outcome, tries)
+        if _hopeless(outcome, policy, tries, same) or policy.clock() - started + wait > policy.total:
+            if outcome.kind == "unreachable" and health.answers == answers:
+                health.dead = True
+            break
+        if outcome.kind == "unreachable" and health.dead:
+            break
+        await policy.sleep(wait)
+    return Failure(outcome.cause, outcome.message, outcome.kind, outcome.retry_after, tries)
+
+
+def _hopeless(failure: Failure, policy: RetryPolicy, tries: int, same: int) -> bool:
+    if failure.kind == "final":
+        return True
+    if failure.kind == "limit":
+        return tries > policy.max_retries * policy.limit_patience
+    return tries > policy.max_retries or same >= policy.identical

@@ -1,0 +1,161 @@
+"""The OpenAI chat completion format: a request to its body, a body to a reply. Pure, and lenient in what it reads."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.config import Prices
+from harness.model.retry import Failure, failure_kind
+from harness.model.spec import ModelSpec
+from harness.model.types import ChatReply, ChatRequest, Message, ToolCall
+from harness.types import Usage
+
+_EXCERPT = 200  # characters of an endpoint's text in a message
+
+
+def request_body(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
+    """The JSON body. Settings of the request go before those of the spec; ``extra_body`` has the last word."""
+    quirks = spec.quirks
+    temperature = spec.temperature if request.temperature is None else request.temperature
+    max_tokens = spec.max_tokens if request.max_tokens is None else request.max_tokens
+    body: dict[str, Any] = {"model": spec.model, "messages": _messages(request.messages, quirks.later_system)}
+    if request.tools:
+        body["tools"] = [dict(tool) for tool in request.tools]
+    if temperature is not None and quirks.temperature:
+        body["temperature"] = temperature
+    if max_tokens is not None:
+        body[quirks.token_field] = max_tokens
+    if request.seed is not None and quirks.seed:
+        body["seed"] = request.seed
+    if request.stop and quirks.stop:
+        body["stop"] = list(request.stop)
+    body.update(spec.extra_body)
+    return body
+
+
+def _messages(messages: Sequence[Message], later_system: str) -> list[dict[str, Any]]:
+    result: list[dict[str, Any]] = []
+    leading = True
+    for message in messages:
+        leading = leading and message.get("role") == "system"
+        copy = dict(message)
+        if not leading and copy.get("role") == "system":
+            copy["role"] = later_system
+        result.append(copy)
+    return result
+
+
+def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatReply | Failure:
+    """A decoded body to a reply.
+
+    An empty message is a reply; a body without a message is not. Some gateways answer 200 with an error inside.
+    """
+    if not isinstance(data, Mapping):
+        return Failure("no choices", f"the endpoint answered with a JSON {type(data).__name__} instead of a chat completion")
+    choices = data.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, Mapping) else None
+    if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
+        if error := data.get("error"):
+            code = error.get("code") if isinstance(error, Mapping) else None
+            if isinstance(code, int) and 400 <= code < 600:
+                return Failure(f"http {code}", f"the endpoint reported error {code}: {error_text(data)}", failure_kind(code))
+            return Failure("no choices", f"the endpoint reported an error: {error_text(data)}")
+        return Failure("no choices", "the endpoint's answer holds no choices, so no message of the model")
+    text = _text(message.get("content"))
+    if not spec.quirks.stop:
+        text = _cut(text, stop)
+    refusal = message.get("refusal")
+    finish = choice.get("finish_reason")
+    return ChatReply(
+        text=text,
+        tool_calls=_tool_calls(message.get("tool_calls")),
+        refusal=clean(refusal) if isinstance(refusal, str) and refusal else None,
+        finish_reason=finish if isinstance(finish, str) else "stop",
+        usage=read_usage(data.get("usage"), spec.prices),
+    )
+
+
+def _text(content: object) -> str:
+    """Text, or the text parts of a list of parts."""
+    if isinstance(content, str):
+        return clean(content)
+    if isinstance(content, list):
+        parts = (part.get("text") if isinstance(part, Mapping) else part for part in content)
+        return clean("".join(part for part in parts if isinstance(part, str)))
+    return ""
+
+
+def _tool_calls(calls: object) -> tuple[ToolCall, ...]:
+    """Arguments stay raw text. Servers that send an object instead of text get it written as JSON."""
+    result: list[ToolCall] = []
+    for call in calls if isinstance(calls, list) else ():
+        function = call.get("function") if isinstance(call, Mapping) else None
+        if not isinstance(function, Mapping):
+            continue
+        name, arguments, identity = function.get("name"), function.get("arguments"), call.get("id")
+        if arguments is None:
+            arguments = ""
+        elif not isinstance(arguments, str):
+            arguments = json.dumps(arguments, ensure_ascii=False)
+        result.append(
+            ToolCall(
+                name=clean(name) if isinstance(name, str) else "",
+                arguments=clean(arguments),
+                # Every call needs an id of its own, or the tool messages that answer it are refused.
+                id=identity if isinstance(identity, str) and identity else f"call_{len(result)}",
+            )
+        )
+    return tuple(result)
+
+
+def read_usage(usage: object, prices: Prices) -> Usage:
+    counts = [usage.get(key) if isinstance(usage, Mapping) else 0 for key in ("prompt_tokens", "completion_tokens")]
+    prompt, completion = (int(n) if isinstance(n, int | float) and 0 <= n < 1e12 else 0 for n in counts)
+    usd = (prompt * prices.prompt + completion * prices.completion) / 1e6
+    return Usage(requests=1, prompt_tokens=prompt, completion_tokens=completion, usd=usd)
+
+
+def _cut(text: str, stop: Sequence[str]) -> str:
+    for word in stop:
+        text = text.partition(word)[0] if word else text
+    return text
+
+
+def clean(text: str) -> str:
+    """Lone surrogates, which JSON escapes can smuggle in and UTF-8 cannot carry on, become question marks."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
+def error_text(data: object) -> str:
+    """What an error body says, short."""
+    if isinstance(data, Mapping):
+        error = data.get("error", data)
+        if isinstance(error, Mapping):
+            message = error.get("message") or error.get("detail") or error.get("type") or error.get("code")
+        else:
+            message = error
+        data = message if isinstance(message, str) else json.dumps(data, ensure_ascii=False, default=str)
+    return excerpt(str(data))
+
+
+def excerpt(text: str) -> str:
+    text = " ".join(clean(text).split())
+    return text if len(text) <= _EXCERPT else text[:_EXCERPT] + "..."
+
+
+_KEY_SHAPES = re.compile(r"(?i)\b(?:bearer\s+\S+|(?:sk|gsk|xai|hf)[-_][\w*.-]{6,}|AIza[\w-]{10,})")
+
+
+def redact(text: str, key: str | None) -> str:
+    """Take the key out of a text, and everything that has the shape of one (endpoints echo parts of it)."""
+    if key:
+        text = text.replace(key, "[key]")
+    return _KEY_SHAPES.sub("[key]", text)

@@ -1,0 +1,319 @@
+"""The side of the plugin that plans, starts services, watches and sums up: pytest's first process."""
+
+from __future__ import annotations
+
+import platform
+import signal
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from harness.errors import UsageProblem
+from harness.plugin.options import Settings, config_fingerprint
+from harness.plugin.progress import Progress
+from harness.plugin.wiring import start_services, stop_services
+from harness.plugin.worker import STOP_FILE
+from harness.services import Service
+from harness.store import RunFolder
+from harness.store.folder import FORMAT, CaseId
+from harness.task import Task, find_task
+from harness.types import Record
+
+CRASHES_PER_CASE = 2
+"""A case on which a worker dies runs once more; the second time it is broken."""
+
+
+class Controller:
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        self.config = config
+        self.settings = settings
+        self.folder = RunFolder(settings.run_dir)
+        self.plan: list[CaseId] = []
+        self._cases_by_node: dict[str, CaseId] = {}
+        self.services: list[Service] = []
+        self.tool_states: dict[str, str] = {}  # tools of this run that are not simply ready
+        self.progress: Progress | None = None
+        self.summary: dict[str, Any] | None = None
+        self.problems: list[str] = []  # why the exit status is 1
+        self.stop_reason: str | None = None
+        self._crashes: Counter[str] = Counter()
+        self._ordinary_failures = 0
+        self._interrupted = False
+        self._failures = 0
+        self._started = time.time()
+
+    # -- before cases run
+
+    def pytest_report_header(self) -> list[str]:
+        settings = self.settings
+        sets = {find_task(name).data_set: ("your data" if settings.official[name] else "bundled data") + f" in {root}" for name, root in settings.roots.items()}
+        lines = [
+            f"agentgauge: model {settings.model.name} · dialect {settings.dialect} · scoring {settings.scoring} · {settings.in_flight} requests in flight",
+            *(f"agentgauge: {name}: {text}" for name, text in sets.items()),
+        ]
+        if settings.rescore:
+            lines.append(f"agentgauge: scoring the transcripts of {settings.rescore} again; no model is asked")
+        if settings.replay:
+            lines.append(f"agentgauge: replaying {settings.replay}; no model is asked and no tool runs")
+        lines.append("agentgauge: exit status 0 when every case was attempted and none is broken; wrong answers are results, not failures of the run")
+        return lines
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Serial runs: the plan has just been written."""
+        if not self.config.option.collectonly and not is_distributed(self.config):
+            self._begin()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        """Distributed runs: a worker has written the plan; no case is sent before the services are up."""
+        if self.progress is None:
+            self._begin()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        node.workerinput["agentgauge_run_dir"] = str(self.settings.run_dir)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
+        if config.getoption("dist") != "load":
+            return None
+        from harness.plugin.schedule import DealtScheduling
+
+        return DealtScheduling(config, log)
+
+    def _begin(self) -> None:
+        if not (self.folder.path / "planned.json").exists():
+            return  # no benchmark case was selected: this is an ordinary pytest run
+        dist = self.config.getoption("dist", "no")
+        if dist in ("worksteal", "each"):
+            raise pytest.UsageError(f"--dist {dist} runs or asks for benchmark cases twice; use --dist load, which is what -n does by itself")
+        try:
+            plan = self.folder.plan()
+            self.plan = list(plan)
+            self._cases_by_node = {node: case for case, node in plan.items()}
+            tasks = {task for task, _, _ in self.plan}
+            self._check_tools(tasks)
+            (self.folder.path / STOP_FILE).unlink(missing_ok=True)
+            self._write_run_json(finished=None)
+            self.services = start_services(self.settings, self.folder, tasks)
+        except UsageProblem as problem:
+            raise pytest.UsageError(str(problem)) from None
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        reporter.showfspath = False
+        verbose = self.config.option.verbose > 0  # pytest writes a line for each case itself
+        self.progress = Progress(None if verbose else reporter.write, live=reporter.isatty, total=len(self.plan))
+
+    def _check_tools(self, tasks: set[str]) -> None:
+        """Say before the first request which tools cannot work. Raises ToolUnavailable."""
+        if self.settings.tool_server:
+            return
+        planned = {(task, sample) for task, sample, _ in self.plan}
+        for name in sorted(tasks):
+            task = find_task(name)
+            if task.needs_tools:
+                index = task.index(self.settings.roots[name])
+                names = {tool for row in index.rows if (name, row.id) in planned for tool in task.tools_of(row)}
+                states = task.check_tools(sorted(names), self.settings.file)
+                self.tool_states |= {tool: state for tool, state in states.items() if state != "ready"}
+
+    # -- while cases run
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport | pytest.CollectReport) -> tuple[str, str, str] | None:
+        """Count benchmark cases by our own words, and leave the screen to the progress line."""
+        status = _status(report)
+        if status is None:
+            return ("rerun", "", "RERUN") if getattr(report, "outcome", "") == "rerun" else None
+        if report.when == "teardown" and report.passed:
+            return "", "", ""
+        if report.when == "setup" and report.passed:
+            return "", "", ""
+        loud = self.config.option.verbose > 0
+        return status, "", status.upper() if loud else ""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        status = _status(report)
+        if report.failed:
+            self._failures += 1
+            if status is None:
+                self._ordinary_failures += 1
+            if 0 < (self.config.option.maxfail or 0) <= self._failures:
+                self._stop_workers(f"stopping after {self._failures} failures")
+        if status is None or self.progress is None or not (report.when == "call" or report.failed):
+            return
+        properties = dict(report.user_properties)
+        self.progress.add(status, int(str(properties.get("agentgauge.tokens", 0))), float(str(properties.get("agentgauge.usd", 0.0))))
+        budget = self.settings.budget
+        if budget and not self.stop_reason and (reason := budget.spent(self.progress.usage, time.time() - self._started)):
+            self.stop_reason = reason
+            self._stop_workers(reason)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
+        self._crashes[crashitem] += 1
+        if self.progress is None:
+            return
+        if self._crashes[crashitem] < CRASHES_PER_CASE:
+            sched.mark_test_pending(crashitem)
+            report.outcome = "rerun"  # type: ignore[assignment]
+        elif case := self._cases_by_node.get(crashitem):
+            self._keep_broken(case, str(report.longrepr))
+            report.user_properties.append(("agentgauge.status", "broken"))
+
+    def _keep_broken(self, case: CaseId, error: str) -> None:
+        appender = self.folder.appender("controller")
+        task = find_task(case[0])
+        appender.append(Record(*case, config=config_fingerprint(self.settings, task), status="broken", error=error, cause="worker died", worker="controller", finished=time.time()))
+        appender.close()
+
+    def _stop_workers(self, reason: str) -> None:
+        if self.progress is not None and is_distributed(self.config):
+            (self.folder.path / STOP_FILE).write_text(reason, encoding="utf-8")
+        elif self.stop_reason and (session := self.config.stash.get(SESSION_KEY, None)):
+            session.shouldstop = reason
+
+    # -- afterwards
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        self.config.stash[SESSION_KEY] = session
+        if hasattr(self.config.option, "clean_alluredir"):
+            self.config.option.clean_alluredir = False  # it is clean by now; a worker that cleans wipes the others' results
+        if not self.config.option.collectonly and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, _terminate)
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        self._interrupted = excinfo.type is KeyboardInterrupt
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        stop_services(self.services)
+        if self.progress is None:
+            return
+        self.progress.finish()
+        from reports.run import sum_up
+
+        settings = self.settings
+        tasks = [find_task(name) for name in dict.fromkeys(task for task, _, _ in self.plan)]
+        self.summary = sum_up(
+            self.folder,
+            self.plan,
+            about=describe(settings, tasks, self.tool_states),
+            index_of=lambda task: task.index(settings.roots[task.name]),
+            scoring=settings.scoring,
+            similarity=settings.similarity,
+        )
+        self._write_run_json(finished=time.time())
+        if results := self.config.getoption("allure_report_dir", None):
+            from harness.plugin.allure import write_run_files
+
+            write_run_files(Path(results), self.summary["run"])
+        self._judge(session, exitstatus)
+
+    def _judge(self, session: pytest.Session, exitstatus: int) -> None:
+        """The exit status. See ARCHITECTURE: wrong answers are results."""
+        assert self.summary is not None
+        tasks = self.summary["tasks"].values()
+        for word in ("broken", "missing"):
+            if count := sum(task[word] for task in tasks):
+                self.problems.append(f"{count} {'case is' if count == 1 else 'cases are'} {word}")
+        self.problems += [problem for gate in self.settings.gates if (problem := gate.check(self.summary))]
+        if exitstatus in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR) or self._interrupted:
+            return
+        if exitstatus == pytest.ExitCode.INTERRUPTED and not (self.stop_reason or self._failures):
+            return  # collection errors, or a worker that was interrupted
+        failed = self.problems or self._ordinary_failures
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED if failed else pytest.ExitCode.OK
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self.summary is None:
+            return
+        from reports.terminal import explanations, tables
+
+        for status in ("wrong", "broken"):
+            texts = [(report.nodeid, str(report.longrepr)) for report in terminalreporter.stats.get(status, ())]
+            for line in explanations(status, texts, full=self.config.option.verbose > 0):
+                terminalreporter.write_line(line)
+        terminalreporter.write_sep("=", "agentgauge")
+        for line in tables(self.summary):
+            terminalreporter.write_line(line)
+        for problem in self.problems:
+            terminalreporter.write_line(problem, red=True)
+        if self.stop_reason:
+            terminalreporter.write_line(f"stopped early: {self.stop_reason}; go on with --resume {self.folder.path}")
+        terminalreporter.write_line(f"results: {self.folder.path}/summary.json, leaderboard.md, records.jsonl")
+
+    def _write_run_json(self, finished: float | None) -> None:
+        settings = self.settings
+        self.folder.write_json(
+            "run.json",
+            {
+                "format": FORMAT,
+                "agentgauge": version("agentgauge"),
+                "python": platform.python_version(),
+                "command": sys.argv[1:],
+                "settings": {
+                    "model": settings.model.name,
+                    "model_url": self.config.option.model_url,
+                    "model_fingerprint": settings.model.fingerprint,
+                    "dialect": settings.dialect,
+                    "data": self.config.option.data or "auto",
+                    "attempts": settings.attempts,
+                    "scoring": settings.scoring,
+                    "in_flight": settings.in_flight,
+                },
+                "configs": {name: config_fingerprint(settings, find_task(name)) for name in sorted({task for task, _, _ in self.plan})},
+                "planned": len(self.plan),
+                "started": self._started,
+                "finished": finished,
+            },
+        )
+
+
+SESSION_KEY = pytest.StashKey[pytest.Session]()
+
+
+def describe(settings: Settings, tasks: Sequence[Task], tool_states: Mapping[str, str]) -> dict[str, Any]:
+    """What makes this run's figures what they are; the same for two equal runs, wherever and however they were made."""
+    indices = {task.name: task.index(settings.roots[task.name]) for task in tasks}
+    return {
+        "model": settings.model.name,
+        "model_fingerprint": settings.model.fingerprint,
+        "dialect": settings.dialect,
+        "scoring": settings.scoring,
+        "attempts": settings.attempts,
+        "agentgauge": version("agentgauge"),
+        "data": {
+            name: {"official": settings.official[name], "fingerprint": index.fingerprint, "samples": len(index.rows) * settings.attempts}
+            for name, index in indices.items()
+        },
+        "prompts": {task.name: task.prompt_version(settings.file.prompts) for task in tasks},
+        "tools": dict(sorted(tool_states.items())),
+    }
+
+
+def _status(report: pytest.TestReport | pytest.CollectReport) -> str | None:
+    """A benchmark case's status, or None for an ordinary test. Workers send it along with each report."""
+    for name, value in getattr(report, "user_properties", ()):
+        if name == "agentgauge.status":
+            return str(value)
+    return None
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    """SIGTERM ends a run as Ctrl-C does: what is finished is kept and summed up."""
+    raise KeyboardInterrupt
+
+
+def is_distributed(config: pytest.Config) -> bool:
+    """Whether this process only controls xdist workers."""
+    return config.getoption("dist", "no") != "no" and bool(config.getoption("tx", None))

@@ -1,0 +1,115 @@
+"""Look-ahead: a worker solves the coming cases of its queue while pytest walks through them one by one.
+
+An event loop in a background thread keeps up to ``width`` solves in flight, in queue order. The width is a cap on
+solves in flight and no distance: each that ends makes room for the next, so one slow case holds up nothing but
+itself. Records are kept the moment a solve ends, on the loop's thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+from concurrent.futures import Future
+
+from harness.solve import Planned
+from harness.store.folder import CaseId
+from harness.types import Record
+
+
+class LookAhead:
+    """Owned by one worker; ``result`` is called from pytest's thread, everything else runs on the loop's."""
+
+    def __init__(
+        self,
+        solve: Callable[[Planned], Awaitable[Record]],
+        keep: Callable[[Record], None],
+        close: Callable[[], Awaitable[None]],
+        *,
+        width: int,
+    ) -> None:
+        self._solve = solve
+        self._keep = keep
+        self._close = close
+        self._width = width
+        self._queue: deque[Planned] = deque()
+        self._futures: dict[CaseId, Future[Record]] = {}
+        self._flying: set[asyncio.Task[None]] = set()
+        self._stopped = False
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="agentgauge-lookahead", daemon=True)
+        self._thread.start()
+
+    def plan(self, cases: Iterable[Planned]) -> None:
+        """Add cases to the end of the queue; those already there are left where they are."""
+        fresh = [case for case in cases if case.id not in self._futures]
+        for case in fresh:
+            self._futures[case.id] = Future()
+        self._loop.call_soon_threadsafe(self._extend, fresh)
+
+    def result(self, case: Planned) -> Record:
+        """Wait for a case. One that nobody planned starts at once. Raises CancelledError after ``stop``."""
+        future = self._futures.get(case.id)
+        if future is None:
+            future = self._futures[case.id] = Future()
+            self._loop.call_soon_threadsafe(self._start, case)
+        try:
+            return future.result()
+        finally:
+            del self._futures[case.id]  # a record can be large, and pytest asks once
+
+    def stop(self) -> None:
+        """Start nothing new and give up what is in flight. What is finished has been kept already."""
+        if not self._stopped:
+            self._stopped = True
+            asyncio.run_coroutine_threadsafe(self._wind_up(), self._loop).result(timeout=30)
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(timeout=30)
+            self._loop.close()
+
+    def hold(self) -> None:
+        """Start nothing new; what is in flight may end."""
+        self._loop.call_soon_threadsafe(self._queue.clear)
+
+    # -- on the loop's thread
+
+    def _extend(self, cases: list[Planned]) -> None:
+        self._queue.extend(cases)
+        self._top_up()
+
+    def _top_up(self) -> None:
+        while self._queue and len(self._flying) < self._width and not self._stopped:
+            self._start(self._queue.popleft())
+
+    def _start(self, case: Planned) -> None:
+        task = self._loop.create_task(self._fly(case))
+        self._flying.add(task)
+        task.add_done_callback(self._landed)
+
+    def _landed(self, task: asyncio.Task[None]) -> None:
+        self._flying.discard(task)
+        self._top_up()
+
+    async def _fly(self, case: Planned) -> None:
+        future = self._futures[case.id]
+        try:
+            record = await self._solve(case)
+            self._keep(record)
+        except asyncio.CancelledError:
+            future.cancel()
+            raise
+        except Exception as error:  # keeping failed (disk full): tell the case that waits for it
+            future.set_exception(error)
+        else:
+            future.set_result(record)
+
+    async def _wind_up(self) -> None:
+        self._queue.clear()
+        for task in self._flying:
+            task.cancel()
+        await asyncio.gather(*self._flying, return_exceptions=True)
+        for future in self._futures.values():
+            future.cancel()
+        await self._close()
+

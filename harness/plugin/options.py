@@ -1,0 +1,259 @@
+"""The command line: the options, and what they mean together.
+
+Everything that can be wrong is found here, before collection, and said in one sentence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.budget import Budget, parse_budget
+from harness.config import Config as FileConfig
+from harness.config import load_config
+from harness.errors import UsageProblem
+from harness.gates import Gate, parse_gate
+from harness.model.presets import ModelSpec, resolve
+from harness.store import RunFolder
+from harness.task import Task, find_task, known_tasks
+from harness.types import Scoring
+
+DEFAULT_MODEL = "baseline"
+DEFAULT_IN_FLIGHT = 32
+
+OPTIONS: Sequence[tuple[str, Mapping[str, Any]]] = (
+    (
+        "--model",
+        {
+            "metavar": "NAME",
+            "help": "model to test: gpt-4o, provider/model, a [models.NAME] table of agentgauge.toml, "
+            "or an embedded one: oracle, baseline, scripted:FILE (default: baseline)",
+        },
+    ),
+    ("--model-url", {"metavar": "URL", "help": "any OpenAI-compatible endpoint (default: the provider's)"}),
+    ("--dialect", {"metavar": "NAME", "help": "how tools are put to the model and calls are read back: native, react (default: native)"}),
+    ("--data", {"metavar": "auto|mini|DIR", "help": "official data where present, the bundled set, or a folder (default: auto)"}),
+    ("--attempts", {"metavar": "K", "type": int, "help": "independent attempts per sample, each with a seed of its own (default: 1)"}),
+    ("--limit", {"metavar": "N", "type": int, "help": "at most N samples per task, spread evenly over the task (default: all)"}),
+    ("--in-flight", {"metavar": "N", "type": int, "help": f"requests in the air at once, over all workers (default: {DEFAULT_IN_FLIGHT})"}),
+    ("--tool-server", {"metavar": "URL", "help": "an AgentLego-compatible tool server (default: one of our own is started)"}),
+    ("--run-dir", {"metavar": "DIR", "help": "where this run is written (default: runs/<time>-<model>)"}),
+    ("--resume", {"metavar": "DIR", "help": "go on with a run: what is done is kept, broken and missing cases run again"}),
+    ("--rescore", {"metavar": "DIR", "help": "no model: score the stored transcripts of a run again"}),
+    ("--record", {"metavar": "FILE", "help": "write every model and tool exchange to a cassette"}),
+    ("--replay", {"metavar": "FILE", "help": "answer from a cassette; an exchange that it lacks is an error, never a live call"}),
+    ("--budget", {"metavar": "AMOUNT", "help": "stop gracefully when reached: 5usd, 2Mtok, 30min (default: none)"}),
+    (
+        "--gate",
+        {
+            "metavar": "EXPR",
+            "action": "append",
+            "default": [],
+            "help": "fail the run unless it holds, such as 'gta_atomic.e2e.AnsAcc>=40'; may repeat",
+        },
+    ),
+    (
+        "--scoring",
+        {
+            "metavar": "parity|strict",
+            "help": "parity reproduces the published evaluators, quirks included; strict applies the documented fixes (default: parity)",
+        },
+    ),
+)
+
+
+def add_options(parser: pytest.Parser) -> None:
+    group = parser.getgroup(
+        "agentgauge",
+        "agentgauge (exit status: 0 every case attempted, none broken, gates hold; 1 broken or missing cases or a failed gate; wrong answers are results)",
+    )
+    for name, keywords in OPTIONS:
+        group.addoption(name, **keywords)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line and agentgauge.toml say, checked."""
+
+    model: ModelSpec
+    dialect: str
+    roots: Mapping[str, Path]  # task name → folder of its data; a task without data is not in it
+    official: Mapping[str, bool]  # task name → whether that data is the user's, not the bundled set
+    similarity: Mapping[str, str]  # task name → similarity backend
+    attempts: int
+    limit: int | None
+    in_flight: int
+    tool_server: str | None
+    run_dir: Path
+    resume: bool
+    rescore: Path | None
+    record: Path | None
+    replay: Path | None
+    budget: Budget | None
+    gates: tuple[Gate, ...]
+    scoring: Scoring
+    file: FileConfig
+
+
+def read_settings(config: pytest.Config, run_dir: Path | None = None) -> Settings:
+    """Check the options. ``run_dir`` is given on workers, which write where the controller says.
+
+    Raises UsageProblem.
+    """
+    option = config.option
+    _refuse_together(option)
+    scoring = _one_of("--scoring", option.scoring or "parity", ("parity", "strict"))
+    file = load_config(root=config.rootpath)
+    tasks = known_tasks()
+    dialects = sorted({name for task in tasks.values() for name in task.dialects} | {"native"})
+    dialect = _one_of("--dialect", option.dialect or "native", dialects)
+    source = option.resume or option.rescore
+    earlier: Mapping[str, Any] = RunFolder(Path(source)).read_json("run.json")["settings"] if source else {}
+    model_name = option.model or earlier.get("model") or DEFAULT_MODEL
+    model_url = option.model_url or (earlier.get("model_url") if model_name == earlier.get("model") else None)
+    if earlier and not option.dialect:
+        dialect = earlier["dialect"]
+    data = option.data or earlier.get("data") or "auto"
+    roots, official = find_data(data, config.rootpath)
+    return Settings(
+        model=resolve(model_name, url=model_url, config=file, need_key=not (option.replay or option.rescore)),
+        dialect=dialect,
+        roots=roots,
+        official=official,
+        similarity={name: file.similarity or tasks[name].default_similarity(official=official[name]) for name in roots},
+        attempts=_at_least_one("--attempts", option.attempts) or earlier.get("attempts") or 1,
+        limit=_at_least_one("--limit", option.limit),
+        in_flight=_at_least_one("--in-flight", option.in_flight) or DEFAULT_IN_FLIGHT,
+        tool_server=_url("--tool-server", option.tool_server),
+        run_dir=(run_dir or _run_dir(option, model_name)).absolute(),
+        resume=bool(option.resume),
+        rescore=Path(option.rescore).absolute() if option.rescore else None,
+        record=Path(option.record).absolute() if option.record else None,
+        replay=_existing("--replay", option.replay),
+        budget=parse_budget(option.budget) if option.budget else None,
+        gates=tuple(parse_gate(text, {name: task.columns for name, task in tasks.items()}) for text in option.gate),
+        scoring=scoring,  # type: ignore[arg-type]
+        file=file,
+    )
+
+
+def check_resume(settings: Settings) -> None:
+    """A resumed run must yield what the earlier one would have. Raises UsageProblem naming what differs."""
+    if not settings.resume:
+        return
+    earlier = RunFolder(settings.run_dir).read_json("run.json")
+    now = {"model": settings.model.name, "dialect": settings.dialect, "scoring": settings.scoring, "attempts": settings.attempts}
+    now["model_fingerprint"] = settings.model.fingerprint
+    for name, value in now.items():
+        if (before := earlier["settings"].get(name)) != value:
+            raise UsageProblem(
+                f"--resume {settings.run_dir}: that run has {name.replace('_', ' ')} {before!r}, this one {value!r}; give the same, or start a new run"
+            )
+    for name, before in earlier["configs"].items():
+        if name not in settings.roots or config_fingerprint(settings, find_task(name)) != before:
+            raise UsageProblem(
+                f"--resume {settings.run_dir}: the data, prompts or tool settings of {name} have changed since; restore them, or start a new run"
+            )
+
+
+def config_fingerprint(settings: Settings, task: Task) -> str:
+    """Of everything that may change what a case yields: two records may be mixed only if it is the same."""
+    parts = {
+        "model": settings.model.fingerprint,
+        "dialect": settings.dialect,
+        "task": task.name,
+        "data": task.index(settings.roots[task.name]).fingerprint,
+        "prompts": task.prompt_version(settings.file.prompts),
+        "scoring": settings.scoring,
+        "similarity": settings.similarity[task.name],
+        "tools": settings.file.tools if task.needs_tools else None,
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def find_data(data: str, rootpath: Path) -> tuple[dict[str, Path], dict[str, bool]]:
+    """Where each task's data is, and whether it is the user's own.
+
+    ``auto`` looks below $AGENTGAUGE_DATA or ``agentgauge-data`` and falls back on the bundled set, task by task. A
+    folder may be one data set or hold several. Raises UsageProblem for a folder without any.
+    """
+    tasks = known_tasks()
+    if data == "mini":
+        return {name: task.mini for name, task in tasks.items()}, dict.fromkeys(tasks, False)
+    if data == "auto":
+        base = Path(os.environ.get("AGENTGAUGE_DATA") or rootpath / "agentgauge-data")
+        found = {name: root for name, task in tasks.items() if (root := task.find(base))}
+        return {name: found.get(name, task.mini) for name, task in tasks.items()}, {name: name in found for name in tasks}
+    folder = Path(data).absolute()
+    if not folder.is_dir():
+        raise UsageProblem(f"--data {data!r} is no folder; give auto, mini, or a folder with a data set in its official layout")
+    found = {name: root for name, task in tasks.items() if (root := task.find(folder))}
+    if not found:
+        looked_for = ", ".join(sorted({file for task in tasks.values() for file in task.data_files}))
+        raise UsageProblem(f"--data {data!r} holds no data set that is known; looked for {looked_for} there and in its folders")
+    return found, dict.fromkeys(found, True)
+
+
+def _run_dir(option: Any, model: str) -> Path:
+    if option.resume:
+        return Path(option.resume)
+    if option.run_dir:
+        return Path(option.run_dir)
+    safe = "".join(c if c.isalnum() or c in "-._" else "-" for c in model.removeprefix("scripted:").rsplit(os.sep, 1)[-1])
+    stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{safe}"
+    path, count = Path("runs") / stem, 1
+    while path.exists():  # two runs within a second
+        count += 1
+        path = Path("runs") / f"{stem}-{count}"
+    return path
+
+
+_EXCLUSIVE = (
+    ("resume", "rescore", "one goes on with a run, the other scores it again"),
+    ("resume", "run_dir", "a resumed run is written where it was"),
+    ("resume", "replay", "a resumed run asks a live model"),
+    ("rescore", "model", "a rescored run asks no model"),
+    ("rescore", "model_url", "a rescored run asks no model"),
+    ("rescore", "record", "a rescored run has no exchanges"),
+    ("rescore", "replay", "a rescored run has no exchanges"),
+    ("record", "replay", "a replayed run has no new exchanges"),
+    ("replay", "tool_server", "a replayed run calls no tool server"),
+)
+
+
+def _refuse_together(option: Any) -> None:
+    for first, second, why in _EXCLUSIVE:
+        if getattr(option, first) and getattr(option, second):
+            raise UsageProblem(f"--{first.replace('_', '-')} and --{second.replace('_', '-')} cannot be used together: {why}")
+
+
+def _one_of(option: str, value: str, accepted: Sequence[str]) -> str:
+    if value not in accepted:
+        raise UsageProblem(f"{option} {value!r} is unknown; accepted are {', '.join(accepted)}")
+    return value
+
+
+def _at_least_one(option: str, value: int | None) -> int | None:
+    if value is not None and value < 1:
+        raise UsageProblem(f"{option} {value} makes no sense; give a whole number from 1")
+    return value
+
+
+def _url(option: str, value: str | None) -> str | None:
+    if value is not None and not value.startswith(("http://", "https://")):
+        raise UsageProblem(f"{option} {value!r} is no address; give one that starts with http:// or https://")
+    return value.rstrip("/") if value else None
+
+
+def _existing(option: str, value: str | None) -> Path | None:
+    if value is not None and not Path(value).is_file():
+        raise UsageProblem(f"{option} {value!r} does not exist; give a cassette that --record wrote")
+    return Path(value).absolute() if value else None

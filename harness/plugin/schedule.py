@@ -1,0 +1,117 @@
+"""Dealing cases to xdist workers so that each can see its whole queue from the start.
+
+Worker i of n gets cases i, i+n, i+2n ... at once. It can work the same list out from its own number, which is what
+makes look-ahead possible without a word between controller and worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from xdist.remote import Producer
+from xdist.report import report_collection_diff
+from xdist.workermanage import WorkerController, parse_tx_spec_config
+
+
+def worker_number(worker: str) -> int:
+    """``gw3`` → 3. Replacements for dead workers are numbered on."""
+    return int(worker.removeprefix("gw"))
+
+
+class DealtScheduling:
+    """Implements xdist's ``Scheduling`` protocol.
+
+    ``collection``: node ids in order, once all initial workers agree.
+    ``pending``: worker → indices it has been given and not yet finished, in order.
+    ``orphans``: indices of dead workers, waiting for a replacement.
+    """
+
+    def __init__(self, config: pytest.Config, log: Producer) -> None:
+        self.config = config
+        self.log = log.dealtsched
+        self.numnodes = len(parse_tx_spec_config(config))
+        self.collection: list[str] | None = None
+        self.collections: dict[WorkerController, list[str]] = {}
+        self.pending: dict[WorkerController, list[int]] = {}
+        self.orphans: list[int] = []
+
+    @property
+    def nodes(self) -> list[WorkerController]:
+        return list(self.pending)
+
+    @property
+    def collection_is_completed(self) -> bool:
+        return len(self.collections) >= self.numnodes
+
+    @property
+    def tests_finished(self) -> bool:
+        return self.collection is not None and not self.orphans and not any(self.pending.values())
+
+    @property
+    def has_pending(self) -> bool:
+        return bool(self.orphans) or any(self.pending.values())
+
+    def add_node(self, node: WorkerController) -> None:
+        self.pending[node] = []
+
+    def add_node_collection(self, node: WorkerController, collection: Sequence[str]) -> None:
+        self.collections[node] = list(collection)
+
+    def schedule(self) -> None:
+        """Deal everything on the first call; afterwards hand orphans to the replacement that has just arrived."""
+        if self.collection is not None:
+            self._adopt()
+            return
+        first, *others = self.collections.items()
+        for node, collection in others:
+            if difference := report_collection_diff(first[1], collection, first[0].gateway.id, node.gateway.id):
+                report = pytest.CollectReport(nodeid=node.gateway.id, outcome="failed", longrepr=difference, result=[])
+                self.config.hook.pytest_collectreport(report=report)
+                self.collection = []
+                self._shut_down()
+                return
+        self.collection = first[1]
+        shares = {number: list(range(number, len(self.collection), self.numnodes)) for number in range(self.numnodes)}
+        own = {node: shares.pop(worker_number(node.gateway.id), None) for node in self.nodes}
+        for node, share in own.items():  # one that replaced a worker before collection takes the share that is left
+            self._send(node, share if share is not None else shares.popitem()[1])
+        self._shut_down()
+
+    def mark_test_complete(self, node: WorkerController, item_index: int, duration: float = 0) -> None:
+        self.pending[node].remove(item_index)
+
+    def mark_test_pending(self, item: str) -> None:
+        """Run a case again: the one on which a worker died."""
+        assert self.collection is not None
+        self.orphans.insert(0, self.collection.index(item))
+
+    def remove_pending_tests_from_node(self, node: WorkerController, indices: Sequence[int]) -> None:
+        raise RuntimeError("cases are dealt once and never stolen")
+
+    def remove_node(self, node: WorkerController) -> str | None:
+        """Take the cases of a worker that is gone. Returns the one it was on, if it died on one."""
+        pending = self.pending.pop(node)
+        self.collections.pop(node, None)
+        if not pending or self.collection is None:
+            return None
+        self.orphans.extend(pending[1:])
+        return self.collection[pending[0]]
+
+    def _adopt(self) -> None:
+        for node in self.nodes:
+            if not self.pending[node] and not node.shutting_down and node in self.collections:
+                if self.orphans:
+                    self._send(node, sorted(self.orphans))
+                    self.orphans = []
+                node.shutdown()
+
+    def _send(self, node: WorkerController, indices: list[int]) -> None:
+        self.pending[node] = indices
+        if indices:
+            node.send_runtest_some(indices)
+
+    def _shut_down(self) -> None:
+        """Tell the workers that no more will come: each ends when its queue is done."""
+        for node in self.nodes:
+            node.shutdown()

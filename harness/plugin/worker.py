@@ -1,0 +1,246 @@
+"""The side of the plugin that runs cases: in every xdist worker, and in the one process of a serial run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+
+import pytest
+
+from harness.case import CaseSettings
+from harness.data.index import Index, Row
+from harness.model.types import ChatModel
+from harness.plugin.lookahead import LookAhead
+from harness.plugin.options import Settings, config_fingerprint
+from harness.plugin.outcome import BrokenCase, Outcome, WrongAnswer
+from harness.plugin.wiring import make_box, make_model
+from harness.solve import Planned, Solver
+from harness.store import RunFolder, merge
+from harness.store.folder import CaseId
+from harness.task import Task, find_task
+from harness.tools import ToolBox
+from harness.types import Record
+
+PLANNED = pytest.StashKey[Planned]()
+RECORD = pytest.StashKey[Record]()
+STOP_FILE = "stop"
+"""Appears in the run folder when the controller wants every worker to stop; holds the reason."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which worker this is."""
+
+    name: str = "main"  # "gw3"
+    number: int = 0
+    count: int = 1
+
+    @property
+    def is_replacement(self) -> bool:
+        """It came later, for a worker that died: its queue follows from no rule."""
+        return self.number >= self.count
+
+
+class WorkerSide:
+    def __init__(self, config: pytest.Config, settings: Settings, place: Place) -> None:
+        self.config = config
+        self.settings = settings
+        self.place = place
+        self.folder = RunFolder(settings.run_dir)
+        self._indices: dict[str, Index] = {}
+        self._lookahead: LookAhead | None = None
+        self._done: dict[CaseId, Record] = {}
+
+    # -- collection
+
+    def rows(self, task: Task) -> tuple[Index, Sequence[Row]]:
+        """A task's samples after ``--limit``."""
+        index = self._indices.get(task.name)
+        if index is None:
+            index = self._indices[task.name] = task.index(self.settings.roots[task.name])
+        return index, spread(index.rows, self.settings.limit)
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        marker = metafunc.definition.get_closest_marker("benchmark_task")
+        if marker is None:
+            return
+        task = find_task(marker.args[0])
+        if task.name not in self.settings.roots:  # --data names a folder that holds other data sets only
+            metafunc.parametrize("sample", [])
+            return
+        _, rows = self.rows(task)
+        ids = [case_name(row.id, attempt) for row in rows for attempt in range(1, self.settings.attempts + 1)]
+        metafunc.parametrize("sample", ids, ids=ids)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Give every case its keywords before ``-k`` and ``-m`` are applied."""
+        by_task: dict[str, dict[str, Planned]] = {}
+        marks: set[str] = set()
+        for item in items:
+            marker = item.get_closest_marker("benchmark_task")
+            if marker is None or not hasattr(item, "callspec") or "sample" not in item.callspec.params:
+                continue
+            name = marker.args[0]
+            if name not in self.settings.roots:
+                continue
+            if name not in by_task:
+                task = find_task(name)
+                index, rows = self.rows(task)
+                attempts = range(1, self.settings.attempts + 1)
+                by_task[name] = {case_name(row.id, attempt): Planned(task, index, row, attempt) for row in rows for attempt in attempts}
+            planned = by_task[name].get(item.callspec.params["sample"])
+            if planned is None:
+                continue
+            item.stash[PLANNED] = planned
+            item.extra_keyword_matches.update(planned.row.tags)
+            if self.config.option.markexpr:  # marks for every case double the cost of collection
+                for tag in planned.row.tags:
+                    if tag not in marks:
+                        marks.add(tag)
+                        self.config.addinivalue_line("markers", f"{tag}: keyword of a benchmark sample")
+                    item.add_marker(tag)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Write the plan down: under xdist the controller collects nothing and reads it there."""
+        cases = {item.stash[PLANNED].id: item.nodeid for item in session.items if PLANNED in item.stash}
+        if not cases or self.config.option.collectonly or 0 < self.place.number < self.place.count:
+            return
+        earlier = self.folder.plan() if self.settings.resume else {}
+        self.folder.path.mkdir(parents=True, exist_ok=True)
+        self.folder.write_plan(earlier | cases)
+
+    # -- running
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> None:
+        if self._lookahead is None and PLANNED in item.stash:
+            self._start(item.session)
+
+    def outcome(self, item: pytest.Item) -> Outcome:
+        """Wait for a case's record. Raises BrokenCase, so that a fault surfaces in set-up."""
+        assert self._lookahead is not None
+        planned = item.stash[PLANNED]
+        if self.place.is_replacement:
+            self._lookahead.plan(self._peek(item.session))
+        record = self._done.pop(planned.id, None) or self._lookahead.result(planned)
+        item.stash[RECORD] = record
+        usage = record.transcript.usage if record.transcript else None
+        item.user_properties.append(("agentgauge.status", record.status))
+        if usage:
+            item.user_properties.append(("agentgauge.tokens", usage.prompt_tokens + usage.completion_tokens))
+            item.user_properties.append(("agentgauge.usd", usage.usd))
+        if record.status == "broken":
+            raise BrokenCase(record.error or "broken for an unknown reason")
+        return Outcome(record)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        session = self.config.stash[SESSION]
+        stop = self.folder.path / STOP_FILE
+        if self._lookahead and not session.shouldstop and stop.exists():
+            session.shouldstop = stop.read_text(encoding="utf-8")
+        if self._lookahead and (session.shouldstop or session.shouldfail):
+            self._lookahead.hold()
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        self.config.stash[SESSION] = session
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        if self._lookahead:
+            self._lookahead.stop()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        if PLANNED in item.stash and call.excinfo and isinstance(call.excinfo.value, (WrongAnswer, BrokenCase)):
+            report.longrepr = str(call.excinfo.value)  # pytest would add our own file and line
+        return report
+
+    # -- helpers
+
+    def _start(self, session: pytest.Session) -> None:
+        settings = self.settings
+        stored: dict[CaseId, Record] | None = None
+        if settings.rescore:
+            stored = {(r.task, r.sample, r.attempt): r for r in merge(RunFolder(settings.rescore).records(), {})}
+        elif settings.resume or self.place.is_replacement:
+            self._done = {
+                (r.task, r.sample, r.attempt): r for r in merge(self.folder.records(), {}) if settings.rescore is None and r.status in ("passed", "wrong")
+            }
+        appender = self.folder.appender(self.place.name)
+        models: list[ChatModel] = []
+        boxes: dict[str, ToolBox | None] = {}
+
+        def model() -> ChatModel:
+            if not models:
+                models.append(make_model(settings, self.folder, width))
+            return models[0]
+
+        def box(task: Task) -> ToolBox | None:
+            if task.name not in boxes:
+                boxes[task.name] = make_box(settings, self.folder, task)
+            return boxes[task.name]
+
+        async def close() -> None:
+            await asyncio.gather(*(thing.close() for thing in [*models, *(b for b in boxes.values() if b)]))
+            appender.close()
+
+        share, rest = divmod(settings.in_flight, self.place.count)
+        width = max(1, share + (self.place.number % self.place.count < rest))
+        solver = Solver(
+            settings=CaseSettings(
+                dialect=settings.dialect,
+                scoring=settings.scoring,
+                temperature=settings.model.temperature,
+                max_tokens=settings.model.max_tokens,
+                prompts=settings.file.prompts,
+            ),
+            folder=self.folder,
+            worker=self.place.name,
+            similarity=settings.similarity,
+            configs={name: config_fingerprint(settings, find_task(name)) for name in {item.stash[PLANNED].task.name for item in session.items if PLANNED in item.stash}},
+            models=model,
+            boxes=box,
+            stored=stored,
+        )
+        self._lookahead = LookAhead(solver.solve, appender.append, close, width=width)
+        if not self.place.is_replacement:
+            self._lookahead.plan(case for case in self._share(session) if case.id not in self._done)
+
+    def _share(self, session: pytest.Session) -> list[Planned]:
+        """The cases that this worker will be given, in order. See DealtScheduling."""
+        if self.place.count > 1 and self.config.getoption("dist", "no") != "load":
+            return self._peek(session)
+        items = session.items[self.place.number :: self.place.count]
+        return [item.stash[PLANNED] for item in items if PLANNED in item.stash]
+
+    def _peek(self, session: pytest.Session) -> list[Planned]:
+        """The cases in xdist's own queue, where it lets us look; otherwise none, and cases run one by one."""
+        for plugin in self.config.pluginmanager.get_plugins():
+            queue = getattr(plugin, "torun", None)
+            if type(plugin).__name__ == "WorkerInteractor" and hasattr(queue, "lock"):
+                with queue.lock() as waiting:
+                    items = [session.items[number] for number in waiting if isinstance(number, int)]
+                cases = [item.stash[PLANNED] for item in items if PLANNED in item.stash]
+                return [case for case in cases if case.id not in self._done]
+        return []
+
+
+SESSION = pytest.StashKey[pytest.Session]()
+
+
+def case_name(sample: str, attempt: int) -> str:
+    """A case's pytest id: the data set's own, with the attempt behind it from the second on."""
+    return sample if attempt == 1 else f"{sample}#{attempt}"
+
+
+def spread(rows: Sequence[Row], limit: int | None) -> Sequence[Row]:
+    """At most ``limit`` rows, evenly spaced over all, always the same ones."""
+    if limit is None or limit >= len(rows):
+        return rows
+    return [rows[i * len(rows) // limit] for i in range(limit)]
+

@@ -1,0 +1,35 @@
+"""Absolute paths out of everything that is stored, so that a run can be moved and scored again elsewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from harness.types import Json
+
+
+def portable(value: Json, tokens: Mapping[str, str]) -> Json:
+    """A copy of ``value`` in which every text has the folders of ``tokens`` replaced by their token.
+
+    ``tokens`` maps an absolute folder, without a slash at the end, to what stands for it. Only whole folder names are
+    replaced: with ``/data/gta``, ``/data/gta2/x`` stays as it is. Where one folder lies in another, the deeper one wins.
+    The form that a folder takes inside escaped JSON text is found too.
+    """
+    written = {form: token for folder, token in tokens.items() if folder.strip("/") for form in (folder, json.dumps(folder)[1:-1])}
+    if not written:
+        return value
+    folders = "|".join(re.escape(form) for form in sorted(written, key=len, reverse=True))
+    pattern = re.compile(rf"(?<![\w/.-])(?:{folders})(?![\w-]|\.\w)")
+
+    def replace(item: Any) -> Any:
+        if isinstance(item, str):
+            return pattern.sub(lambda match: written[match[0]], item)
+        if isinstance(item, Mapping):
+            return {replace(key): replace(inner) for key, inner in item.items()}
+        if isinstance(item, (list, tuple)):
+            return [replace(inner) for inner in item]
+        return item
+
+    return replace(value)

@@ -1,0 +1,40 @@
+"""The limits of a run in the sandbox, and how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Status = Literal["ok", "timeout", "memory", "output", "killed", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the code may use. The defaults suit a short computation."""
+
+    wall_seconds: float = 20.0
+    cpu_seconds: float | None = None  # of each process; rounded up to whole seconds; None: the wall time
+    memory_bytes: int = 1 << 30  # address space of each process, and private memory of all together
+    output_bytes: int = 1 << 20  # standard output and standard error together
+    file_bytes: int = 64 << 20  # the largest file
+    disk_bytes: int = 256 << 20  # all files in the folder together; looked at ten times a second
+    processes: int = 32  # processes and threads at one time
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxResult:
+    """How the code ended.
+
+    ``status``: ``ok`` exit status 0; ``error`` another exit status; ``timeout`` wall or CPU time; ``memory`` it
+    needed more than it may have; ``output`` it printed too much or filled its folder; ``killed`` it died of a signal
+    that we did not send. ``stdout`` and ``stderr`` are cut at the limit; bytes that are no UTF-8 become U+FFFD, control
+    characters stay in.
+    """
+
+    status: Status
+    reason: str  # one sentence without a full stop; empty for ok
+    stdout: str
+    stderr: str
+    returncode: int | None  # exit status, minus the signal's number, None if the code was ended by us
+    seconds: float  # wall time including the start
+    layers: tuple[str, ...]  # protections that were in force

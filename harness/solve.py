@@ -1,0 +1,128 @@
+"""From a planned case to its record: load, run, score, keep."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from harness.case import Case, CaseSettings
+from harness.data.index import Index, Row
+from harness.errors import Fault
+from harness.model.types import ChatModel
+from harness.portable import portable
+from harness.store import RunFolder
+from harness.store.folder import CaseId
+from harness.task import Task
+from harness.tools import ToolBox
+from harness.types import ROOT_TOKEN, RUN_TOKEN, Record, Score, Scoring, Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One case that is to be solved."""
+
+    task: Task
+    index: Index
+    row: Row
+    attempt: int  # from 1
+
+    @property
+    def id(self) -> CaseId:
+        return (self.task.name, self.row.id, self.attempt)
+
+
+@dataclass(frozen=True, slots=True)
+class Solver:
+    """Solves cases one at a time or many at once: ``solve`` keeps no state between calls.
+
+    ``models`` and ``boxes`` are asked inside the event loop, so that clients belong to it.
+    """
+
+    settings: CaseSettings
+    folder: RunFolder
+    worker: str
+    similarity: Mapping[str, str]  # task name → similarity backend
+    configs: Mapping[str, str]  # task name → fingerprint of what may change an outcome
+    models: Callable[[], ChatModel]
+    boxes: Callable[[Task], ToolBox | None]
+    stored: Mapping[CaseId, Record] | None = None  # transcripts to score again; None: ask the model
+
+    async def solve(self, planned: Planned) -> Record:
+        """Never raises but for cancellation: faults come back as broken records."""
+        record = Record(
+            task=planned.task.name,
+            sample=planned.row.id,
+            attempt=planned.attempt,
+            config=self.configs[planned.task.name],
+            status="broken",
+            tags=planned.row.tags,
+            worker=self.worker,
+        )
+        try:
+            if self.stored is None:
+                record = await self._run(planned, record)
+            else:
+                record = self._recall(planned, record, self.stored)
+            if record.transcript and record.status != "broken":
+                record = self._score(planned, record, record.transcript)
+        except Exception as error:  # a defect of ours or of the data must end this case, not the run
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"
+            record = replace(record, status="broken", error=f"internal error at {where}: {type(error).__name__}: {error}", cause="internal error")
+        return replace(record, finished=time.time())
+
+    async def _run(self, planned: Planned, record: Record) -> Record:
+        sample = planned.task.load(planned.index, planned.row)
+        case = Case(
+            sample=sample,
+            attempt=planned.attempt,
+            seed=seed_of(planned.id),
+            settings=self.settings,
+            model=self.models(),
+            toolbox=self.boxes(planned.task),
+            folder=self.folder.files(*planned.id),
+        )
+        clock = time.monotonic()
+        output: Any = None
+        try:
+            output = await planned.task.run(case)
+            record = replace(record, status="wrong")  # until it is scored
+        except Fault as fault:
+            record = replace(record, error=str(fault), cause=fault.cause)
+        tokens = {str(sample.root): ROOT_TOKEN, str(self.folder.path): RUN_TOKEN}
+        transcript = Transcript(
+            output=portable(output, tokens),
+            events=tuple(replace(event, detail=portable(event.detail, tokens), error=portable(event.error, tokens)) for event in case.events),
+            usage=case.usage,
+            seconds=time.monotonic() - clock,
+            seed=case.seed,
+        )
+        return replace(record, transcript=transcript)
+
+    def _recall(self, planned: Planned, record: Record, stored: Mapping[CaseId, Record]) -> Record:
+        old = stored.get(planned.id)
+        if old is None:
+            return replace(record, error="the run that is scored again has no transcript of this case", cause="no transcript")
+        if old.status == "broken":
+            return replace(old, config=record.config, worker=self.worker)
+        return replace(record, status="wrong", transcript=old.transcript)
+
+    def _score(self, planned: Planned, record: Record, transcript: Transcript) -> Record:
+        sample = planned.task.load(planned.index, planned.row)
+        score = planned.task.score(sample, transcript.output, self.settings.scoring, self.similarity[planned.task.name])
+        return replace(record, status="passed" if score.passed else "wrong", score=score)
+
+
+def broken_score(task: Task, index: Index, row: Row, scoring: Scoring, similarity: str) -> Score:
+    """What a broken case contributes where it is counted as the original counts it."""
+    return task.score(task.load(index, row), None, scoring, similarity)
+
+
+def seed_of(case: CaseId) -> int:
+    """A seed of its own for every case and attempt, the same in every run: 31 bits."""
+    text = "\0".join(map(str, case))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") & 0x7FFFFFFF

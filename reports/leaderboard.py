@@ -1,0 +1,79 @@
+"""``leaderboard.md``: this run's row between the published ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.task import Task, find_task
+
+
+def leaderboard(summary: Mapping[str, Any]) -> str:
+    """A Markdown page with one table per benchmark and published edition."""
+    run = summary["run"]
+    by_benchmark: dict[str, list[Task]] = {}
+    for name in summary["tasks"]:
+        task = find_task(name)
+        by_benchmark.setdefault(task.benchmark, []).append(task)
+    parts = [f"# {run['model']}", ""]
+    for benchmark, tasks in by_benchmark.items():
+        parts += [f"## {benchmark}", "", *_notes(summary, tasks), ""]
+        ours: dict[str, float | None] = {}
+        for task in tasks:
+            metrics = summary["tasks"][task.name]["metrics"]
+            ours |= {name: metrics[name]["value"] for name in task.published if name in metrics}
+        columns = list(ours)
+        rows = [row for task in tasks for row in task.reference_rows()]
+        for edition in dict.fromkeys(row["edition"] for row in rows):
+            published = _joined([row for row in rows if row["edition"] == edition])
+            parts += [f"### {edition}", "", *_table(columns, [{"model": f"**{run['model']} (this run)**", **ours}, *published]), ""]
+        if not rows:
+            parts += [*_table(columns, [{"model": f"**{run['model']} (this run)**", **ours}]), ""]
+    return "\n".join(parts)
+
+
+def _notes(summary: Mapping[str, Any], tasks: Sequence[Task]) -> list[str]:
+    """What a reader must know before comparing the rows."""
+    run, notes = summary["run"], []
+    for task in tasks:
+        part = summary["tasks"][task.name]
+        done = part["passed"] + part["wrong"]
+        notes.append(f"- `{task.name}`: {done} of {part['planned']} cases scored, {part['broken']} broken, {part['missing']} missing.")
+        notes += [f"- **Not comparable:** {reason}." for reason in not_comparable(run, task, part)]
+    return list(dict.fromkeys(notes))
+
+
+def not_comparable(run: Mapping[str, Any], task: Task, part: Mapping[str, Any]) -> list[str]:
+    """Why this run's row of a task may not stand beside published ones. Empty if it may."""
+    reasons = []
+    if not run["data"][task.name]["official"]:
+        reasons.append("the samples are the bundled ones, not the official data")
+    if not part["comparable"]:
+        reasons.append(f"texts are compared by {part['similarity']}, not by the published similarity model")
+    if run["dialect"] != task.published_dialect:
+        reasons.append(f"published rows use the {task.published_dialect} protocol, this run {run['dialect']}")
+    if run["scoring"] != "parity":
+        reasons.append("strict scoring is not the published one")
+    if task.needs_tools and run["tools"]:
+        reasons.append(f"these tools did not run as published: {', '.join(f'{name} ({state})' for name, state in run['tools'].items())}")
+    if part["planned"] < run["data"][task.name]["samples"] or part["missing"]:
+        reasons.append("not every sample was run")
+    return reasons
+
+
+def _joined(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of several tasks for one model, side by side."""
+    joined: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        joined.setdefault(row["model"], {}).update(row)
+    return list(joined.values())
+
+
+def _table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    head = ["| model | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    return head + [f"| {row['model']} | " + " | ".join(number(row.get(column)) for column in columns) + " |" for row in rows]
+
+
+def number(value: float | None) -> str:
+    """Two decimals, as published; a dash where there is no value."""
+    return "–" if value is None else f"{value:.2f}"

@@ -1,0 +1,195 @@
+"""What a model name means, which key goes where, and what is said about names that mean nothing."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.config import Config, ModelTable, Prices, QuirkTable
+from harness.errors import UsageProblem
+from harness.model.client import read_key
+from harness.model.presets import resolve
+from harness.model.providers import PRESETS
+from harness.model.spec import ModelSpec
+
+ALL_KEYS = {preset.key_env: f"{preset.name}-secret" for preset in PRESETS.values()} | {"AZURE_OPENAI_ENDPOINT": "https://a.example.net"}
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_every_preset_resolves_with_its_own_key(name: str) -> None:
+    spec = resolve(f"{name}/some/model", environ=ALL_KEYS)
+    assert spec.model == "some/model" and spec.provider == name and spec.key_env == PRESETS[name].key_env
+    assert spec.url == (PRESETS[name].url or "https://a.example.net")
+    assert read_key(spec, ALL_KEYS) == f"{name}-secret"
+    assert "secret" not in repr(spec)
+
+
+@pytest.mark.parametrize("name", [name for name, preset in PRESETS.items() if preset.key_required])
+def test_a_missing_key_is_named(name: str) -> None:
+    with pytest.raises(UsageProblem, match=f"set the environment variable {PRESETS[name].key_env}"):
+        resolve(f"{name}/m", environ={"AZURE_OPENAI_ENDPOINT": "https://a.example.net", PRESETS[name].key_env: " "})
+
+
+@pytest.mark.parametrize("name", [name for name, preset in PRESETS.items() if preset.self_hosted])
+def test_own_servers_need_no_key(name: str) -> None:
+    spec = resolve(f"{name}/m", environ={})
+    assert spec.key_env is None and read_key(spec, {}) is None
+
+
+@pytest.mark.parametrize("name", ["gpt-4o", "gpt-4.1-mini", "chatgpt-4o-latest", "o1", "o3-mini", "o4-mini", "codex-mini-latest", "ft:gpt-4o:x"])
+def test_openai_names_need_no_prefix(name: str) -> None:
+    spec = resolve(name, environ={"OPENAI_API_KEY": "k"})
+    assert (spec.provider, spec.model, spec.url) == ("openai", name, "https://api.openai.com/v1")
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "temperature"),
+    [
+        ("gpt-4o", "max_tokens", True),
+        ("o3-mini", "max_completion_tokens", False),
+        ("gpt-5-mini", "max_completion_tokens", False),
+        ("gpt-5-chat-latest", "max_tokens", True),
+        ("openrouter/openai/o3", "max_tokens", True),
+    ],
+)
+def test_reasoning_models_of_openai_have_quirks(name: str, field: str, temperature: bool) -> None:
+    quirks = resolve(name, need_key=False, environ={}).quirks
+    assert (quirks.token_field, quirks.temperature, quirks.stop) == (field, temperature, temperature)
+
+
+URL_CASES: list[tuple[str, str, dict[str, str], tuple[str, str, str | None]]] = [
+    # name, --model-url, environment -> model, provider, variable of the key
+    ("m", "http://127.0.0.1:9/v1", {"OPENAI_API_KEY": "x"}, ("m", "url", None)),
+    ("gpt-4o", "https://proxy.example.net/v1", {"OPENAI_API_KEY": "x"}, ("gpt-4o", "url", None)),
+    ("m", "http://127.0.0.1:9/v1", {"AGENTGAUGE_API_KEY": "x"}, ("m", "url", "AGENTGAUGE_API_KEY")),
+    ("gpt-4o", "https://api.openai.com/v1/", {"OPENAI_API_KEY": "x"}, ("gpt-4o", "openai", "OPENAI_API_KEY")),
+    ("gpt-4o", "http://api.openai.com/v1", {"OPENAI_API_KEY": "x"}, ("gpt-4o", "url", None)),  # no key over plain HTTP
+    ("m", "https://api.deepseek.com", {"DEEPSEEK_API_KEY": "x"}, ("m", "deepseek", "DEEPSEEK_API_KEY")),
+    ("openai/gpt-oss-20b", "http://gpu:8000/v1", {"OPENAI_API_KEY": "x"}, ("openai/gpt-oss-20b", "url", None)),
+    ("vllm/org/m", "http://gpu:8000/v1", {"VLLM_API_KEY": "x"}, ("org/m", "vllm", "VLLM_API_KEY")),
+    ("vllm/org/m", "http://gpu:8000/v1", {"AGENTGAUGE_API_KEY": "x"}, ("org/m", "vllm", "AGENTGAUGE_API_KEY")),
+]
+
+
+@pytest.mark.parametrize(("name", "url", "environ", "expected"), URL_CASES)
+def test_with_an_address_of_ones_own(name: str, url: str, environ: dict[str, str], expected: tuple[str, str, str | None]) -> None:
+    spec = resolve(name, url=url, environ=environ)
+    assert (spec.model, spec.provider, spec.key_env) == expected
+    assert spec.url == url.rstrip("/")
+
+
+def test_a_pasted_request_address_becomes_the_base_address() -> None:
+    assert resolve("m", url="http://h:1/v1/chat/completions", environ={}).url == "http://h:1/v1"
+
+
+@pytest.mark.parametrize("url", ["localhost:8000/v1", "ftp://h/v1", "http://", "http://h:port/v1", "http://u:hidden@h/v1", "http://h/v1?key=hidden"])
+def test_an_unusable_address_is_refused(url: str) -> None:
+    with pytest.raises(UsageProblem) as problem:
+        resolve("m", url=url, environ={})
+    assert "hidden" not in str(problem.value)
+
+
+def test_azure() -> None:
+    environ = {"AZURE_OPENAI_API_KEY": "k", "AZURE_OPENAI_ENDPOINT": "https://r.openai.azure.com/"}
+    spec = resolve("azure/my-deployment", environ=environ)
+    assert (spec.kind, spec.url, spec.deployment) == ("azure", "https://r.openai.azure.com", "my-deployment")
+    table = ModelTable(provider="azure", model="o3", deployment="d", endpoint="https://t.openai.azure.com", api_version="2025-01-01")
+    spec = resolve("mine", config=Config(models={"mine": table}), environ={"AZURE_OPENAI_API_KEY": "k"})
+    assert (spec.url, spec.deployment, spec.api_version) == ("https://t.openai.azure.com", "d", "2025-01-01")
+    assert spec.quirks.token_field == "max_completion_tokens"
+    with pytest.raises(UsageProblem, match="AZURE_OPENAI_ENDPOINT"):
+        resolve("azure/d", environ={"AZURE_OPENAI_API_KEY": "k"})
+
+
+def test_a_table_goes_before_everything_and_keeps_its_settings() -> None:
+    table = ModelTable(
+        provider="openai", model="gpt-4o", temperature=0.5, timeout=9, max_retries=1, prices=Prices(1, 2), quirks=QuirkTable(seed=False)
+    )
+    spec = resolve("gpt-4o", config=Config(models={"gpt-4o": table}), environ={"OPENAI_API_KEY": "k"})
+    assert (spec.temperature, spec.timeout, spec.max_retries, spec.prices, spec.quirks.seed) == (0.5, 9, 1, Prices(1, 2), False)
+
+
+def test_a_provider_key_does_not_follow_a_table_to_another_host() -> None:
+    table = ModelTable(provider="openai", model="m", url="https://proxy.example.net/v1")
+    config = Config(models={"mine": table, "named": replace(table, key_env="OPENAI_API_KEY")})
+    environ = {"OPENAI_API_KEY": "k"}
+    assert resolve("mine", config=config, environ=environ).key_env is None
+    assert resolve("named", config=config, environ=environ).key_env == "OPENAI_API_KEY"
+    with pytest.raises(UsageProblem, match="OPENAI_API_KEY"):
+        resolve("named", config=config, environ={})
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        (ModelTable(model="m"), "names neither a provider nor a url"),
+        (ModelTable(provider="vlm", model="m"), "no provider 'vlm' (did you mean vllm"),
+        (ModelTable(provider="vllm"), "names no model"),
+    ],
+)
+def test_an_incomplete_table_is_refused(table: ModelTable, said: str) -> None:
+    with pytest.raises(UsageProblem) as problem:
+        resolve("mine", config=Config(models={"mine": table}), environ={})
+    assert said in str(problem.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("orcale", "did you mean oracle"),
+        ("gtp-4o", "did you mean gpt-4o"),
+        ("Qwen2.5-7B", "accepted are oracle, baseline, scripted:FILE"),
+        ("opnai/gpt-4o", "did you mean openai"),
+        ("vllm/", "write vllm/MODEL"),
+        ("gpt-oss-20b", "unknown model"),
+        ("scripted", "scripted:FILE"),
+        ("scripted:/no/such/file.json", "cannot be read"),
+        ("", "unknown model"),
+    ],
+)
+def test_an_unknown_name_is_explained(name: str, said: str) -> None:
+    with pytest.raises(UsageProblem) as problem:
+        resolve(name, environ={})
+    assert said in str(problem.value)
+
+
+def test_embedded_models(tmp_path: Path) -> None:
+    file = tmp_path / "script.json"
+    file.write_text(json.dumps({"replies": {"*": ["a"]}}))
+    spec = resolve(f"scripted:{file}", environ={})
+    assert spec.embedded and spec.script == file and spec.url is None
+    assert spec.served_at("http://127.0.0.1:5").url == "http://127.0.0.1:5/v1"
+    before = spec.fingerprint
+    file.write_text(json.dumps({"replies": {"*": ["b"]}}))
+    assert resolve(f"scripted:{file}", environ={}).fingerprint != before
+    with pytest.raises(UsageProblem, match="leave --model-url out"):
+        resolve("oracle", url="http://h/v1", environ={})
+
+
+@pytest.mark.parametrize(
+    ("change", "same"),
+    [
+        ({"url": "http://elsewhere/v1"}, True),
+        ({"key_env": "OTHER"}, True),
+        ({"timeout": 1.0}, True),
+        ({"prices": Prices(1, 1)}, True),
+        ({"model": "n"}, False),
+        ({"temperature": 0.1}, False),
+        ({"extra_body": {"top_p": 1}}, False),
+    ],
+)
+def test_the_fingerprint_covers_what_may_change_an_answer(change: dict[str, Any], same: bool) -> None:
+    spec = ModelSpec(name="m", kind="openai", model="m", provider="url", url="http://h/v1")
+    assert (replace(spec, **change).fingerprint == spec.fingerprint) is same
+
+
+@pytest.mark.parametrize("value", ["two words", "line\nbreak", "kéy"])
+def test_a_value_that_no_header_carries_is_refused_and_not_shown(value: str) -> None:
+    spec = resolve("gpt-4o", environ={"OPENAI_API_KEY": value})
+    with pytest.raises(UsageProblem, match="OPENAI_API_KEY cannot be a key") as problem:
+        read_key(spec, {"OPENAI_API_KEY": value})
+    assert value not in str(problem.value)

@@ -1,0 +1,155 @@
+"""How patient the client is: waits, bounds, dead endpoints. Time is injected."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from harness.model.retry import EndpointHealth, Failure, FailureKind, RetryPolicy, backoff_scale, failure_kind, persist, retry_after_seconds
+
+NOW = 1_700_000_000.0  # Tue, 14 Nov 2023 22:13:20 GMT
+
+
+@dataclass
+class Clock:
+    """Time that passes by sleeping only."""
+
+    now: float = 0.0
+    slept: list[float] = field(default_factory=list)
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+    def policy(self, **settings: float) -> RetryPolicy:
+        return RetryPolicy(sleep=self.sleep, clock=lambda: self.now, chance=lambda: 1.0, **settings)  # type: ignore[arg-type]
+
+
+def _run(outcomes: Sequence[str | Failure], policy: RetryPolicy, health: EndpointHealth | None = None) -> tuple[str | Failure, int]:
+    """The end, and how many tries there were. The last outcome repeats."""
+    tries = 0
+
+    async def attempt() -> str | Failure:
+        nonlocal tries
+        tries += 1
+        return outcomes[min(tries, len(outcomes)) - 1]
+
+    return asyncio.run(persist(attempt, policy, health or EndpointHealth())), tries
+
+
+def _fail(cause: str, kind: FailureKind = "again", wait: float | None = None) -> Failure:
+    return Failure(cause, f"it was {cause}", kind, wait)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "tries", "end"),
+    [
+        (["ok"], 1, "ok"),
+        ([_fail("http 500"), "ok"], 2, "ok"),
+        ([_fail("http 500"), _fail("http 500"), "ok"], 3, "ok"),
+        ([_fail("http 500")], 3, "http 500"),  # the same three times
+        ([_fail("http 500"), _fail("timeout", "unreachable")] * 3 + ["ok"], 7, "ok"),  # changing errors: up to max_retries
+        ([_fail("a"), _fail("b"), _fail("c"), _fail("d"), _fail("e"), _fail("f"), _fail("g"), "ok"], 7, "g"),
+        ([_fail("http 401", "final"), "ok"], 1, "http 401"),
+        ([_fail("http 429", "limit")] * 18 + ["ok"], 19, "ok"),  # limits get three times the retries
+        ([_fail("http 429", "limit")], 19, "http 429"),
+    ],
+)
+def test_how_often_it_asks(outcomes: list[str | Failure], tries: int, end: str) -> None:
+    outcome, made = _run(outcomes, Clock().policy(cap=2.0))
+    assert made == tries
+    assert (outcome.cause if isinstance(outcome, Failure) else outcome) == end
+    if isinstance(outcome, Failure):
+        assert outcome.tries == tries
+
+
+def test_waits_double_up_to_a_cap() -> None:
+    clock = Clock()
+    _run([_fail(str(n)) for n in range(9)], clock.policy(max_retries=8))
+    assert clock.slept == [1, 2, 4, 8, 16, 30, 30, 30]
+
+
+def test_jitter_halves_at_most() -> None:
+    policy = RetryPolicy(chance=lambda: 0.0, scale=0.01)
+    assert policy.wait(_fail("x"), 1) == pytest.approx(0.005)
+    assert policy.wait(_fail("x", "limit", 7.0), 1) == 7.0  # as asked for, not scaled
+
+
+def test_the_total_wait_is_bounded() -> None:
+    clock = Clock()
+    outcome, _ = _run([_fail("http 429", "limit", 60.0)], clock.policy(max_retries=100))
+    assert isinstance(outcome, Failure) and sum(clock.slept) <= 600
+
+
+def test_no_retries_means_one_try() -> None:
+    assert _run([_fail("http 500")], Clock().policy(max_retries=0))[1] == 1
+
+
+def test_a_dead_endpoint_is_tried_once_until_it_answers() -> None:
+    lost = _fail("connection", "unreachable")
+    health, clock = EndpointHealth(), Clock()
+    assert _run([lost], clock.policy(), health)[1] == 3
+    assert health.dead
+    assert _run([lost], clock.policy(), health)[1] == 1
+    assert _run([_fail("http 500"), "ok"], clock.policy(), health) == ("ok", 2)  # an error is a sign of life
+    assert not health.dead
+    assert _run([lost], clock.policy(), health)[1] == 3
+
+
+def test_one_lost_request_among_answered_ones_is_no_death() -> None:
+    health = EndpointHealth()
+
+    async def attempt() -> Failure:
+        health.answered()  # another request got its answer meanwhile
+        return _fail("timeout", "unreachable")
+
+    asyncio.run(persist(attempt, Clock().policy(), health))
+    assert not health.dead
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "2"}, 2.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after": "3600"}, 60.0),
+        ({"retry-after": "-5"}, 0.0),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "Tue, 14 Nov 2023 22:13:30 GMT"}, 10.0),
+        ({"retry-after": "Tue, 14 Nov 2023 22:13:00 GMT"}, 0.0),
+        ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
+    ],
+)
+def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after_seconds(headers, NOW) == seconds
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (400, "final"),
+        (401, "final"),
+        (403, "final"),
+        (404, "final"),
+        (307, "final"),
+        (422, "final"),
+        (408, "again"),
+        (409, "again"),
+        (500, "again"),
+        (503, "again"),
+        (429, "limit"),
+        (529, "limit"),
+    ],
+)
+def test_what_a_status_means(status: int, kind: str) -> None:
+    assert failure_kind(status) == kind
+
+
+@pytest.mark.parametrize(("value", "scale"), [(None, 1.0), ("0.01", 0.01), ("0", 0.0), ("-1", 1.0), ("x", 1.0)])
+def test_the_backoff_can_be_scaled(value: str | None, scale: float) -> None:
+    assert backoff_scale({} if value is None else {"AGENTGAUGE_BACKOFF": value}) == scale

@@ -1,0 +1,272 @@
+"""The traffic of the original AgentLego client and server: our server gives the same answers, our client the same requests.
+
+Every exchange of the golden data is used in both directions where it has one.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import base64
+import http.client
+import io
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from golden import golden_folder, load, unknown_files
+from harness.agent.convert import convert
+from harness.errors import ToolError
+from harness.tools import Tool
+from servers import canned_server, web_server
+from servers import http as answer
+
+from tool_impls.base import BenchTool
+from tool_impls.client import ToolServerBox
+from tool_impls.openapi import read_document, write_document
+from tool_impls.server import ToolServer
+from tool_impls.settings import ToolSettings
+
+pytestmark = pytest.mark.skipif(golden_folder("agentlego") is None, reason="no golden data for agentlego")
+KNOWN = {"openapi.json", "remote_tools.json", "exchanges.json", "input_files.json"}
+
+DOCUMENT: Any = load("agentlego", "openapi.json")
+REMOTE: Any = (load("agentlego", "remote_tools.json") or {}).get("tools", [])
+TRAFFIC: Any = load("agentlego", "exchanges.json") or {}
+EXCHANGES: Any = TRAFFIC.get("exchanges", [])
+INPUTS = {name: base64.b64decode(data) for name, data in (load("agentlego", "input_files.json") or {}).items()}
+TOOLS: dict[str, Tool] = {entry["name"]: Tool.from_json(entry["toolmeta"]) for entry in REMOTE}
+
+
+def test_every_file_is_known() -> None:
+    assert unknown_files("agentlego", KNOWN) == []
+
+
+def _name(exchange: Mapping[str, Any]) -> str:
+    return f"{exchange['kind']}-{exchange.get('tool', '')}-{exchange.get('note', '')}"
+
+
+# --- the document --------------------------------------------------------------------------------------------------
+
+
+def test_document_is_the_original_one() -> None:
+    assert write_document(list(TOOLS.values()), title=DOCUMENT["info"]["title"]) == DOCUMENT
+
+
+@pytest.mark.parametrize("entry", REMOTE, ids=lambda entry: entry["name"])
+def test_document_is_read_as_by_the_original_client(entry: Any) -> None:
+    remote = read_document(DOCUMENT, TRAFFIC["base_url"])[entry["name"]]
+    assert (remote.tool.to_json(), remote.url, remote.toolkit) == (entry["toolmeta"], entry["url"], entry["toolkit"])
+    assert entry["method"] == "POST"
+
+
+def test_document_holds_no_other_tools() -> None:
+    assert list(read_document(DOCUMENT, TRAFFIC["base_url"])) == [entry["name"] for entry in REMOTE]
+
+
+# --- our server, their requests ------------------------------------------------------------------------------------
+
+
+def _echo(image: Any, text: str, k: int, scale: float, top1: bool, note: str | None) -> str:
+    return f"size={image.width}x{image.height} text={text!r} k={k} scale={scale} top1={top1} note={note!r}"
+
+
+def _square(side: int, color: str) -> Any:
+    from PIL import Image
+
+    return Image.new("RGB", (side, side), color)
+
+
+def _fail(text: str) -> str:
+    raise ValueError(f"cannot handle {text}")
+
+
+BEHAVIOUR: dict[str, Callable[..., Any]] = {
+    "Calculator": lambda expression: str(eval(expression, {"__builtins__": {}})),  # literals of the golden data only
+    "CountGivenObject": lambda image, text, bbox: 1 if bbox else 3,
+    "TextToBbox": lambda image, text, top1: "(4, 5, 60, 70), score 87" + ("" if top1 else "\n(80, 5, 99, 40), score 61"),
+    "EchoParams": _echo,
+    "PaintSquare": _square,
+    "CountPixels": lambda image: image.width * image.height,
+    "IsWide": lambda image: image.width > image.height,
+    "AlwaysFails": _fail,
+    "Ping": lambda: "pong",
+}
+"""What the golden README says of the canned tools. The other tools have one fixed result, taken from their first answer."""
+
+
+def _fixed(name: str) -> Any:
+    for exchange in EXCHANGES:
+        if exchange.get("tool") == name and exchange.get("response", {}).get("status") == 200:
+            results = json.loads(_body(exchange["response"]))
+            return tuple(results) if isinstance(results, list) else results
+    return "never called"
+
+
+def _image(text: str) -> Any:
+    from PIL import Image
+
+    return Image.open(io.BytesIO(base64.b64decode(text)))
+
+
+def _canned(meta: Tool) -> BenchTool:
+    def apply(self: BenchTool, folder: Path, /, **values: Any) -> Any:
+        if meta.name in BEHAVIOUR:
+            return BEHAVIOUR[meta.name](**values)
+        if meta.name == "ReverseFile":
+            result = folder / "reversed"
+            result.write_bytes(values["file"].read_bytes()[::-1])
+            return result
+        results = _fixed(meta.name)
+        if isinstance(results, tuple):
+            return tuple(_image(r) if o.type == "image" else r for o, r in zip(meta.outputs, results, strict=True))
+        return _image(results) if meta.outputs[0].type == "image" else results
+
+    return type(meta.name, (BenchTool,), {"meta": meta, "category": "logic", "apply": apply})(ToolSettings())
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[str]:
+    with web_server(lambda: ToolServer([_canned(meta) for meta in TOOLS.values()]).application()) as url:
+        yield url
+
+
+def _body(message: Mapping[str, Any]) -> bytes:
+    if "body_ref" in message:
+        return json.dumps(load("agentlego", message["body_ref"])).encode()
+    body = message["body"] or {}
+    return base64.b64decode(body["base64"]) if "base64" in body else body.get("text", "").encode()
+
+
+@pytest.mark.parametrize("exchange", [e for e in EXCHANGES if "request" in e], ids=_name)
+def test_server_answers_as_the_original(served: str, exchange: Any) -> None:
+    request, expected = exchange["request"], exchange["response"]
+    connection = http.client.HTTPConnection(urlsplit(served).netloc, timeout=10)
+    try:
+        connection.request(request["method"], request["path"], _body(request) or None, request["headers"])
+        reply = connection.getresponse()
+        data = reply.read()
+    finally:
+        connection.close()
+    assert (reply.status, reply.reason) == (expected["status"], expected["reason"])
+    for header in ("content-type", "location", "allow"):
+        assert reply.headers.get(header) == expected["headers"].get(header)
+    if not _body(expected):
+        assert data == b""
+    elif expected["status"] == 422:
+        locations = [[detail["loc"] for detail in json.loads(body)["detail"]] for body in (data, _body(expected))]
+        assert locations[0] == locations[1]
+    else:
+        assert _pixels(json.loads(data)) == _pixels(json.loads(_body(expected)))
+
+
+def _pixels(value: Any) -> Any:
+    """The value with every picture in it replaced by its mode, size and pixels."""
+    if isinstance(value, list):
+        return [_pixels(part) for part in value]
+    if isinstance(value, str) and value.startswith("iVBORw0KGgo"):
+        image = _image(value)
+        return (image.mode, image.size, image.tobytes())
+    return value
+
+
+# --- our client, their answers -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exchange", [e for e in EXCHANGES if e["kind"] in ("discover", "from_url")], ids=_name)
+def test_client_discovers_as_the_original(exchange: Any) -> None:
+    with canned_server({"/openapi.json": [_raw(exchange["response"])]}) as server:
+
+        async def discover() -> Any:
+            box = ToolServerBox(server.url)
+            try:
+                return await box.catalog(), await box.catalog()
+            finally:
+                await box.close()
+
+        catalog, again = asyncio.run(discover())
+    assert catalog == TOOLS == again
+    assert [(request.method, request.path, request.body) for request in server.requests] == [
+        (exchange["request"]["method"], exchange["request"]["path"], b"")
+    ]
+
+
+def _raw(response: Mapping[str, Any]) -> bytes:
+    return answer(response["status"], _body(response), response["reason"], kind=response["headers"].get("content-type", "text/plain"))
+
+
+@pytest.mark.parametrize("exchange", [e for e in EXCHANGES if e["kind"] == "remote_tool_call"], ids=_name)
+def test_client_calls_as_the_original(exchange: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files, out = tmp_path / "files", tmp_path / "out"
+    files.mkdir()
+    for name, data in INPUTS.items():
+        (files / name).write_bytes(data)
+    monkeypatch.chdir(tmp_path)
+    answers = [_raw(exchange["response"])] if "response" in exchange else [answer(500)]
+    tool = TOOLS[exchange["tool"]]
+    with canned_server({"/openapi.json": [answer(200, DOCUMENT)], f"/{tool.name}": answers}) as server:
+        outcome = asyncio.run(_call(server.url, tool, exchange["arguments"], out, files))
+    sent = [request for request in server.requests if request.path != "/openapi.json"]
+    if "request" in exchange:
+        (request,) = sent
+        expected = exchange["request"]
+        assert (request.method, request.path) == (expected["method"], expected["path"])
+        assert _fields(request.headers.get("content-type"), request.body) == _fields(expected["headers"].get("content-type"), _body(expected))
+    else:
+        assert sent == []
+    _compare(outcome, exchange["client_result"], exchange.get("response"), out)
+
+
+async def _call(url: str, tool: Tool, arguments: Mapping[str, Any], out: Path, files: Path) -> Any:
+    """What the agent does: convert, then call. Names that the tool has not are the client's to refuse."""
+    known = {parameter.name for parameter in tool.inputs}
+    box = ToolServerBox(url)
+    try:
+        converted = convert(tool, {name: value for name, value in arguments.items() if name in known})
+        converted |= {name: value for name, value in arguments.items() if name not in known}
+        return await box.call(tool.name, converted, folder=out, readable=[files])
+    except (ToolError, TypeError, ValueError, OSError) as error:
+        return error
+    finally:
+        await box.close()
+
+
+def _fields(content_type: str | None, body: bytes) -> Any:
+    """A form as its kind and (name, file name, part content type, value) of each field, in order."""
+    if content_type is None:
+        assert body == b""
+        return None
+    if content_type == "application/x-www-form-urlencoded":
+        return ("urlencoded", parse_qsl(body.decode(), keep_blank_values=True))
+    boundary = content_type.partition("boundary=")[2].encode()
+    head, *parts, tail = body.split(b"--" + boundary)
+    assert (head, tail) == (b"", b"--\r\n")
+    split = [part.removeprefix(b"\r\n").removesuffix(b"\r\n").split(b"\r\n\r\n", 1) for part in parts]
+    return ("multipart", [(sorted(headers.decode().split("\r\n")), value) for headers, value in split])
+
+
+def _compare(outcome: Any, expected: Mapping[str, Any], response: Mapping[str, Any] | None, out: Path) -> None:
+    if expected["state"] != "SUCCESS":
+        assert isinstance(outcome, Exception)
+        if "CALL_FAILED" in expected["errmsg"]:  # the rest of the text has free wording
+            original = ast.literal_eval(expected["errmsg"].removeprefix("RuntimeError(").removesuffix(")"))
+            assert isinstance(outcome, ToolError)
+            assert str(outcome).endswith(re.sub(r"^\{CALL_FAILED \w+\} ", "", original))
+        return
+    assert not isinstance(outcome, Exception), outcome
+    assert response is not None
+    bodies = json.loads(_body(response))
+    bodies = bodies if len(expected["result"]) > 1 else [bodies]
+    for output, wanted, body in zip(outcome, expected["result"], bodies, strict=True):
+        assert output.type == wanted["type"]
+        if wanted["type"] == "text":
+            assert output.content == wanted["content"]
+            continue
+        assert wanted["content"].startswith("{OUT}/")
+        path = Path(output.content)
+        assert str(path.relative_to(out)) == wanted["content"].removeprefix("{OUT}/").replace("{STAMP}", "0001")
+        assert path.read_bytes() == base64.b64decode(body)

@@ -1,0 +1,109 @@
+"""Running pytest inside pytest: a project folder with a toy benchmark, and real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+
+CONFTEST = """
+from harness.task import announce
+from tests.plugin.toy import Toy
+announce(Toy())
+pytest_plugins = ["harness.plugin"]
+"""
+
+CASES = """
+from harness.plugin import benchmark_task
+
+@benchmark_task("toy.say")
+def test_say(outcome):
+    outcome.check()
+"""
+
+
+@dataclass
+class Project:
+    """A folder in which pytest is run."""
+
+    path: Path
+
+    @staticmethod
+    def make(path: Path, samples: int = 6) -> Project:
+        path.mkdir(parents=True, exist_ok=True)
+        (path / "conftest.py").write_text(CONFTEST)
+        (path / "test_toy.py").write_text(CASES)
+        (path / "pytest.ini").write_text("[pytest]\n")
+        (path / "toy").mkdir(exist_ok=True)
+        lines = [json.dumps({"id": f"s{number}", "say": f"word{number}"}) for number in range(samples)]
+        (path / "toy" / "toy.jsonl").write_text("\n".join(lines) + "\n")
+        return Project(path)
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+
+    def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        clean = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY") and not name.startswith(("PYTEST_", "AGENTGAUGE_"))}
+        return clean | {"PYTHONPATH": str(ROOT), "AGENTGAUGE_BACKOFF": "0.01", "XDG_CACHE_HOME": str(self.path / ".cache")} | dict(extra or {})
+
+    def run(self, *arguments: str, data: str = "toy", env: Mapping[str, str] | None = None, seconds: float = 120) -> Result:
+        done = subprocess.run(
+            self.command("--data", data, *arguments),
+            cwd=self.path,
+            env=self.environment(env),
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
+        )
+        return Result(done.returncode, done.stdout + done.stderr, self.path)
+
+    def start(self, *arguments: str, data: str = "toy", env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+        """In a session of its own, so that a signal reaches it and its workers alone."""
+        return subprocess.Popen(
+            self.command("--data", data, *arguments),
+            cwd=self.path,
+            env=self.environment(env),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+
+@dataclass
+class Result:
+    status: int
+    output: str
+    path: Path
+
+    def summary(self, run: str) -> dict[str, Any]:
+        return summary(self.path / run)
+
+
+def summary(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "summary.json").read_text())
+
+
+def without_times(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without_times(inner) for key, inner in value.items() if key != "seconds"}
+    return [without_times(inner) for inner in value] if isinstance(value, list) else value
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
+
+
+def interrupt(process: subprocess.Popen[str], number: int = signal.SIGINT, *, group: bool = False) -> None:
+    (os.killpg if group else os.kill)(process.pid, number)
+
+

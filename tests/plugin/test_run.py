@@ -1,0 +1,155 @@
+"""A run as a pytest user sees it."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from tests.plugin.project import records
+
+WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+
+
+@WORKERS
+def test_wrong_answers_are_results_and_the_exit_status_is_0(project, model, workers):
+    result = project.run(*model, *workers, "--run-dir", "run")
+    assert result.status == 0, result.output
+    assert re.search(r"= 5 passed, 1 wrong in", result.output)
+    assert "expected 'word3', got 'something else'" in result.output
+    assert "Traceback" not in result.output
+    task = result.summary("run")["tasks"]["toy.say"]
+    assert {key: task[key] for key in ("planned", "passed", "wrong", "broken", "missing")} == {
+        "planned": 6, "passed": 5, "wrong": 1, "broken": 0, "missing": 0,
+    }  # fmt: skip
+    assert task["metrics"]["Acc"]["value"] == pytest.approx(100 * 5 / 6)
+    assert result.summary("run")["usage"]["prompt_tokens"] == 60
+    assert [record["sample"] for record in records(project.path / "run")] == [f"s{number}" for number in range(6)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "samples"),
+    [
+        (("-k", "odd"), ["s1", "s3", "s5"]),
+        (("-k", "even and not s2"), ["s0", "s4"]),
+        (("-m", "odd"), ["s1", "s3", "s5"]),
+        (("-m", "toy_say"), ["s0", "s1", "s2", "s3", "s4", "s5"]),
+        (("--limit", "2"), ["s0", "s3"]),
+        (("--limit", "100"), ["s0", "s1", "s2", "s3", "s4", "s5"]),
+        (("test_toy.py::test_say[s4]",), ["s4"]),
+        (("--limit", "2", "-n", "2"), ["s0", "s3"]),
+    ],
+)
+def test_cases_are_chosen_by_pytests_own_means(project, model, arguments, samples):
+    result = project.run(*model, *arguments, "--run-dir", "run")
+    assert result.status == 0, result.output
+    assert [record["sample"] for record in records(project.path / "run")] == samples
+
+
+def test_a_run_without_selected_cases_leaves_no_folder(project, model):
+    result = project.run(*model, "-k", "nothing_is_called_this", "--run-dir", "run")
+    assert result.status == 5
+    assert not (project.path / "run").exists()
+
+
+def test_collecting_only_sends_no_request_and_leaves_no_folder(project, model, endpoint):
+    result = project.run(*model, "--collect-only", "-q", "--run-dir", "run")
+    assert result.status == 0
+    assert "test_toy.py::test_say[s5]" in result.output
+    assert endpoint.requests == []
+    assert not (project.path / "run").exists()
+
+
+@WORKERS
+def test_stopping_at_the_first_failure_starts_nothing_new(project, model, workers):
+    result = project.run(*model, *workers, "-x", "--in-flight", "1", "--run-dir", "run")
+    task = result.summary("run")["tasks"]["toy.say"]
+    assert result.status == 1, result.output
+    assert "stopping after 1 failures" in result.output
+    assert task["wrong"] == 1
+    assert task["missing"] >= 1
+
+
+def test_last_failed_runs_the_wrong_case_again(project, model):
+    project.run(*model, "-p", "cacheprovider", "--run-dir", "first")
+    result = project.run(*model, "-p", "cacheprovider", "--lf", "--run-dir", "second")
+    assert [record["sample"] for record in records(project.path / "second")] == ["s3"], result.output
+
+
+@pytest.mark.parametrize(("body", "status"), [("assert True", 0), ("assert False", 1)])
+@WORKERS
+def test_ordinary_tests_beside_keep_their_exit_status(project, model, workers, body, status):
+    (project.path / "test_plain.py").write_text(f"def test_plain():\n    {body}\n")
+    result = project.run(*model, *workers, "--run-dir", "run")
+    assert result.status == status, result.output
+    assert result.summary("run")["tasks"]["toy.say"]["passed"] == 5
+
+
+def test_ordinary_tests_alone_are_an_ordinary_run(project, model):
+    (project.path / "test_plain.py").write_text("def test_plain():\n    pass\n")
+    result = project.run(*model, "test_plain.py", "--run-dir", "run")
+    assert result.status == 0
+    assert not (project.path / "run").exists()
+    assert "planned" not in result.output
+
+
+@pytest.mark.parametrize(("gate", "status"), [("toy.say.Acc>=80", 0), ("toy.say.Acc>=90", 1), ("toy.say.Acc<90", 0)])
+def test_a_gate_decides_the_exit_status(project, model, gate, status):
+    result = project.run(*model, "--gate", gate, "--run-dir", "run")
+    assert result.status == status
+    assert ("gate toy.say.Acc>=90: Acc is 83.33" in result.output) == (status == 1)
+
+
+def test_attempts_are_cases_with_seeds_of_their_own_and_averaged_by_sample(project, model, endpoint):
+    result = project.run(*model, "--attempts", "3", "--run-dir", "run")
+    task = result.summary("run")["tasks"]["toy.say"]
+    assert task["planned"] == 18
+    assert task["metrics"]["Acc"]["n"] == 6
+    assert len({request.body["seed"] for request in endpoint.requests}) == 18
+
+
+@WORKERS
+def test_a_budget_stops_the_run_gracefully(project, model, workers):
+    result = project.run(*model, *workers, "--budget", "20tok", "--in-flight", "1", "--run-dir", "run")
+    assert result.status == 1, result.output
+    assert "stopped early: the budget of 20tok is used up; go on with --resume" in result.output
+    done = len(records(project.path / "run"))
+    assert 2 <= done < 6
+    resumed = project.run(*model, "--resume", "run")
+    assert resumed.status == 0, resumed.output
+    assert result.path.joinpath("run", "records.jsonl").read_text().count("\n") == 6
+
+
+def test_progress_is_plain_lines_without_a_terminal(project, model):
+    result = project.run(*model, "--run-dir", "run")
+    assert re.search(r"^6/6 · passed 5 · wrong 1 · broken 0 · 90 tokens · 0s left$", result.output, re.MULTILINE)
+    assert "\r" not in result.output
+
+
+def test_verbose_names_each_case(project, model):
+    result = project.run(*model, "-v", "--run-dir", "run")
+    assert re.search(r"test_say\[s3\] WRONG", result.output)
+    assert re.search(r"test_say\[s4\] PASSED", result.output)
+
+
+def test_run_json_tells_how_the_run_was_made(project, model):
+    project.run(*model, "--run-dir", "run")
+    run = json.loads((project.path / "run" / "run.json").read_text())
+    assert run["settings"]["model"] == "m"
+    assert run["planned"] == 6
+    assert run["started"] < run["finished"]
+
+
+@pytest.mark.parametrize("dist", ["worksteal", "each"])
+def test_dist_modes_that_ask_twice_are_refused(project, model, dist):
+    result = project.run(*model, "-n", "2", "--dist", dist, "--run-dir", "run")
+    assert result.status == 4, result.output
+    assert f"--dist {dist} runs or asks for benchmark cases twice" in result.output
+
+
+@pytest.mark.parametrize("dist", ["loadscope", "loadfile", "loadgroup"])
+def test_other_dist_modes_work(project, model, dist):
+    result = project.run(*model, "-n", "2", "--dist", dist, "--run-dir", "run")
+    assert result.status == 0, result.output
+    assert result.summary("run")["tasks"]["toy.say"]["passed"] == 5

@@ -1,0 +1,56 @@
+"""A benchmark of one question a sample, for tests of the plugin: "say N" is answered right by N."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from harness.data.index import Index, Row
+from harness.estimate import from_totals
+from harness.model.types import ChatReply
+from harness.task import Task
+from harness.types import Sample, Score
+
+
+class Toy(Task):
+    name = "toy.say"
+    benchmark = "Toy"
+    title = "say it"
+    data_set = "toy"
+    data_files = ("toy.jsonl",)
+    columns = ("Acc",)
+    published = ("Acc",)
+    published_dialect = "native"
+    mini = Path(__file__).parent / "toy_data"
+
+    def index(self, root):
+        data = (root / "toy.jsonl").read_bytes()
+        rows, start = [], 0
+        for position, line in enumerate(data.splitlines(keepends=True)):
+            rows.append(Row(json.loads(line)["id"], ("odd" if position % 2 else "even",), start, start + len(line), position))
+            start += len(line)
+        return Index(root, root / "toy.jsonl", hashlib.sha256(data).hexdigest(), tuple(rows))
+
+    def load(self, index, row):
+        return Sample(row.id, self.name, row.tags, json.loads(index.read(row)), index.root, row.position)
+
+    async def run(self, case):
+        reply = await case.ask([{"role": "user", "content": f"say {case.sample.payload['say']}"}])
+        return {"answer": reply.text}
+
+    def score(self, sample, output, scoring, similarity):
+        right = bool(output) and output["answer"] == sample.payload["say"]
+        return Score(right, {"right": float(right), "all": 1.0}, explanation=f"expected {sample.payload['say']!r}, got {output and output['answer']!r}")
+
+    def metrics(self, scores, scoring):
+        return from_totals([score.values for score in scores], lambda totals: {"Acc": 100 * totals["right"] / totals["all"] if totals.get("all") else None})
+
+    def oracle(self, sample, request):
+        return ChatReply(sample.payload["say"])
+
+    def score_files(self, samples, predictions, *, scoring, similarity):
+        raise NotImplementedError
+
+    def prompt_version(self, folder):
+        return "1"

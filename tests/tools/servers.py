@@ -1,0 +1,131 @@
+"""Real servers on loopback for tests: an aiohttp application, and raw sockets that answer with given bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@contextmanager
+def background(start: Callable[[asyncio.Event], Coroutine[Any, Any, None]]) -> Iterator[None]:
+    """Run a coroutine in a thread of its own; it sets the event it is given when ready, and is cancelled at the end."""
+    ready = threading.Event()
+    state: dict[str, Any] = {}
+
+    async def main() -> None:
+        event = asyncio.Event()
+        task = asyncio.create_task(start(event))
+        state["loop"], state["task"] = asyncio.get_running_loop(), task
+        waiter = asyncio.create_task(event.wait())
+        await asyncio.wait({task, waiter}, return_when=asyncio.FIRST_COMPLETED)
+        ready.set()
+        try:
+            await task
+        except asyncio.CancelledError:
+            waiter.cancel()
+
+    thread = threading.Thread(target=asyncio.run, args=(main(),))
+    thread.start()
+    assert ready.wait(10), "the server did not start"
+    try:
+        yield
+    finally:
+        state["loop"].call_soon_threadsafe(state["task"].cancel)
+        thread.join(10)
+        assert not thread.is_alive()
+
+
+@contextmanager
+def web_server(make_application: Callable[[], Any]) -> Iterator[str]:
+    """Serve an aiohttp application; gives its address. It is made inside the server's own loop."""
+    from aiohttp import web
+
+    address: list[str] = []
+
+    async def start(ready: asyncio.Event) -> None:
+        runner = web.AppRunner(make_application(), access_log=None, shutdown_timeout=0.5)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            address.append(f"http://127.0.0.1:{runner.addresses[0][1]}")
+            ready.set()
+            await asyncio.Event().wait()
+        finally:
+            await runner.cleanup()
+
+    with background(start):
+        yield address[0]
+
+
+@dataclass
+class Request:
+    method: str
+    path: str
+    headers: dict[str, str]  # names in lower case
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+Answer = bytes | Callable[[Request], bytes]
+
+
+@dataclass
+class Canned:
+    """A socket server that keeps what it was asked. ``answers[path]`` are used up in turn, the last one stays."""
+
+    answers: dict[str, list[Answer]]
+    requests: list[Request] = field(default_factory=list)
+    url: str = ""
+
+
+def http(status: int, body: bytes | str | object = b"", reason: str = "", headers: str = "", kind: str = "application/json") -> bytes:
+    """The bytes of an answer; anything but bytes and text is written as JSON."""
+    data = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else json.dumps(body).encode()
+    head = f"HTTP/1.1 {status} {reason or 'Reason'}\r\nContent-Type: {kind}\r\nContent-Length: {len(data)}\r\n{headers}\r\n"
+    return head.encode() + data
+
+
+@contextmanager
+def canned_server(answers: dict[str, list[Answer]]) -> Iterator[Canned]:
+    """An empty answer means: close the connection without a word."""
+    canned = Canned(answers)
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while line := await reader.readline():
+                method, path, _ = line.decode().split(" ", 2)
+                headers = {}
+                while (header := (await reader.readline()).decode().strip()) != "":
+                    name, _, value = header.partition(":")
+                    headers[name.lower()] = value.strip()
+                body = await reader.readexactly(int(headers.get("content-length", 0)))
+                request = Request(method, path, headers, body)
+                canned.requests.append(request)
+                queue = canned.answers.get(path, [http(404)])
+                answer = queue.pop(0) if len(queue) > 1 else queue[0]
+                data = answer(request) if callable(answer) else answer
+                writer.write(data)
+                if not data:
+                    return
+                await writer.drain()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            return
+        finally:
+            writer.close()
+
+    async def start(ready: asyncio.Event) -> None:
+        server = await asyncio.start_server(handle, "127.0.0.1", 0)
+        canned.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with server:
+            ready.set()
+            await server.serve_forever()
+
+    with background(start):
+        yield canned

@@ -1,0 +1,159 @@
+"""DrawBox and AddText, by pixels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness.errors import ToolError
+from PIL import Image
+
+from tool_impls.drawing import AddText, DrawBox
+from tool_impls.geometry import crop, font_size, numbers, read_box
+from tool_impls.settings import ToolSettings
+
+SCRATCH = Path()  # these tools write nothing
+
+
+def draw(image: Image.Image, **values: Any) -> Image.Image:
+    return DrawBox(ToolSettings()).apply(SCRATCH, image=image, **values)
+
+
+def write(image: Image.Image, **values: Any) -> Image.Image:
+    return AddText(ToolSettings()).apply(SCRATCH, image=image, **values)
+
+
+def inked(image: Image.Image) -> tuple[int, int, int, int] | None:
+    """The box around everything that is not white."""
+    from PIL import ImageChops
+
+    return ImageChops.difference(image, Image.new("RGB", image.size, "white")).getbbox()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("(1, 2, 3, 4)", [1, 2, 3, 4]),
+        ("x1=1", [1, 1]),
+        ("1e3", [1, 3]),
+        ("[.5;-7 +8.25]", [0.5, -7, 8.25]),
+        ("(1, 2, 3, 4), score 91", [1, 2, 3, 4, 91]),
+        ("none", []),
+    ],
+)
+def test_every_decimal_number_counts(text: str, found: list[float]) -> None:
+    assert numbers(text) == found
+
+
+@pytest.mark.parametrize("text", ["", "1 2 3", "(1, 2, 3, 4), score 91", "a box"])
+def test_box_needs_exactly_four_numbers(text: str) -> None:
+    with pytest.raises(ToolError, match="exactly four numbers"):
+        read_box(text)
+
+
+@pytest.mark.parametrize(("height", "size"), [(336, 18), (335, 17), (672, 36), (18, 1), (1, 1)])
+def test_font_grows_with_the_picture(height: int, size: int) -> None:
+    assert font_size(height) == size
+
+
+@pytest.mark.parametrize(
+    ("bbox", "size"),
+    [("0,0,4,3", (4, 3)), ("1.9 1.9 3.9 2.9", (2, 1)), ("-5,-5,2,2", (2, 2)), ("2,2,99,99", (2, 1)), ("4,3,0,0", (4, 3))],
+)
+def test_crop_is_cut_to_integers_and_to_the_picture(bbox: str, size: tuple[int, int]) -> None:
+    assert crop(Image.new("RGB", (4, 3)), bbox).size == size
+
+
+@pytest.mark.parametrize("bbox", ["1,1,1,3", "9,9,12,12", "-4,-4,-1,-1"])
+def test_empty_crop_is_refused(bbox: str) -> None:
+    with pytest.raises(ToolError, match="covers no part"):
+        crop(Image.new("RGB", (4, 3)), bbox)
+
+
+R, P, W = (255, 0, 0), (255, 191, 191), (255, 255, 255)  # outline; red at 64/255 over white; white
+
+
+@pytest.mark.parametrize("bbox", ["(1, 1, 4, 3)", "4 3 1 1", "4, 1, 1, 3"])
+def test_box_is_outlined_and_tinted_whichever_way_its_corners_are_given(bbox: str) -> None:
+    picture = draw(Image.new("RGB", (6, 5), "white"), bbox=bbox)
+    rows = [[picture.getpixel((x, y)) for x in range(6)] for y in range(5)]
+    assert rows == [[W] * 6, [W, R, R, R, R, W], [W, R, P, P, R, W], [W, R, R, R, R, W], [W] * 6]
+
+
+@pytest.mark.parametrize("mode", ["L", "RGBA", "P", "1", "CMYK"])
+def test_result_is_rgb_whatever_comes_in_and_the_input_stays(mode: str) -> None:
+    image = Image.new(mode, (6, 5))
+    before = image.tobytes()
+    assert draw(image, bbox="1,1,3,3").mode == "RGB"
+    assert image.tobytes() == before
+
+
+@pytest.mark.parametrize("bbox", ["-10, -10, 900, 900", f"0 0 {'9' * 30} {'9' * 30}", f"-{'9' * 30} 0 2 2"])
+def test_box_may_reach_beyond_the_picture(bbox: str) -> None:
+    assert draw(Image.new("RGB", (6, 5), "white"), bbox=bbox).getpixel((1, 1)) in (R, P)
+
+
+def test_label_stands_above_the_corner() -> None:
+    plain = draw(Image.new("RGB", (200, 336), "white"), bbox="50,100,90,120")
+    picture = draw(Image.new("RGB", (200, 336), "white"), bbox="50,100,90,120", annotation="cat")
+    assert inked(plain) == (50, 100, 91, 121)
+    left, top, _, bottom = inked(picture) or (0, 0, 0, 0)
+    assert bottom == 121 and left >= 50
+    label = inked(picture.crop((0, 0, 200, 96)))
+    assert label is not None and label[3] <= 95 and 95 - 18 <= top
+
+
+@pytest.mark.parametrize(
+    ("position", "place"),
+    [
+        ("lt", "left top"),
+        ("lm", "left middle"),
+        ("lb", "left bottom"),
+        ("mt", "middle top"),
+        ("mm", "middle middle"),
+        ("mb", "middle bottom"),
+        ("rt", "right top"),
+        ("rm", "right middle"),
+        ("rb", "right bottom"),
+    ],
+)
+def test_two_letters_place_a_text(position: str, place: str) -> None:
+    image = Image.new("RGB", (400, 336), "white")
+    left, top, right, bottom = inked(write(image, text="HHH", position=position)) or (0, 0, 0, 0)
+    margin = 400 // 20
+    across, down = place.split()
+    assert {"left": abs(left - margin), "middle": abs((left + right) / 2 - 200), "right": abs(right - (400 - margin))}[across] <= 3
+    assert {"top": abs(top - margin), "middle": abs((top + bottom) / 2 - 168), "bottom": abs(bottom - (336 - margin))}[down] <= 3
+
+
+def test_two_numbers_are_the_lower_left_corner() -> None:
+    left, _, _, bottom = inked(write(Image.new("RGB", (400, 336), "white"), text="HHH", position="(60, 90)")) or (0, 0, 0, 0)
+    assert abs(left - 60) <= 3 and abs(bottom - 90) <= 3
+
+
+@pytest.mark.parametrize("position", ["tm", "top", "", "1", "1 2 3", "LT", "center"])
+def test_other_positions_are_refused(position: str) -> None:
+    with pytest.raises(ToolError, match="position must be"):
+        write(Image.new("RGB", (40, 30)), text="x", position=position)
+
+
+@pytest.mark.parametrize(("color", "pixel"), [("blue", (0, 0, 255)), ("#00ff00", (0, 255, 0)), ("red", (255, 0, 0))])
+def test_color_is_used(color: str, pixel: tuple[int, int, int]) -> None:
+    picture = write(Image.new("RGB", (400, 400), "white"), text="HHH", position="mm", color=color)
+    assert pixel in [value for _, value in picture.getcolors(4096) or []]
+
+
+def test_default_color_is_red() -> None:
+    picture = write(Image.new("RGB", (400, 400), "white"), text="HHH", position="mm")
+    assert (255, 0, 0) in [value for _, value in picture.getcolors(4096) or []]
+
+
+def test_unknown_color_is_refused() -> None:
+    with pytest.raises(ToolError, match="'blurple'"):
+        write(Image.new("RGB", (40, 30)), text="x", position="mm", color="blurple")
+
+
+@pytest.mark.parametrize("position", ["lt", "mb", "rm", "5 25"])
+def test_text_of_several_lines_is_written(position: str) -> None:
+    assert inked(write(Image.new("RGB", (100, 60), "white"), text="one\ntwo", position=position)) is not None

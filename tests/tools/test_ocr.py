@@ -1,0 +1,79 @@
+"""Reading text in rendered pictures, and joining lines to paragraphs."""
+
+from __future__ import annotations
+
+import io
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+
+from tool_impls.ocr import OCR, Block, paragraphs, reader
+from tool_impls.settings import ToolSettings
+
+
+def page(*lines: tuple[int, int, str]) -> Image.Image:
+    image = Image.new("RGB", (420, 200), "white")
+    for x, y, text in lines:
+        ImageDraw.Draw(image).text((x, y), text, fill="black", font=ImageFont.load_default(24))
+    return image
+
+
+def read(image: Image.Image, settings: ToolSettings | None = None) -> str:
+    tool = OCR(settings or ToolSettings())
+    tool.setup()
+    return tool.apply(Path(), image=image)
+
+
+def test_line_has_its_box_and_its_text() -> None:
+    (line,) = reader().lines(page((40, 60, "Total 19.44")))
+    assert line.text == "Total 19.44"
+    assert abs(line.x1 - 40) < 12 and abs(line.y1 - 60) < 12 and 150 < line.x2 < 190 and 75 < line.y2 < 105
+    assert str(line) == f"({line.x1}, {line.y1}, {line.x2}, {line.y2}) Total 19.44"
+
+
+def test_rows_of_a_table_are_not_mixed() -> None:
+    text = read(page((20, 20, "Apples"), (300, 20, "2.50"), (20, 54, "Pears"), (300, 54, "3.75")))
+    assert [line.split(") ")[1] for line in text.splitlines()] == ["Apples", "2.50", "Pears", "3.75"]
+
+
+def test_nothing_found_is_an_empty_text() -> None:
+    assert read(Image.new("RGB", (60, 40), "white")) == ""
+
+
+def test_paragraphs_can_be_switched_off() -> None:
+    image = page((20, 20, "the quick brown fox"), (20, 48, "jumps over the dog"))
+    assert len(read(image).splitlines()) == 1
+    assert len(read(image, ToolSettings(paragraphs=False)).splitlines()) == 2
+
+
+def test_reading_says_nothing() -> None:
+    reader.cache_clear()
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        read(page((40, 60, "quiet")))
+    assert (out.getvalue(), err.getvalue()) == ("", "")
+
+
+def line(x1: int, y1: int, x2: int, y2: int, text: str) -> Block:
+    return Block(x1, y1, x2, y2, text, y2 - y1)
+
+
+@pytest.mark.parametrize(
+    ("lines", "joined"),
+    [
+        ([], []),
+        ([line(0, 0, 50, 10, "a")], ["(0, 0, 50, 10) a"]),
+        ([line(0, 0, 50, 10, "a"), line(2, 14, 60, 24, "b")], ["(0, 0, 60, 24) a b"]),
+        ([line(0, 14, 50, 24, "b"), line(0, 0, 50, 10, "a"), line(0, 28, 50, 38, "c")], ["(0, 0, 50, 38) a b c"]),
+        ([line(0, 0, 50, 10, "a"), line(0, 15, 50, 25, "gap of half a line")], ["(0, 0, 50, 10) a", "(0, 15, 50, 25) gap of half a line"]),
+        ([line(0, 0, 50, 10, "a"), line(60, 12, 90, 22, "aside")], ["(0, 0, 50, 10) a", "(60, 12, 90, 22) aside"]),
+        ([line(0, 0, 50, 20, "Heading"), line(0, 22, 50, 32, "text")], ["(0, 0, 50, 20) Heading", "(0, 22, 50, 32) text"]),
+        (
+            [line(0, 0, 40, 10, "tea"), line(60, 0, 80, 10, "1"), line(0, 11, 40, 21, "milk"), line(60, 11, 80, 21, "2")],
+            ["(0, 0, 40, 10) tea", "(60, 0, 80, 10) 1", "(0, 11, 40, 21) milk", "(60, 11, 80, 21) 2"],
+        ),
+    ],
+)
+def test_lines_become_paragraphs(lines: list[Block], joined: list[str]) -> None:
+    assert [str(block) for block in paragraphs(lines)] == joined

@@ -1,0 +1,33 @@
+"""Which tools can work under given settings. Told before a run starts, without importing anything heavy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harness.errors import ToolUnavailable, UsageProblem
+from tool_impls.base import UNAVAILABLE
+from tool_impls.registry import TOOLS
+from tool_impls.settings import ToolSettings
+
+
+def check(settings: ToolSettings, names: Iterable[str] | None = None) -> dict[str, str]:
+    """The state of each named tool (all by default): ready, basic, disabled, or ``unavailable: what would help``.
+
+    Raises UsageProblem for a name that no tool has.
+    """
+    wanted = list(TOOLS) if names is None else list(dict.fromkeys(names))
+    if unknown := [name for name in wanted if name not in TOOLS]:
+        raise UsageProblem(f"there is no tool {unknown[0]!r}; known are {', '.join(TOOLS)}")
+    return {name: TOOLS[name].state(settings) for name in wanted}
+
+
+def require(settings: ToolSettings, names: Iterable[str]) -> dict[str, str]:
+    """As ``check``; raises ToolUnavailable with one sentence where a tool can neither work nor is disabled."""
+    states = check(settings, names)
+    lacking = {name: state.removeprefix(f"{UNAVAILABLE}: ") for name, state in states.items() if state.startswith(UNAVAILABLE)}
+    if lacking:
+        name, reason = next(iter(lacking.items()))
+        others = f" (also unavailable: {', '.join(list(lacking)[1:])})" if len(lacking) > 1 else ""
+        switch = "" if "disable" in reason else f'; or switch it off with disable = ["{name}"] in [tools]'
+        raise ToolUnavailable(f"{name} is needed but unavailable: {reason}{switch}{others}")
+    return states

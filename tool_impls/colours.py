@@ -1,0 +1,45 @@
+"""The main colours of a picture, by name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+NAMED: dict[str, tuple[int, int, int]] = {
+    "black": (0, 0, 0),
+    "dark grey": (80, 80, 80),
+    "grey": (150, 150, 150),
+    "light grey": (210, 210, 210),
+    "white": (255, 255, 255),
+    "red": (215, 30, 35),
+    "pink": (250, 170, 190),
+    "orange": (245, 140, 30),
+    "brown": (125, 75, 35),
+    "beige": (235, 220, 185),
+    "yellow": (245, 225, 50),
+    "green": (40, 150, 60),
+    "light green": (155, 215, 140),
+    "dark green": (15, 75, 35),
+    "turquoise": (50, 190, 185),
+    "light blue": (150, 200, 240),
+    "blue": (40, 90, 210),
+    "dark blue": (20, 30, 100),
+    "purple": (125, 50, 155),
+}
+
+
+def name_of(colour: tuple[int, int, int]) -> str:
+    """The nearest named colour, by distance in RGB."""
+    return min(NAMED, key=lambda name: sum((a - b) ** 2 for a, b in zip(NAMED[name], colour, strict=True)))
+
+
+def main_colours(image: Image, count: int = 3) -> list[str]:
+    """At most ``count`` names, the most frequent first, each for at least a twentieth of the picture."""
+    small = image.convert("RGB").resize((64, 64))
+    data = small.tobytes()
+    names = Counter(name_of((data[i], data[i + 1], data[i + 2])) for i in range(0, len(data), 3))
+    common = [name for name, pixels in names.most_common(count) if pixels >= 64 * 64 / 20]
+    return common or [names.most_common(1)[0][0]]

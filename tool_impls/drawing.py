@@ -1,0 +1,105 @@
+"""Tools that draw on a picture: DrawBox and AddText (GTA spec 2)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import ToolError
+from tool_impls import base
+from tool_impls.geometry import font_size, numbers, read_box
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+RED = (255, 0, 0)
+FILL_ALPHA = 64  # of 255
+FAR = 50_000.0  # pixels; keeps numbers that no C integer can hold away from Pillow
+
+
+class DrawBox(base.BenchTool):
+    meta = base.tool(
+        "DrawBox",
+        "Draws a red box on a picture, with a label if one is given.",
+        (
+            base.IMAGE,
+            base.text("bbox", "The box as (x1, y1, x2, y2), in pixels."),
+            base.optional("text", "annotation", None, "Words to write above the box."),
+        ),
+        base.IMAGE_OUT,
+    )
+    category = "operation"
+    packages = ("PIL",)
+    concurrency = 2
+
+    def apply(self, folder: Path, /, image: Image, bbox: str, annotation: str | None = None) -> Image:
+        from PIL import ImageDraw, ImageFont
+
+        box = read_box(bbox)
+        picture = image.convert("RGB")
+        pen = ImageDraw.Draw(picture, "RGBA")  # this mode on an RGB picture blends
+        pen.rectangle([_near(value) for value in box], fill=(*RED, FILL_ALPHA), outline=(*RED, 255))
+        if annotation:
+            point = (_near(box.x1), _near(box.y1) - 5)
+            font = ImageFont.load_default(font_size(picture.height))
+            pen.text(point, annotation, fill=(*RED, 255), font=font, anchor=_anchor("lb", annotation))
+        return picture
+
+
+class AddText(base.BenchTool):
+    meta = base.tool(
+        "AddText",
+        "Writes text on a picture.",
+        (
+            base.IMAGE,
+            base.text("text", "What to write."),
+            base.text(
+                "position",
+                "The lower left corner of the text as (x, y) in pixels, or two letters: l, m or r (left, middle, right), then t, m or b "
+                "(top, middle, bottom).",
+            ),
+            base.optional("text", "color", "red", "Colour of the text, by English name or as #rrggbb."),
+        ),
+        base.IMAGE_OUT,
+    )
+    category = "operation"
+    packages = ("PIL",)
+    concurrency = 2
+
+    def apply(self, folder: Path, /, image: Image, text: str, position: str, color: str = "red") -> Image:
+        from PIL import ImageColor, ImageDraw, ImageFont
+
+        try:
+            ink = ImageColor.getrgb(color)[:3]
+        except ValueError:
+            raise ToolError(f"color must be an English colour name or #rrggbb; got {color!r}") from None
+        picture = image.convert("RGB")
+        point, anchor = _place(position, picture.size)
+        font = ImageFont.load_default(font_size(picture.height))
+        ImageDraw.Draw(picture).text(point, text, fill=ink, font=font, anchor=_anchor(anchor, text))
+        return picture
+
+
+def _place(position: str, size: tuple[int, int]) -> tuple[tuple[float, float], str]:
+    """The point and the anchor of a text: letters first, else two numbers. Raises ToolError."""
+    width, height = size
+    margin = width // 20
+    if re.fullmatch(r"[lmr][tmb]", letters := position.strip()):
+        x = {"l": margin, "m": width // 2, "r": width - margin}[letters[0]]
+        y = {"t": margin, "m": height // 2, "b": height - margin}[letters[1]]
+        return (x, y), letters
+    found = numbers(position)
+    if len(found) != 2:
+        raise ToolError(f"position must be two numbers (x, y) or two letters, l m r then t m b, such as 'mt'; got {position!r}")
+    return (_near(found[0]), _near(found[1])), "lb"
+
+
+def _near(value: float) -> float:
+    """The value, at most FAR from the origin."""
+    return min(max(value, -FAR), FAR)
+
+
+def _anchor(anchor: str, text: str) -> str:
+    """Pillow takes no top and bottom anchor for text of several lines; ascender and descender are the nearest."""
+    return anchor.translate({ord("t"): "a", ord("b"): "d"}) if "\n" in text else anchor

@@ -1,0 +1,125 @@
+"""The OpenAI-compatible services that tools may ask: one for questions about pictures, one that makes pictures."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from harness.errors import ToolError, ToolFault
+from tool_impls.base import READY, unavailable
+from tool_impls.settings import Endpoint
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+    from PIL.Image import Image
+
+SECONDS = 120.0  # for one answer
+T = TypeVar("T")
+
+
+def endpoint_state(endpoint: Endpoint | None, table: str) -> str:
+    """READY, or which setting is missing. ``table`` is the endpoint's name in the settings: ``tools.vision``."""
+    if endpoint is None:
+        return unavailable(f"name an OpenAI-compatible endpoint in [{table}] of the settings (url, model, key_env)")
+    if endpoint.key is None:
+        return unavailable(f"[{table}] takes its key from the environment variable {endpoint.key_env}, which is not set")
+    return READY
+
+
+class Vision:
+    """Questions about a picture."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._client = _client(endpoint)
+
+    def ask(self, image: Image, question: str) -> str:
+        """The model's answer, stripped. Raises ToolFault when the service fails, ToolError when it refuses the request."""
+        address = "data:image/png;base64," + base64.b64encode(png(image)).decode()
+        content: list[Any] = [{"type": "text", "text": question}, {"type": "image_url", "image_url": {"url": address}}]
+        reply: Any = _guarded(
+            "vision",
+            lambda: self._client.chat.completions.create(
+                model=self._endpoint.model, messages=[{"role": "user", "content": content}], temperature=0.0, max_tokens=512
+            ),
+        )
+        try:
+            answer = reply.choices[0].message.content
+        except (AttributeError, IndexError, TypeError):
+            raise _not_understood("vision") from None
+        if not isinstance(answer, str):
+            raise _not_understood("vision")
+        return answer.strip()
+
+
+class Painter:
+    """Pictures from words, and changes to a picture."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._client = _client(endpoint)
+
+    def paint(self, prompt: str) -> Image:
+        """Raises as ``Vision.ask``."""
+        return _picture(
+            _guarded("image", lambda: self._client.images.generate(model=self._endpoint.model, prompt=prompt, n=1, **self._form()))
+        )
+
+    def edit(self, image: Image, instruction: str) -> Image:
+        """Raises as ``Vision.ask``."""
+        upload = ("image.png", png(image), "image/png")
+        return _picture(
+            _guarded(
+                "image",
+                lambda: self._client.images.edit(model=self._endpoint.model, image=upload, prompt=instruction, n=1, **self._form()),
+            )
+        )
+
+    def _form(self) -> dict[str, Any]:
+        # The gpt-image models always answer in base64 and refuse the parameter; others answer with an address unless asked.
+        return {} if self._endpoint.model.startswith("gpt-image") else {"response_format": "b64_json"}
+
+
+def png(image: Image) -> bytes:
+    """The picture as an RGB PNG."""
+    buffer = io.BytesIO()
+    image.convert("RGB").save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def _client(endpoint: Endpoint) -> OpenAI:
+    from openai import OpenAI
+
+    return OpenAI(base_url=endpoint.url, api_key=endpoint.key or "", timeout=SECONDS, max_retries=2)
+
+
+def _guarded(service: str, request: Callable[[], T]) -> T:
+    """Run a request. Messages hold the status only: a service may quote the key in its own text."""
+    import openai
+
+    try:
+        return request()
+    except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+        raise ToolError(f"the {service} service refused the request (HTTP {error.status_code})") from None
+    except openai.APIStatusError as error:
+        raise ToolFault(f"the {service} endpoint answered HTTP {error.status_code}", cause=f"http {error.status_code}") from None
+    except openai.APITimeoutError:
+        raise ToolFault(f"the {service} endpoint gave no answer within {SECONDS:g} s", cause="timeout") from None
+    except (openai.APIError, ValueError):  # ValueError: a body that is no JSON
+        raise ToolFault(f"the {service} endpoint cannot be reached or does not answer in the OpenAI form", cause="connection") from None
+
+
+def _picture(reply: Any) -> Image:
+    from PIL import Image
+
+    try:
+        data = base64.b64decode(reply.data[0].b64_json, validate=True)
+        return Image.open(io.BytesIO(data)).convert("RGB")
+    except (AttributeError, IndexError, TypeError, ValueError, OSError):
+        raise _not_understood("image") from None
+
+
+def _not_understood(service: str) -> ToolFault:
+    return ToolFault(f"the {service} endpoint answered without a usable result", cause="protocol")
