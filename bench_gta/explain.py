@@ -26,7 +26,7 @@ class Finding:
 
 def explain(findings: Sequence[Finding]) -> str:
     """Empty where nothing is wrong."""
-    lines = [f"{one.where} ({', '.join(one.labels)})\n  expected: {one.expected}\n  got:      {one.got}" for one in findings[:SHOWN]]
+    lines = [f"{one.where}: {', '.join(one.labels)}\n  expected: {one.expected}\n  got:      {one.got}" for one in findings[:SHOWN]]
     if len(findings) > SHOWN:
         lines.append(f"and {len(findings) - SHOWN} more")
     return "\n".join(lines)

@@ -98,10 +98,7 @@ def _e2e(sums: Values, fixes: Fixes) -> dict[str, float | None]:
     answers, drawings, of = sums.get("answer_score", 0.0), sums.get("image_score", 0.0), sums.get("answer", 0.0)
     nothing = None if Fix.F1_ONE_TO_ONE in fixes else 0.0
     return {
-        **{
-            f"{category[0]}_f1": _f1(*(sums.get(f"{category}_{part}", 0.0) for part in ("gold", "found", "predicted")), fixes)
-            for category in CATEGORIES
-        },
+        **{f"{category[0]}_f1": _f1(sums, category, fixes) for category in CATEGORIES},
         "answer_acc": _percent(answers, of) if of else nothing,
         "answer_acc_w_imggen": _percent(answers + drawings, sums.get("samples", 0.0)),
         "tool_call": sums.get("tool_call", 0.0),
@@ -109,8 +106,9 @@ def _e2e(sums: Values, fixes: Fixes) -> dict[str, float | None]:
     }
 
 
-def _f1(gold: float, found: float, predicted: float, fixes: Fixes) -> float | None:
+def _f1(sums: Values, category: str, fixes: Fixes) -> float | None:
     """The published F1 with its two epsilons, which keep a perfect score at 99.999 (GTA spec 5.6)."""
+    gold, found, predicted = (sums.get(f"{category}_{part}", 0.0) for part in ("gold", "found", "predicted"))
     if Fix.F1_ONE_TO_ONE in fixes:
         return 100 * 2 * found / (predicted + gold) if gold else None
     if not gold:

@@ -61,7 +61,7 @@ async def run_e2e(case: Case, *, max_turns: int = MAX_TURNS) -> Json:
     dialect = _dialect(case, prompts)
     memory: list[Message] = _files_note(case, prompts, loaded, role="user")
     prediction, gold, asked = [], [], []
-    for question, answers in _user_turns(loaded.dialogs):
+    for question, answers in user_turns(loaded.dialogs):
         memory.append({"role": "user", "content": question})
         exchanges = await use_tools(case, dialect, tools, memory, max_turns=max_turns, last_turn_note=prompts.force_stop)
         prediction.append([record for exchange in exchanges for record in _records(exchange)])
@@ -110,7 +110,7 @@ def _history(turns: Sequence[Mapping[str, Json]]) -> list[Past]:
     return past
 
 
-def _user_turns(turns: Sequence[Mapping[str, Json]]) -> list[tuple[str, list[Json]]]:
+def user_turns(turns: Sequence[Mapping[str, Json]]) -> list[tuple[str, list[Json]]]:
     """Every user turn's text, and the turns that answer it. What comes before the first is left out."""
     parts: list[tuple[str, list[Json]]] = []
     for turn in turns:

@@ -204,7 +204,7 @@ def _trouble(steps: Sequence[Turn], wanted: Sequence[Turn]) -> Iterator[str]:
     """Further labels of a failed end-to-end case: what may have led to it."""
     calls = list(_calls(steps))
     if set(map(_name, _calls(wanted))) - set(map(_name, calls)):
-        yield "wrong_tool" if calls else "stopped_early"
+        yield "missing_tool" if calls else "stopped_early"
     failed = [call for call in calls if "error" in call]
     for label in ("no_action", "invalid_action"):
         if any(_fault(call) == label for call in failed):

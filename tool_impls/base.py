@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from harness.errors import ToolError
 from harness.tools import Parameter, Tool
 from tool_impls.settings import ToolSettings
 
@@ -15,6 +16,10 @@ Category = Literal["perception", "operation", "logic", "creativity"]
 
 READY, BASIC, DISABLED, UNAVAILABLE = "ready", "basic", "disabled", "unavailable"
 """States of a tool. An unavailable one reads ``unavailable: <the setting that would help>``."""
+
+
+class ToolTimeout(ToolError, TimeoutError):
+    """What the model asked for took too long. The server answers 408 rather than 400."""
 
 
 class BenchTool(ABC):

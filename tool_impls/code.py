@@ -43,7 +43,7 @@ class Solver(base.BenchTool):
     def apply(self, folder: Path, /, command: str) -> str:
         from tool_impls.code_tools import solve
 
-        return solve(command, folder=folder, seconds=LIMIT)
+        return solve(command, folder=folder, seconds=LIMIT, allow_unsafe=self.settings.allow_unsafe)
 
 
 class Plot(base.BenchTool):
@@ -60,4 +60,4 @@ class Plot(base.BenchTool):
     def apply(self, folder: Path, /, command: str) -> Path:
         from tool_impls.code_tools import plot
 
-        return plot(command, folder=folder, seconds=LIMIT)
+        return plot(command, folder=folder, seconds=LIMIT, allow_unsafe=self.settings.allow_unsafe)

@@ -72,7 +72,9 @@ def plot(command: str, *, folder: Path, seconds: float = 20.0, allow_unsafe: boo
     return path
 
 
-def _run(kind: Literal["text", "figure"], setup: str, command: str, folder: Path, seconds: float, size: int, unsafe: bool) -> dict[str, Any]:
+def _run(
+    kind: Literal["text", "figure"], setup: str, command: str, folder: Path, seconds: float, size: int, unsafe: bool
+) -> dict[str, Any]:
     code = extract_code(command)
     order = json.dumps({"kind": kind, "setup": setup, "code": code, "path": package_folders()})
     limits = sandbox.Limits(wall_seconds=seconds, output_bytes=size)
@@ -141,8 +143,8 @@ def _put_fonts(target: Path, unsafe: bool) -> None:
 def _font_list(unsafe: bool) -> tuple[str, str] | None:
     """Name and content of matplotlib's list of fonts, None if it cannot be made (then each plot is slow)."""
     kept = _cache_file()
-    if kept and kept.is_file() and (saved := _parsed(kept.read_text("utf-8"))):
-        return str(saved["name"]), str(saved["content"])
+    if saved := _saved(kept):
+        return saved
     order = json.dumps({"kind": "fonts", "setup": "", "code": "", "path": package_folders()})
     with sandbox.scratch_folder() as scratch:
         env = {"MPLCONFIGDIR": str(scratch / ".matplotlib")}
@@ -154,6 +156,14 @@ def _font_list(unsafe: bool) -> tuple[str, str] | None:
     if kept:
         _keep(kept, json.dumps(made))
     return str(made["name"]), str(made["content"])
+
+
+def _saved(path: Path | None) -> tuple[str, str] | None:
+    try:
+        found = _parsed(path.read_text("utf-8")) if path else None
+    except OSError:
+        return None  # not made yet, or a home that is not ours
+    return (Path(str(found["name"])).name, str(found["content"])) if found and {"name", "content"} <= found.keys() else None
 
 
 def _cache_file() -> Path | None:

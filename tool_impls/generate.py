@@ -108,7 +108,8 @@ def _sketch(image: Image) -> Image:
     from PIL import ImageFilter, ImageOps
 
     edges = image.convert("L").filter(ImageFilter.GaussianBlur(1)).filter(ImageFilter.FIND_EDGES)
-    return ImageOps.autocontrast(ImageOps.invert(edges)).convert("RGB")
+    lines = ImageOps.autocontrast(ImageOps.invert(edges))
+    return lines.point(lambda value: value**3 // 255**2).convert("RGB")  # the lines alone come out pale
 
 
 EFFECTS: tuple[tuple[tuple[str, ...], Callable[[Image], Image]], ...] = (

@@ -127,11 +127,13 @@ def read_document(document: Any, address: str) -> dict[str, RemoteTool]:
         toolkit = str(document.get("info", {}).get("title", ""))
         found = {}
         for path, operations in document["paths"].items():
-            if operation := operations.get("post"):  # tools are never anything else
-                tool = _read_tool(document, path, operation)
+            if "post" in operations:  # tools are never anything else
+                tool = _read_tool(document, path, operations["post"])
                 found[tool.name] = RemoteTool(tool, base + path, toolkit)
         return found
-    except (AttributeError, KeyError, IndexError, TypeError) as error:
+    except ProtocolError:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise ProtocolError(f"its document has a part that cannot be read ({error!r})") from None
 
 
@@ -141,7 +143,8 @@ def _read_tool(document: Mapping[str, Any], path: str, operation: Mapping[str, A
         name = name.replace(sign, "_")
     inputs = []
     if "requestBody" in operation:
-        body = _follow(document, next(iter(operation["requestBody"]["content"].values()))["schema"])
+        (media, *_) = operation["requestBody"]["content"].values()
+        body = _follow(document, media["schema"])
         required = body.get("required", [])
         for key, value in body.get("properties", {}).items():
             schema = _follow(document, value)
@@ -159,7 +162,7 @@ def _follow(document: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[s
             target: Any = document
             for key in schema["$ref"].removeprefix("#/").split("/"):
                 target = target[key]
-            schema = target
+            schema = {**{key: value for key, value in schema.items() if key != "$ref"}, **target}
         elif len(schema.get("allOf", ())) == 1:
             schema = {**{key: value for key, value in schema.items() if key != "allOf"}, **schema["allOf"][0]}
         else:

@@ -18,11 +18,12 @@ import tempfile
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
-from harness.errors import AgentGaugeError, Fault, ToolUnavailable, UsageProblem
+from harness.errors import AgentGaugeError, Fault, UsageProblem
 from tool_impls import media, protocol
 from tool_impls.availability import check
 from tool_impls.base import DISABLED, UNAVAILABLE, BenchTool
@@ -143,7 +144,7 @@ class ToolServer:
                 return _json(await station.call(self._pool, self._scratch, values))
             except asyncio.QueueFull:
                 return _failure(503, f"{name} has {station.busy} calls waiting, which is its limit; try again, or lower --in-flight")
-            except (Fault, ToolUnavailable) as error:
+            except (Fault, UsageProblem) as error:
                 return _failure(500, str(error))
             except TimeoutError as error:
                 return _failure(408, repr(error))
@@ -254,6 +255,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--port", type=int, default=16181, help="port to listen on, 0 for any free one (default: %(default)s)")
     made.add_argument("--settings", type=Path, metavar="FILE.toml", help="file whose [tools] table says what the tools may use")
     made.add_argument("--tools", metavar="A,B", help="names of the tools to serve (default: all)")
+    made.add_argument("--allow-unsafe-code", action="store_true", help="run code of models even where the sandbox lacks protection")
     return made
 
 
@@ -262,6 +264,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
     try:
         settings = load(arguments.settings) if arguments.settings else ToolSettings()
+        settings = replace(settings, allow_unsafe=arguments.allow_unsafe_code)
         names = [name.strip() for name in arguments.tools.split(",") if name.strip()] if arguments.tools else None
         asyncio.run(_run(settings, names, arguments.host, arguments.port))
     except AgentGaugeError as error:

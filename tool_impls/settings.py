@@ -64,6 +64,7 @@ class ToolSettings:
     image: Endpoint | None = None
     search: SearchSettings = field(default_factory=SearchSettings)
     paragraphs: bool = True  # OCR: join the lines of a paragraph
+    allow_unsafe: bool = False  # run code without the minimum of protection; the command line's to say, never the file's
 
 
 def load(path: Path) -> ToolSettings:

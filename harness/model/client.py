@@ -117,7 +117,7 @@ class OpenAIModel:
                 return self._failure("invalid json", f"the endpoint's answer is no valid JSON: {excerpt(answer.text)!r}")
             return self._failure(f"not json ({kind})", f"the endpoint answered with {kind} instead of JSON: {excerpt(answer.text)!r}")
         except RecursionError:
-            return self._failure("invalid json", "the endpoint's answer is nested too deep")
+            return self._failure("invalid json", "the endpoint's answer is JSON nested too deep")
         outcome = read_reply(data, self.spec, stop)
         if isinstance(outcome, Failure):
             return self._failure(outcome.cause, outcome.message, outcome)

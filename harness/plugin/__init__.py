@@ -14,7 +14,7 @@ import pytest
 
 from harness.errors import UsageProblem
 from harness.plugin.controller import Controller, is_distributed
-from harness.plugin.options import add_options, check_resume, read_settings
+from harness.plugin.options import add_options, check_folder, read_settings
 from harness.plugin.outcome import Outcome
 from harness.plugin.worker import Place, WorkerSide
 from harness.task import known_tasks
@@ -46,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         settings = read_settings(config, Path(given["agentgauge_run_dir"]) if given else None)
         if given is None:
-            check_resume(settings)
+            check_folder(settings)
     except UsageProblem as problem:
         raise pytest.UsageError(str(problem)) from None
     if given is None:

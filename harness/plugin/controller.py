@@ -193,6 +193,8 @@ class Controller:
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         self._interrupted = excinfo.type is KeyboardInterrupt
+        if self._interrupted:
+            self._stop_workers("interrupted")
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:

@@ -145,9 +145,13 @@ def read_settings(config: pytest.Config, run_dir: Path | None = None) -> Setting
     )
 
 
-def check_resume(settings: Settings) -> None:
-    """A resumed run must yield what the earlier one would have. Raises UsageProblem naming what differs."""
+def check_folder(settings: Settings) -> None:
+    """A new run needs a folder of its own; a resumed one must yield what the earlier one would have.
+
+    Raises UsageProblem naming what differs.
+    """
     if not settings.resume:
+        RunFolder(settings.run_dir).refuse_taken()
         return
     earlier = RunFolder(settings.run_dir).read_json("run.json")
     now = {"model": settings.model.name, "dialect": settings.dialect, "scoring": settings.scoring, "attempts": settings.attempts}

@@ -42,7 +42,7 @@ class DealtScheduling:
 
     @property
     def collection_is_completed(self) -> bool:
-        return len(self.collections) >= self.numnodes
+        return self.collection is not None or len(self.collections) >= self.numnodes
 
     @property
     def tests_finished(self) -> bool:

@@ -109,7 +109,7 @@ class WorkerSide:
         if not cases or self.config.option.collectonly or 0 < self.place.number < self.place.count:
             return
         earlier = self.folder.plan() if self.settings.resume else {}
-        self.folder.path.mkdir(parents=True, exist_ok=True)
+        self.folder.create()
         self.folder.write_plan(earlier | cases)
 
     # -- running

@@ -34,10 +34,13 @@ class RunFolder:
 
     # -- writing
 
-    def create(self) -> None:
-        """Make the folder. Raises UsageProblem where it cannot be made or already holds another run."""
+    def refuse_taken(self) -> None:
+        """Raises UsageProblem where the folder already holds a run."""
         if (self.path / "run.json").exists():
             raise UsageProblem(f"{self.path} already holds a run; continue it with --resume {self.path}, or name another --run-dir")
+
+    def create(self) -> None:
+        """Make the folder. Raises UsageProblem where that cannot be done."""
         try:
             (self.path / "records").mkdir(parents=True, exist_ok=True)
         except OSError as error:

@@ -82,6 +82,19 @@ def test_stored_returns_are_what_the_tools_return_today(name: str, tmp_path: Pat
     assert checked >= 5
 
 
+def test_stored_text_of_a_picture_is_what_reading_it_gives_today(tmp_path: Path) -> None:
+    """The texts and their order; the boxes may differ by a pixel with other library versions."""
+    pytest.importorskip("rapidocr", reason="reading pictures needs agentgauge[tools]")
+    stored = next(
+        turn["content"]["content"]
+        for sample in json.loads((MINI / "dataset.json").read_text(encoding="utf-8")).values()
+        for turn in sample["dialogs"]
+        if turn["role"] == "tool" and "BOX OFFICE" in turn["content"]["content"]
+    )
+    read = Bench(MINI).run("OCR", {"image": "image/price_board.jpg"}, tmp_path)
+    assert [line.partition(") ")[2] for line in read.splitlines()] == [line.partition(") ")[2] for line in stored.splitlines()]
+
+
 def test_a_return_that_does_not_lead_to_the_answer_stops_the_build() -> None:
     dialog = Dialog(Bench(MINI), MINI, {})
     with pytest.raises(ValueError, match=r"returned '4', wanted '5'"):

@@ -40,7 +40,9 @@ def test_own_servers_need_no_key(name: str) -> None:
     assert spec.key_env is None and read_key(spec, {}) is None
 
 
-@pytest.mark.parametrize("name", ["gpt-4o", "gpt-4.1-mini", "chatgpt-4o-latest", "o1", "o3-mini", "o4-mini", "codex-mini-latest", "ft:gpt-4o:x"])
+@pytest.mark.parametrize(
+    "name", ["gpt-4o", "gpt-4.1-mini", "chatgpt-4o-latest", "o1", "o3-mini", "o4-mini", "codex-mini-latest", "ft:gpt-4o:x"]
+)
 def test_openai_names_need_no_prefix(name: str) -> None:
     spec = resolve(name, environ={"OPENAI_API_KEY": "k"})
     assert (spec.provider, spec.model, spec.url) == ("openai", name, "https://api.openai.com/v1")
@@ -86,7 +88,9 @@ def test_a_pasted_request_address_becomes_the_base_address() -> None:
     assert resolve("m", url="http://h:1/v1/chat/completions", environ={}).url == "http://h:1/v1"
 
 
-@pytest.mark.parametrize("url", ["localhost:8000/v1", "ftp://h/v1", "http://", "http://h:port/v1", "http://u:hidden@h/v1", "http://h/v1?key=hidden"])
+@pytest.mark.parametrize(
+    "url", ["localhost:8000/v1", "ftp://h/v1", "http://", "http://h:port/v1", "http://u:hidden@h/v1", "http://h/v1?key=hidden"]
+)
 def test_an_unusable_address_is_refused(url: str) -> None:
     with pytest.raises(UsageProblem) as problem:
         resolve("m", url=url, environ={})

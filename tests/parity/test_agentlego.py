@@ -19,12 +19,12 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from golden import golden_folder, load, unknown_files
-from harness.agent.convert import convert
-from harness.errors import ToolError
-from harness.tools import Tool
 from servers import canned_server, web_server
 from servers import http as answer
 
+from harness.agent.convert import convert
+from harness.errors import ToolError
+from harness.tools import Tool
 from tool_impls.base import BenchTool
 from tool_impls.client import ToolServerBox
 from tool_impls.openapi import read_document, write_document
@@ -215,7 +215,9 @@ def test_client_calls_as_the_original(exchange: Any, tmp_path: Path, monkeypatch
         (request,) = sent
         expected = exchange["request"]
         assert (request.method, request.path) == (expected["method"], expected["path"])
-        assert _fields(request.headers.get("content-type"), request.body) == _fields(expected["headers"].get("content-type"), _body(expected))
+        assert _fields(request.headers.get("content-type"), request.body) == _fields(
+            expected["headers"].get("content-type"), _body(expected)
+        )
     else:
         assert sent == []
     _compare(outcome, exchange["client_result"], exchange.get("response"), out)

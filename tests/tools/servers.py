@@ -73,6 +73,10 @@ class Request:
         return json.loads(self.body)
 
 
+class Last(bytes):
+    """An answer after which the connection is closed."""
+
+
 Answer = bytes | Callable[[Request], bytes]
 
 
@@ -112,9 +116,9 @@ def canned_server(answers: dict[str, list[Answer]]) -> Iterator[Canned]:
                 answer = queue.pop(0) if len(queue) > 1 else queue[0]
                 data = answer(request) if callable(answer) else answer
                 writer.write(data)
-                if not data:
-                    return
                 await writer.drain()
+                if not data or isinstance(data, Last):
+                    return
         except (ConnectionError, asyncio.IncompleteReadError):
             return
         finally:

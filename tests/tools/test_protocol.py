@@ -6,10 +6,10 @@ import asyncio
 from typing import Any
 
 import pytest
-from harness.tools import FILE_TYPES, Parameter, Tool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.tools import FILE_TYPES, Parameter, Tool
 from tool_impls.openapi import read_document, write_document
 from tool_impls.protocol import (
     BadForm,

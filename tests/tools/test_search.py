@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness.errors import ToolError, ToolFault
 from servers import canned_server, http
 
+from harness.errors import ToolError, ToolFault
 from tool_impls import search
 from tool_impls.bm25 import Library, snippet
 from tool_impls.search import NOTHING, GoogleSearch, format_items, read_serper
@@ -56,7 +56,10 @@ def test_k_limits_the_hits(texts: Path) -> None:
 def test_folder_search_has_the_released_form(texts: Path) -> None:
     tool = GoogleSearch(ToolSettings(search=SearchSettings(texts)))
     tool.setup()
-    assert tool.apply(Path(), query="capital of Peru") == "1 - Lima: Lima is the capital of Peru.\n\n2 - Paris: Paris is the capital of France.\n\n"
+    assert (
+        tool.apply(Path(), query="capital of Peru")
+        == "1 - Lima: Lima is the capital of Peru.\n\n2 - Paris: Paris is the capital of France.\n\n"
+    )
     assert tool.apply(Path(), query="quantum") == NOTHING
 
 

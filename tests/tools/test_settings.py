@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness.errors import ToolUnavailable, UsageProblem
 
+from harness.errors import ToolUnavailable, UsageProblem
 from tool_impls.availability import check, require
 from tool_impls.registry import GTA_ATOMIC, TOOLS
 from tool_impls.settings import SERPER_KEY, Endpoint, SearchSettings, ToolSettings, load, parse
@@ -56,7 +56,7 @@ def test_search_folder_starts_from_the_settings_file(tmp_path: Path) -> None:
         ("[tools]\nbasics = true", "does not know basics; accepted are basic, disable, image, ocr, search, vision"),
         ('[tools]\nbasic = "yes"', "true or false; got 'yes'"),
         ('[tools]\ndisable = "OCR"', "must be a list"),
-        ('[tools]\ndisable = ["Ocr"]', "unknown tools: Ocr; known are OCR"),
+        ('[tools]\ndisable = ["Ocr"]', "unknown tools: Ocr; known are AddText, Calculator"),
         ('[tools.vision]\nurl = "http://h"', "needs model"),
         ('[tools.vision]\nmodel = "m"', "needs url"),
         ('[tools.vision]\nurl = "h:80"\nmodel = "m"', "must start with http"),
@@ -83,7 +83,15 @@ def test_wrong_file_is_refused(tmp_path: Path, content: bytes | None, told: str)
 
 
 VISION = Endpoint("http://h", "m")
-NEEDS_MODEL = {"ImageDescription", "RegionAttributeDescription", "CountGivenObject", "MathOCR", "TextToImage", "ImageStylization", "TextToBbox"}
+NEEDS_MODEL = {
+    "ImageDescription",
+    "RegionAttributeDescription",
+    "CountGivenObject",
+    "MathOCR",
+    "TextToImage",
+    "ImageStylization",
+    "TextToBbox",
+}
 
 
 @pytest.mark.parametrize(
@@ -150,7 +158,10 @@ def test_disabled_and_basic_tools_pass() -> None:
 
 def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TOOLS["DrawBox"], "packages", ("no_such_package",))
-    assert check(ToolSettings(), ["DrawBox"])["DrawBox"] == "unavailable: the Python package no_such_package is missing; install agentgauge[tools]"
+    assert (
+        check(ToolSettings(), ["DrawBox"])["DrawBox"]
+        == "unavailable: the Python package no_such_package is missing; install agentgauge[tools]"
+    )
 
 
 def test_unknown_name_is_refused() -> None:
@@ -193,13 +204,21 @@ def test_inputs_are_the_released_ones(name: str, signature: list[str]) -> None:
     """GTA spec 2: names, order, types and defaults are part of the benchmark."""
     parameters: Any = TOOLS[name].meta.inputs
     assert [f"{p.name}: {p.type}" + (f" = {p.default}" if p.optional else "") for p in parameters] == signature
-    outputs = {"DrawBox": "image", "AddText": "image", "Plot": "image", "TextToImage": "image", "ImageStylization": "image", "CountGivenObject": "int"}
+    outputs = {
+        "DrawBox": "image",
+        "AddText": "image",
+        "Plot": "image",
+        "TextToImage": "image",
+        "ImageStylization": "image",
+        "CountGivenObject": "int",
+    }
     assert [output.type for output in TOOLS[name].meta.outputs] == [outputs.get(name, "text")]
 
 
 def test_checking_imports_nothing_heavy() -> None:
     code = (
-        "import sys; from tool_impls.availability import check; from tool_impls.settings import ToolSettings; import tool_impls.client, tool_impls.server;"
+        "import sys; from tool_impls.availability import check; from tool_impls.settings import ToolSettings;"
+        "import tool_impls.client, tool_impls.server;"
         "check(ToolSettings(basic=True));"
         "print([m for m in ('PIL', 'numpy', 'openai', 'aiohttp', 'onnxruntime', 'sympy', 'matplotlib', 'rapidocr') if m in sys.modules])"
     )

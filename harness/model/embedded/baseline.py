@@ -16,15 +16,17 @@ from harness.model.embedded.view import OfferedTool, View, look
 from harness.model.types import ChatReply, ChatRequest, ToolCall
 
 MAX_CALLS = 3
-_ENOUGH = 1.5  # score that a second or third tool must reach; the first call takes the best tool whatever it scores
+_ENOUGH = 0.5  # score that a second or third tool must reach; the first call takes the best tool whatever it scores
 
 _WORD = re.compile(r"[A-Za-z]+")
+_ENDING = re.compile(r"(?<=\w{3})(?:at(?:ions?|ors?|e[ds]?)|ings?|ions?|ers?|e[ds]?|s)$")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?")
 _ARITHMETIC = re.compile(r"\(*\s*\d+(?:\.\d+)?\s*\)*(?:\s*(?:\*\*|[-+*/^])\s*\(*\s*\d+(?:\.\d+)?\s*\)*)+")
 _QUOTED = re.compile(r"[\"“]([^\"”]+)[\"”]|(?<!\w)'([^']+)'(?!\w)")
 _PRODUCED = re.compile(r"\[?(?:image|audio|file|video)\]?\(([^)\n]+)\)")
 _BLOCK = re.compile(r"^\(\s*-?\d+(?:\s*,\s*-?\d+){3}\s*\)(?:, score \d+)?\s*", re.MULTILINE)
+_AMOUNT = re.compile(r"\b(how (?:much|many|long)|total|altogether|together|sum|each|per|share|pay|costs?)\b", re.IGNORECASE)
 _COLOUR = re.compile(r"\b(red|green|blue|yellow|black|white|orange|purple|pink|gr[ae]y|brown)\b", re.IGNORECASE)
 _EXPRESSIONS = ("expression", "equation", "formula")
 _FILE_WORDS = ("image", "picture", "photo", "audio", "video", "file", "path")
@@ -76,38 +78,16 @@ def _fit(tool: OfferedTool, view: View) -> float:
     """A tool that takes a file suits a query about files that nobody looked at; one that takes an expression needs numbers."""
     needed = {name.lower() for name, _ in tool.parameters if name in tool.required}
     if needed & set(_EXPRESSIONS):
-        return 0.0 if _expression(view.query, " ".join(view.observations[-1:])) != "0" else -2.0
+        if _ARITHMETIC.search(view.query):
+            return 2.0
+        seen = _expression("", " ".join(view.observations[-1:]))
+        return -2.0 if seen == "0" else float("+" in seen and bool(_AMOUNT.search(view.query)))
     return 1.0 if view.files and not view.called and needed & set(_FILE_WORDS) else 0.0
 
 
 def stems(text: str) -> frozenset[str]:
     """Words in lower case without common endings and without words that say little."""
-    return frozenset(_stem(word) for word in _WORD.findall(text.lower()) if word not in _STOP_WORDS)
-
-
-def _stem(word: str) -> str:
-    for suffix in (
-        "ations",
-        "ation",
-        "ators",
-        "ator",
-        "ated",
-        "ates",
-        "ate",
-        "ings",
-        "ing",
-        "ions",
-        "ion",
-        "ers",
-        "er",
-        "ed",
-        "es",
-        "s",
-        "e",
-    ):
-        if word.endswith(suffix) and len(word) - len(suffix) >= 3:
-            return word.removesuffix(suffix)
-    return word
+    return frozenset(_ENDING.sub("", word) for word in _WORD.findall(text.lower()) if word not in _STOP_WORDS)
 
 
 def fill(tool: OfferedTool, view: View) -> dict[str, Any]:

@@ -16,13 +16,14 @@ from . import landlock, linux, mounts, seccomp, watch
 
 TYPE_CHECKING = False  # as typing has it; importing that module would cost 8 ms
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any, NoReturn
 
     Spec = Mapping[str, Any]
 
 SIGKILL = 9
 _SIGINT, _SIGPIPE, _SIGXFSZ = 2, 13, 25
+_PATH_MAX = 4096  # bytes, the final zero included
 _TICK = 0.1  # seconds between two looks at memory and disk
 
 
@@ -106,18 +107,32 @@ def _give(folder: str, uid: int) -> bool:
     return True
 
 
-def change_owner(folder: str, uid: int, gid: int, *, only: int | None = None) -> None:
-    """Give a tree to a user; with ``only``, just what belongs to that user now. Links are not followed."""
+def change_owner(folder: str, uid: int, gid: int) -> None:
+    """Give a tree to a user. Links are not followed. Raises OSError where that user cannot exist."""
+    os.chown(folder, uid, gid)
+    for entry in _entries(folder):
+        os.chown(entry.path, uid, gid, follow_symlinks=False)
+
+
+def take_back(folder: str, uid: int, owner: os.stat_result) -> None:
+    """Give what the sandbox's user has left to the folder's owner. What is nested too deep for a path is left alone."""
+    if os.lstat(folder).st_uid == uid:
+        os.chown(folder, owner.st_uid, owner.st_gid)
+    for entry in _entries(folder):
+        if entry.stat(follow_symlinks=False).st_uid == uid:
+            os.chown(entry.path, owner.st_uid, owner.st_gid, follow_symlinks=False)
+
+
+def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
     waiting = [folder]
-    if only in (None, os.lstat(folder).st_uid):
-        os.chown(folder, uid, gid, follow_symlinks=False)
     while waiting:
         with os.scandir(waiting.pop()) as found:
             for entry in found:
-                if only in (None, entry.stat(follow_symlinks=False).st_uid):
-                    os.chown(entry.path, uid, gid, follow_symlinks=False)
+                if len(os.fsencode(entry.path)) >= _PATH_MAX:
+                    continue
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(entry.path)
+                yield entry
 
 
 def _wait(child: int, spec: Spec, report: Report, proc: int | None) -> None:

@@ -15,7 +15,7 @@ import sys
 import time
 
 from . import linux
-from .confine import SIGKILL, Report, change_owner, enter_user_and_pid_namespace, run_as_first
+from .confine import SIGKILL, Report, enter_user_and_pid_namespace, run_as_first, take_back
 
 TYPE_CHECKING = False  # as typing has it; importing that module would cost 8 ms
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ def _supervise(spec: Spec, report: Report) -> None:
     os.waitpid(first, 0)
     if not pid_ns:
         _kill_descendants()
-    if owner.st_uid != uid and os.geteuid() == 0:
-        change_owner(spec["folder"], owner.st_uid, owner.st_gid, only=uid)
+    if os.geteuid() == 0:
+        take_back(spec["folder"], uid, owner)
 
 
 def _kill_descendants() -> None:

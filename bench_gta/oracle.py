@@ -1,0 +1,131 @@
+"""Answering with the gold: the upper bound, and a check of the data and of the scoring."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from itertools import islice, product
+
+from bench_gta.answers import matches
+from bench_gta.data import in_data_set, read_tools, resolve
+from bench_gta.fixes import PARITY, STRICT
+from bench_gta.run import user_turns
+from harness.agent.react import ACTION, ACTION_INPUT, FINISH, RESPONSE, THOUGHT
+from harness.model.types import ChatReply, ChatRequest, ToolCall
+from harness.tools import FILE_TYPES
+from harness.types import Json, Sample
+
+DONE = "It is done."
+"""Closing words where the gold has none."""
+
+_PRODUCED = re.compile(r"\[(?:image|audio|video|file)\]\((.*?)\)\s*$", re.MULTILINE | re.DOTALL)
+_TRIED = 2000  # combinations of aliases
+
+
+def answer_step(sample: Sample, request: ChatRequest) -> ChatReply:
+    """The gold turn that the request asks for: the n-th assistant turn of the dialog for the n-th request."""
+    loaded = resolve(sample)
+    turns = [turn for turn in loaded.dialogs if turn["role"] == "assistant"]
+    turn = turns[min(_turn(request), len(turns) - 1)]
+    if turn.get("tool_calls"):
+        return _call(request, turn)
+    texts = [one for one in turns if not one.get("tool_calls")]
+    return _finish(request, right_answer(loaded.gt_answer, turn["content"]) if turn is texts[-1] else turn["content"])
+
+
+def answer_e2e(sample: Sample, request: ChatRequest) -> ChatReply:
+    """The next gold call of the user turn, then the answer.
+
+    A gold argument that names a file which an earlier call produced, and which is not part of the data set, is replaced
+    by the file that the real tool produced.
+    """
+    loaded = resolve(sample)
+    turn = _turn(request)
+    parts = user_turns(loaded.dialogs)
+    for number, (_, answers) in enumerate(parts):
+        calls = [one for one in answers if one["role"] == "assistant" and one.get("tool_calls")]
+        if turn < len(calls):
+            return _call(request, _with_real_files(sample, answers, calls[turn], request))
+        if turn == len(calls) or number == len(parts) - 1:
+            closing = [one["content"] for one in answers if one["role"] == "assistant" and not one.get("tool_calls")]
+            text = closing[-1] if closing else DONE
+            return _finish(request, right_answer(loaded.gt_answer, text) if number == 0 else text)
+        turn -= len(calls) + 1
+    raise AssertionError("a sample has a user turn: the loader checks it")
+
+
+def right_answer(reference: Json, gold: str) -> str:
+    """A text that scores as high as one can: ``gold`` where that is so, otherwise one made from the reference.
+
+    Some aliases are only found glued to a word (GTA spec 5.3), so each is also tried with an x at either end.
+    """
+    if not reference:
+        return gold
+    if not isinstance(reference, Mapping):
+        return str(reference[0])
+    candidates = [gold]
+    groups = [[alias for alias in group if alias.strip()] or [DONE] for group in reference["whitelist"]]
+    for wrap in ("{}", "x{}", "{}x", "x{}x"):
+        candidates += [" ".join(map(wrap.format, choice)) for choice in islice(product(*groups), _TRIED)]
+    for fixes in (STRICT, PARITY):
+        for text in candidates:
+            if matches(text, reference, PARITY) and matches(text, reference, fixes):
+                return text
+    return gold
+
+
+def _turn(request: ChatRequest) -> int:
+    return request.case.turn if request.case else 0
+
+
+def _call(request: ChatRequest, turn: Mapping[str, Json]) -> ChatReply:
+    function = turn["tool_calls"][0]["function"]
+    arguments = json.dumps(function["arguments"], ensure_ascii=False)
+    if request.tools:
+        return ChatReply(tool_calls=(ToolCall(function["name"], arguments, f"call_{_turn(request)}_0"),), finish_reason="tool_calls")
+    return ChatReply(text=f"{THOUGHT} {turn.get('thought') or 'A tool helps.'}\n{ACTION} {function['name']}\n{ACTION_INPUT} {arguments}")
+
+
+def _finish(request: ChatRequest, text: str) -> ChatReply:
+    # no blank behind the marker: it would be part of the answer
+    return ChatReply(text=text if request.tools else f"{THOUGHT} I know the answer.\n{FINISH}{text}")
+
+
+def _with_real_files(
+    sample: Sample, answers: Sequence[Mapping[str, Json]], call: Mapping[str, Json], request: ChatRequest
+) -> Mapping[str, Json]:
+    """The call with paths of files that only the gold run produced replaced by those of this run."""
+    function = call["tool_calls"][0]["function"]
+    tool = read_tools(sample.root).get(function["name"])
+    paths = {parameter.name for parameter in tool.inputs if parameter.type in FILE_TYPES} if tool else set()
+    produced = _produced(answers, request)
+    arguments = dict(function["arguments"])
+    for name in paths & arguments.keys():
+        value = arguments[name]
+        if isinstance(value, str) and value.removeprefix(f"{sample.root}/") == value and not in_data_set(sample.root, value) and produced:
+            # a path that no gold turn names can only mean the newest file
+            arguments[name] = produced.get(value) or list(produced.values())[-1]
+    return {**call, "tool_calls": [{"type": "function", "function": {**function, "arguments": arguments}}]}
+
+
+def _produced(answers: Sequence[Mapping[str, Json]], request: ChatRequest) -> dict[str, str]:
+    """Files that this run's tools returned, by the path that the gold has for them."""
+    results = _results(request)
+    files: dict[str, str] = {}
+    place = -1  # number of the gold call before
+    for turn in answers:
+        if turn["role"] == "assistant" and turn.get("tool_calls"):
+            place += 1
+        content = turn.get("content") if turn["role"] == "tool" else None
+        if content and content["type"] in FILE_TYPES and 0 <= place < len(results) and (found := _PRODUCED.search(results[place])):
+            files[content["content"]] = found[1]
+    return files
+
+
+def _results(request: ChatRequest) -> list[str]:
+    """What the tools of this user turn returned, one text for each call."""
+    if request.tools:
+        return [str(message.get("content") or "") for message in request.messages if message.get("role") == "tool"]
+    texts = [str(message.get("content") or "") for message in request.messages if message.get("role") == "system"]
+    return [text.removeprefix(RESPONSE) for text in texts if text.startswith(RESPONSE)]

@@ -1,0 +1,262 @@
+"""Recording and replaying: what was said comes back, on other folders too, and nothing else does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.errors import AgentGaugeError, ModelFault, ReplayMiss, ToolError, ToolFault, UsageProblem
+from harness.model.cassette import Cassette, RecordingModel, RecordingToolBox, ReplayModel, ReplayToolBox, create_cassette
+from harness.model.tape import Portable
+from harness.model.types import CaseKey, ChatReply, ChatRequest, ToolCall
+from harness.tools import Parameter, Tool, ToolOutput
+from harness.types import Usage
+
+
+def _tokens(place: Path) -> dict[str, str]:
+    return {str(place / "data"): "{ROOT}", str(place / "run"): "{RUN}"}
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> tuple[Path, Path, Path]:
+    """The cassette, where it is recorded, and where it is replayed."""
+    here, there = tmp_path / "here", tmp_path / "the other place"
+    for place in (here, there):
+        (place / "data").mkdir(parents=True)
+    cassette = tmp_path / "tape.jsonl"
+    create_cassette(cassette, model="m", fingerprints={"model": "f"})
+    return cassette, here, there
+
+
+@dataclass
+class FakeModel:
+    """Answers from a list; an error in it is raised."""
+
+    answers: list[ChatReply | AgentGaugeError]
+    name: str = "m"
+
+    async def complete(self, request: ChatRequest) -> ChatReply:
+        answer = self.answers.pop(0)
+        if isinstance(answer, AgentGaugeError):
+            raise answer
+        return answer
+
+    async def close(self) -> None: ...
+
+
+@dataclass
+class FakeBox:
+    """A tool that draws, one that refuses, one that breaks, one that gives back its input."""
+
+    async def catalog(self) -> Mapping[str, Tool]:
+        return {"Draw": Tool("Draw", "draws", (Parameter("image", "image"),), (Parameter("image"),))}
+
+    async def call(self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]) -> tuple[ToolOutput, ...]:
+        if name == "Refuse":
+            raise ToolError(f"{arguments['image']} is no picture")
+        if name == "Break":
+            raise ToolFault("the server is gone", cause="connection")
+        if name == "Same":
+            return (ToolOutput("image", arguments["image"]),)
+        (folder / "sub").mkdir(parents=True, exist_ok=True)
+        (folder / "sub" / "out.png").write_bytes(b"\x89PNG\x00")
+        return (ToolOutput("text", "done"), ToolOutput("image", str(folder / "sub" / "out.png")))
+
+    async def close(self) -> None: ...
+
+
+def _request(place: Path, turn: int = 0, text: str = "Look at", **changes: Any) -> ChatRequest:
+    message = {"role": "user", "content": f"{text} `{place / 'data' / 'a.png'}`"}
+    return replace(ChatRequest(({"role": "system", "content": "s"}, message), seed=5, case=CaseKey("toy", "1", 1, turn)), **changes)
+
+
+def _record(cassette: Path, here: Path, *answers: ChatReply | AgentGaugeError) -> None:
+    async def main() -> None:
+        writer = Cassette.append_to(cassette, _tokens(here))
+        model = RecordingModel(FakeModel(list(answers)), writer)
+        for turn, answer in enumerate(answers):
+            expected = pytest.raises(type(answer)) if isinstance(answer, AgentGaugeError) else nullcontext()
+            with expected:
+                assert await model.complete(_request(here, turn)) == answer
+        await model.close()
+        writer.close()
+
+    asyncio.run(main())
+
+
+def _replay(cassette: Path, there: Path, request: ChatRequest) -> ChatReply:
+    return asyncio.run(ReplayModel(Cassette.read(cassette, _tokens(there)), "m").complete(request))
+
+
+def test_replies_come_back_with_the_paths_of_the_other_place(places: tuple[Path, Path, Path]) -> None:
+    cassette, here, there = places
+    arguments = json.dumps({"image": str(here / "data" / "a.png")})
+    reply = ChatReply("é\u2028", (ToolCall("OCR", arguments, "c1"),), None, "tool_calls", Usage(1, 2, 3, 0.5))
+    _record(cassette, here, reply, ChatReply(refusal="no"))
+    moved = replace(reply, tool_calls=(ToolCall("OCR", arguments.replace(str(here), str(there)), "c1"),))
+    assert _replay(cassette, there, _request(there)) == moved
+    assert _replay(cassette, there, _request(there, 1)) == ChatReply(refusal="no")
+    assert str(here) not in cassette.read_text()
+
+
+def test_a_fault_comes_back_as_the_same_fault(places: tuple[Path, Path, Path]) -> None:
+    cassette, here, there = places
+    _record(cassette, here, ModelFault("the endpoint answered HTTP 500", cause="http 500"))
+    with pytest.raises(ModelFault, match="HTTP 500") as fault:
+        _replay(cassette, there, _request(there))
+    assert fault.value.cause == "http 500"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"case": CaseKey("toy", "2")}, "toy 2, attempt 1, turn 1: nothing was recorded for it"),
+        ({"case": CaseKey("toy", "1", 2)}, "toy 1, attempt 2, turn 1: nothing was recorded"),
+        ({"case": CaseKey("toy", "1", 1, 4)}, "turn 5: nothing was recorded"),
+        ({"text": "Read"}, "number 2 of the messages differs"),
+        ({"messages": ({"role": "system", "content": "s"},)}, "there are 1 messages, and 2 were recorded"),
+        ({"seed": 6}, "the settings differ"),
+        ({"tools": ({"type": "function"},)}, "the tools differ"),
+    ],
+)
+def test_a_miss_says_what_differs(places: tuple[Path, Path, Path], changes: dict[str, Any], said: str) -> None:
+    cassette, here, there = places
+    _record(cassette, here, ChatReply("a"))
+    with pytest.raises(ReplayMiss) as miss:
+        _replay(cassette, there, _request(there, **changes))
+    assert said in str(miss.value) and str(cassette) in str(miss.value)
+
+
+def test_the_later_recording_of_a_request_counts(places: tuple[Path, Path, Path]) -> None:
+    cassette, here, there = places
+    _record(cassette, here, ChatReply("old"))
+    _record(cassette, here, ChatReply("new"))
+    assert _replay(cassette, there, _request(there)).text == "new"
+
+
+def test_tools_come_back_with_files_errors_and_faults(places: tuple[Path, Path, Path]) -> None:
+    cassette, here, there = places
+
+    async def use(box: RecordingToolBox | ReplayToolBox, place: Path) -> list[Any]:
+        results: list[Any] = [await box.catalog(), await box.catalog()]
+        image = str(place / "data" / "a.png")
+        for name in ("Draw", "Refuse", "Break", "Same", "Draw"):
+            try:
+                outputs = await box.call(name, {"image": image}, folder=place / "run" / "files" / "1", readable=())
+                results.append([(output.type, output.content.replace(str(place), "")) for output in outputs])
+            except (ToolError, ToolFault) as error:
+                results.append((type(error), str(error).replace(str(place), ""), getattr(error, "cause", None)))
+        return results
+
+    writer = Cassette.append_to(cassette, _tokens(here))
+    recorded = asyncio.run(use(RecordingToolBox(FakeBox(), writer), here))
+    writer.close()
+    replayed = asyncio.run(use(ReplayToolBox(Cassette.read(cassette, _tokens(there))), there))
+    assert replayed == recorded
+    assert recorded[2] == [("text", "done"), ("image", "/run/files/1/sub/out.png")] and recorded[4][2] == "connection"
+    assert (there / "run/files/1/sub/out.png").read_bytes() == b"\x89PNG\x00"
+
+
+def test_a_tool_miss_names_call_and_difference(places: tuple[Path, Path, Path]) -> None:
+    cassette, here, there = places
+    folder = Path("run") / "files" / "1"
+    writer = Cassette.append_to(cassette, _tokens(here))
+    asyncio.run(RecordingToolBox(FakeBox(), writer).call("Draw", {"image": "x"}, folder=here / folder, readable=()))
+    writer.close()
+    box = ReplayToolBox(Cassette.read(cassette, _tokens(there)))
+    with pytest.raises(ReplayMiss, match=r"tool call 1 \(Draw\) of \{RUN\}/files/1: the arguments differ"):
+        asyncio.run(box.call("Draw", {"image": "y"}, folder=there / folder, readable=()))
+    with pytest.raises(ReplayMiss, match=r"tool call 2 .*nothing was recorded"):
+        asyncio.run(box.call("Draw", {"image": "x"}, folder=there / folder, readable=()))
+    with pytest.raises(ReplayMiss, match="no list of tools"):
+        asyncio.run(box.catalog())
+
+
+def test_a_recorded_file_name_cannot_lead_out_of_the_folder(places: tuple[Path, Path, Path]) -> None:
+    cassette, here, there = places
+    writer = Cassette.append_to(cassette, _tokens(here))
+    asyncio.run(RecordingToolBox(FakeBox(), writer).call("Draw", {}, folder=here / "run", readable=()))
+    writer.close()
+    cassette.write_text(cassette.read_text().replace("sub/out.png", "../../evil.png"))
+    with pytest.raises(ReplayMiss, match="outside of its case's folder"):
+        asyncio.run(ReplayToolBox(Cassette.read(cassette, _tokens(there))).call("Draw", {}, folder=there / "run", readable=()))
+    assert not list(there.parent.rglob("evil.png"))
+
+
+def test_a_truncated_last_line_is_ignored_and_taken_off_on_the_next_recording(places: tuple[Path, Path, Path]) -> None:
+    cassette, here, there = places
+    _record(cassette, here, ChatReply("whole"))
+    with cassette.open("a") as stream:
+        stream.write('{"kind":"model","key":"toy/1')
+    assert _replay(cassette, there, _request(there)).text == "whole"
+    create_cassette(cassette, model="m", fingerprints={"model": "f"})
+    _record(cassette, here, ChatReply("again"))
+    assert _replay(cassette, there, _request(there)).text == "again"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "line 1: this is no cassette"),
+        ('{"x": 1}\n', "line 1: this is no cassette"),
+        ('{"cassette": 99}\n', "has format 99, and this version reads 1"),
+        ('{"cassette": 1}\n{"kind": "model"}\n', "line 2: this is no exchange"),
+        ('{"cassette": 1}\n{"kind": \n{}\n', "line 2: this is no exchange"),
+    ],
+)
+def test_a_damaged_cassette_is_refused(tmp_path: Path, content: str, said: str) -> None:
+    path = tmp_path / "tape.jsonl"
+    path.write_text(content)
+    with pytest.raises(UsageProblem) as problem:
+        Cassette.read(path, {})
+    assert said in str(problem.value)
+
+
+def test_a_missing_cassette_and_one_of_another_model_are_refused(places: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    with pytest.raises(UsageProblem, match="make one with --record"):
+        Cassette.read(tmp_path / "none", {})
+    with pytest.raises(UsageProblem, match="cannot be written"):
+        Cassette.append_to(tmp_path / "none", {})
+    with pytest.raises(UsageProblem, match="another configuration"):
+        create_cassette(places[0], model="other", fingerprints={})
+    with pytest.raises(UsageProblem, match="cannot be written"):
+        create_cassette(places[0] / "below", model="m", fingerprints={})
+
+
+def test_many_processes_append_without_mixing_lines(places: tuple[Path, Path, Path]) -> None:
+    code = (
+        "import sys; from pathlib import Path; from harness.model.cassette import Cassette\n"
+        "writer = Cassette.append_to(Path(sys.argv[1]), {})\n"
+        "for n in range(100): writer.append(('model', f'{sys.argv[2]}/{n}'), {}, {'text': sys.argv[2] * 5000})"
+    )
+    workers = [subprocess.Popen([sys.executable, "-c", code, str(places[0]), name]) for name in "abcd"]
+    assert [worker.wait(60) for worker in workers] == [0] * 4
+    reader = Cassette.read(places[0], {})
+    assert all(reader.find(("model", f"{name}/{n}"), {}) == {"text": name * 5000} for name in "abcd" for n in range(100))
+
+
+def test_two_folders_need_two_tokens() -> None:
+    with pytest.raises(ValueError, match="same token"):
+        Portable({"/a": "{ROOT}", "/b": "{ROOT}"})
+
+
+@given(
+    st.recursive(
+        st.text(alphabet='ab/ `"é', max_size=12),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    )
+)
+def test_packing_is_undone_by_unpacking(value: Any) -> None:
+    portable = Portable({"/a/b": "{ROOT}", "/a": "{RUN}"})
+    assert portable.unpack(portable.pack(value)) == value

@@ -1,0 +1,319 @@
+"""The client against a real endpoint on loopback, well-behaved and otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from harness.config import Config as FileConfig
+from harness.config import ModelTable, Prices
+from harness.errors import ModelFault
+from harness.model.client import OpenAIModel
+from harness.model.limits import AdaptiveLimiter
+from harness.model.presets import resolve
+from harness.model.retry import RetryPolicy
+from harness.model.spec import ModelSpec
+from harness.model.types import CaseKey, ChatReply, ChatRequest, ToolCall
+from harness.types import Usage
+from tests.model import fault_server as serve
+from tests.model.fault_server import Act, FaultServer
+
+SECRET = "own-endpoint-key-0815"
+ENVIRON = {"AGENTGAUGE_API_KEY": SECRET}
+HELLO = ChatRequest(messages=({"role": "user", "content": "Hello"},))
+
+
+def _spec(server: FaultServer, **changes: Any) -> ModelSpec:
+    return replace(resolve("test-model", url=server.url, environ=ENVIRON), timeout=5.0, **changes)
+
+
+def _ask(
+    spec: ModelSpec, *requests: ChatRequest, environ: Mapping[str, str] = ENVIRON, waits: list[float] | None = None
+) -> list[ChatReply]:
+    """Put requests one after the other. Waits between tries are noted, not slept."""
+
+    async def sleep(seconds: float) -> None:
+        if waits is not None:
+            waits.append(seconds)
+
+    async def main() -> list[ChatReply]:
+        policy = RetryPolicy(max_retries=spec.max_retries, sleep=sleep, chance=lambda: 0.0)
+        model = OpenAIModel(spec, AdaptiveLimiter(4), policy=policy, environ=environ)
+        try:
+            return [await model.complete(request) for request in requests]
+        finally:
+            await model.close()
+
+    return asyncio.run(main())
+
+
+def test_a_request_with_everything_goes_out_as_it_should() -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    tool = {"type": "function", "function": {"name": "OCR", "parameters": {"type": "object", "properties": {}}}}
+    request = ChatRequest(
+        messages=({"role": "system", "content": "Be short."}, {"role": "user", "content": [{"type": "text", "text": "é"}, picture]}),
+        tools=(tool,),
+        temperature=0.0,
+        max_tokens=7,
+        seed=3,
+        stop=("END",),
+        case=CaseKey("gta_atomic.e2e", "12"),
+    )
+    with FaultServer([serve.answer("fine")]) as server:
+        (reply,) = _ask(_spec(server, prices=Prices(1.0, 2.0), extra_body={"top_p": 0.5}, headers={"X-Title": "t"}), request)
+    assert reply == ChatReply(text="fine", usage=Usage(1, 10, 5, 20e-6))
+    (seen,) = server.requests
+    assert (seen.method, seen.path) == ("POST", "/v1/chat/completions")
+    assert seen.body == {
+        "model": "test-model",
+        "messages": [dict(message) for message in request.messages],
+        "tools": [tool],
+        "temperature": 0.0,
+        "max_tokens": 7,
+        "seed": 3,
+        "stop": ["END"],
+        "top_p": 0.5,
+    }
+    assert seen.headers["authorization"] == f"Bearer {SECRET}" and seen.headers["x-title"] == "t"
+    assert "x-agentgauge-case" not in seen.headers  # real endpoints do not learn which case it is
+
+
+def test_quirks_shape_the_request_and_stop_words_cut_the_reply() -> None:
+    table = ModelTable(provider="openai", model="o3", key_env="AGENTGAUGE_API_KEY")
+    messages = ({"role": "system", "content": "a"}, {"role": "user", "content": "b"}, {"role": "system", "content": "c"})
+    request = ChatRequest(messages=messages, temperature=0.5, max_tokens=9, seed=1, stop=("Response:",))
+    with FaultServer([serve.answer("Action: x\nResponse: made up")]) as server:
+        spec = resolve("mine", url=server.url, config=FileConfig(models={"mine": table}), environ=ENVIRON)
+        (reply,) = _ask(replace(spec, quirks=replace(spec.quirks, later_system="user", seed=False)), request)
+    body = server.requests[0].body
+    assert [message["role"] for message in body.pop("messages")] == ["system", "user", "user"]
+    assert body == {"model": "o3", "max_completion_tokens": 9}
+    assert reply.text == "Action: x\n"
+
+
+def test_an_embedded_model_learns_its_case() -> None:
+    with FaultServer([serve.answer()]) as server:
+        spec = resolve("oracle", environ={}).served_at(server.url.removesuffix("/v1"))
+        _ask(spec, replace(HELLO, case=CaseKey("gta_atomic.step", "a/b é", 2, 3)), environ={})
+    assert server.requests[0].headers["x-agentgauge-case"] == "gta_atomic.step/a%2Fb%20%C3%A9/2/3"
+    assert "authorization" not in server.requests[0].headers
+
+
+def test_azure_requests_go_to_the_deployment() -> None:
+    with FaultServer([serve.answer("fine")]) as server:
+        table = ModelTable(
+            provider="azure", model="gpt-4o", deployment="dep", endpoint=server.url.removesuffix("/v1"), api_version="2024-10-21"
+        )
+        spec = resolve("mine", config=FileConfig(models={"mine": table}), environ={"AZURE_OPENAI_API_KEY": SECRET})
+        assert _ask(spec, HELLO, environ={"AZURE_OPENAI_API_KEY": SECRET})[0].text == "fine"
+    assert server.requests[0].path == "/openai/deployments/dep/chat/completions?api-version=2024-10-21"
+    assert server.requests[0].headers["api-key"] == SECRET
+
+
+def test_what_the_environment_holds_for_openai_stays_away_from_other_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package would send these along by itself."""
+    for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_ADMIN_KEY", "AZURE_OPENAI_AD_TOKEN"):
+        monkeypatch.setenv(name, f"ambient-{name}")
+    headers = "X-Ambient: ambient-header\nAuthorization: Bearer ambient-authorization"
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", headers)
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    environ = {"OPENAI_API_KEY": "ambient-OPENAI_API_KEY", "OPENAI_CUSTOM_HEADERS": headers}
+    with FaultServer([serve.answer()]) as server:
+        _ask(replace(resolve("gpt-4o", url=server.url, environ=environ), timeout=5), HELLO, environ=environ)
+        _ask(_spec(server), HELLO, environ={**environ, **ENVIRON})
+    assert all("ambient" not in value for seen in server.requests for value in seen.headers.values())
+    assert [seen.headers.get("authorization") for seen in server.requests] == [None, f"Bearer {SECRET}"]
+
+
+REPLIES: list[tuple[str, Any, ChatReply]] = [
+    ("empty message", serve.completion(None), ChatReply()),
+    ("empty text", serve.completion(""), ChatReply()),
+    ("refusal", serve.completion(None, refusal="I will not."), ChatReply(refusal="I will not.")),
+    (
+        "broken arguments",
+        serve.completion(None, tool_calls=[serve.tool_call("OCR", '{"image": ')]),
+        ChatReply(tool_calls=(ToolCall("OCR", '{"image": ', "call_1"),)),
+    ),
+    (
+        "arguments as an object, no id",
+        serve.completion(None, tool_calls=[{"function": {"name": "OCR", "arguments": {"a": "é"}}}]),
+        ChatReply(tool_calls=(ToolCall("OCR", '{"a": "é"}', "call_0"),)),
+    ),
+    (
+        "calls of odd shapes",
+        serve.completion("t", tool_calls=["x", {"function": None}, {"id": 5, "function": {"name": None, "arguments": None}}]),  # type: ignore[list-item]
+        ChatReply(text="t", tool_calls=(ToolCall("", "", "call_0"),)),
+    ),
+    ("text in parts", serve.completion([{"type": "text", "text": "a"}, {"type": "x"}, "b"]), ChatReply(text="ab")),  # type: ignore[arg-type]
+    ("lone surrogate", serve.completion("\ud800!"), ChatReply(text="?!")),
+    ("no usage", {"choices": [{"message": {"content": "t"}}]}, ChatReply(text="t", usage=Usage(1))),
+    (
+        "odd usage",
+        {"choices": [{"message": {"content": "t"}}], "usage": {"prompt_tokens": "9", "completion_tokens": -1}},
+        ChatReply(text="t", usage=Usage(1)),
+    ),
+]
+
+
+@pytest.mark.parametrize(("data", "reply"), [case[1:] for case in REPLIES], ids=[case[0] for case in REPLIES])
+def test_replies_are_read_leniently(data: Any, reply: ChatReply) -> None:
+    if "usage" in data and reply.usage == Usage():
+        reply = replace(reply, usage=Usage(1, 10, 5))
+    with FaultServer([serve.data(data)]) as server:
+        assert _ask(_spec(server), HELLO) == [reply]
+
+
+def test_json_under_another_content_type_is_accepted() -> None:
+    with FaultServer([serve.data(serve.completion("fine"), kind="text/plain")]) as server:
+        assert _ask(_spec(server), HELLO)[0].text == "fine"
+
+
+def test_a_content_filter_is_a_refusal() -> None:
+    with FaultServer([serve.status(400, "filtered", error_code="content_filter")]) as server:
+        (reply,) = _ask(_spec(server), HELLO)
+    assert (reply.refusal, reply.finish_reason) == ("filtered", "content_filter")
+
+
+FAULTS: list[tuple[Act, str, int, str]] = [
+    # what the endpoint does, cause, tries, part of the message
+    (serve.status(500), "http 500", 3, "HTTP 500: not now, after 3 tries"),
+    (serve.status(429), "http 429", 7, "HTTP 429"),
+    (serve.status(529), "http 529", 7, "HTTP 529"),
+    (serve.status(429, "pay first", error_code="insufficient_quota"), "http 429", 1, "pay first"),
+    (serve.status(400, "too long"), "http 400", 1, "too long"),
+    (serve.status(401), "http 401", 1, "check the key in AGENTGAUGE_API_KEY"),
+    (serve.status(404), "http 404", 1, "is 'test-model' a model of this endpoint"),
+    (serve.body(b"<h1>Bad gateway</h1>", code=502, kind="text/html"), "http 502", 3, "<h1>Bad gateway</h1>"),
+    (serve.half_a_body(), "truncated body", 3, "in the middle of its answer"),
+    (serve.html(), "not json (text/html)", 3, "text/html instead of JSON"),
+    (serve.invalid_json(), "invalid json", 3, "no valid JSON"),
+    (serve.body(b"[" * 100_000), "invalid json", 3, "JSON"),
+    (serve.body(b"\xff\xfe"), "invalid json", 3, "no valid JSON"),
+    (serve.data([]), "no choices", 3, "JSON list"),
+    (serve.data({"choices": []}), "no choices", 3, "no choices"),
+    (serve.data({"choices": [{}]}), "no choices", 3, "no choices"),
+    (serve.data({"error": {"message": "upstream down", "code": 503}}), "http 503", 3, "upstream down"),
+    (serve.data({"error": "odd"}), "no choices", 3, "odd"),
+    (serve.body(b"plain", headers={"Content-Encoding": "gzip"}), "garbled body", 3, "cannot be decoded"),
+    (serve.raw(b"SSH-2.0-OpenSSH\r\n\r\n"), "not http", 3, "is not HTTP"),
+    (serve.raw(b""), "connection", 3, "no connection to 127.0.0.1"),
+    (serve.reset(), "connection", 3, "no connection to 127.0.0.1"),
+]
+
+
+@pytest.mark.parametrize(("act", "cause", "tries", "said"), FAULTS, ids=[f"{case[1]}-{number}" for number, case in enumerate(FAULTS)])
+def test_faults_have_a_cause_and_bounded_tries(act: Act, cause: str, tries: int, said: str) -> None:
+    with FaultServer([act]) as server, pytest.raises(ModelFault) as fault:
+        _ask(_spec(server, max_retries=2), HELLO)
+    assert fault.value.cause == cause
+    assert len(server.requests) == tries
+    assert said in str(fault.value)
+    assert fault.value.__cause__ is None and fault.value.__context__ is None  # no costly chain behind it
+
+
+@pytest.mark.parametrize("act", [serve.silence(), serve.trickle()], ids=["silence", "trickle"])
+def test_an_answer_that_does_not_come_times_out(act: Act) -> None:
+    with FaultServer([act]) as server, pytest.raises(ModelFault) as fault:
+        _ask(replace(_spec(server, max_retries=1), timeout=0.2), HELLO)
+    assert fault.value.cause == "timeout" and "within 0.2 s" in str(fault.value)
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    "acts",
+    [
+        [serve.status(429, headers={"Retry-After": "3"})],
+        [serve.status(500), serve.status(500)],
+        [serve.half_a_body(), serve.reset()],
+        [serve.html(), serve.invalid_json(), serve.data({})],
+    ],
+)
+def test_passing_faults_leave_no_trace_in_the_reply(acts: Sequence[Act]) -> None:
+    waits: list[float] = []
+    with FaultServer([*acts, serve.answer("at last")]) as server:
+        (reply,) = _ask(_spec(server), HELLO, waits=waits)
+    assert reply == ChatReply(text="at last", usage=Usage(1, 10, 5))
+    assert len(server.requests) == len(acts) + 1 == len(waits) + 1
+
+
+def test_retry_after_is_honoured() -> None:
+    waits: list[float] = []
+    with FaultServer([serve.status(code, headers={"Retry-After": "7"}) for code in (429, 503, 500)] + [serve.answer()]) as server:
+        _ask(_spec(server), HELLO, waits=waits)
+    assert waits == [7.0, 7.0, 2.0]  # a 500 has no say
+
+
+def test_a_server_that_dies_and_comes_back() -> None:
+    async def main(server: FaultServer) -> tuple[list[int], str]:
+        async def sleep(_seconds: float) -> None: ...
+
+        model = OpenAIModel(_spec(server), policy=RetryPolicy(sleep=sleep), environ=ENVIRON)
+        connections = []
+        assert (await model.complete(HELLO)).text == "ok"
+        server.stop()
+        for _ in range(3):
+            with pytest.raises(ModelFault) as fault:
+                await model.complete(HELLO)
+            assert fault.value.cause == "connection"
+            connections.append(1 if "tries" not in str(fault.value) else 3)
+        server.start()
+        text = (await model.complete(HELLO)).text
+        await model.close()
+        return connections, text
+
+    with FaultServer([serve.answer()]) as server:
+        tries, text = asyncio.run(main(server))
+    assert tries == [3, 1, 1] and text == "ok"
+
+
+def test_rate_limits_lower_the_number_in_flight() -> None:
+    async def main(server: FaultServer) -> AdaptiveLimiter:
+        async def sleep(_seconds: float) -> None: ...
+
+        limiter = AdaptiveLimiter(8)
+        model = OpenAIModel(_spec(server), limiter, policy=RetryPolicy(sleep=sleep), environ=ENVIRON)
+        await model.complete(HELLO)
+        await model.close()
+        return limiter
+
+    with FaultServer([serve.status(429), serve.answer()]) as server:
+        assert asyncio.run(main(server)).limit == 4
+
+
+def test_the_key_is_shown_nowhere(caplog: pytest.LogCaptureFixture) -> None:
+    """Not by an endpoint that quotes it, not in a repr, not in a log."""
+    caplog.set_level(logging.DEBUG)
+    masked = serve.data({"error": {"message": "Incorrect API key provided: sk-abcde*****wxyz."}}, code=401)
+    for act in (serve.echo_authorization(401), serve.echo_authorization(500), serve.body(SECRET.encode(), kind="text/plain"), masked):
+        with FaultServer([act]) as server, pytest.raises(ModelFault) as fault:
+            _ask(_spec(server), HELLO)
+        assert SECRET not in str(fault.value) and "wxyz" not in str(fault.value)
+        assert "[key]" in str(fault.value)
+    model = OpenAIModel(_spec(server), environ=ENVIRON)
+    assert SECRET not in repr(model) + repr(vars(model)["spec"]) + caplog.text
+
+
+def test_many_requests_at_once_take_little_longer_than_one() -> None:
+    """No accidental serialisation: 64 requests of 50 ms, 64 in the air."""
+
+    async def main(server: FaultServer) -> float:
+        model = OpenAIModel(_spec(server), AdaptiveLimiter(64), environ=ENVIRON)
+        await model.complete(HELLO)
+        start = time.monotonic()
+        await asyncio.gather(*(model.complete(HELLO) for _ in range(64)))
+        elapsed = time.monotonic() - start
+        await model.close()
+        return elapsed
+
+    def slow(connection: Any, seen: Any, stopped: Any) -> bool:
+        stopped.wait(0.05)
+        return serve.answer()(connection, seen, stopped)
+
+    with FaultServer([slow]) as server:
+        assert asyncio.run(main(server)) < 1.6  # half of what one after the other would take

@@ -1,0 +1,207 @@
+"""Faults with real processes and sockets: what is finished is kept, each case ends in the right status, resume completes.
+
+The undisturbed run that a disturbed one is held against is made in the same test.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import pytest
+
+from tests.model import fault_server as faults
+from tests.plugin.conftest import say
+from tests.plugin.project import Project, records, summary, without_times
+
+
+def undisturbed(project: Project, url: str) -> dict:
+    result = project.run("--model", "m", "--model-url", url, "--run-dir", "undisturbed")
+    assert result.status == 0, result.output
+    return without_times(summary(project.path / "undisturbed"))
+
+
+TRANSIENT = {
+    "429 with Retry-After": faults.status(429, headers={"Retry-After": "0"}),
+    "500": faults.status(500),
+    "half a body": faults.half_a_body(),
+    "html": faults.html(),
+    "invalid json": faults.invalid_json(),
+    "connection reset": faults.reset(),
+}
+
+
+@pytest.mark.parametrize("kind", TRANSIENT)
+def test_a_fault_that_passes_leaves_no_trace(project, endpoint, kind):
+    expected = undisturbed(project, endpoint.url)
+    seen: set[str] = set()
+
+    def first_fails(request):
+        text = request.body["messages"][-1]["content"]
+        if text in seen:
+            return say(request)
+        seen.add(text)
+        return TRANSIENT[kind]
+
+    endpoint.choose = first_fails
+    result = project.run("--model", "m", "--model-url", endpoint.url, "--run-dir", "run")
+    assert result.status == 0, result.output
+    assert without_times(result.summary("run")) == expected
+
+
+LASTING = {
+    "429": (faults.status(429, headers={"Retry-After": "0"}), "http 429"),
+    "500": (faults.status(500), "http 500"),
+    "401": (faults.status(401), "http 401"),
+    "half a body": (faults.half_a_body(), "truncated body"),
+    "html": (faults.html(), "not json"),
+    "invalid json": (faults.invalid_json(), "invalid json"),
+    "no answer": (faults.silence(), "timeout"),
+}
+
+
+@pytest.mark.parametrize("kind", LASTING)
+def test_a_fault_that_lasts_breaks_the_case_and_resume_completes_the_run(project, endpoint, kind):
+    expected = undisturbed(project, endpoint.url)
+    act, cause = LASTING[kind]
+    endpoint.choose = lambda request: act if "word4" in request.body["messages"][-1]["content"] else say(request)
+    (project.path / "agentgauge.toml").write_text(f'[models.m]\nurl = "{endpoint.url}"\nmodel = "m"\ntimeout = 0.5\nmax_retries = 2\n')
+    result = project.run("--model", "m", "--run-dir", "run")
+    assert result.status == 1, result.output
+    assert "= 4 passed, 1 wrong, 1 broken in" in result.output
+    assert "1 case is broken" in result.output
+    task = result.summary("run")["tasks"]["toy.say"]
+    assert (task["passed"], task["wrong"], task["broken"], task["missing"]) == (4, 1, 1, 0)
+    assert [word for word in task["causes"] if word.startswith(cause)], task["causes"]
+    accuracy = task["metrics"]["Acc"]
+    assert accuracy["value"] == pytest.approx(100 * 4 / 6)
+    assert accuracy["value_clean"] == pytest.approx(100 * 4 / 5)
+    endpoint.choose = say
+    resumed = project.run("--resume", "run")
+    assert resumed.status == 0, resumed.output
+    assert without_times(resumed.summary("run"))["tasks"] == expected["tasks"]
+
+
+ODD = {
+    "an empty message": faults.answer(""),
+    "no text at all": faults.answer(None),
+    "a refusal": faults.answer(None, refusal="I cannot help with that"),
+    "a tool call with broken arguments": faults.answer(None, tool_calls=[faults.tool_call("OCR", '{"image": ')]),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_an_odd_answer_is_the_models_own_and_wrong(project, endpoint, kind):
+    endpoint.choose = lambda request: ODD[kind]
+    result = project.run("--model", "m", "--model-url", endpoint.url, "--run-dir", "run")
+    assert result.status == 0, result.output
+    assert result.summary("run")["tasks"]["toy.say"]["wrong"] == 6
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_an_endpoint_that_dies_breaks_the_rest_quickly_and_resume_completes(tmp_path, workers):
+    project = Project.make(tmp_path / "project", samples=40)
+    with faults.FaultServer(choose=say) as endpoint:
+        expected = undisturbed(project, endpoint.url)
+        answered = []
+
+        def then_dies(request):
+            answered.append(request)
+            return say(request) if len(answered) <= 10 else faults.reset()
+
+        endpoint.choose = then_dies
+        result = project.run("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", *workers, "--run-dir", "run")
+        task = result.summary("run")["tasks"]["toy.say"]
+        assert result.status == 1, result.output
+        assert task["passed"] + task["wrong"] >= 8
+        assert task["broken"] >= 20
+        assert task["missing"] == 0
+        assert len(answered) < 250  # not every case goes through all its retries
+        endpoint.choose = say
+        resumed = project.run("--model-url", endpoint.url, "--resume", "run", *workers)
+        assert resumed.status == 0, resumed.output
+        assert without_times(resumed.summary("run"))["tasks"] == expected["tasks"]
+
+
+def slow(seconds: float):
+    """Each answer takes a while, so that a run can be disturbed in the middle."""
+
+    def choose(request):
+        act = say(request)
+
+        def later(connection, seen, stopped):
+            stopped.wait(seconds)
+            return act(connection, seen, stopped)
+
+        return later
+
+    return choose
+
+
+def wait_for_records(folder, number: int, seconds: float = 60) -> None:
+    """Until the workers have written some records."""
+    deadline = time.monotonic() + seconds
+    while sum(file.read_bytes().count(b"\n") for file in folder.glob("records/*.jsonl")) < number:
+        assert time.monotonic() < deadline, "no records came"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+def test_an_interrupted_run_keeps_what_is_finished_and_can_be_resumed(tmp_path, workers, number):
+    project = Project.make(tmp_path / "project", samples=40)
+    with faults.FaultServer(choose=slow(0.2)) as endpoint:
+        process = project.start("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", *workers, "--run-dir", "run")
+        wait_for_records(project.path / "run", 6)
+        if number == signal.SIGINT:
+            os.killpg(process.pid, number)  # a terminal sends Ctrl-C to the whole group
+        else:
+            process.send_signal(number)
+        output, _ = process.communicate(timeout=60)
+        assert process.returncode == 2, output
+        kept = {record["sample"]: record["finished"] for record in records(project.path / "run")}
+        assert 6 <= len(kept) < 40
+        assert summary(project.path / "run")["tasks"]["toy.say"]["missing"] == 40 - len(kept)
+        endpoint.choose = say
+        resumed = project.run("--model-url", endpoint.url, "--resume", "run", *workers)
+        assert resumed.status == 0, resumed.output
+        again = {record["sample"]: record["finished"] for record in records(project.path / "run")}
+        assert kept.items() <= again.items()  # nothing was run twice
+        assert without_times(summary(project.path / "run"))["tasks"] == undisturbed(project, endpoint.url)["tasks"]
+
+
+def test_a_killed_worker_is_replaced_and_nothing_is_lost(tmp_path):
+    project = Project.make(tmp_path / "project", samples=40)
+    (project.path / "test_pid.py").write_text("")
+    with faults.FaultServer(choose=slow(0.1)) as endpoint:
+        process = project.start("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", "-n", "2", "--run-dir", "run")
+        wait_for_records(project.path / "run", 6)
+        os.kill(worker_pid(process.pid), signal.SIGKILL)
+        output, _ = process.communicate(timeout=120)
+        assert process.returncode == 0, output
+        assert "replacing crashed worker" in output
+        endpoint.choose = say
+        assert without_times(summary(project.path / "run"))["tasks"] == undisturbed(project, endpoint.url)["tasks"]
+
+
+def test_a_case_that_kills_its_worker_twice_is_broken(tmp_path):
+    project = Project.make(tmp_path / "project", samples=6)
+    with (project.path / "conftest.py").open("a") as stream:
+        stream.write(
+            "import os, signal\n"
+            "def pytest_runtest_call(item):\n"
+            "    if 's4' in item.name:\n"
+            "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        )
+    with faults.FaultServer(choose=say) as endpoint:
+        result = project.run("--model", "m", "--model-url", endpoint.url, "-n", "2", "--run-dir", "run")
+    task = result.summary("run")["tasks"]["toy.say"]
+    assert "crashed while running 'test_toy.py::test_say[s4]'" in result.output
+    assert (task["passed"], task["wrong"], task["missing"]) == (5, 1, 0), result.output
+
+
+def worker_pid(controller: int) -> int:
+    """An xdist worker of this run: a child that is a Python running execnet."""
+    with open(f"/proc/{controller}/task/{controller}/children", encoding="ascii") as stream:
+        return int(stream.read().split()[0])

@@ -1,0 +1,79 @@
+"""Wrong usage ends with status 4 and one helpful sentence, before collection."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--model", "frobnicate"), "frobnicate"),
+        (("--model", "nobody/some-model"), "nobody"),
+        (("--model", "gpt-4o"), "OPENAI_API_KEY"),
+        (("--model", "scripted:none.json"), "none.json"),
+        (("--dialect", "klingon"), "--dialect 'klingon' is unknown; accepted are native, react"),
+        (("--data", "nowhere"), "--data 'nowhere' is no folder"),
+        (("--data", "empty"), "--data 'empty' holds no data set that is known; looked for"),
+        (("--attempts", "0"), "--attempts 0 makes no sense"),
+        (("--limit", "-3"), "--limit -3 makes no sense"),
+        (("--in-flight", "0"), "--in-flight 0 makes no sense"),
+        (("--gate", "AnsAcc is nice"), "--gate 'AnsAcc is nice' cannot be read; write TASK.METRIC"),
+        (("--gate", "toy.sing.Acc>=1"), "names no known task; known are"),
+        (("--gate", "toy.say.F1>=1"), "toy.say has no metric 'F1'; it has Acc"),
+        (("--budget", "much"), "--budget 'much' cannot be read; write a positive number and one of usd, tok"),
+        (("--budget", "0usd"), "--budget '0usd' cannot be read"),
+        (("--scoring", "kind"), "--scoring 'kind' is unknown; accepted are parity, strict"),
+        (("--tool-server", "localhost:16181"), "--tool-server 'localhost:16181' is no address"),
+        (("--replay", "none.jsonl"), "--replay 'none.jsonl' does not exist"),
+        (("--record", "a", "--replay", "b"), "--record and --replay cannot be used together"),
+        (("--resume", "nowhere"), "nowhere is not a run folder"),
+        (("--rescore", "nowhere"), "nowhere is not a run folder"),
+        (("--resume", "a", "--rescore", "b"), "--resume and --rescore cannot be used together"),
+        (("--run-dir", "taken"), "already holds a run; continue it with --resume"),
+    ],
+)
+def test_a_mistake_is_told_in_one_sentence(project, arguments, says):
+    (project.path / "empty").mkdir()
+    (project.path / "taken").mkdir()
+    (project.path / "taken" / "run.json").write_text("{}")
+    result = project.run(*arguments)
+    assert result.status == 4, result.output
+    assert says in result.output
+    assert "Traceback" not in result.output
+    assert "collected" not in result.output
+    assert len([line for line in result.output.splitlines() if line.startswith("ERROR")]) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (("--model", "other"), "that run has model 'm', this one 'other'"),
+        (("--dialect", "react"), "that run has dialect 'native', this one 'react'"),
+        (("--scoring", "strict"), "that run has scoring 'parity', this one 'strict'"),
+        (("--attempts", "2"), "that run has attempts 1, this one 2"),
+    ],
+)
+def test_resume_refuses_to_mix_different_runs(project, model, change, says):
+    project.run(*model, "--run-dir", "run")
+    url = model[model.index("--model-url") + 1]
+    result = project.run(*change, "--model-url", url, "--resume", "run")
+    assert result.status == 4, result.output
+    assert says in result.output
+
+
+def test_resume_refuses_data_that_has_changed(project, model):
+    project.run(*model, "--run-dir", "run")
+    with (project.path / "toy" / "toy.jsonl").open("a") as stream:
+        stream.write(json.dumps({"id": "new", "say": "new"}) + "\n")
+    result = project.run("--resume", "run")
+    assert result.status == 4
+    assert "the data, prompts or tool settings of toy.say have changed since" in result.output
+
+
+def test_wrong_usage_under_xdist_is_the_same(project):
+    result = project.run("--model", "frobnicate", "-n", "2")
+    assert result.status == 4
+    assert "Traceback" not in result.output

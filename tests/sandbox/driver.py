@@ -1,0 +1,25 @@
+"""Runs code in the sandbox; as a program, in a process of its own that may belong to another user.
+
+Standard input: JSON with ``code``, ``folder``, ``limits`` and ``refuse``. Standard output: the result as JSON and nothing else.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from harness.sandbox import Limits
+from harness.sandbox.launch import Job, Setup
+
+
+def execute(order: dict[str, Any]) -> dict[str, Any]:
+    argv = [sys.executable, "-I", "-S", "-c", order["code"]]
+    job = Job(argv, Setup(refuse=tuple(order["refuse"])), folder=Path(order["folder"]), limits=Limits(**order["limits"]))
+    return dataclasses.asdict(job.run())
+
+
+if __name__ == "__main__":
+    json.dump(execute(json.load(sys.stdin)), sys.stdout)

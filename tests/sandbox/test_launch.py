@@ -1,0 +1,273 @@
+"""The launcher's ordinary side: results, limits, layers, cancelling."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from harness import sandbox
+from harness.errors import SandboxFault, UsageProblem
+from harness.sandbox import Limits, SandboxResult, protection
+from harness.sandbox.inner import seccomp
+from harness.sandbox.launch import Job, Setup
+from harness.sandbox.paths import interpreter_paths, places
+from harness.sandbox.scratch import remove_tree
+
+
+def python(code: str, folder: Path, **rest: object) -> SandboxResult:
+    return sandbox.run([sys.executable, "-I", "-c", code], folder=folder, **rest)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "returncode", "stdout"),
+    [
+        ("print('é')", "ok", 0, "é\n"),
+        ("import sys; print(sys.stdin.read())", "ok", 0, "\n"),
+        ("raise SystemExit(7)", "error", 7, ""),
+        ("import os; os.abort()", "killed", -signal.SIGABRT, ""),
+        ("import os; print(os.getcwd() == os.environ['HOME'])", "ok", 0, "True\n"),
+        ("open('a', 'w').write('b'); print(open('a').read())", "ok", 0, "b\n"),
+        (
+            "import subprocess, sys; print(subprocess.run([sys.executable, '-c', 'print(1)'], capture_output=True).stdout)",
+            "ok",
+            0,
+            "b'1\\n'\n",
+        ),
+        ("import asyncio; asyncio.run(asyncio.sleep(0)); print(1)", "ok", 0, "1\n"),
+        ("import os; print(os.getuid() != 0, len(os.listdir('/dev')) if 0 else '')", "ok", 0, "True \n"),
+    ],
+)
+def test_a_program_runs_and_its_end_is_told(code: str, status: str, returncode: int, stdout: str, tmp_path: Path) -> None:
+    result = python(code, tmp_path)
+    assert (result.status, result.returncode, result.stdout) == (status, returncode, stdout), result
+    assert bool(result.reason) == (status != "ok")
+
+
+def test_standard_input_and_further_files_can_be_given(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "data").write_text("given")
+    code = f"import sys; print(len(sys.stdin.read()), open({str(tmp_path / 'data')!r}).read())"
+    result = python(code, tmp_path / "work", stdin=b"x" * 300_000, readable=[tmp_path / "data"])
+    assert result.stdout == "300000 given\n", result
+    refused = python(f"open({str(tmp_path / 'data')!r}, 'w')", tmp_path / "work", readable=[tmp_path / "data"])
+    assert refused.status == "error"
+    assert (tmp_path / "data").read_text() == "given"
+
+
+def test_a_program_that_is_not_there_is_a_fault(tmp_path: Path) -> None:
+    with pytest.raises(SandboxFault, match="FileNotFoundError"):
+        sandbox.run(["/no/such/program"], folder=tmp_path)
+    with pytest.raises(SandboxFault, match="absolute path, not 'python'"):
+        sandbox.run(["python"], folder=tmp_path)
+    with pytest.raises(SandboxFault, match="needs an existing folder"):
+        sandbox.run([sys.executable], folder=tmp_path / "none")
+
+
+def test_runs_side_by_side_without_blocking_the_loop(tmp_path: Path) -> None:
+    folders = [tmp_path / str(n) for n in range(3)]
+
+    async def all_of_them() -> list[SandboxResult]:
+        for folder in folders:
+            folder.mkdir()
+        argv = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(0.5); print(1)"]
+        return list(await asyncio.gather(*(sandbox.run_async(argv, folder=folder) for folder in folders)))
+
+    sandbox.check_minimum(allow_unsafe=True)
+    began = time.monotonic()
+    results = asyncio.run(all_of_them())
+    assert [result.stdout for result in results] == ["1\n"] * 3
+    assert time.monotonic() - began < 1.4
+
+
+def test_cancelling_ends_the_code(tmp_path: Path) -> None:
+    code = "import time\nwhile True:\n    open('beat', 'a').write('x'); time.sleep(0.01)"
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(sandbox.run_async([sys.executable, "-I", "-S", "-c", code], folder=tmp_path))
+        while not (tmp_path / "beat").exists():
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    began = time.monotonic()
+    asyncio.run(cancelled())
+    assert time.monotonic() - began < 5
+    size = (tmp_path / "beat").stat().st_size
+    time.sleep(0.1)
+    assert (tmp_path / "beat").stat().st_size == size
+
+
+@pytest.mark.parametrize("refuse", [(), ("namespaces",)], ids=["all", "no-namespaces"])
+def test_the_code_dies_with_the_harness(refuse: tuple[str, ...], tmp_path: Path) -> None:
+    """Killed with -9, a worker leaves nothing behind."""
+    code = "import time\nwhile True:\n    open('beat', 'a').write('x'); time.sleep(0.01)"
+    harness = (
+        "import sys; from pathlib import Path; from harness.sandbox.launch import Job, Setup; from harness.sandbox import Limits\n"
+        f"Job([sys.executable, '-I', '-S', '-c', {code!r}], Setup(refuse={refuse!r}), folder=Path({str(tmp_path)!r}), limits=Limits()).run()"
+    )
+    process = subprocess.Popen([sys.executable, "-c", harness], cwd=Path(__file__).parents[2])
+    while not (tmp_path / "beat").exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    time.sleep(0.3)
+    size = (tmp_path / "beat").stat().st_size
+    time.sleep(0.1)
+    assert (tmp_path / "beat").stat().st_size == size
+
+
+def test_the_layers_are_told_and_suffice_here() -> None:
+    found = sandbox.layers()
+    assert {"process", "rlimits", "no_new_privs"} <= set(found)
+    assert protection.missing(found) == ()
+    sandbox.check_minimum()
+
+
+@pytest.mark.parametrize(
+    ("found", "lacking"),
+    [
+        (("process", "rlimits", "mount_ns", "net_ns"), ()),
+        (("process", "rlimits", "landlock", "landlock_tcp"), ()),
+        (("process", "rlimits", "landlock", "seccomp"), ()),
+        (("process", "rlimits", "bubblewrap"), ()),
+        (("process", "rlimits", "landlock"), ("a closed network",)),
+        (("process", "rlimits", "seccomp"), ("protection of files",)),
+        (("process", "rlimits"), ("protection of files", "a closed network")),
+        ((), ("a process with limits", "protection of files", "a closed network")),
+    ],
+)
+def test_what_counts_as_the_minimum(found: tuple[str, ...], lacking: tuple[str, ...]) -> None:
+    assert protection.missing(found) == lacking
+
+
+def test_below_the_minimum_code_runs_only_if_the_user_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    setup = Setup(refuse=("namespaces", "landlock"))
+    found = protection.probe(setup)
+    monkeypatch.setattr(sandbox, "chosen", lambda: (setup, found, ""))
+    monkeypatch.setattr(protection, "chosen", lambda: (setup, found, ""))
+    with pytest.raises(UsageProblem, match=r"without protection of files .*--allow-unsafe-code"):
+        python("print(1)", tmp_path)
+    assert python("print(1)", tmp_path, allow_unsafe=True).stdout == "1\n"
+
+
+@pytest.mark.parametrize("refuse", [("mount_ns",), ("namespaces",), ("namespaces", "seccomp"), ("landlock",), ("seccomp",)])
+def test_a_layer_that_is_refused_is_not_reported(refuse: tuple[str, ...]) -> None:
+    found = set(protection.probe(Setup(refuse=refuse)))
+    absent = {"namespaces": {"pid_ns", "net_ns", "mount_ns", "ipc_ns"}}
+    for name in refuse:
+        assert not found & absent.get(name, {name})
+
+
+def test_a_start_is_quick(tmp_path: Path) -> None:
+    """About 20 ms more than the interpreter alone; the bound is wide, because machines that run tests are busy."""
+    argv = [sys.executable, "-I", "-S", "-c", "pass"]
+    sandbox.check_minimum()
+
+    def fastest(run: object) -> float:
+        times = []
+        for _ in range(5):
+            began = time.perf_counter()
+            run()  # type: ignore[operator]
+            times.append(time.perf_counter() - began)
+        return min(times)
+
+    bare = fastest(lambda: subprocess.run(argv, check=True))
+    assert fastest(lambda: sandbox.run(argv, folder=tmp_path)) - bare < 0.15
+
+
+def test_trees_are_removed_whatever_was_done_to_them(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    outside = tmp_path / "outside"
+    outside.write_text("kept")
+    tree.mkdir()
+    (tree / "link").symlink_to(outside)
+    (tree / "closed").mkdir()
+    (tree / "closed" / "file").write_text("x")
+    (tree / "closed").chmod(0)
+    deep = os.open(tree, os.O_RDONLY)
+    for _ in range(3000):
+        os.mkdir("d", dir_fd=deep)
+        below = os.open("d", os.O_RDONLY, dir_fd=deep)
+        os.close(deep)
+        deep = below
+    os.close(deep)
+    remove_tree(tree)
+    assert not tree.exists()
+    assert outside.read_text() == "kept"
+
+
+def test_paths_appear_where_they_are_named_and_where_they_are(tmp_path: Path) -> None:
+    real = tmp_path / "real"
+    (real / "inside").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(real)
+    named = [str(tmp_path / "link"), str(real / "inside"), str(tmp_path / "none")]
+    assert places(named) == ((str(real), str(tmp_path / "link")), (str(real), str(real)))
+    targets = [target for _, target in interpreter_paths()]
+    assert not {"/", "/usr", "/etc", "/home", "/root"} & set(targets)
+
+
+def _decide(steps: list[tuple[int, int, int, int]], machine: int, number: int, argument: int) -> int:
+    """A BPF machine for the four instructions that the filter uses."""
+    data = {0: number, 4: machine, 16: argument}
+    accumulator = at = 0
+    while True:
+        code, true, false, value = steps[at]
+        at += 1
+        if code == 0x20:
+            accumulator = data[value]
+        elif code == 0x06:
+            return value
+        else:
+            holds = {0x15: accumulator == value, 0x35: accumulator >= value, 0x45: bool(accumulator & value)}[code]
+            at += true if holds else false
+
+
+ALLOW, EPERM, ENOSYS, KILL = 0x7FFF0000, 0x00050001, 0x00050026, 0x80000000
+X86, ARM = 0xC000003E, 0xC00000B7
+
+
+@pytest.mark.parametrize(
+    ("machine", "alone", "audit", "number", "argument", "decision"),
+    [
+        ("x86_64", False, X86, 0, 0, ALLOW),  # read
+        ("x86_64", False, X86, 41, 2, EPERM),  # socket
+        ("x86_64", False, X86, 53, 1, ALLOW),  # socketpair
+        ("x86_64", False, ARM, 0, 0, KILL),  # another architecture's numbers
+        ("x86_64", False, X86, 0x40000000 + 41, 0, EPERM),  # x32
+        ("x86_64", False, X86, 56, 17, ALLOW),  # clone as fork does
+        ("x86_64", False, X86, 56, 0x10000000, EPERM),  # clone with a user namespace
+        ("x86_64", False, X86, 435, 0, ENOSYS),  # clone3
+        ("x86_64", False, X86, 57, 0, ALLOW),  # fork
+        ("x86_64", False, X86, 62, 1, ALLOW),  # kill
+        ("x86_64", True, X86, 57, 0, EPERM),
+        ("x86_64", True, X86, 56, 17, EPERM),
+        ("x86_64", True, X86, 56, 0x3D0F00, ALLOW),  # clone as a thread does
+        ("x86_64", True, X86, 56, 0x10000000 | 0x10000, EPERM),
+        ("x86_64", True, X86, 62, 77, ALLOW),  # kill itself
+        ("x86_64", True, X86, 62, 0xFFFFFFFF, EPERM),  # kill everything
+        ("x86_64", True, X86, 234, 77, ALLOW),  # tgkill, as abort does
+        ("x86_64", True, X86, 234, 1, EPERM),
+        ("x86_64", True, X86, 302, 0, ALLOW),  # prlimit64 of itself
+        ("x86_64", True, X86, 302, 1, EPERM),
+        ("aarch64", False, ARM, 198, 2, EPERM),  # socket
+        ("aarch64", True, ARM, 220, 17, EPERM),  # clone as fork does
+        ("aarch64", True, ARM, 129, 77, ALLOW),  # kill itself
+        ("aarch64", False, X86, 0, 0, KILL),
+    ],
+)
+def test_the_filter_decides(machine: str, alone: bool, audit: int, number: int, argument: int, decision: int) -> None:
+    assert _decide(seccomp.program(machine, alone=alone, pid=77), audit, number, argument) == decision
+
+
+def test_limits_and_results_compare_by_value() -> None:
+    assert Limits() == Limits(wall_seconds=20.0)
+    assert Job([sys.executable], Setup(), folder=Path("/tmp"), limits=Limits()) is not None
