@@ -60,14 +60,13 @@ def _figure(result: object) -> dict[str, str]:
 
 def _fonts() -> str:
     """The content of matplotlib's list of fonts, after it has been made."""
+    from pathlib import Path
+
     import matplotlib
     import matplotlib.font_manager
 
-    folder = matplotlib.get_cachedir()
-    for name in sorted(os.listdir(folder)):
-        if name.startswith("fontlist"):
-            with open(os.path.join(folder, name), encoding="utf-8") as file:
-                return json.dumps({"name": name, "content": file.read()})
+    for path in Path(matplotlib.get_cachedir()).glob("fontlist*.json"):
+        return json.dumps({"name": path.name, "content": path.read_text("utf-8")})
     return ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -47,7 +48,8 @@ async def run_async(
     allow_unsafe: bool = False,
 ) -> SandboxResult:
     """As ``run``, in a thread; cancelling the task ends the program."""
-    return await execute_async(_job(argv, folder, limits, stdin, env, readable, allow_unsafe))
+    job = await asyncio.to_thread(_job, argv, folder, limits, stdin, env, readable, allow_unsafe)  # the first one probes
+    return await execute_async(job)
 
 
 def _job(

@@ -77,8 +77,9 @@ def confined(user: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> Confine
     for name, value in environment().items():
         monkeypatch.setenv(name, value)
 
-    def run(code: str, *, refuse: tuple[str, ...] = (), **limits: Any) -> dict[str, Any]:
-        order = {"code": code, "folder": str(place / "work"), "refuse": refuse, "limits": {"wall_seconds": 10} | limits}
+    def run(code: str, *, refuse: tuple[str, ...] = (), bubblewrap: str | None = None, **limits: Any) -> dict[str, Any]:
+        order: dict[str, Any] = {"code": code, "folder": str(place / "work"), "refuse": refuse, "bubblewrap": bubblewrap}
+        order["limits"] = {"wall_seconds": 10} | limits
         if user == "self":
             return execute(order)
         command = [str(interpreter(user)), "-m", "tests.sandbox.driver"]

@@ -1,6 +1,6 @@
 """Runs code in the sandbox; as a program, in a process of its own that may belong to another user.
 
-Standard input: JSON with ``code``, ``folder``, ``limits`` and ``refuse``. Standard output: the result as JSON and nothing else.
+Standard input: JSON with ``code``, ``folder``, ``limits``, ``refuse`` and ``bubblewrap``. Standard output: the result as JSON and nothing else.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from harness.sandbox.launch import Job, Setup
 
 def execute(order: dict[str, Any]) -> dict[str, Any]:
     argv = [sys.executable, "-I", "-S", "-c", order["code"]]
-    job = Job(argv, Setup(refuse=tuple(order["refuse"])), folder=Path(order["folder"]), limits=Limits(**order["limits"]))
+    job = Job(argv, Setup(tuple(order["refuse"]), order["bubblewrap"]), folder=Path(order["folder"]), limits=Limits(**order["limits"]))
     return dataclasses.asdict(job.run())
 
 

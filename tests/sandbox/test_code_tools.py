@@ -88,12 +88,20 @@ def test_the_solver_keeps_its_time_limit(tmp_path: Path) -> None:
         solve("def solution():\n    while True: pass", folder=tmp_path, seconds=1)
 
 
+BARS = """
+def solution():
+    figure = plt.figure(figsize=(4, 3), dpi=50)
+    plt.bar([1, 2], [3, 4])
+    plt.title('Umsatz €')
+    return figure
+"""
+
+
 def test_the_plot_is_a_picture_in_the_folder(tmp_path: Path) -> None:
     from PIL import Image
 
-    command = "def solution():\n    figure = plt.figure(figsize=(4, 3), dpi=50)\n    plt.bar([1, 2], [3, 4])\n    plt.title('Umsatz €')\n    return figure"
-    first = plot(command, folder=tmp_path)
-    second = plot(command, folder=tmp_path)
+    first = plot(BARS, folder=tmp_path)
+    second = plot(BARS, folder=tmp_path)
     with Image.open(first) as picture:
         assert picture.size == (200, 150)
         assert len(picture.convert("RGB").getcolors(100_000) or []) > 2

@@ -14,9 +14,9 @@ import pytest
 
 from harness import sandbox
 from harness.errors import SandboxFault, UsageProblem
-from harness.sandbox import Limits, SandboxResult, protection
+from harness.sandbox import SandboxResult, protection
 from harness.sandbox.inner import seccomp
-from harness.sandbox.launch import Job, Setup
+from harness.sandbox.launch import Setup
 from harness.sandbox.paths import interpreter_paths, places
 from harness.sandbox.scratch import remove_tree
 
@@ -41,7 +41,7 @@ def python(code: str, folder: Path, **rest: object) -> SandboxResult:
             "b'1\\n'\n",
         ),
         ("import asyncio; asyncio.run(asyncio.sleep(0)); print(1)", "ok", 0, "1\n"),
-        ("import os; print(os.getuid() != 0, len(os.listdir('/dev')) if 0 else '')", "ok", 0, "True \n"),
+        ("import os; print(os.getuid() != 0)", "ok", 0, "True\n"),
     ],
 )
 def test_a_program_runs_and_its_end_is_told(code: str, status: str, returncode: int, stdout: str, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_cancelling_ends_the_code(tmp_path: Path) -> None:
 
     async def cancelled() -> None:
         task = asyncio.create_task(sandbox.run_async([sys.executable, "-I", "-S", "-c", code], folder=tmp_path))
-        while not (tmp_path / "beat").exists():
+        while not (tmp_path / "beat").exists():  # noqa: ASYNC110 - another process makes it
             await asyncio.sleep(0.01)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -111,7 +111,8 @@ def test_the_code_dies_with_the_harness(refuse: tuple[str, ...], tmp_path: Path)
     code = "import time\nwhile True:\n    open('beat', 'a').write('x'); time.sleep(0.01)"
     harness = (
         "import sys; from pathlib import Path; from harness.sandbox.launch import Job, Setup; from harness.sandbox import Limits\n"
-        f"Job([sys.executable, '-I', '-S', '-c', {code!r}], Setup(refuse={refuse!r}), folder=Path({str(tmp_path)!r}), limits=Limits()).run()"
+        f"argv = [sys.executable, '-I', '-S', '-c', {code!r}]\n"
+        f"Job(argv, Setup(refuse={refuse!r}), folder=Path({str(tmp_path)!r}), limits=Limits()).run()"
     )
     process = subprocess.Popen([sys.executable, "-c", harness], cwd=Path(__file__).parents[2])
     while not (tmp_path / "beat").exists():
@@ -266,8 +267,3 @@ X86, ARM = 0xC000003E, 0xC00000B7
 )
 def test_the_filter_decides(machine: str, alone: bool, audit: int, number: int, argument: int, decision: int) -> None:
     assert _decide(seccomp.program(machine, alone=alone, pid=77), audit, number, argument) == decision
-
-
-def test_limits_and_results_compare_by_value() -> None:
-    assert Limits() == Limits(wall_seconds=20.0)
-    assert Job([sys.executable], Setup(), folder=Path("/tmp"), limits=Limits()) is not None

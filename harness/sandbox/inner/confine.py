@@ -63,9 +63,9 @@ def run_as_first(spec: Spec, report: Report, *, pid_ns: bool, uid: int) -> NoRet
     """Process I. ``uid`` is the user id that is T's alone if it can be had; it can be had by root only."""
     linux.prctl(linux.PR_SET_PDEATHSIG, SIGKILL)
     linux.default_signal(_SIGINT)  # process 1 is out of reach of signals from inside, unless it handles them
-    proc = None
     refuse = spec["refuse"]
     mount_ns = bwrap = "bubblewrap" in spec["outer"]
+    proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) if bwrap else None  # it shows the namespace only
     if not bwrap and "namespaces" not in refuse:
         for name, flag in (("net_ns", linux.CLONE_NEWNET), ("ipc_ns", linux.CLONE_NEWIPC), ("uts_ns", linux.CLONE_NEWUTS)):
             if _unshared(flag):

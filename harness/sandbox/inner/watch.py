@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-MAX_ENTRIES = 10_000
+MAX_ENTRIES = 5_000
 """Files and folders that the code may leave in its folder."""
 
 
