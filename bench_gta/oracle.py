@@ -58,7 +58,8 @@ def answer_e2e(sample: Sample, request: ChatRequest) -> ChatReply:
 def right_answer(reference: Json, gold: str) -> str:
     """A text that scores as high as one can: ``gold`` where that is so, otherwise one made from the reference.
 
-    Some aliases are only found glued to a word (GTA spec 5.3), so each is also tried with an x at either end.
+    Some aliases are only found glued to a word (GTA spec 5.3), so each is also tried with an underscore,
+    which counts as a word character, at either end.
     """
     if not reference:
         return gold
@@ -66,7 +67,7 @@ def right_answer(reference: Json, gold: str) -> str:
         return str(reference[0])
     candidates = [gold]
     groups = [[alias for alias in group if alias.strip()] or [DONE] for group in reference["whitelist"]]
-    for wrap in ("{}", "x{}", "{}x", "x{}x"):
+    for wrap in ("{}", "_{}", "{}_", "_{}_"):
         candidates += [" ".join(map(wrap.format, choice)) for choice in islice(product(*groups), _TRIED)]
     for fixes in (STRICT, PARITY):
         for text in candidates:

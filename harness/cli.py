@@ -48,8 +48,12 @@ def _parser() -> argparse.ArgumentParser:
     score.add_argument("task", metavar="TASK", help=f"one of {', '.join(sorted(known_tasks()))}")
     score.add_argument("--samples", type=Path, required=True, metavar="PATH", help="the data set: its folder or its main file")
     score.add_argument("--predictions", type=Path, required=True, metavar="PATH", help="prediction file, or the folder of a split one")
-    score.add_argument("--similarity", metavar="NAME", help="trigram, minilm or mpnet (default: trigram; mpnet is the published one)", default="trigram")
-    score.add_argument("--scoring", choices=("parity", "strict"), default="parity", help="parity reproduces the published evaluator (default)")
+    score.add_argument(
+        "--similarity", metavar="NAME", help="trigram, minilm or mpnet (default: trigram; mpnet is the published one)", default="trigram"
+    )
+    score.add_argument(
+        "--scoring", choices=("parity", "strict"), default="parity", help="parity reproduces the published evaluator (default)"
+    )
     score.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     score.set_defaults(run=_score)
     for name, (_, text) in FORWARDED.items():

@@ -1,15 +1,15 @@
 """What can go wrong, by who has to act on it.
 
-    AgentGaugeError
-    ├── UsageProblem       the user must fix something; one sentence, exit status 4
-    │   ├── DataProblem    a data set is missing, damaged or of an unknown shape
-    │   └── ToolUnavailable  a tool lacks weights, a key or a setting
-    ├── Fault              not the model's doing; the case ends as *broken*
-    │   ├── ModelFault     the endpoint failed, after retries
-    │   ├── ToolFault      the tool server failed
-    │   ├── SandboxFault   code could not be run at all
-    │   └── ReplayMiss     a cassette lacks an exchange
-    └── ToolError          a tool refused or failed on what the model asked; the model is told
+AgentGaugeError
+├── UsageProblem       the user must fix something; one sentence, exit status 4
+│   ├── DataProblem    a data set is missing, damaged or of an unknown shape
+│   └── ToolUnavailable  a tool lacks weights, a key or a setting
+├── Fault              not the model's doing; the case ends as *broken*
+│   ├── ModelFault     the endpoint failed, after retries
+│   ├── ToolFault      the tool server failed
+│   ├── SandboxFault   code could not be run at all
+│   └── ReplayMiss     a cassette lacks an exchange
+└── ToolError          a tool refused or failed on what the model asked; the model is told
 """
 
 from __future__ import annotations

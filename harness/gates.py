@@ -45,7 +45,9 @@ def parse_gate(text: str, columns: Mapping[str, tuple[str, ...]]) -> Gate:
     """``task.metric`` compared with a number. ``columns`` are the metrics of each known task. Raises UsageProblem."""
     match = _GATE.fullmatch(text)
     if match is None:
-        raise UsageProblem(f"--gate {text!r} cannot be read; write TASK.METRIC, one of >= <= == > <, and a number, such as 'gta_atomic.e2e.AnsAcc>=40'")
+        raise UsageProblem(
+            f"--gate {text!r} cannot be read; write TASK.METRIC, one of >= <= == > <, and a number, such as 'gta_atomic.e2e.AnsAcc>=40'"
+        )
     task, metric = match["task"], match["metric"]
     if task not in columns:
         raise UsageProblem(f"--gate {text!r} names no known task; known are {', '.join(sorted(columns))}")

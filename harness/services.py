@@ -7,14 +7,16 @@ port, a bounded number of times, so that cases in flight find it where it was.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import selectors
 import signal
 import subprocess
+import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 from urllib.parse import urlsplit
@@ -26,18 +28,32 @@ START_SECONDS = 60.0
 
 STOP_SECONDS = 5.0
 RESTARTS = 3
+PARENT = "AGENTGAUGE_PARENT"
+"""Environment variable with the process id of a service's controller."""
+
+
+def end_with_parent() -> None:
+    """For a service to call first: it then gets SIGTERM when its controller dies, even by kill -9. Linux only."""
+    parent = os.environ.get(PARENT)
+    if parent is None or sys.platform != "linux":
+        return
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != int(parent):  # it died before we asked
+        raise SystemExit(1)
+
+
+PR_SET_PDEATHSIG = 1
 
 
 class Service:
     """One helper process, watched by a thread."""
 
-    def __init__(self, name: str, command: Sequence[str], log: Path, *, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, name: str, command: Sequence[str], log: Path) -> None:
         self.name = name
         self.url = ""
         self.restarts = 0
         self._command = list(command)
         self._log = log
-        self._environment = dict(environment) if environment is not None else None
         self._process: subprocess.Popen[bytes] | None = None
         self._stopping = threading.Event()
         self._watcher: threading.Thread | None = None
@@ -73,7 +89,12 @@ class Service:
         self._log.parent.mkdir(parents=True, exist_ok=True)
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, env=self._environment, start_new_session=True
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env={**os.environ, PARENT: str(os.getpid())},
+                start_new_session=True,
             )
         assert self._process.stdout is not None
         line = _first_line(self._process.stdout, START_SECONDS)

@@ -72,7 +72,9 @@ class Solver:
         except Exception as error:  # a defect of ours or of the data must end this case, not the run
             frame = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"
-            record = replace(record, status="broken", error=f"internal error at {where}: {type(error).__name__}: {error}", cause="internal error")
+            record = replace(
+                record, status="broken", error=f"internal error at {where}: {type(error).__name__}: {error}", cause="internal error"
+            )
         return replace(record, finished=time.time())
 
     async def _run(self, planned: Planned, record: Record) -> Record:
@@ -96,7 +98,9 @@ class Solver:
         tokens = {str(sample.root): ROOT_TOKEN, str(self.folder.path): RUN_TOKEN}
         transcript = Transcript(
             output=portable(output, tokens),
-            events=tuple(replace(event, detail=portable(event.detail, tokens), error=portable(event.error, tokens)) for event in case.events),
+            events=tuple(
+                replace(event, detail=portable(event.detail, tokens), error=portable(event.error, tokens)) for event in case.events
+            ),
             usage=case.usage,
             seconds=time.monotonic() - clock,
             seed=case.seed,

@@ -127,4 +127,6 @@ def find_task(name: str) -> Task:
     try:
         return known_tasks()[name]
     except KeyError:
-        raise UsageProblem(f"there is no task {name!r}; known are {', '.join(sorted(known_tasks())) or 'none (is AgentGauge installed?)'}") from None
+        raise UsageProblem(
+            f"there is no task {name!r}; known are {', '.join(sorted(known_tasks())) or 'none (is AgentGauge installed?)'}"
+        ) from None

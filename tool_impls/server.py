@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from harness.errors import AgentGaugeError, Fault, UsageProblem
+from harness.services import end_with_parent
 from tool_impls import media, protocol
 from tool_impls.availability import check
 from tool_impls.base import DISABLED, UNAVAILABLE, BenchTool
@@ -262,6 +263,7 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``serve-tools``. Returns the exit status: 0 after a signal, 4 for wrong usage."""
     arguments = parser().parse_args(argv)
+    end_with_parent()
     try:
         settings = load(arguments.settings) if arguments.settings else ToolSettings()
         settings = replace(settings, allow_unsafe=arguments.allow_unsafe_code)

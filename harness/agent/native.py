@@ -17,6 +17,7 @@ from harness.agent.dialect import Past, PastResult, PastText, Told
 from harness.model.types import ChatReply, Message, ToolCall
 from harness.tools import FILE_TYPES, Parameter, Tool
 
+_FILES = {"image": "an image file", "audio": "an audio file", "video": "a video file", "file": "a file"}
 _TYPES = {"text": "string", "int": "integer", "float": "number", "bool": "boolean"}
 
 
@@ -40,7 +41,7 @@ def _property(parameter: Parameter) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": _TYPES.get(parameter.type, "string")}
     described = parameter.description
     if parameter.type in FILE_TYPES:
-        path = f"path of {'an' if parameter.type[0] in 'ai' else 'a'} {parameter.type} file"
+        path = f"path of {_FILES[parameter.type]}"
         described = f"{described} ({path})" if described else path
     if described:
         schema["description"] = described

@@ -33,8 +33,7 @@ Parts = Mapping[str, Json]
 class Header:
     """The first line."""
 
-    model: str
-    fingerprints: Mapping[str, str]
+    settings: Mapping[str, Json]  # of the run that is recorded
 
 
 def digest(value: Json) -> str:
@@ -70,16 +69,16 @@ class Portable:
         return value
 
 
-def create_cassette(path: Path, *, model: str, fingerprints: Mapping[str, str]) -> None:
-    """Begin a cassette, or go on with one of the same model and fingerprints. For the controller, before any worker writes.
+def create_cassette(path: Path, settings: Mapping[str, Json]) -> None:
+    """Begin a cassette, or go on with one of the same settings. For the controller, before any worker writes.
 
     A last line that a killed run left incomplete is taken off. Raises UsageProblem for a cassette of something else.
     """
-    header = {"cassette": FORMAT, "model": model, "fingerprints": dict(fingerprints)}
+    header = {"cassette": FORMAT, "settings": dict(settings)}
     if path.exists() and path.stat().st_size:
         known = read_header(path)
-        if (known.model, dict(known.fingerprints)) != (model, dict(fingerprints)):
-            raise UsageProblem(f"the cassette {path} was recorded with another configuration (model {known.model}); record to another file")
+        if dict(known.settings) != dict(settings):
+            raise UsageProblem(f"the cassette {path} was recorded with other settings; record to another file")
         with path.open("rb+") as stream:
             content = stream.read()
             stream.truncate(content.rfind(b"\n") + 1)
@@ -108,7 +107,7 @@ def read_header(path: Path) -> Header:
         raise UsageProblem(
             f"{path}, line 1: the cassette has format {data['cassette']!r}, and this version reads {FORMAT}; record it again"
         )
-    return Header(str(data.get("model")), data.get("fingerprints") or {})
+    return Header(data.get("settings") or {})
 
 
 class CassetteWriter:

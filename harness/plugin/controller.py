@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from harness.errors import UsageProblem
-from harness.plugin.options import Settings, config_fingerprint
+from harness.model.tape import create_cassette
+from harness.plugin.options import Settings, config_fingerprint, stored_settings
 from harness.plugin.progress import Progress
 from harness.plugin.wiring import start_services, stop_services
 from harness.plugin.worker import STOP_FILE
@@ -54,7 +55,10 @@ class Controller:
 
     def pytest_report_header(self) -> list[str]:
         settings = self.settings
-        sets = {find_task(name).data_set: ("your data" if settings.official[name] else "bundled data") + f" in {root}" for name, root in settings.roots.items()}
+        sets = {
+            find_task(name).data_set: ("your data" if settings.official[name] else "bundled data") + f" in {root}"
+            for name, root in settings.roots.items()
+        }
         lines = [
             f"agentgauge: model {settings.model.name} · dialect {settings.dialect} · scoring {settings.scoring} · {settings.in_flight} requests in flight",
             *(f"agentgauge: {name}: {text}" for name, text in sets.items()),
@@ -63,7 +67,9 @@ class Controller:
             lines.append(f"agentgauge: scoring the transcripts of {settings.rescore} again; no model is asked")
         if settings.replay:
             lines.append(f"agentgauge: replaying {settings.replay}; no model is asked and no tool runs")
-        lines.append("agentgauge: exit status 0 when every case was attempted and none is broken; wrong answers are results, not failures of the run")
+        lines.append(
+            "agentgauge: exit status 0 when every case was attempted and none is broken; wrong answers are results, not failures of the run"
+        )
         return lines
 
     @pytest.hookimpl(trylast=True)
@@ -95,25 +101,32 @@ class Controller:
             return  # no benchmark case was selected: this is an ordinary pytest run
         dist = self.config.getoption("dist", "no")
         if dist in ("worksteal", "each"):
-            raise pytest.UsageError(f"--dist {dist} runs or asks for benchmark cases twice; use --dist load, which is what -n does by itself")
+            raise pytest.UsageError(
+                f"--dist {dist} runs or asks for benchmark cases twice; use --dist load, which is what -n does by itself"
+            )
         try:
             plan = self.folder.plan()
             self.plan = list(plan)
             self._cases_by_node = {node: case for case, node in plan.items()}
             tasks = {task for task, _, _ in self.plan}
             self._check_tools(tasks)
+            if self.settings.record:
+                create_cassette(self.settings.record, stored_settings(self.settings, self.config.option.data or "auto", self.tool_states))
             (self.folder.path / STOP_FILE).unlink(missing_ok=True)
             self._write_run_json(finished=None)
             self.services = start_services(self.settings, self.folder, tasks)
         except UsageProblem as problem:
             raise pytest.UsageError(str(problem)) from None
-        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        reporter: Any = self.config.pluginmanager.get_plugin("terminalreporter")
         reporter.showfspath = False
         verbose = self.config.option.verbose > 0  # pytest writes a line for each case itself
         self.progress = Progress(None if verbose else reporter.write, live=reporter.isatty, total=len(self.plan))
 
     def _check_tools(self, tasks: set[str]) -> None:
         """Say before the first request which tools cannot work. Raises ToolUnavailable."""
+        if self.settings.earlier_tools is not None:
+            self.tool_states = dict(self.settings.earlier_tools)
+            return
         if self.settings.tool_server:
             return
         planned = {(task, sample) for task, sample, _ in self.plan}
@@ -173,7 +186,17 @@ class Controller:
     def _keep_broken(self, case: CaseId, error: str) -> None:
         appender = self.folder.appender("controller")
         task = find_task(case[0])
-        appender.append(Record(*case, config=config_fingerprint(self.settings, task), status="broken", error=error, cause="worker died", worker="controller", finished=time.time()))
+        appender.append(
+            Record(
+                *case,
+                config=config_fingerprint(self.settings, task),
+                status="broken",
+                error=error,
+                cause="worker died",
+                worker="controller",
+                finished=time.time(),
+            )
+        )
         appender.close()
 
     def _stop_workers(self, reason: str) -> None:
@@ -263,16 +286,7 @@ class Controller:
                 "agentgauge": version("agentgauge"),
                 "python": platform.python_version(),
                 "command": sys.argv[1:],
-                "settings": {
-                    "model": settings.model.name,
-                    "model_url": self.config.option.model_url,
-                    "model_fingerprint": settings.model.fingerprint,
-                    "dialect": settings.dialect,
-                    "data": self.config.option.data or "auto",
-                    "attempts": settings.attempts,
-                    "scoring": settings.scoring,
-                    "in_flight": settings.in_flight,
-                },
+                "settings": stored_settings(settings, self.config.option.data or "auto", self.tool_states),
                 "configs": {name: config_fingerprint(settings, find_task(name)) for name in sorted({task for task, _, _ in self.plan})},
                 "planned": len(self.plan),
                 "started": self._started,

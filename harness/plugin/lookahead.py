@@ -112,4 +112,3 @@ class LookAhead:
         for future in self._futures.values():
             future.cancel()
         await self._close()
-

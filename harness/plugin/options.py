@@ -10,7 +10,7 @@ import json
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,9 @@ from harness.config import Config as FileConfig
 from harness.config import load_config
 from harness.errors import UsageProblem
 from harness.gates import Gate, parse_gate
-from harness.model.presets import ModelSpec, resolve
+from harness.model.presets import resolve
+from harness.model.spec import ModelSpec
+from harness.model.tape import read_header
 from harness.store import RunFolder
 from harness.task import Task, find_task, known_tasks
 from harness.types import Scoring
@@ -80,10 +82,22 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 @dataclass(frozen=True)
+class ModelFacts:
+    """What a run keeps of its model. Enough to replay or score it again where the model itself is not known."""
+
+    name: str
+    url: str | None  # as given by --model-url
+    fingerprint: str
+    temperature: float | None
+    max_tokens: int | None
+
+
+@dataclass(frozen=True)
 class Settings:
     """What the command line and agentgauge.toml say, checked."""
 
-    model: ModelSpec
+    model: ModelFacts
+    spec: ModelSpec | None  # how to reach the model; None where none is asked (replay, rescore)
     dialect: str
     roots: Mapping[str, Path]  # task name → folder of its data; a task without data is not in it
     official: Mapping[str, bool]  # task name → whether that data is the user's, not the bundled set
@@ -100,6 +114,7 @@ class Settings:
     budget: Budget | None
     gates: tuple[Gate, ...]
     scoring: Scoring
+    earlier_tools: Mapping[str, str] | None  # states of the tools in the run that is replayed or scored again
     file: FileConfig
 
 
@@ -115,16 +130,15 @@ def read_settings(config: pytest.Config, run_dir: Path | None = None) -> Setting
     tasks = known_tasks()
     dialects = sorted({name for task in tasks.values() for name in task.dialects} | {"native"})
     dialect = _one_of("--dialect", option.dialect or "native", dialects)
-    source = option.resume or option.rescore
-    earlier: Mapping[str, Any] = RunFolder(Path(source)).read_json("run.json")["settings"] if source else {}
-    model_name = option.model or earlier.get("model") or DEFAULT_MODEL
-    model_url = option.model_url or (earlier.get("model_url") if model_name == earlier.get("model") else None)
+    earlier = _earlier(option)
     if earlier and not option.dialect:
         dialect = earlier["dialect"]
+    model, spec = _model(option, earlier, file)
     data = option.data or earlier.get("data") or "auto"
     roots, official = find_data(data, config.rootpath)
     return Settings(
-        model=resolve(model_name, url=model_url, config=file, need_key=not (option.replay or option.rescore)),
+        model=model,
+        spec=spec,
         dialect=dialect,
         roots=roots,
         official=official,
@@ -133,14 +147,15 @@ def read_settings(config: pytest.Config, run_dir: Path | None = None) -> Setting
         limit=_at_least_one("--limit", option.limit),
         in_flight=_at_least_one("--in-flight", option.in_flight) or DEFAULT_IN_FLIGHT,
         tool_server=_url("--tool-server", option.tool_server),
-        run_dir=(run_dir or _run_dir(option, model_name)).absolute(),
+        run_dir=(run_dir or _run_dir(option, model.name)).absolute(),
         resume=bool(option.resume),
         rescore=Path(option.rescore).absolute() if option.rescore else None,
         record=Path(option.record).absolute() if option.record else None,
-        replay=_existing("--replay", option.replay),
+        replay=Path(option.replay).absolute() if option.replay else None,
         budget=parse_budget(option.budget) if option.budget else None,
         gates=tuple(parse_gate(text, {name: task.columns for name, task in tasks.items()}) for text in option.gate),
         scoring=scoring,  # type: ignore[arg-type]
+        earlier_tools=earlier["tools"] if option.replay or option.rescore else None,
         file=file,
     )
 
@@ -154,18 +169,35 @@ def check_folder(settings: Settings) -> None:
         RunFolder(settings.run_dir).refuse_taken()
         return
     earlier = RunFolder(settings.run_dir).read_json("run.json")
-    now = {"model": settings.model.name, "dialect": settings.dialect, "scoring": settings.scoring, "attempts": settings.attempts}
-    now["model_fingerprint"] = settings.model.fingerprint
-    for name, value in now.items():
-        if (before := earlier["settings"].get(name)) != value:
+    before = earlier["settings"]
+    for name, old, new in (
+        ("model", before["model"]["name"], settings.model.name),
+        ("model settings", before["model"]["fingerprint"], settings.model.fingerprint),
+        ("dialect", before["dialect"], settings.dialect),
+        ("scoring", before["scoring"], settings.scoring),
+        ("attempts", before["attempts"], settings.attempts),
+    ):
+        if old != new:
             raise UsageProblem(
-                f"--resume {settings.run_dir}: that run has {name.replace('_', ' ')} {before!r}, this one {value!r}; give the same, or start a new run"
+                f"--resume {settings.run_dir}: that run has {name} {old!r}, this one {new!r}; give the same, or start a new run"
             )
-    for name, before in earlier["configs"].items():
-        if name not in settings.roots or config_fingerprint(settings, find_task(name)) != before:
+    for name, config in earlier["configs"].items():
+        if name not in settings.roots or config_fingerprint(settings, find_task(name)) != config:
             raise UsageProblem(
                 f"--resume {settings.run_dir}: the data, prompts or tool settings of {name} have changed since; restore them, or start a new run"
             )
+
+
+def stored_settings(settings: Settings, data: str, tools: Mapping[str, str]) -> dict[str, Any]:
+    """What run.json and a cassette keep, so that a later run can start from it. ``tools``: those that are not simply ready."""
+    return {
+        "model": asdict(settings.model),
+        "dialect": settings.dialect,
+        "data": data,
+        "attempts": settings.attempts,
+        "scoring": settings.scoring,
+        "tools": dict(tools),
+    }
 
 
 def config_fingerprint(settings: Settings, task: Task) -> str:
@@ -204,6 +236,28 @@ def find_data(data: str, rootpath: Path) -> tuple[dict[str, Path], dict[str, boo
         looked_for = ", ".join(sorted({file for task in tasks.values() for file in task.data_files}))
         raise UsageProblem(f"--data {data!r} holds no data set that is known; looked for {looked_for} there and in its folders")
     return found, dict.fromkeys(found, True)
+
+
+def _earlier(option: Any) -> Mapping[str, Any]:
+    """The settings of the run or the cassette that this one starts from; empty for a new run."""
+    if option.replay:
+        return read_header(Path(option.replay)).settings
+    if source := option.resume or option.rescore:
+        settings: Mapping[str, Any] = RunFolder(Path(source)).read_json("run.json")["settings"]
+        return settings
+    return {}
+
+
+def _model(option: Any, earlier: Mapping[str, Any], file: FileConfig) -> tuple[ModelFacts, ModelSpec | None]:
+    """The model's facts, and how to reach it where it will be asked."""
+    name = option.model or (earlier["model"]["name"] if earlier else DEFAULT_MODEL)
+    if option.replay or option.rescore:
+        if name != earlier["model"]["name"]:
+            raise UsageProblem(f"--model {name!r}: what is replayed came from {earlier['model']['name']!r}; leave --model out")
+        return ModelFacts(**earlier["model"]), None
+    url = option.model_url or (earlier["model"]["url"] if earlier and name == earlier["model"]["name"] else None)
+    spec = resolve(name, url=url, config=file)
+    return ModelFacts(spec.name, url, spec.fingerprint, spec.temperature, spec.max_tokens), spec
 
 
 def _run_dir(option: Any, model: str) -> Path:
@@ -255,9 +309,3 @@ def _url(option: str, value: str | None) -> str | None:
     if value is not None and not value.startswith(("http://", "https://")):
         raise UsageProblem(f"{option} {value!r} is no address; give one that starts with http:// or https://")
     return value.rstrip("/") if value else None
-
-
-def _existing(option: str, value: str | None) -> Path | None:
-    if value is not None and not Path(value).is_file():
-        raise UsageProblem(f"{option} {value!r} does not exist; give a cassette that --record wrote")
-    return Path(value).absolute() if value else None

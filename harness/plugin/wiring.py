@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.errors import ToolFault
 from harness.model.types import ChatModel
@@ -14,7 +14,10 @@ from harness.services import Service
 from harness.store import RunFolder
 from harness.task import Task, find_task
 from harness.tools import ToolBox
-from harness.types import ROOT_TOKEN, RUN_TOKEN
+from harness.types import RUN_TOKEN
+
+if TYPE_CHECKING:
+    from harness.model.cassette import CassetteReader
 
 SERVICES = "services.json"
 """In the run folder: addresses of the helper processes, for the workers."""
@@ -24,10 +27,10 @@ def start_services(settings: Settings, folder: RunFolder, tasks: set[str]) -> li
     """Start what the selected tasks need and write the addresses down. Raises UsageProblem."""
     services: list[Service] = []
     addresses: dict[str, str] = {}
-    live = settings.replay is None and settings.rescore is None
+    live = settings.spec is not None
     try:
-        if live and settings.model.embedded:
-            command = [sys.executable, "-m", "harness.model.embedded.serve", "--model", settings.model.name, "--port", "0"]
+        if settings.spec and settings.spec.embedded:
+            command = [sys.executable, "-m", "harness.model.embedded.serve", "--model", settings.spec.name, "--port", "0"]
             for name in sorted(tasks):
                 command += ["--data", f"{find_task(name).data_set}={settings.roots[name]}"]
             services.append(Service("embedded model", command, folder.path / "logs" / "model.log"))
@@ -49,51 +52,77 @@ def stop_services(services: list[Service]) -> None:
         service.stop()
 
 
-def make_model(settings: Settings, folder: RunFolder, width: int) -> ChatModel:
-    """The model that this worker's cases talk to. Called inside the event loop."""
-    spec = settings.model
-    if settings.replay:
-        from harness.model.cassette import Cassette, ReplayModel
+class Wiring:
+    """The clients of one worker. Made inside the event loop, when the first case needs them."""
 
-        return ReplayModel(Cassette.read(settings.replay, portable_paths(settings, folder)), spec.name)
-    from harness.model.client import OpenAIModel
-    from harness.model.limits import AdaptiveLimiter
+    def __init__(self, settings: Settings, folder: RunFolder, width: int) -> None:
+        self._settings = settings
+        self._folder = folder
+        self._width = width
+        self._model: ChatModel | None = None
+        self._boxes: dict[str, ToolBox | None] = {}
+        self._reader: CassetteReader | None = None
 
-    if spec.embedded:
-        spec = spec.served_at(_addresses(folder)["model"])
-    model: ChatModel = OpenAIModel(spec, AdaptiveLimiter(width))
-    if settings.record:
-        from harness.model.cassette import Cassette, RecordingModel
+    def model(self) -> ChatModel:
+        """The model that this worker's cases talk to."""
+        if self._model is None:
+            self._model = self._make_model()
+        return self._model
 
-        model = RecordingModel(model, Cassette.append_to(settings.record, portable_paths(settings, folder)))
-    return model
+    def box(self, task: Task) -> ToolBox | None:
+        """The real tools of a task, or None where it uses none."""
+        if task.name not in self._boxes:
+            self._boxes[task.name] = self._make_box(task) if task.needs_tools else None
+        return self._boxes[task.name]
 
+    async def close(self) -> None:
+        for client in (self._model, *self._boxes.values()):
+            if client is not None:
+                await client.close()
 
-def make_box(settings: Settings, folder: RunFolder, task: Task) -> ToolBox | None:
-    """The real tools of a task, or None where it uses none. Called inside the event loop."""
-    if not task.needs_tools:
-        return None
-    if settings.replay:
-        from harness.model.cassette import Cassette, ReplayToolBox
+    def _make_model(self) -> ChatModel:
+        from harness.model.cassette import Cassette, RecordingModel, ReplayModel
+        from harness.model.client import OpenAIModel
+        from harness.model.limits import AdaptiveLimiter
 
-        return ReplayToolBox(Cassette.read(settings.replay, portable_paths(settings, folder)))
-    box = task.toolbox(_addresses(folder)["tools"])
-    if settings.record:
-        from harness.model.cassette import Cassette, RecordingToolBox
+        if self._settings.replay:
+            return ReplayModel(self._tape(), self._settings.model.name)
+        spec = self._settings.spec
+        assert spec is not None, "only a replayed or rescored run has no model to reach"
+        if spec.embedded:
+            spec = spec.served_at(self._addresses()["model"])
+        model: ChatModel = OpenAIModel(spec, AdaptiveLimiter(self._width))
+        if self._settings.record:
+            model = RecordingModel(model, Cassette.append_to(self._settings.record, self._tokens()))
+        return model
 
-        box = RecordingToolBox(box, Cassette.append_to(settings.record, portable_paths(settings, folder)))
-    return box
+    def _make_box(self, task: Task) -> ToolBox:
+        from harness.model.cassette import Cassette, RecordingToolBox, ReplayToolBox
 
+        if self._settings.replay:
+            return ReplayToolBox(self._tape())
+        box = task.toolbox(self._addresses()["tools"])
+        if self._settings.record:
+            box = RecordingToolBox(box, Cassette.append_to(self._settings.record, self._tokens()))
+        return box
 
-def portable_paths(settings: Settings, folder: RunFolder) -> Mapping[str, str]:
-    """Real path → token, for what is stored."""
-    return {**{str(root): ROOT_TOKEN for root in settings.roots.values()}, str(folder.path): RUN_TOKEN}
+    def _tape(self) -> CassetteReader:
+        """One reader for the model and the tools: it indexes the whole file."""
+        from harness.model.cassette import Cassette
 
+        if self._reader is None:
+            assert self._settings.replay is not None
+            self._reader = Cassette.read(self._settings.replay, self._tokens())
+        return self._reader
 
-def _addresses(folder: RunFolder) -> Mapping[str, str]:
-    path: Path = folder.path / SERVICES
-    try:
-        addresses: Mapping[str, str] = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ToolFault("the controller has started no services for this run", cause="no services") from None
-    return addresses
+    def _tokens(self) -> Mapping[str, str]:
+        """Real path → token. Each data set has a token of its own: a cassette must find its way back."""
+        roots = {str(root): f"{{ROOT:{find_task(name).data_set}}}" for name, root in self._settings.roots.items()}
+        return {**roots, str(self._folder.path): RUN_TOKEN}
+
+    def _addresses(self) -> Mapping[str, str]:
+        try:
+            addresses: Mapping[str, str] = json.loads((self._folder.path / SERVICES).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise ToolFault("the controller has started no services for this run", cause="no services") from None
+        return addresses

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from harness.case import CaseSettings
 from harness.data.index import Index, Row
-from harness.model.types import ChatModel
 from harness.plugin.lookahead import LookAhead
 from harness.plugin.options import Settings, config_fingerprint
 from harness.plugin.outcome import BrokenCase, Outcome, WrongAnswer
-from harness.plugin.wiring import make_box, make_model
+from harness.plugin.wiring import Wiring
 from harness.solve import Planned, Solver
 from harness.store import RunFolder, merge
 from harness.store.folder import CaseId
 from harness.task import Task, find_task
-from harness.tools import ToolBox
 from harness.types import Record
 
 PLANNED = pytest.StashKey[Planned]()
@@ -154,7 +152,9 @@ class WorkerSide:
             self._lookahead.stop()
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         if PLANNED in item.stash and call.excinfo and isinstance(call.excinfo.value, (WrongAnswer, BrokenCase)):
             report.longrepr = str(call.excinfo.value)  # pytest would add our own file and line
@@ -169,28 +169,19 @@ class WorkerSide:
             stored = {(r.task, r.sample, r.attempt): r for r in merge(RunFolder(settings.rescore).records(), {})}
         elif settings.resume or self.place.is_replacement:
             self._done = {
-                (r.task, r.sample, r.attempt): r for r in merge(self.folder.records(), {}) if settings.rescore is None and r.status in ("passed", "wrong")
+                (r.task, r.sample, r.attempt): r
+                for r in merge(self.folder.records(), {})
+                if settings.rescore is None and r.status in ("passed", "wrong")
             }
         appender = self.folder.appender(self.place.name)
-        models: list[ChatModel] = []
-        boxes: dict[str, ToolBox | None] = {}
-
-        def model() -> ChatModel:
-            if not models:
-                models.append(make_model(settings, self.folder, width))
-            return models[0]
-
-        def box(task: Task) -> ToolBox | None:
-            if task.name not in boxes:
-                boxes[task.name] = make_box(settings, self.folder, task)
-            return boxes[task.name]
-
-        async def close() -> None:
-            await asyncio.gather(*(thing.close() for thing in [*models, *(b for b in boxes.values() if b)]))
-            appender.close()
-
         share, rest = divmod(settings.in_flight, self.place.count)
         width = max(1, share + (self.place.number % self.place.count < rest))
+        wiring = Wiring(settings, self.folder, width)
+
+        async def close() -> None:
+            await wiring.close()
+            appender.close()
+
         solver = Solver(
             settings=CaseSettings(
                 dialect=settings.dialect,
@@ -202,9 +193,12 @@ class WorkerSide:
             folder=self.folder,
             worker=self.place.name,
             similarity=settings.similarity,
-            configs={name: config_fingerprint(settings, find_task(name)) for name in {item.stash[PLANNED].task.name for item in session.items if PLANNED in item.stash}},
-            models=model,
-            boxes=box,
+            configs={
+                name: config_fingerprint(settings, find_task(name))
+                for name in {item.stash[PLANNED].task.name for item in session.items if PLANNED in item.stash}
+            },
+            models=wiring.model,
+            boxes=wiring.box,
             stored=stored,
         )
         self._lookahead = LookAhead(solver.solve, appender.append, close, width=width)
@@ -221,7 +215,7 @@ class WorkerSide:
     def _peek(self, session: pytest.Session) -> list[Planned]:
         """The cases in xdist's own queue, where it lets us look; otherwise none, and cases run one by one."""
         for plugin in self.config.pluginmanager.get_plugins():
-            queue = getattr(plugin, "torun", None)
+            queue: Any = getattr(plugin, "torun", None)
             if type(plugin).__name__ == "WorkerInteractor" and hasattr(queue, "lock"):
                 with queue.lock() as waiting:
                     items = [session.items[number] for number in waiting if isinstance(number, int)]
@@ -243,4 +237,3 @@ def spread(rows: Sequence[Row], limit: int | None) -> Sequence[Row]:
     if limit is None or limit >= len(rows):
         return rows
     return [rows[i * len(rows) // limit] for i in range(limit)]
-

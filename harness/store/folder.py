@@ -80,7 +80,9 @@ class RunFolder:
         try:
             return json.loads((self.path / name).read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise UsageProblem(f"{self.path} is not a run folder: it has no {name}; name one that an earlier run wrote, such as runs/<time>-<model>") from None
+            raise UsageProblem(
+                f"{self.path} is not a run folder: it has no {name}; name one that an earlier run wrote, such as runs/<time>-<model>"
+            ) from None
         except (OSError, ValueError) as error:
             raise UsageProblem(f"{self.path / name} cannot be read: {error}") from None
 

@@ -41,7 +41,7 @@ def test_a_tool_as_a_function() -> None:
                 "properties": {
                     "image": {"type": "string", "description": "path of an image file"},
                     "box": {"type": "string", "description": "x1, y1, x2, y2"},
-                    "font": {"type": "string", "description": "a typeface (path of a file file)"},
+                    "font": {"type": "string", "description": "a typeface (path of a file)"},
                     "width": {"type": "integer", "default": 3},
                     "fill": {"type": "boolean"},
                     "alpha": {"type": "number"},

@@ -35,7 +35,7 @@ def places(tmp_path: Path) -> tuple[Path, Path, Path]:
     for place in (here, there):
         (place / "data").mkdir(parents=True)
     cassette = tmp_path / "tape.jsonl"
-    create_cassette(cassette, model="m", fingerprints={"model": "f"})
+    create_cassette(cassette, {"model": "m"})
     return cassette, here, there
 
 
@@ -200,7 +200,7 @@ def test_a_truncated_last_line_is_ignored_and_taken_off_on_the_next_recording(pl
     with cassette.open("a") as stream:
         stream.write('{"kind":"model","key":"toy/1')
     assert _replay(cassette, there, _request(there)).text == "whole"
-    create_cassette(cassette, model="m", fingerprints={"model": "f"})
+    create_cassette(cassette, {"model": "m"})
     _record(cassette, here, ChatReply("again"))
     assert _replay(cassette, there, _request(there)).text == "again"
 
@@ -229,9 +229,9 @@ def test_a_missing_cassette_and_one_of_another_model_are_refused(places: tuple[P
     with pytest.raises(UsageProblem, match="cannot be written"):
         Cassette.append_to(tmp_path / "none", {})
     with pytest.raises(UsageProblem, match="another configuration"):
-        create_cassette(places[0], model="other", fingerprints={})
+        create_cassette(places[0], {"model": "other"})
     with pytest.raises(UsageProblem, match="cannot be written"):
-        create_cassette(places[0] / "below", model="m", fingerprints={})
+        create_cassette(places[0] / "below", {"model": "m"})
 
 
 def test_many_processes_append_without_mixing_lines(places: tuple[Path, Path, Path]) -> None:

@@ -51,8 +51,10 @@ class Project:
         return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-        clean = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY") and not name.startswith(("PYTEST_", "AGENTGAUGE_"))}
-        return clean | {"PYTHONPATH": str(ROOT), "AGENTGAUGE_BACKOFF": "0.01", "XDG_CACHE_HOME": str(self.path / ".cache")} | dict(extra or {})
+        ours = ("PYTEST_", "AGENTGAUGE_")
+        clean = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY") and not name.startswith(ours)}
+        fixed = {"PYTHONPATH": str(ROOT), "AGENTGAUGE_BACKOFF": "0.01", "XDG_CACHE_HOME": str(self.path / ".cache")}
+        return clean | fixed | dict(extra or {})
 
     def run(self, *arguments: str, data: str = "toy", env: Mapping[str, str] | None = None, seconds: float = 120) -> Result:
         done = subprocess.run(
@@ -105,5 +107,3 @@ def records(folder: Path) -> list[dict[str, Any]]:
 
 def interrupt(process: subprocess.Popen[str], number: int = signal.SIGINT, *, group: bool = False) -> None:
     (os.killpg if group else os.kill)(process.pid, number)
-
-

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -189,10 +190,7 @@ def test_a_case_that_kills_its_worker_twice_is_broken(tmp_path):
     project = Project.make(tmp_path / "project", samples=6)
     with (project.path / "conftest.py").open("a") as stream:
         stream.write(
-            "import os, signal\n"
-            "def pytest_runtest_call(item):\n"
-            "    if 's4' in item.name:\n"
-            "        os.kill(os.getpid(), signal.SIGKILL)\n"
+            "import os, signal\ndef pytest_runtest_call(item):\n    if 's4' in item.name:\n        os.kill(os.getpid(), signal.SIGKILL)\n"
         )
     with faults.FaultServer(choose=say) as endpoint:
         result = project.run("--model", "m", "--model-url", endpoint.url, "-n", "2", "--run-dir", "run")
@@ -203,5 +201,4 @@ def test_a_case_that_kills_its_worker_twice_is_broken(tmp_path):
 
 def worker_pid(controller: int) -> int:
     """An xdist worker of this run: a child that is a Python running execnet."""
-    with open(f"/proc/{controller}/task/{controller}/children", encoding="ascii") as stream:
-        return int(stream.read().split()[0])
+    return int(Path(f"/proc/{controller}/task/{controller}/children").read_text().split()[0])

@@ -40,11 +40,14 @@ class Toy(Task):
         return {"answer": reply.text}
 
     def score(self, sample, output, scoring, similarity):
-        right = bool(output) and output["answer"] == sample.payload["say"]
-        return Score(right, {"right": float(right), "all": 1.0}, explanation=f"expected {sample.payload['say']!r}, got {output and output['answer']!r}")
+        expected, got = sample.payload["say"], output and output["answer"]
+        return Score(got == expected, {"right": float(got == expected), "all": 1.0}, explanation=f"expected {expected!r}, got {got!r}")
 
     def metrics(self, scores, scoring):
-        return from_totals([score.values for score in scores], lambda totals: {"Acc": 100 * totals["right"] / totals["all"] if totals.get("all") else None})
+        def accuracy(totals):
+            return {"Acc": 100 * totals["right"] / totals["all"] if totals.get("all") else None}
+
+        return from_totals([score.values for score in scores], accuracy)
 
     def oracle(self, sample, request):
         return ChatReply(sample.payload["say"])

@@ -1,6 +1,7 @@
 """Runs code in the sandbox; as a program, in a process of its own that may belong to another user.
 
-Standard input: JSON with ``code``, ``folder``, ``limits``, ``refuse`` and ``bubblewrap``. Standard output: the result as JSON and nothing else.
+Standard input: JSON with ``code``, ``folder``, ``limits``, ``refuse`` and ``bubblewrap``. Standard output: the result
+as JSON and nothing else.
 """
 
 from __future__ import annotations

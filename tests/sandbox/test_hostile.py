@@ -17,6 +17,7 @@ import pytest
 
 from .conftest import SECRET, Confined
 
+BUBBLEWRAP = shutil.which("bwrap")
 LAYERS = {
     "all": (),
     "no-landlock": ("landlock", "seccomp"),
@@ -212,14 +213,14 @@ def test_many_at_once_do_not_disturb_each_other(confined: Confined) -> None:
     assert [answer["stdout"] for answer in answers] == ["all\n"] * 3
 
 
-@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+@pytest.mark.skipif(BUBBLEWRAP is None, reason="bubblewrap is not installed")
 @pytest.mark.parametrize("case", HARDEST)
 def test_bubblewrap_holds_hostile_code_too(case: str, confined: Confined, place: Path, user: str) -> None:
     """It makes the namespaces for an ordinary user where the kernel allows them to bubblewrap only."""
     if user == "self" and os.geteuid() == 0:
         pytest.skip("root does not need bubblewrap")
     code, statuses, says, limits, _ = CASES[case]
-    answer = confined(code, bubblewrap=shutil.which("bwrap"), **limits)
+    answer = confined(code, bubblewrap=BUBBLEWRAP, **limits)
     assert answer["status"] in statuses, answer
     assert says in answer["reason"] + answer["stderr"], answer
     assert (place / "beside").read_text() == "untouched"

@@ -25,6 +25,7 @@ from harness.model.embedded.baseline import baseline_reply
 from harness.model.embedded.oracle import Oracle
 from harness.model.embedded.scripted import Script
 from harness.model.types import CaseKey, ChatReply, ChatRequest
+from harness.services import end_with_parent
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -183,6 +184,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--latency-ms", type=float, default=0.0, metavar="N", help="milliseconds that every answer is held back; default 0")
     options = parser.parse_args(argv)
+    end_with_parent()
     try:
         answer = make_answer(options.model, dict(options.data))
         asyncio.run(serve(options.model.partition(":")[0], answer, port=options.port, latency=options.latency_ms / 1000))
