@@ -21,6 +21,7 @@ from typing import Any, Literal
 from harness import sandbox
 from harness.errors import ToolError
 from harness.sandbox.paths import package_folders
+from tool_impls.base import ToolTimeout
 
 SOLVER_SETUP = "from sympy import Eq, solve, symbols"
 PLOT_SETUP = "import matplotlib\nmatplotlib.use('Agg')\nimport matplotlib.pyplot as plt"
@@ -87,7 +88,8 @@ def _run(
         hidden = str(scratch.resolve())
     answer = _parsed(result.stdout)
     if result.status != "ok" and not (answer and result.status == "error"):
-        raise ToolError(f"the code was ended: {result.reason}")
+        ended = ToolTimeout if result.status == "timeout" else ToolError
+        raise ended(f"the code was ended: {result.reason}")
     if answer is None:
         raise ToolError("the code ended before solution() had returned")
     if answer.get("error"):

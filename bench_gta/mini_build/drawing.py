@@ -38,6 +38,7 @@ def sold_car(d: Dialog) -> None:
 @DRAWING.sample("birthday_card.jpg", gold=None)
 def card_for_mia(d: Dialog) -> None:
     d.user("Could you write 'Happy Birthday, Mia!' in dark blue under the cake on this card?")
+    d.call("What is on the card?", "ImageDescription", image="image/birthday_card.jpg")
     d.call(
         "There is room under the cake.",
         "AddText",
@@ -47,7 +48,6 @@ def card_for_mia(d: Dialog) -> None:
         color="darkblue",
         saves="image/birthday_card_mia.jpg",
     )
-    d.answer("The card now wishes Mia a happy birthday.")
 
 
 @DRAWING.sample("harbour.jpg", gold=None)

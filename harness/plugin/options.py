@@ -228,7 +228,7 @@ def find_data(data: str, rootpath: Path) -> tuple[dict[str, Path], dict[str, boo
         base = Path(os.environ.get("AGENTGAUGE_DATA") or rootpath / "agentgauge-data")
         found = {name: root for name, task in tasks.items() if (root := task.find(base))}
         return {name: found.get(name, task.mini) for name, task in tasks.items()}, {name: name in found for name in tasks}
-    folder = Path(data).absolute()
+    folder = Path(os.path.abspath(data))  # without "..": the model is shown paths in it
     if not folder.is_dir():
         raise UsageProblem(f"--data {data!r} is no folder; give auto, mini, or a folder with a data set in its official layout")
     found = {name: root for name, task in tasks.items() if (root := task.find(folder))}

@@ -43,10 +43,6 @@ def categories(sample: dict[str, Any]) -> str:
     return "+".join(letter for letter in "POLC" if letter in used)
 
 
-def closes_with_text(sample: dict[str, Any]) -> bool:
-    return bool(sample["dialogs"][-1].get("content")) and sample["dialogs"][-1]["role"] == "assistant"
-
-
 def gold_has(kind: type | None) -> Callable[[dict[str, Any]], bool]:
     return lambda sample: sample["gt_answer"] is None if kind is None else isinstance(sample["gt_answer"], kind)
 
@@ -63,7 +59,6 @@ def count(condition: Callable[[dict[str, Any]], bool]) -> int:
         ("subjective", gold_has(list), 4),
         ("image generation", gold_has(None), 8),
         ("image generation that ends on a tool record", lambda s: s["gt_answer"] is None and s["dialogs"][-1]["role"] == "tool", 6),
-        ("image generation with closing text", lambda s: s["gt_answer"] is None and closes_with_text(s), 1),
         ("several files", lambda s: len(s["files"]) > 1, 4),
         ("a blacklist", lambda s: isinstance(s["gt_answer"], dict) and bool(s["gt_answer"]["blacklist"]), 4),
         ("several groups", lambda s: isinstance(s["gt_answer"], dict) and len(s["gt_answer"]["whitelist"]) > 1, 4),
