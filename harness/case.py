@@ -37,7 +37,7 @@ class Case:
     toolbox: ToolBox | None
     folder: Path  # where this case's produced files go; made when first needed
     events: list[Event] = field(default_factory=list)
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     _turn: int = 0
     _previous: tuple[Message, ...] = ()
 

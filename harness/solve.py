@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import time
 import traceback
@@ -68,7 +69,8 @@ class Solver:
             else:
                 record = self._recall(planned, record, self.stored)
             if record.transcript and record.status != "broken":
-                record = self._score(planned, record, record.transcript)
+                # in a thread: a similarity model takes a while, and other cases wait for this loop
+                record = await asyncio.to_thread(self._score, planned, record, record.transcript)
         except Exception as error:  # a defect of ours or of the data must end this case, not the run
             frame = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"

@@ -81,6 +81,9 @@ class Task(ABC):
         """The similarity backend where none is configured. ``official``: the data is not the bundled set."""
         return "trigram"
 
+    def check_similarity(self, similarity: str) -> None:
+        """Raises UsageProblem where a similarity backend is unknown or not installed. Cheap: nothing is loaded."""
+
     def comparable(self, similarity: str) -> bool:
         """Whether scores with this similarity backend may stand beside published ones."""
         return True

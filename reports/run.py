@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -77,7 +78,7 @@ def _average_attempts(scores: Mapping[CaseId, Score]) -> list[Score]:
 
 def _mean(scores: Sequence[Score]) -> Score:
     names = dict.fromkeys(name for score in scores for name in score.values)
-    values = {name: sum(score.values.get(name, 0.0) for score in scores) / len(scores) for name in names}
+    values = {name: math.fsum(score.values.get(name, 0.0) for score in scores) / len(scores) for name in names}
     return Score(passed=all(score.passed for score in scores), values=values)
 
 

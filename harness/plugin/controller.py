@@ -60,7 +60,8 @@ class Controller:
             for name, root in settings.roots.items()
         }
         lines = [
-            f"agentgauge: model {settings.model.name} · dialect {settings.dialect} · scoring {settings.scoring} · {settings.in_flight} requests in flight",
+            f"agentgauge: model {settings.model.name} · dialect {settings.dialect} · scoring {settings.scoring}"
+            f" · {settings.in_flight} requests in flight",
             *(f"agentgauge: {name}: {text}" for name, text in sets.items()),
         ]
         if settings.rescore:

@@ -75,7 +75,8 @@ OPTIONS: Sequence[tuple[str, Mapping[str, Any]]] = (
 def add_options(parser: pytest.Parser) -> None:
     group = parser.getgroup(
         "agentgauge",
-        "agentgauge (exit status: 0 every case attempted, none broken, gates hold; 1 broken or missing cases or a failed gate; wrong answers are results)",
+        "agentgauge (exit status: 0 every case attempted, none broken, gates hold; 1 broken or missing cases or a failed gate; "
+        "wrong answers are results)",
     )
     for name, keywords in OPTIONS:
         group.addoption(name, **keywords)
@@ -142,7 +143,7 @@ def read_settings(config: pytest.Config, run_dir: Path | None = None) -> Setting
         dialect=dialect,
         roots=roots,
         official=official,
-        similarity={name: file.similarity or tasks[name].default_similarity(official=official[name]) for name in roots},
+        similarity={name: _similarity(tasks[name], file, official[name]) for name in roots},
         attempts=_at_least_one("--attempts", option.attempts) or earlier.get("attempts") or 1,
         limit=_at_least_one("--limit", option.limit),
         in_flight=_at_least_one("--in-flight", option.in_flight) or DEFAULT_IN_FLIGHT,
@@ -184,7 +185,8 @@ def check_folder(settings: Settings) -> None:
     for name, config in earlier["configs"].items():
         if name not in settings.roots or config_fingerprint(settings, find_task(name)) != config:
             raise UsageProblem(
-                f"--resume {settings.run_dir}: the data, prompts or tool settings of {name} have changed since; restore them, or start a new run"
+                f"--resume {settings.run_dir}: the data, prompts or tool settings of {name} have changed since; "
+                "restore them, or start a new run"
             )
 
 
@@ -236,6 +238,12 @@ def find_data(data: str, rootpath: Path) -> tuple[dict[str, Path], dict[str, boo
         looked_for = ", ".join(sorted({file for task in tasks.values() for file in task.data_files}))
         raise UsageProblem(f"--data {data!r} holds no data set that is known; looked for {looked_for} there and in its folders")
     return found, dict.fromkeys(found, True)
+
+
+def _similarity(task: Task, file: FileConfig, official: bool) -> str:
+    similarity = file.similarity or task.default_similarity(official=official)
+    task.check_similarity(similarity)
+    return similarity
 
 
 def _earlier(option: Any) -> Mapping[str, Any]:

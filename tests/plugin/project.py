@@ -81,6 +81,23 @@ class Project:
         )
 
 
+def run_gta(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, status: int = 0) -> Result:
+    """GTA-Atomic as a user runs it, with its real tools; what it writes goes below ``cwd``."""
+    place = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), str(ROOT / "bench_gta")]
+    project = Project(cwd)
+    done = subprocess.run(
+        [*project.command(*place, *arguments)],
+        cwd=cwd,
+        env=project.environment(env),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    return Result(done.returncode, done.stdout + done.stderr, cwd)
+
+
 @dataclass
 class Result:
     status: int

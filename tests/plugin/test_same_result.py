@@ -1,0 +1,93 @@
+"""The same predictions give the same summary, byte for byte apart from times, however the run is made."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.plugin.project import run_gta
+
+
+def text_without_times(folder: Path) -> str:
+    return re.sub(r'"seconds": [0-9.e-]+', '"seconds": 0', (folder / "summary.json").read_text())
+
+
+WAYS = {
+    "n4": ("-n", "4"),
+    "no look-ahead": ("--in-flight", "1"),
+    "n2, no look-ahead": ("-n", "2", "--in-flight", "1"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_workers_and_look_ahead_change_nothing(project, model, way):
+    project.run(*model, "--run-dir", "one")
+    result = project.run(*model, *WAYS[way], "--run-dir", "two")
+    assert text_without_times(project.path / "two") == text_without_times(project.path / "one"), result.output
+
+
+def test_a_rescored_run_is_the_same_and_asks_no_model(project, model, endpoint):
+    project.run(*model, "--run-dir", "one")
+    asked = len(endpoint.requests)
+    result = project.run("--rescore", "one", "--run-dir", "two")
+    assert result.status == 0, result.output
+    assert text_without_times(project.path / "two") == text_without_times(project.path / "one")
+    assert len(endpoint.requests) == asked
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_a_replayed_run_is_the_same_and_asks_no_model(project, model, endpoint, workers):
+    project.run(*model, *workers, "--record", "tape.jsonl", "--run-dir", "one")
+    asked = len(endpoint.requests)
+    result = project.run("--replay", "tape.jsonl", *workers, "--run-dir", "two")
+    assert result.status == 0, result.output
+    assert text_without_times(project.path / "two") == text_without_times(project.path / "one")
+    assert len(endpoint.requests) == asked
+
+
+def test_an_exchange_that_the_cassette_lacks_breaks_its_case_and_is_never_asked_live(project, model, endpoint):
+    project.run(*model, "--limit", "3", "--record", "tape.jsonl", "--run-dir", "one")
+    asked = len(endpoint.requests)
+    result = project.run("--replay", "tape.jsonl", "--run-dir", "two")
+    assert result.status == 1
+    assert result.summary("two")["tasks"]["toy.say"]["broken"] == 3
+    assert len(endpoint.requests) == asked
+
+
+def test_resume_goes_on_after_a_part(project, model):
+    project.run(*model, "--run-dir", "whole")
+    project.run(*model, "-k", "odd", "--run-dir", "parts")
+    result = project.run(*model[:0], "--resume", "parts")
+    assert result.status == 0, result.output
+    assert text_without_times(project.path / "parts") == text_without_times(project.path / "whole")
+
+
+# GTA-Atomic with its real tools, in both dialects
+
+
+@pytest.mark.parametrize("dialect", ["native", "react"])
+def test_gta_gives_the_same_summary_every_way(tmp_path, dialect):
+    common = ("--model", "baseline", "--dialect", dialect, "--limit", "8")
+    run_gta(*common, "--record", "tape.jsonl", "--run-dir", "serial", cwd=tmp_path)
+    expected = text_without_times(tmp_path / "serial")
+    run_gta(*common, "-n", "2", "--run-dir", "n2", cwd=tmp_path)
+    run_gta("--replay", "tape.jsonl", "--limit", "8", "--run-dir", "replayed", cwd=tmp_path)
+    run_gta("--rescore", "serial", "--limit", "8", "--run-dir", "rescored", cwd=tmp_path)
+    run_gta(*common, "-k", "logic", "--run-dir", "resumed", cwd=tmp_path)
+    run_gta("--resume", "resumed", "--limit", "8", cwd=tmp_path)
+    for way in ("n2", "replayed", "rescored", "resumed"):
+        assert text_without_times(tmp_path / way) == expected, way
+
+
+@pytest.mark.parametrize("dialect", ["native", "react"])
+def test_the_oracle_reaches_100_in_every_column_with_real_tools(tmp_path, dialect):
+    run_gta("--model", "oracle", "--dialect", dialect, "-n", "2", "--run-dir", "run", cwd=tmp_path)
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    for task in summary["tasks"].values():
+        assert task["passed"] == task["planned"]
+        for name, metric in task["metrics"].items():
+            if name not in ("ToolCalls", "ToolErrors"):
+                assert metric["value"] == pytest.approx(100, abs=0.01), name
