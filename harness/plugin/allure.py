@@ -54,6 +54,8 @@ class AllureSide:
         if record.attempt > 1:
             allure.dynamic.parameter("attempt", record.attempt)
         result = listener.allure_logger.get_test(None)
+        if record.status == "broken":
+            result.status = Status.BROKEN  # allure-pytest takes pytest's short form of an error for a failed assertion
         result.name = f"{record.task} {record.sample}" + (f" (attempt {record.attempt})" if record.attempt > 1 else "")
         if transcript := record.transcript:
             result.steps = [_step(event) for event in transcript.events]

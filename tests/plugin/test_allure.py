@@ -1,0 +1,88 @@
+"""Allure results: what each case carries, and what a run adds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.model import fault_server as faults
+from tests.plugin.conftest import say
+from tests.plugin.project import run_gta
+
+
+def results(folder: Path) -> dict[str, dict]:
+    found = [json.loads(path.read_text()) for path in folder.glob("*-result.json")]
+    return {result["name"]: result for result in found}
+
+
+def labels(result: dict, name: str) -> set[str]:
+    return {label["value"] for label in result["labels"] if label["name"] == name}
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_each_case_is_told_with_its_steps_status_and_labels(project, endpoint, workers):
+    endpoint.choose = lambda request: faults.status(401) if "word4" in request.body["messages"][-1]["content"] else say(request)
+    (project.path / "allure").mkdir()
+    (project.path / "allure" / "old-result.json").write_text('{"name": "old", "labels": []}')
+    model = ("--model", "m", "--model-url", endpoint.url)
+    project.run(*model, *workers, "--alluredir", "allure", "--clean-alluredir", "--run-dir", "run")
+    found = results(project.path / "allure")
+    assert sorted(found) == [f"toy.say s{number}" for number in range(6)]
+    assert {name: result["status"] for name, result in found.items()} == {
+        "toy.say s0": "passed", "toy.say s1": "passed", "toy.say s2": "passed",
+        "toy.say s3": "failed", "toy.say s4": "broken", "toy.say s5": "passed",
+    }  # fmt: skip
+    right, wrong, broken = (found[f"toy.say s{number}"] for number in (0, 3, 4))
+    assert labels(right, "epic") == {"Toy"}
+    assert labels(right, "feature") == {"say it"}
+    assert labels(right, "story") == {"say it"}
+    assert "even" in labels(right, "tag")
+    assert {"name": "model", "value": "'m'"} in right["parameters"]
+    assert [step["name"] for step in right["steps"]] == ["model: word0"]
+    assert right["steps"][0]["stop"] >= right["steps"][0]["start"] > 0
+    assert right["stop"] >= right["start"]
+    assert [attachment["name"] for attachment in right["attachments"]] == ["transcript"]
+    assert "expected 'word3', got 'something else'" in wrong["statusDetails"]["message"]
+    assert "401" in broken["statusDetails"]["message"]
+    assert "Traceback" not in json.dumps(found)
+
+
+def test_history_differs_by_model_and_by_nothing_else(project, endpoint):
+    def histories(model: str, folder: str) -> dict[str, str]:
+        project.run("--model", model, "--model-url", endpoint.url, "--alluredir", folder, "--run-dir", f"run-{folder}")
+        return {name: result["historyId"] for name, result in results(project.path / folder).items()}
+
+    first, again, other = histories("m", "a"), histories("m", "b"), histories("n", "c")
+    assert first == again
+    assert len(set(first.values()) | set(other.values())) == 12
+
+
+def test_environment_and_categories_are_written_once_for_the_run(project, model):
+    project.run(*model, "-n", "2", "--alluredir", "allure", "--run-dir", "run")
+    environment = (project.path / "allure" / "environment.properties").read_text()
+    assert "model=m\n" in environment
+    assert "data.toy.say=official" in environment
+    categories = json.loads((project.path / "allure" / "categories.json").read_text())
+    assert {"failed", "broken"} == {status for category in categories for status in category["matchedStatuses"]}
+
+
+def test_pictures_are_attached_only_where_a_case_is_not_passed(tmp_path, endpoint):
+    run_gta("-m", "gta_atomic_e2e", "-k", "Plot", "--model", "oracle", "--alluredir", "right", "--run-dir", "one", cwd=tmp_path)
+    kinds = {attachment["type"] for result in results(tmp_path / "right").values() for attachment in result["attachments"]}
+    assert kinds == {"application/json"}
+    plot = faults.tool_call(
+        "Plot", json.dumps({"command": f"```python\n# {'another plot ' * 50}\ndef solution():\n    return plt.figure()\n```"})
+    )
+    endpoint.choose = lambda request: (
+        faults.answer("no idea") if len(request.body["messages"]) > 4 else faults.answer(None, tool_calls=[plot])
+    )
+    run_gta(
+        "-m", "gta_atomic_e2e", "-k", "Plot", "--model", "m", "--model-url", endpoint.url,
+        "--alluredir", "wrong", "--run-dir", "two", cwd=tmp_path,
+    )  # fmt: skip
+    wrong = [result for result in results(tmp_path / "wrong").values() if result["status"] == "failed"]
+    assert wrong
+    names = [attachment["name"] for result in wrong for attachment in result["attachments"]]
+    assert "0001.png" in names

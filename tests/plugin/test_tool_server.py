@@ -1,0 +1,112 @@
+"""The tool server of a run: killed in the middle, unusable, or not ours."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from tests.plugin.project import ROOT, Project, run_gta, summary, without_times
+
+RUN = ("-m", "gta_atomic_e2e", "--model", "oracle", "--limit", "12")
+
+
+def child_running(parent: int, words: str) -> int | None:
+    """Process id of a child whose command line holds ``words``."""
+    for child in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
+        try:
+            command = Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except FileNotFoundError:
+            continue  # it ended in between
+        if words in command:
+            return int(child)
+    return None
+
+
+def wait_for(what, seconds: float = 60):
+    deadline = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)
+    return found
+
+
+def test_a_killed_tool_server_is_started_again_and_resume_completes_what_broke(tmp_path):
+    run_gta(*RUN, "--run-dir", "undisturbed", cwd=tmp_path)
+    project = Project(tmp_path)
+    place = ("-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), str(ROOT / "bench_gta"))
+    process = subprocess.Popen(
+        project.command(*place, *RUN, "--in-flight", "1", "--run-dir", "run"),
+        cwd=tmp_path,
+        env=project.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    records = tmp_path / "run" / "records" / "main.jsonl"
+    wait_for(lambda: records.exists() and records.read_bytes().count(b"\n") >= 2)
+    server = wait_for(lambda: child_running(process.pid, "tool_impls.server"))
+    os.kill(server, signal.SIGKILL)
+    output, _ = process.communicate(timeout=120)
+    task = summary(tmp_path / "run")["tasks"]["gta_atomic.e2e"]
+    assert task["missing"] == 0, output
+    assert task["wrong"] == 0, output  # a dead server is never held against the model
+    assert process.returncode == (1 if task["broken"] else 0), output
+    if task["broken"]:
+        run_gta("--resume", "run", *RUN, cwd=tmp_path)
+    assert without_times(summary(tmp_path / "run")) == without_times(summary(tmp_path / "undisturbed"))
+
+
+def test_services_end_when_their_controller_is_killed(tmp_path):
+    project = Project(tmp_path)
+    place = ("-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), str(ROOT / "bench_gta"))
+    process = subprocess.Popen(
+        project.command(*place, *RUN, "--in-flight", "1", "--run-dir", "run"),
+        cwd=tmp_path,
+        env=project.environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    servers = [wait_for(lambda words=words: child_running(process.pid, words)) for words in ("embedded.serve", "tool_impls.server")]
+    wait_for(lambda: (tmp_path / "run" / "services.json").exists())
+    process.kill()
+    process.wait()
+    wait_for(lambda: not any(Path(f"/proc/{server}/cmdline").exists() and alive(server) for server in servers), seconds=15)
+
+
+def alive(pid: int) -> bool:
+    """Not a zombie that nobody has collected yet."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_tool_server_that_is_not_there_breaks_the_cases_that_call_it(tmp_path):
+    result = run_gta(*RUN, "--limit", "2", "--tool-server", "http://127.0.0.1:9", "--run-dir", "run", cwd=tmp_path, status=1)
+    task = result.summary("run")["tasks"]["gta_atomic.e2e"]
+    assert (task["planned"], task["broken"]) == (2, 2)
+    assert "Traceback" not in result.output
+
+
+def test_a_tool_that_lacks_a_setting_is_refused_before_the_first_request(tmp_path):
+    """Outside the checkout there is no agentgauge.toml that allows stand-ins."""
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    project = Project(tmp_path)
+    done = subprocess.run(
+        project.command(
+            "-p", "harness.plugin", "--rootdir", str(tmp_path), str(ROOT / "bench_gta" / "test_e2e.py"), "--confcutdir", str(tmp_path)
+        ),
+        cwd=tmp_path,
+        env=project.environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert "is needed but unavailable" in done.stderr + done.stdout
+    assert "[tools]" in done.stderr + done.stdout
+    assert not (tmp_path / "runs").exists() or not list((tmp_path / "runs").glob("*/records/*.jsonl"))
