@@ -47,15 +47,16 @@ def not_comparable(run: Mapping[str, Any], task: Task, part: Mapping[str, Any]) 
     """Why this run's row of a task may not stand beside published ones. Empty if it may."""
     reasons = []
     if not run["data"][task.name]["official"]:
-        reasons.append("the samples are the bundled ones, not the official data")
+        reasons.append("bundled samples instead of the official data")
     if not part["comparable"]:
-        reasons.append(f"texts are compared by {part['similarity']}, not by the published similarity model")
+        reasons.append(f"similarity {part['similarity']} instead of the published model")
     if run["dialect"] != task.published_dialect:
-        reasons.append(f"published rows use the {task.published_dialect} protocol, this run {run['dialect']}")
+        reasons.append(f"dialect {run['dialect']} instead of {task.published_dialect}")
     if run["scoring"] != "parity":
-        reasons.append("strict scoring is not the published one")
-    if task.needs_tools and run["tools"]:
-        reasons.append(f"these tools did not run as published: {', '.join(f'{name} ({state})' for name, state in run['tools'].items())}")
+        reasons.append("strict scoring")
+    if task.needs_tools:
+        for state in sorted(set(run["tools"].values())):
+            reasons.append(f"tools {state}: {', '.join(name for name, its in run['tools'].items() if its == state)}")
     if part["planned"] < run["data"][task.name]["samples"] or part["missing"]:
         reasons.append("not every sample was run")
     return reasons
@@ -74,6 +75,6 @@ def _table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[st
     return head + [f"| {row['model']} | " + " | ".join(number(row.get(column)) for column in columns) + " |" for row in rows]
 
 
-def number(value: float | None) -> str:
-    """Two decimals, as published; a dash where there is no value."""
-    return "–" if value is None else f"{value:.2f}"
+def number(value: float | None, *, count: bool = False) -> str:
+    """Two decimals, as published; a count without; a dash where there is no value."""
+    return "–" if value is None else f"{value:.0f}" if count else f"{value:.2f}"

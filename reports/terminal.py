@@ -22,7 +22,8 @@ def tables(summary: Mapping[str, Any]) -> Iterator[str]:
         )
         metrics = part["metrics"]
         names = [column for column in task.columns if column in metrics]
-        cells = [(column, number(metrics[column]["value"]), _interval(metrics[column])) for column in names]
+        counts = {column for column in names if column not in task.published}
+        cells = [(column, number(metrics[column]["value"], count=column in counts), _interval(metrics[column])) for column in names]
         if any("value_clean" in metrics[column] for column in names):
             cells = [(c, v + f" (clean {number(metrics[c]['value_clean'])})", i) for c, v, i in cells]
         widths = [max(map(len, cell)) for cell in cells]

@@ -56,6 +56,8 @@ class AllureSide:
         result = listener.allure_logger.get_test(None)
         if record.status == "broken":
             result.status = Status.BROKEN  # allure-pytest takes pytest's short form of an error for a failed assertion
+        if record.status != "passed":
+            result.statusDetails = StatusDetails(message=record.score.explanation if record.score else record.error)
         result.name = f"{record.task} {record.sample}" + (f" (attempt {record.attempt})" if record.attempt > 1 else "")
         if transcript := record.transcript:
             result.steps = [_step(event) for event in transcript.events]
@@ -90,7 +92,7 @@ def write_run_files(folder: Path, about: Mapping[str, Any]) -> None:
 def _step(event: Event) -> TestStepResult:
     detail = event.detail
     if event.kind == "model":
-        title, shown = f"model: {_first_line(detail)}", {"reply": detail.get("reply", "")}
+        title, shown = f"model: {_first_line(detail)}", {"reply": reply} if (reply := detail.get("reply")) else {}
         shown |= {f"call {call['name']}": call["arguments"] for call in detail.get("tool_calls", ())}
     else:
         title, shown = f"tool: {event.name}", {name: str(value) for name, value in detail.get("arguments", {}).items()}
