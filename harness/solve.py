@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import shutil
 import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from harness.case import Case, CaseSettings
@@ -88,7 +90,7 @@ class Solver:
             settings=self.settings,
             model=self.models(),
             toolbox=self.boxes(planned.task),
-            folder=self.folder.files(*planned.id),
+            folder=self._clean_folder(planned.id),
         )
         clock = time.monotonic()
         output: Any = None
@@ -108,6 +110,13 @@ class Solver:
             seed=case.seed,
         )
         return replace(record, transcript=transcript)
+
+    def _clean_folder(self, case: CaseId) -> Path:
+        """A case that runs again starts as the first time: the names of produced files must not depend on leftovers."""
+        folder = self.folder.files(*case)
+        if folder.exists():
+            shutil.rmtree(folder)
+        return folder
 
     def _recall(self, planned: Planned, record: Record, stored: Mapping[CaseId, Record]) -> Record:
         old = stored.get(planned.id)

@@ -83,6 +83,8 @@ class Task(ABC):
 
     def check_similarity(self, similarity: str) -> None:
         """Raises UsageProblem where a similarity backend is unknown or not installed. Cheap: nothing is loaded."""
+        if similarity != "trigram":
+            raise UsageProblem(f"{self.name} knows no similarity {similarity!r}; accepted is trigram")
 
     def comparable(self, similarity: str) -> bool:
         """Whether scores with this similarity backend may stand beside published ones."""

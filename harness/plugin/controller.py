@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
@@ -52,26 +52,6 @@ class Controller:
         self._started = time.time()
 
     # -- before cases run
-
-    def pytest_report_header(self) -> list[str]:
-        settings = self.settings
-        sets = {
-            find_task(name).data_set: ("your data" if settings.official[name] else "bundled data") + f" in {root}"
-            for name, root in settings.roots.items()
-        }
-        lines = [
-            f"agentgauge: model {settings.model.name} · dialect {settings.dialect} · scoring {settings.scoring}"
-            f" · {settings.in_flight} requests in flight",
-            *(f"agentgauge: {name}: {text}" for name, text in sets.items()),
-        ]
-        if settings.rescore:
-            lines.append(f"agentgauge: scoring the transcripts of {settings.rescore} again; no model is asked")
-        if settings.replay:
-            lines.append(f"agentgauge: replaying {settings.replay}; no model is asked and no tool runs")
-        lines.append(
-            "agentgauge: exit status 0 when every case was attempted and none is broken; wrong answers are results, not failures of the run"
-        )
-        return lines
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -120,8 +100,27 @@ class Controller:
             raise pytest.UsageError(str(problem)) from None
         reporter: Any = self.config.pluginmanager.get_plugin("terminalreporter")
         reporter.showfspath = False
+        reporter.ensure_newline()
+        for line in self._about():
+            reporter.write_line(f"agentgauge: {line}")
         verbose = self.config.option.verbose > 0  # pytest writes a line for each case itself
         self.progress = Progress(None if verbose else reporter.write, live=reporter.isatty, total=len(self.plan))
+
+    def _about(self) -> Iterator[str]:
+        """What a person should know of the run while it goes on."""
+        settings = self.settings
+        yield f"model {settings.model.name} · dialect {settings.dialect} · scoring {settings.scoring} · {settings.in_flight} requests in flight"
+        for name in dict.fromkeys(task for task, _, _ in self.plan):
+            kind = "your data" if settings.official[name] else "bundled data"
+            cases = sum(task == name for task, _, _ in self.plan)
+            yield f"{name}: {cases} cases, {kind} in {settings.roots[name]}, texts compared by {settings.similarity[name]}"
+        for state in sorted(set(self.tool_states.values())):
+            yield f"tools {state}: {', '.join(tool for tool, its in sorted(self.tool_states.items()) if its == state)}"
+        if settings.rescore:
+            yield f"scoring the transcripts of {settings.rescore} again; no model is asked"
+        if settings.replay:
+            yield f"replaying {settings.replay}; no model is asked and no tool runs"
+        yield "exit status 0 when every case was attempted and none is broken; wrong answers are results, not failures of the run"
 
     def _check_tools(self, tasks: set[str]) -> None:
         """Say before the first request which tools cannot work. Raises ToolUnavailable."""

@@ -10,6 +10,7 @@ import pytest
 
 from harness.case import CaseSettings
 from harness.data.index import Index, Row
+from harness.errors import UsageProblem
 from harness.plugin.lookahead import LookAhead
 from harness.plugin.options import Settings, config_fingerprint
 from harness.plugin.outcome import BrokenCase, Outcome, WrongAnswer
@@ -73,7 +74,21 @@ class WorkerSide:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Give every case its keywords before ``-k`` and ``-m`` are applied."""
+        """Give every case its keywords before ``-k`` and ``-m`` are applied, and keep to the plan of an earlier run."""
+        self._plan_items(items)
+        if earlier := self._earlier_plan():
+            outside = [item for item in items if PLANNED in item.stash and item.stash[PLANNED].id not in earlier]
+            if outside:
+                items[:] = [item for item in items if PLANNED not in item.stash or item.stash[PLANNED].id in earlier]
+                self.config.hook.pytest_deselected(items=outside)
+
+    def _earlier_plan(self) -> dict[CaseId, str]:
+        """What the run set out to do that is resumed or scored again; empty for a new run."""
+        if self.settings.resume:
+            return self.folder.plan()
+        return RunFolder(self.settings.rescore).plan() if self.settings.rescore else {}
+
+    def _plan_items(self, items: list[pytest.Item]) -> None:
         by_task: dict[str, dict[str, Planned]] = {}
         marks: set[str] = set()
         for item in items:
@@ -106,9 +121,13 @@ class WorkerSide:
         cases = {item.stash[PLANNED].id: item.nodeid for item in session.items if PLANNED in item.stash}
         if not cases or self.config.option.collectonly or 0 < self.place.number < self.place.count:
             return
-        earlier = self.folder.plan() if self.settings.resume else {}
-        self.folder.create()
-        self.folder.write_plan(earlier | cases)
+        if self.settings.resume:
+            return  # the plan stands, whatever part of it this session takes up
+        try:
+            self.folder.create()
+        except UsageProblem as problem:
+            raise pytest.UsageError(str(problem)) from None
+        self.folder.write_plan(cases)
 
     # -- running
 
@@ -133,6 +152,12 @@ class WorkerSide:
         if record.status == "broken":
             raise BrokenCase(record.error or "broken for an unknown reason")
         return Outcome(record)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> None:
+        """Let go of the record: items live as long as the session."""
+        if RECORD in item.stash:
+            del item.stash[RECORD]
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logfinish(self, nodeid: str) -> None:

@@ -107,6 +107,7 @@ class Appender:
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
+        _drop_torn_line(path)
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
 
     def append(self, record: Record) -> None:
@@ -116,6 +117,15 @@ class Appender:
 
     def close(self) -> None:
         os.close(self._file)
+
+
+def _drop_torn_line(path: Path) -> None:
+    """What a machine that went down left half written would spoil the first record of the resumed run."""
+    if path.exists():
+        content = path.read_bytes()
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content):
+            os.truncate(path, whole)
 
 
 def merge(records: Iterable[Record], order: Mapping[CaseId, int]) -> list[Record]:

@@ -35,8 +35,8 @@ def test_code_that_a_model_wrote_sees_no_key(tmp_path, endpoint):
     endpoint.choose = None
     endpoint.script = [answer(None, tool_calls=[call]), answer("done")]
     result = run_gta(
-        "-k", "Solver", "-m", "gta_atomic_e2e", "--in-flight", "1",
-        "--model", "m", "--model-url", endpoint.url, "--run-dir", "run", cwd=tmp_path, env={"AGENTGAUGE_API_KEY": KEY, "SERPER_API_KEY": KEY},
+        "-k", "Solver", "-m", "gta_atomic_e2e", "--in-flight", "1", "--model", "m", "--model-url", endpoint.url, "--run-dir", "run",
+        cwd=tmp_path, env={"AGENTGAUGE_API_KEY": KEY, "SERPER_API_KEY": KEY},
     )  # fmt: skip
     told = [message["content"] for request in endpoint.requests for message in request.body["messages"] if message["role"] == "tool"]
     assert any("PATH" in text for text in told), (told, result)

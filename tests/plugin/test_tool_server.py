@@ -55,7 +55,7 @@ def test_a_killed_tool_server_is_started_again_and_resume_completes_what_broke(t
     assert task["wrong"] == 0, output  # a dead server is never held against the model
     assert process.returncode == (1 if task["broken"] else 0), output
     if task["broken"]:
-        run_gta("--resume", "run", *RUN, cwd=tmp_path)
+        run_gta("--resume", "run", cwd=tmp_path)
     assert without_times(summary(tmp_path / "run")) == without_times(summary(tmp_path / "undisturbed"))
 
 

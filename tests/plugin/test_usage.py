@@ -64,6 +64,27 @@ def test_resume_refuses_to_mix_different_runs(project, model, change, says):
     assert says in result.output
 
 
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("", "dataset.json"),
+        ("[1, 2", "dataset.json"),
+        ('{"0": {"tools": []', "dataset.json"),
+        ('{"0": {"tools": [], "files": [], "dialogs": "none", "gt_answer": null}}', "dialogs"),
+        ('{"x": {"tools": [], "files": [], "dialogs": [], "gt_answer": null}}', "'x'"),
+    ],
+)
+def test_a_damaged_data_set_is_told_in_one_sentence(project, content, says):
+    (project.path / "damaged").mkdir()
+    (project.path / "damaged" / "dataset.json").write_text(content)
+    (project.path / "damaged" / "toolmeta.json").write_text("{}")
+    result = project.run(data="damaged")
+    assert result.status == 4, result.output
+    assert says in result.output
+    assert "Traceback" not in result.output
+    assert "collected" not in result.output
+
+
 def test_resume_refuses_data_that_has_changed(project, model):
     project.run(*model, "--run-dir", "run")
     with (project.path / "toy" / "toy.jsonl").open("a") as stream:

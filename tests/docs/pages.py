@@ -1,0 +1,48 @@
+"""The pages for readers, and what tests want to know of them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+
+
+def text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def without_code(page: str) -> str:
+    """A page without its fenced and indented blocks and without code in the text."""
+    page = re.sub(r"^```.*?^```$", "", page, flags=re.DOTALL | re.MULTILINE)
+    page = re.sub(r"^    .*$", "", page, flags=re.MULTILINE)
+    return re.sub(r"`[^`\n]*`", "", page)
+
+
+def block(page: str, containing: str) -> str:
+    """The fenced block that holds a text."""
+    return next(found for found in re.findall(r"^```\w*\n(.*?)^```$", page, flags=re.DOTALL | re.MULTILINE) if containing in found)
+
+
+def rows(page: str, *heads: str) -> list[list[str]]:
+    """The cells of the table whose first heads are these."""
+    lines = page.splitlines()
+    start = next(place for place, line in enumerate(lines) if _cells(line)[: len(heads)] == list(heads))
+    found = []
+    for line in lines[start + 2 :]:
+        if not line.startswith("|"):
+            break
+        found.append(_cells(line))
+    return found
+
+
+def anchors(page: str) -> set[str]:
+    """What the headings of a page are linked by, as on GitHub."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", page, flags=re.DOTALL | re.MULTILINE), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+def _cells(line: str) -> list[str]:
+    """The cells of a table's line; an escaped bar is no border."""
+    return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]] if line.startswith("|") else []

@@ -1,0 +1,38 @@
+"""Links lead somewhere, and names are the right ones."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import PAGES, ROOT, anchors, without_code
+
+pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+
+
+@pages
+def test_links_within_the_project_lead_somewhere(page: Path) -> None:
+    dead = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", without_code(page.read_text(encoding="utf-8"))):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path) if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target.read_text(encoding="utf-8"))):
+            dead.append(link)
+    assert dead == []
+
+
+@pages
+def test_apple_mmau_has_its_whole_name(page: Path) -> None:
+    """There is an audio benchmark of the short name."""
+    assert re.findall(r"(?<!Apple )\bMMAU\b", page.read_text(encoding="utf-8")) == []
+
+
+@pages
+def test_files_of_the_project_that_a_page_names_are_there(page: Path) -> None:
+    folders = "harness|bench_gta|tool_impls|reports|tests|docs"
+    named = re.findall(rf"`((?:{folders})/[\w./-]+)`", page.read_text(encoding="utf-8"))
+    assert [name for name in named if not (ROOT / name).exists()] == []

@@ -1,0 +1,100 @@
+"""Tables of the pages say what the code does."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench_gta.fixes import Fix
+from bench_gta.similarity import BACKENDS
+from harness.cli import FORWARDED
+from harness.plugin.options import OPTIONS
+from harness.task import known_tasks
+from tests.docs.pages import PAGES, ROOT, block, rows, text
+from tool_impls.availability import check
+from tool_impls.registry import TOOLS
+from tool_impls.settings import SERPER_KEY, ToolSettings, load, parse
+
+README = text("README.md")
+HELP = dict(OPTIONS)
+PYTESTS_OWN = {"--alluredir", "--lf", "--maxfail", "--dist", "--durations", "--clean-alluredir"}
+COMMANDS = {"score", *FORWARDED}
+NOT_YET = {"fetch"}
+
+
+def _plain(cell: str) -> str:
+    return cell.replace("`", "")
+
+
+def test_the_readme_has_every_option_in_the_order_of_help() -> None:
+    written = [_plain(row[0]) for row in rows(README, "option", "default")]
+    assert written == [f"{name}={keywords['metavar']}" for name, keywords in OPTIONS]
+
+
+@pytest.mark.parametrize("row", rows(README, "option", "default"), ids=lambda row: row[0].strip("`"))
+def test_the_readme_has_the_default_that_help_tells(row: list[str]) -> None:
+    told = re.search(r"\(default: (.*)\)$", HELP[_plain(row[0]).partition("=")[0]]["help"])
+    assert _plain(row[1]) == (told[1] if told else "–")
+
+
+def test_the_readme_has_every_task_with_its_columns() -> None:
+    written = [[_plain(row[0]), _plain(row[1]), *row[2].split()] for row in rows(README, "task", "marker for `-m`")]
+    expected = [[name, name.replace(".", "_"), *task.columns] for name, task in known_tasks().items() if name.startswith("gta_")]
+    assert sorted(written) == sorted(expected)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_option_that_a_page_gives_to_pytest_exists(page: Path) -> None:
+    given = re.findall(
+        r"(?:^ {4}|`|and |then `)(?:AGENTGAUGE\S+ )?(?:\S*bin/)?pytest\b([^`\n#]*)", page.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    used = {option for words in given for option in re.findall(r"(?<=\s)--[\w-]+", words)}
+    assert used - set(HELP) - PYTESTS_OWN == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_agentgauge_command_that_a_page_names_exists(page: Path) -> None:
+    used = set(re.findall(r"(?:^ {4}|`)(?:\S*bin/)?agentgauge ([a-z][\w-]*)", page.read_text(encoding="utf-8"), re.MULTILINE))
+    assert used - COMMANDS - NOT_YET == set()
+    assert not NOT_YET & COMMANDS, "a command that is said to be missing is there"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_make_target_that_a_page_names_exists(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z]+):", text("Makefile"), re.MULTILINE))
+    assert set(re.findall(r"(?:^ {4}|`)make ([a-z]+)", page.read_text(encoding="utf-8"), re.MULTILINE)) <= targets
+
+
+def test_every_fix_of_strict_scoring_is_listed() -> None:
+    listed = [_plain(row[0]) for row in rows(text("docs/score-fidelity.md"), "fix", "what it does")]
+    assert listed == [fix.name for fix in Fix]
+
+
+def test_every_similarity_is_listed() -> None:
+    assert [_plain(row[0]) for row in rows(text("docs/score-fidelity.md"), "backend", "E")] == list(BACKENDS)
+
+
+def test_every_tool_is_listed_with_its_category_and_its_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(SERPER_KEY, raising=False)
+    listed = [[_plain(row[0]), row[1], row[2]] for row in rows(text("docs/tools.md"), "tool", "category", "by default")]
+    states = check(load(ROOT / "agentgauge.toml"))
+    assert listed == [[name, kind.category, states[name]] for name, kind in TOOLS.items()]
+
+
+def test_the_settings_of_the_tools_can_be_read_and_are_complete(tmp_path: Path) -> None:
+    written = tomllib.loads(block(text("docs/tools.md"), "[tools.vision]"))["tools"]
+    (tmp_path / "texts").mkdir()
+    settings = parse(written, tmp_path)
+    assert settings.vision is not None
+    assert settings.image is not None
+    assert settings.search.folder == tmp_path / "texts"
+    assert _keys(written) >= {field.name for field in fields(ToolSettings)} - {"allow_unsafe"}
+
+
+def _keys(table: dict[str, Any]) -> set[str]:
+    return {name for key, value in table.items() for name in ({key} | (_keys(value) if isinstance(value, dict) else set()))}
