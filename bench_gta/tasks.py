@@ -6,6 +6,7 @@ import json
 import sys
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -168,16 +169,17 @@ class EndToEnd(_GtaAtomic):
     def tools_of(self, row: Row) -> tuple[str, ...]:
         return tuple(tag for tag in row.tags if tag in CATEGORY_OF)
 
-    def check_tools(self, names: Sequence[str], config: Config) -> Mapping[str, str]:
+    def check_tools(self, names: Sequence[str], config: Config, *, allow_unsafe: bool) -> Mapping[str, str]:
         from tool_impls.availability import require
         from tool_impls.settings import parse
 
         base = config.path.absolute().parent if config.path else Path.cwd()
-        return require(parse(config.tools, base), names)
+        return require(replace(parse(config.tools, base), allow_unsafe=allow_unsafe), names)
 
-    def tool_server(self, config: Config) -> list[str]:
+    def tool_server(self, config: Config, *, allow_unsafe: bool) -> list[str]:
         settings = ["--settings", str(config.path)] if config.path else []
-        return [sys.executable, "-m", "tool_impls.server", "--port", "0", *settings]
+        unsafe = ["--allow-unsafe-code"] if allow_unsafe else []
+        return [sys.executable, "-m", "tool_impls.server", "--port", "0", *settings, *unsafe]
 
     def toolbox(self, url: str) -> ToolBox:
         from tool_impls.client import ToolServerBox

@@ -66,11 +66,24 @@ def bare_project(path: Path, cases: int) -> Project:
     return Project(path)
 
 
+LONG = """
+from harness.task import announce
+from tests.plugin.toy import Toy
+
+class LongToy(Toy):
+    async def run(self, case):
+        return await super().run(case) | {{"padding": "x" * {padding}}}
+
+announce(LongToy())
+pytest_plugins = ["harness.plugin"]
+"""
+
+
 def toy_project(path: Path, cases: int, *, padding: int = 0) -> Project:
-    """The toy benchmark; ``padding`` makes the word that is said and answered so many characters longer."""
-    project = Project.make(path, 0)
-    lines = (json.dumps({"id": f"s{number}", "say": f"word{number}" + "x" * padding}) for number in range(cases))
-    (path / "toy" / "toy.jsonl").write_text("\n".join(lines) + "\n")
+    """The toy benchmark; ``padding`` makes every record so many bytes longer."""
+    project = Project.make(path, cases)
+    if padding:
+        (path / "conftest.py").write_text(LONG.format(padding=padding))
     return project
 
 

@@ -9,8 +9,8 @@ import pytest
 from benchmarks.measure import endpoint, run, toy_project
 
 FEW, MANY = 1000, 5000
-PADDING = 1500
-"""Makes records of about 6 KB, as long as those of GTA-Atomic: a leak of records would show."""
+PADDING = 6000
+"""Bytes. Makes records about as long as those of GTA-Atomic, so that one which is not let go shows."""
 
 LIMIT = 4  # KiB
 

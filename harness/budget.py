@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
+import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from harness.errors import UsageProblem
+from harness.store import RunFolder
 from harness.types import Usage
 
 Unit = Literal["usd", "tok", "s"]
@@ -42,3 +48,45 @@ def parse_budget(text: str) -> Budget:
         )
     unit, factor = _UNITS[match[2].lower()]
     return Budget(text.strip(), unit, float(match[1]) * factor)
+
+
+class BudgetWatch:
+    """Reads what the workers have spent out of their records, as they come, and says once when it is too much.
+
+    Records are counted when their case ends, not when pytest comes to it: with look-ahead that can be much later.
+    """
+
+    SECONDS = 0.25  # between two looks
+
+    def __init__(self, budget: Budget, folder: RunFolder, over: Callable[[str], None]) -> None:
+        self._budget = budget
+        self._records = folder.path / "records"
+        self._over = over
+        self._offsets: dict[Path, int] = {path: path.stat().st_size for path in self._records.glob("*.jsonl")}  # a resumed run starts at 0
+        self._usage = Usage()
+        self._begin = time.monotonic()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="agentgauge-budget", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(self.SECONDS):
+            for path in self._records.glob("*.jsonl"):
+                self._read(path)
+            if reason := self._budget.spent(self._usage, time.monotonic() - self._begin):
+                self._over(reason)
+                return
+
+    def _read(self, path: Path) -> None:
+        with path.open("rb") as stream:
+            stream.seek(self._offsets.get(path, 0))
+            for line in stream:
+                if not line.endswith(b"\n"):
+                    break  # still being written
+                self._offsets[path] = self._offsets.get(path, 0) + len(line)
+                if transcript := json.loads(line)["transcript"]:
+                    self._usage += Usage(**transcript["usage"])

@@ -70,7 +70,7 @@ class Solver:
                 record = await self._run(planned, record)
             else:
                 record = self._recall(planned, record, self.stored)
-            if record.transcript and record.status != "broken":
+            if record.transcript and record.status == "wrong":
                 # in a thread: a similarity model takes a while, and other cases wait for this loop
                 record = await asyncio.to_thread(self._score, planned, record, record.transcript)
         except Exception as error:  # a defect of ours or of the data must end this case, not the run
@@ -121,7 +121,7 @@ class Solver:
     def _recall(self, planned: Planned, record: Record, stored: Mapping[CaseId, Record]) -> Record:
         old = stored.get(planned.id)
         if old is None:
-            return replace(record, error="the run that is scored again has no transcript of this case", cause="no transcript")
+            return replace(record, status="missing", error="the run that is scored again has no transcript of this case")
         if old.status == "broken":
             return replace(old, config=record.config, worker=self.worker)
         return replace(record, status="wrong", transcript=old.transcript)

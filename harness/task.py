@@ -96,11 +96,14 @@ class Task(ABC):
         """Names of the real tools that a sample offers."""
         return ()
 
-    def check_tools(self, names: Sequence[str], config: Config) -> Mapping[str, str]:
-        """State of each tool under ``config``: ready, basic or disabled. Raises ToolUnavailable."""
+    def check_tools(self, names: Sequence[str], config: Config, *, allow_unsafe: bool) -> Mapping[str, str]:
+        """State of each tool under ``config``: ready, basic or disabled.
+
+        Raises ToolUnavailable, and UsageProblem where a tool runs a model's code and this machine cannot confine it.
+        """
         raise UsageProblem(f"{self.name} uses no tools")
 
-    def tool_server(self, config: Config) -> list[str]:
+    def tool_server(self, config: Config, *, allow_unsafe: bool) -> list[str]:
         """The command that starts a tool server; it prints ``{"url": ...}`` when it is ready."""
         raise UsageProblem(f"{self.name} uses no tools")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from harness.errors import ToolUnavailable, UsageProblem
-from tool_impls.base import UNAVAILABLE
+from harness.sandbox import check_minimum
+from tool_impls.base import READY, UNAVAILABLE
 from tool_impls.registry import TOOLS
 from tool_impls.settings import ToolSettings
 
@@ -22,7 +23,10 @@ def check(settings: ToolSettings, names: Iterable[str] | None = None) -> dict[st
 
 
 def require(settings: ToolSettings, names: Iterable[str]) -> dict[str, str]:
-    """As ``check``; raises ToolUnavailable with one sentence where a tool can neither work nor is disabled."""
+    """As ``check``; raises ToolUnavailable with one sentence where a tool can neither work nor is disabled.
+
+    Raises UsageProblem where a tool would run a model's code and this machine cannot confine it.
+    """
     states = check(settings, names)
     lacking = {name: state.removeprefix(f"{UNAVAILABLE}: ") for name, state in states.items() if state.startswith(UNAVAILABLE)}
     if lacking:
@@ -30,4 +34,6 @@ def require(settings: ToolSettings, names: Iterable[str]) -> dict[str, str]:
         others = f" (also unavailable: {', '.join(list(lacking)[1:])})" if len(lacking) > 1 else ""
         switch = "" if "disable" in reason else f'; or switch it off with disable = ["{name}"] in [tools]'
         raise ToolUnavailable(f"{name} is needed but unavailable: {reason}{switch}{others}")
+    if any(TOOLS[name].runs_code for name, state in states.items() if state == READY):
+        check_minimum(allow_unsafe=settings.allow_unsafe)
     return states

@@ -29,6 +29,7 @@ class BenchTool(ABC):
     category: ClassVar[Category]
     packages: ClassVar[tuple[str, ...]] = ()  # import names that the tool needs beyond the default install
     concurrency: ClassVar[int] = 1
+    runs_code: ClassVar[bool] = False  # code that a model wrote, in the sandbox
 
     def __init__(self, settings: ToolSettings) -> None:
         self.settings = settings

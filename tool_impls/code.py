@@ -39,6 +39,7 @@ class Solver(base.BenchTool):
     category = "logic"
     packages = ("sympy",)
     concurrency = 4
+    runs_code = True
 
     def apply(self, folder: Path, /, command: str) -> str:
         from tool_impls.code_tools import solve
@@ -56,6 +57,7 @@ class Plot(base.BenchTool):
     category = "logic"
     packages = ("matplotlib",)
     concurrency = 4
+    runs_code = True
 
     def apply(self, folder: Path, /, command: str) -> Path:
         from tool_impls.code_tools import plot

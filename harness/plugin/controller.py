@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from harness import sandbox
+from harness.budget import BudgetWatch
 from harness.errors import UsageProblem
 from harness.model.tape import create_cassette
 from harness.plugin.options import Settings, config_fingerprint, stored_settings
@@ -40,12 +42,14 @@ class Controller:
         self.plan: list[CaseId] = []
         self._cases_by_node: dict[str, CaseId] = {}
         self.services: list[Service] = []
+        self._sandbox: tuple[str, ...] = ()
         self.tool_states: dict[str, str] = {}  # tools of this run that are not simply ready
         self.progress: Progress | None = None
         self.summary: dict[str, Any] | None = None
         self.problems: list[str] = []  # why the exit status is 1
         self.stop_reason: str | None = None
         self._crashes: Counter[str] = Counter()
+        self._watch: BudgetWatch | None = None
         self._ordinary_failures = 0
         self._interrupted = False
         self._failures = 0
@@ -82,6 +86,7 @@ class Controller:
             return  # no benchmark case was selected: this is an ordinary pytest run
         dist = self.config.getoption("dist", "no")
         if dist in ("worksteal", "each"):
+            self.folder.discard_plan()
             raise pytest.UsageError(
                 f"--dist {dist} runs or asks for benchmark cases twice; use --dist load, which is what -n does by itself"
             )
@@ -96,6 +101,8 @@ class Controller:
             (self.folder.path / STOP_FILE).unlink(missing_ok=True)
             self._write_run_json(finished=None)
             self.services = start_services(self.settings, self.folder, tasks)
+            if self.settings.budget:
+                self._watch = BudgetWatch(self.settings.budget, self.folder, self._over_budget)
         except UsageProblem as problem:
             raise pytest.UsageError(str(problem)) from None
         reporter: Any = self.config.pluginmanager.get_plugin("terminalreporter")
@@ -109,7 +116,8 @@ class Controller:
     def _about(self) -> Iterator[str]:
         """What a person should know of the run while it goes on."""
         settings = self.settings
-        yield f"model {settings.model.name} · dialect {settings.dialect} · scoring {settings.scoring} · {settings.in_flight} requests in flight"
+        how = f"dialect {settings.dialect} · scoring {settings.scoring} · {settings.in_flight} requests in flight"
+        yield f"model {settings.model.name} · {how}"
         for name in dict.fromkeys(task for task, _, _ in self.plan):
             kind = "your data" if settings.official[name] else "bundled data"
             cases = sum(task == name for task, _, _ in self.plan)
@@ -135,7 +143,8 @@ class Controller:
             if task.needs_tools:
                 index = task.index(self.settings.roots[name])
                 names = {tool for row in index.rows if (name, row.id) in planned for tool in task.tools_of(row)}
-                states = task.check_tools(sorted(names), self.settings.file)
+                states = task.check_tools(sorted(names), self.settings.file, allow_unsafe=self.settings.allow_unsafe_code)
+                self._sandbox = sandbox.layers()
                 self.tool_states |= {tool: state for tool, state in states.items() if state != "ready"}
 
     # -- while cases run
@@ -166,10 +175,6 @@ class Controller:
             return
         properties = dict(report.user_properties)
         self.progress.add(status, int(str(properties.get("agentgauge.tokens", 0))), float(str(properties.get("agentgauge.usd", 0.0))))
-        budget = self.settings.budget
-        if budget and not self.stop_reason and (reason := budget.spent(self.progress.usage, time.time() - self._started)):
-            self.stop_reason = reason
-            self._stop_workers(reason)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
@@ -200,15 +205,17 @@ class Controller:
         appender.close()
 
     def _stop_workers(self, reason: str) -> None:
-        if self.progress is not None and is_distributed(self.config):
+        """Nothing new is started, anywhere; what is in flight may end."""
+        if self.progress is not None:
             (self.folder.path / STOP_FILE).write_text(reason, encoding="utf-8")
-        elif self.stop_reason and (session := self.config.stash.get(SESSION_KEY, None)):
-            session.shouldstop = reason
+
+    def _over_budget(self, reason: str) -> None:
+        self.stop_reason = reason
+        self._stop_workers(reason)
 
     # -- afterwards
 
-    def pytest_sessionstart(self, session: pytest.Session) -> None:
-        self.config.stash[SESSION_KEY] = session
+    def pytest_sessionstart(self) -> None:
         if hasattr(self.config.option, "clean_alluredir"):
             self.config.option.clean_alluredir = False  # it is clean by now; a worker that cleans wipes the others' results
         if not self.config.option.collectonly and threading.current_thread() is threading.main_thread():
@@ -222,6 +229,8 @@ class Controller:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         stop_services(self.services)
+        if self._watch:
+            self._watch.stop()
         if self.progress is None:
             return
         self.progress.finish()
@@ -274,7 +283,7 @@ class Controller:
         for problem in self.problems:
             terminalreporter.write_line(problem, red=True)
         if self.stop_reason:
-            terminalreporter.write_line(f"stopped early: {self.stop_reason}; go on with --resume {self.folder.path}")
+            terminalreporter.write_line(f"stopped early: {self.stop_reason}; go on with --resume={self.folder.path}")
         terminalreporter.write_line(f"results: {self.folder.path}/summary.json, leaderboard.md, records.jsonl")
 
     def _write_run_json(self, finished: float | None) -> None:
@@ -289,13 +298,11 @@ class Controller:
                 "settings": stored_settings(settings, self.config.option.data or "auto", self.tool_states),
                 "configs": {name: config_fingerprint(settings, find_task(name)) for name in sorted({task for task, _, _ in self.plan})},
                 "planned": len(self.plan),
+                "sandbox": self._sandbox,  # what confines code that a model wrote; empty where no real tool runs
                 "started": self._started,
                 "finished": finished,
             },
         )
-
-
-SESSION_KEY = pytest.StashKey[pytest.Session]()
 
 
 def describe(settings: Settings, tasks: Sequence[Task], tool_states: Mapping[str, str]) -> dict[str, Any]:

@@ -28,11 +28,14 @@ class LookAhead:
         close: Callable[[], Awaitable[None]],
         *,
         width: int,
+        held: Callable[[], bool] = lambda: False,
     ) -> None:
+        """``held`` says, before each start, whether nothing new may be started."""
         self._solve = solve
         self._keep = keep
         self._close = close
         self._width = width
+        self._held = held
         self._queue: deque[Planned] = deque()
         self._futures: dict[CaseId, Future[Record]] = {}
         self._flying: set[asyncio.Task[None]] = set()
@@ -79,6 +82,8 @@ class LookAhead:
         self._top_up()
 
     def _top_up(self) -> None:
+        if self._queue and self._held():
+            self._queue.clear()
         while self._queue and len(self._flying) < self._width and not self._stopped:
             self._start(self._queue.popleft())
 
@@ -95,7 +100,8 @@ class LookAhead:
         future = self._futures[case.id]
         try:
             record = await self._solve(case)
-            self._keep(record)
+            if record.status != "missing":
+                self._keep(record)
         except asyncio.CancelledError:
             future.cancel()
             raise

@@ -52,6 +52,10 @@ OPTIONS: Sequence[tuple[str, Mapping[str, Any]]] = (
     ("--rescore", {"metavar": "DIR", "help": "no model: score the stored transcripts of a run again"}),
     ("--record", {"metavar": "FILE", "help": "write every model and tool exchange to a cassette"}),
     ("--replay", {"metavar": "FILE", "help": "answer from a cassette; an exchange that it lacks is an error, never a live call"}),
+    (
+        "--allow-unsafe-code",
+        {"action": "store_true", "help": "run code that a model wrote even where this machine cannot confine it (default: refuse)"},
+    ),
     ("--budget", {"metavar": "AMOUNT", "help": "stop gracefully when reached: 5usd, 2Mtok, 30min (default: none)"}),
     (
         "--gate",
@@ -115,6 +119,7 @@ class Settings:
     budget: Budget | None
     gates: tuple[Gate, ...]
     scoring: Scoring
+    allow_unsafe_code: bool
     earlier_tools: Mapping[str, str] | None  # states of the tools in the run that is replayed or scored again
     file: FileConfig
 
@@ -156,6 +161,7 @@ def read_settings(config: pytest.Config, run_dir: Path | None = None) -> Setting
         budget=parse_budget(option.budget) if option.budget else None,
         gates=tuple(parse_gate(text, {name: task.columns for name, task in tasks.items()}) for text in option.gate),
         scoring=scoring,  # type: ignore[arg-type]
+        allow_unsafe_code=option.allow_unsafe_code,
         earlier_tools=earlier["tools"] if option.replay or option.rescore else None,
         file=file,
     )

@@ -36,7 +36,13 @@ def start_services(settings: Settings, folder: RunFolder, tasks: set[str]) -> li
             services.append(Service("embedded model", command, folder.path / "logs" / "model.log"))
             addresses["model"] = services[-1].start()
         if live and settings.tool_server is None and (needing := [name for name in sorted(tasks) if find_task(name).needs_tools]):
-            services.append(Service("tool server", find_task(needing[0]).tool_server(settings.file), folder.path / "logs" / "tools.log"))
+            services.append(
+                Service(
+                    "tool server",
+                    find_task(needing[0]).tool_server(settings.file, allow_unsafe=settings.allow_unsafe_code),
+                    folder.path / "logs" / "tools.log",
+                )
+            )
             addresses["tools"] = services[-1].start()
     except Exception:
         stop_services(services)

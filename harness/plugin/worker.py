@@ -149,6 +149,8 @@ class WorkerSide:
         if usage:
             item.user_properties.append(("agentgauge.tokens", usage.prompt_tokens + usage.completion_tokens))
             item.user_properties.append(("agentgauge.usd", usage.usd))
+        if record.status == "missing":
+            pytest.skip(record.error or "not attempted")
         if record.status == "broken":
             raise BrokenCase(record.error or "broken for an unknown reason")
         return Outcome(record)
@@ -226,7 +228,8 @@ class WorkerSide:
             boxes=wiring.box,
             stored=stored,
         )
-        self._lookahead = LookAhead(solver.solve, appender.append, close, width=width)
+        held = (self.folder.path / STOP_FILE).exists
+        self._lookahead = LookAhead(solver.solve, appender.append, close, width=width, held=held)
         if not self.place.is_replacement:
             self._lookahead.plan(case for case in self._share(session) if case.id not in self._done)
 

@@ -37,7 +37,7 @@ class RunFolder:
     def refuse_taken(self) -> None:
         """Raises UsageProblem where the folder already holds a run."""
         if (self.path / "run.json").exists():
-            raise UsageProblem(f"{self.path} already holds a run; continue it with --resume {self.path}, or name another --run-dir")
+            raise UsageProblem(f"{self.path} already holds a run; continue it with --resume={self.path}, or name another --run-dir")
 
     def create(self) -> None:
         """Make the folder. Raises UsageProblem where that cannot be done."""
@@ -56,6 +56,13 @@ class RunFolder:
     def write_plan(self, cases: Mapping[CaseId, str]) -> None:
         """``cases``: case → pytest node id, in order."""
         self.write_json("planned.json", [[*case, node] for case, node in cases.items()])
+
+    def discard_plan(self) -> None:
+        """Take a plan back that will not be carried out, and the folder with it if it holds nothing else."""
+        (self.path / "planned.json").unlink()
+        for folder in (self.path / "records", self.path):
+            if not any(folder.iterdir()):
+                folder.rmdir()
 
     def write_records(self, records: Iterable[Record]) -> None:
         """Write the merged records.jsonl."""

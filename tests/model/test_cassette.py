@@ -228,7 +228,7 @@ def test_a_missing_cassette_and_one_of_another_model_are_refused(places: tuple[P
         Cassette.read(tmp_path / "none", {})
     with pytest.raises(UsageProblem, match="cannot be written"):
         Cassette.append_to(tmp_path / "none", {})
-    with pytest.raises(UsageProblem, match="another configuration"):
+    with pytest.raises(UsageProblem, match="recorded with other settings"):
         create_cassette(places[0], {"model": "other"})
     with pytest.raises(UsageProblem, match="cannot be written"):
         create_cassette(places[0] / "below", {"model": "m"})

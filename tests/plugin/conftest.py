@@ -14,6 +14,21 @@ def say(seen: Seen):
     return answer("something else" if word == "word3" else word)
 
 
+def slow(seconds: float):
+    """Each answer takes a while, so that a run can be disturbed in the middle."""
+
+    def choose(request):
+        act = say(request)
+
+        def later(connection, seen, stopped):
+            stopped.wait(seconds)
+            return act(connection, seen, stopped)
+
+        return later
+
+    return choose
+
+
 @pytest.fixture
 def endpoint():
     """A model that gets one sample wrong."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.model import fault_server as faults
-from tests.plugin.conftest import say
+from tests.plugin.conftest import say, slow
 from tests.plugin.project import Project, records, summary, without_times
 
 
@@ -123,21 +123,6 @@ def test_an_endpoint_that_dies_breaks_the_rest_quickly_and_resume_completes(tmp_
         resumed = project.run("--model-url", endpoint.url, "--resume", "run", *workers)
         assert resumed.status == 0, resumed.output
         assert without_times(resumed.summary("run"))["tasks"] == expected["tasks"]
-
-
-def slow(seconds: float):
-    """Each answer takes a while, so that a run can be disturbed in the middle."""
-
-    def choose(request):
-        act = say(request)
-
-        def later(connection, seen, stopped):
-            stopped.wait(seconds)
-            return act(connection, seen, stopped)
-
-        return later
-
-    return choose
 
 
 def wait_for_records(folder, number: int, seconds: float = 60) -> None:

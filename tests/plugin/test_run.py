@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from tests.plugin.project import records
+from tests.plugin.conftest import say, slow
+from tests.plugin.project import Project, records
 
 WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 
@@ -62,13 +63,15 @@ def test_collecting_only_sends_no_request_and_leaves_no_folder(project, model, e
 
 
 @WORKERS
-def test_stopping_at_the_first_failure_starts_nothing_new(project, model, workers):
-    result = project.run(*model, *workers, "-x", "--in-flight", "1", "--run-dir", "run")
+def test_stopping_at_the_first_failure_starts_nothing_new(tmp_path, endpoint, workers):
+    project = Project.make(tmp_path / "long", samples=40)
+    endpoint.choose = slow(0.1)
+    result = project.run("--model", "m", "--model-url", endpoint.url, *workers, "-x", "--in-flight", "2", "--run-dir", "run")
     task = result.summary("run")["tasks"]["toy.say"]
     assert result.status == 1, result.output
     assert "stopping after 1 failures" in result.output
     assert task["wrong"] == 1
-    assert task["missing"] >= 1
+    assert task["missing"] > 20
 
 
 def test_last_failed_runs_the_wrong_case_again(project, model):
@@ -110,15 +113,18 @@ def test_attempts_are_cases_with_seeds_of_their_own_and_averaged_by_sample(proje
 
 
 @WORKERS
-def test_a_budget_stops_the_run_gracefully(project, model, workers):
-    result = project.run(*model, *workers, "--budget", "20tok", "--in-flight", "1", "--run-dir", "run")
+def test_a_budget_stops_the_run_gracefully(tmp_path, endpoint, workers):
+    project = Project.make(tmp_path / "long", samples=30)
+    endpoint.choose = slow(0.2)
+    model = ("--model", "m", "--model-url", endpoint.url)
+    result = project.run(*model, *workers, "--budget", "60tok", "--in-flight", "2", "--run-dir", "run")
     assert result.status == 1, result.output
-    assert "stopped early: the budget of 20tok is used up; go on with --resume" in result.output
-    done = len(records(project.path / "run"))
-    assert 2 <= done < 6
-    resumed = project.run(*model, "--resume", "run")
+    assert "stopped early: the budget of 60tok is used up; go on with --resume=" in result.output
+    assert 4 <= len(records(project.path / "run")) < 20
+    endpoint.choose = say
+    resumed = project.run(f"--model-url={endpoint.url}", "--resume", "run")
     assert resumed.status == 0, resumed.output
-    assert result.path.joinpath("run", "records.jsonl").read_text().count("\n") == 6
+    assert len(records(project.path / "run")) == 30
 
 
 def test_progress_is_plain_lines_without_a_terminal(project, model):
@@ -136,7 +142,7 @@ def test_verbose_names_each_case(project, model):
 def test_run_json_tells_how_the_run_was_made(project, model):
     project.run(*model, "--run-dir", "run")
     run = json.loads((project.path / "run" / "run.json").read_text())
-    assert run["settings"]["model"] == "m"
+    assert run["settings"]["model"]["name"] == "m"
     assert run["planned"] == 6
     assert run["started"] < run["finished"]
 

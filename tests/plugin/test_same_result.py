@@ -57,6 +57,16 @@ def test_an_exchange_that_the_cassette_lacks_breaks_its_case_and_is_never_asked_
     assert len(endpoint.requests) == asked
 
 
+def test_a_case_without_a_transcript_stays_missing_when_a_run_is_scored_again(project, model):
+    project.run(*model, "--run-dir", "one")
+    lose_records(project.path / "one", keep=4)
+    result = project.run("--rescore", "one", "--run-dir", "two")
+    task = result.summary("two")["tasks"]["toy.say"]
+    assert (task["planned"], task["missing"], task["broken"]) == (6, 2, 0)
+    assert result.status == 1
+    assert "2 cases are missing" in result.output
+
+
 def lose_records(run: Path, keep: int) -> None:
     """As if the machine had gone down: only the first records are there, and the next one is torn."""
     for file in run.glob("records/*.jsonl"):

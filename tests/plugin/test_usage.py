@@ -27,7 +27,7 @@ import pytest
         (("--budget", "0usd"), "--budget '0usd' cannot be read"),
         (("--scoring", "kind"), "--scoring 'kind' is unknown; accepted are parity, strict"),
         (("--tool-server", "localhost:16181"), "--tool-server 'localhost:16181' is no address"),
-        (("--replay", "none.jsonl"), "--replay 'none.jsonl' does not exist"),
+        (("--replay", "none.jsonl"), "the cassette none.jsonl cannot be read"),
         (("--record", "a", "--replay", "b"), "--record and --replay cannot be used together"),
         (("--resume", "nowhere"), "nowhere is not a run folder"),
         (("--rescore", "nowhere"), "nowhere is not a run folder"),
