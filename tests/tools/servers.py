@@ -57,6 +57,8 @@ def web_server(make_application: Callable[[], Any]) -> Iterator[str]:
             await asyncio.Event().wait()
         finally:
             await runner.cleanup()
+            for _ in range(3):  # closed transports let go of their sockets in the loop's next rounds
+                await asyncio.sleep(0)
 
     with background(start):
         yield address[0]
