@@ -27,7 +27,12 @@ def background(start: Callable[[asyncio.Event], Coroutine[Any, Any, None]]) -> I
         try:
             await task
         except asyncio.CancelledError:
-            waiter.cancel()
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            for other in others:
+                other.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
+            for _ in range(3):  # closed transports let go of their sockets in the loop's next rounds
+                await asyncio.sleep(0)
 
     thread = threading.Thread(target=asyncio.run, args=(main(),))
     thread.start()
@@ -57,8 +62,6 @@ def web_server(make_application: Callable[[], Any]) -> Iterator[str]:
             await asyncio.Event().wait()
         finally:
             await runner.cleanup()
-            for _ in range(3):  # closed transports let go of their sockets in the loop's next rounds
-                await asyncio.sleep(0)
 
     with background(start):
         yield address[0]
