@@ -33,7 +33,6 @@ class Vision:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._client = _client(endpoint)
 
     def ask(self, image: Image, question: str) -> str:
         """The model's answer, stripped. Raises ToolFault when the service fails, ToolError when it refuses the request."""
@@ -41,7 +40,8 @@ class Vision:
         content: list[Any] = [{"type": "text", "text": question}, {"type": "image_url", "image_url": {"url": address}}]
         reply: Any = _guarded(
             "vision",
-            lambda: self._client.chat.completions.create(
+            self._endpoint,
+            lambda client: client.chat.completions.create(
                 model=self._endpoint.model, messages=[{"role": "user", "content": content}], temperature=0.0, max_tokens=512
             ),
         )
@@ -59,12 +59,15 @@ class Painter:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._client = _client(endpoint)
 
     def paint(self, prompt: str) -> Image:
         """Raises as ``Vision.ask``."""
         return _picture(
-            _guarded("image", lambda: self._client.images.generate(model=self._endpoint.model, prompt=prompt, n=1, **self._form()))
+            _guarded(
+                "image",
+                self._endpoint,
+                lambda client: client.images.generate(model=self._endpoint.model, prompt=prompt, n=1, **self._form()),
+            )
         )
 
     def edit(self, image: Image, instruction: str) -> Image:
@@ -73,7 +76,8 @@ class Painter:
         return _picture(
             _guarded(
                 "image",
-                lambda: self._client.images.edit(model=self._endpoint.model, image=upload, prompt=instruction, n=1, **self._form()),
+                self._endpoint,
+                lambda client: client.images.edit(model=self._endpoint.model, image=upload, prompt=instruction, n=1, **self._form()),
             )
         )
 
@@ -89,18 +93,13 @@ def png(image: Image) -> bytes:
     return buffer.getvalue()
 
 
-def _client(endpoint: Endpoint) -> OpenAI:
-    from openai import OpenAI
-
-    return OpenAI(base_url=endpoint.url, api_key=endpoint.key or "", timeout=SECONDS, max_retries=2)
-
-
-def _guarded(service: str, request: Callable[[], T]) -> T:
+def _guarded(service: str, endpoint: Endpoint, request: Callable[[OpenAI], T]) -> T:
     """Run a request. Messages hold the status only: a service may quote the key in its own text."""
     import openai
 
     try:
-        return request()
+        with openai.OpenAI(base_url=endpoint.url, api_key=endpoint.key or "", timeout=SECONDS, max_retries=2) as client:
+            return request(client)
     except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
         raise ToolError(f"the {service} service refused the request (HTTP {error.status_code})") from None
     except openai.APIStatusError as error:

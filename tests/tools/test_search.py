@@ -156,11 +156,7 @@ def test_lasting_faults_are_not_the_models(serper: Callable[[str], GoogleSearch]
 
 
 def test_silence_is_a_fault(serper: Callable[[str], GoogleSearch]) -> None:
-    def silent(_: object) -> bytes:
-        time.sleep(0.5)
-        return OK
-
-    with canned_server({"/search": [silent]}) as server, pytest.raises(ToolFault, match="no answer"):
+    with canned_server({"/search": [lambda _: time.sleep(0.5) or b""]}) as server, pytest.raises(ToolFault, match="no answer"):
         serper(server.url).apply(Path(), query="q")
 
 
