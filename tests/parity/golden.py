@@ -6,7 +6,7 @@ that no test knows is a failure, so that no case goes unnoticed.
 
 In a parity module::
 
-    from golden import golden_folder, load, unknown_files
+    from tests.parity.golden import golden_folder, load, unknown_files
 
     pytestmark = pytest.mark.skipif(golden_folder("gta_atomic") is None, reason="no golden data for gta_atomic")
     KNOWN = {"similarity.json", ...}

@@ -18,13 +18,13 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from golden import golden_folder, load, unknown_files
-from servers import canned_server, web_server
-from servers import http as answer
 
 from harness.agent.convert import convert
 from harness.errors import ToolError
 from harness.tools import Tool
+from tests.parity.golden import golden_folder, load, unknown_files
+from tests.tools.servers import canned_server, web_server
+from tests.tools.servers import http as answer
 from tool_impls.base import BenchTool
 from tool_impls.client import ToolServerBox
 from tool_impls.openapi import read_document, write_document

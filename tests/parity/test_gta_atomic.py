@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from golden import golden_folder, load, unknown_files
 
 from bench_gta import data
 from bench_gta.answers import score_answer
@@ -30,6 +29,7 @@ from harness.model.types import ChatReply, ChatRequest
 from harness.portable import portable
 from harness.tools import Tool, ToolOutput
 from harness.types import ROOT_TOKEN, Sample
+from tests.parity.golden import golden_folder, load, unknown_files
 
 pytestmark = pytest.mark.skipif(golden_folder("gta_atomic") is None, reason="no golden data for gta_atomic")
 

@@ -27,11 +27,11 @@ def background(start: Callable[[asyncio.Event], Coroutine[Any, Any, None]]) -> I
         try:
             await task
         except asyncio.CancelledError:
-            others = asyncio.all_tasks() - {asyncio.current_task()}
-            for other in others:
-                other.cancel()
-            await asyncio.gather(*others, return_exceptions=True)
-            for _ in range(3):  # closed transports let go of their sockets in the loop's next rounds
+            for _ in range(5):  # a connection may just be coming in, and closed ones let go in the loop's next rounds
+                others = asyncio.all_tasks() - {asyncio.current_task()}
+                for other in others:
+                    other.cancel()
+                await asyncio.gather(*others, return_exceptions=True)
                 await asyncio.sleep(0)
 
     thread = threading.Thread(target=asyncio.run, args=(main(),))

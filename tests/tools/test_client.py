@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from servers import Answer, Last, canned_server, http, web_server
 
 from harness.errors import AgentGaugeError, ToolError, ToolFault
 from harness.tools import Parameter, Tool, ToolOutput
+from tests.tools.servers import Answer, Last, canned_server, http, web_server
 from tool_impls.client import ToolServerBox
 from tool_impls.openapi import write_document
 from tool_impls.server import build

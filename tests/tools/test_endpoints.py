@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from PIL import Image, ImageDraw, ImageFont
-from servers import Canned, canned_server, http
 
 from harness.errors import ToolError, ToolFault
+from tests.tools.servers import Canned, canned_server, http
 from tool_impls.base import BenchTool
 from tool_impls.colours import main_colours, name_of
 from tool_impls.describe import CountGivenObject, ImageDescription, MathOCR, RegionAttributeDescription

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from servers import canned_server, http
 
 from harness.errors import ToolError, ToolFault
+from tests.model.fault_server import FaultServer, silence
+from tests.tools.servers import canned_server, http
 from tool_impls import search
 from tool_impls.bm25 import Library, snippet
 from tool_impls.search import NOTHING, GoogleSearch, format_items, read_serper
@@ -156,7 +156,7 @@ def test_lasting_faults_are_not_the_models(serper: Callable[[str], GoogleSearch]
 
 
 def test_silence_is_a_fault(serper: Callable[[str], GoogleSearch]) -> None:
-    with canned_server({"/search": [lambda _: time.sleep(0.5) or b""]}) as server, pytest.raises(ToolFault, match="no answer"):
+    with FaultServer([silence()]) as server, pytest.raises(ToolFault, match="no answer"):
         serper(server.url).apply(Path(), query="q")
 
 

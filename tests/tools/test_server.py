@@ -21,10 +21,10 @@ from typing import Any
 import aiohttp
 import pytest
 from PIL import Image
-from servers import web_server
 
 from harness.errors import SandboxFault, ToolError, ToolUnavailable
 from harness.tools import Parameter, Tool
+from tests.tools.servers import web_server
 from tool_impls.base import BenchTool, ToolTimeout
 from tool_impls.endpoints import png
 from tool_impls.server import ToolServer, build, main, parser
