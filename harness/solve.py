@@ -17,7 +17,7 @@ from harness.data.index import Index, Row
 from harness.errors import Fault
 from harness.model.types import ChatModel
 from harness.portable import portable
-from harness.store import RunFolder
+from harness.store import Line, RunFolder
 from harness.store.folder import CaseId
 from harness.task import Task
 from harness.tools import ToolBox
@@ -52,7 +52,7 @@ class Solver:
     configs: Mapping[str, str]  # task name → fingerprint of what may change an outcome
     models: Callable[[], ChatModel]
     boxes: Callable[[Task], ToolBox | None]
-    stored: Mapping[CaseId, Record] | None = None  # transcripts to score again; None: ask the model
+    stored: Mapping[CaseId, Line] | None = None  # transcripts to score again; None: ask the model
 
     async def solve(self, planned: Planned) -> Record:
         """Never raises but for cancellation: faults come back as broken records."""
@@ -118,10 +118,11 @@ class Solver:
             shutil.rmtree(folder)
         return folder
 
-    def _recall(self, planned: Planned, record: Record, stored: Mapping[CaseId, Record]) -> Record:
-        old = stored.get(planned.id)
-        if old is None:
+    def _recall(self, planned: Planned, record: Record, stored: Mapping[CaseId, Line]) -> Record:
+        line = stored.get(planned.id)
+        if line is None:
             return replace(record, status="missing", error="the run that is scored again has no transcript of this case")
+        old = line.read()
         if old.status == "broken":
             return replace(old, config=record.config, worker=self.worker)
         return replace(record, status="wrong", transcript=old.transcript)

@@ -6,7 +6,7 @@ All of them are frozen and made of plain data, so that they can cross process bo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -92,6 +92,7 @@ class Score:
     values: Mapping[str, float]
     labels: tuple[str, ...] = ()  # why it is wrong: "wrong_tool", "wrong_argument" ...
     explanation: str = ""  # for a person: what was expected, what came, at which step
+    group: str = ""  # samples that hang together, such as the tasks of a session; empty: the sample stands alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,15 @@ class Record:
         return (self.task, self.sample, self.attempt, self.config)
 
     def to_json(self) -> dict[str, Json]:
-        return asdict(self)
+        """The record as plain data. What a transcript holds is shared, not copied: copying took longer than writing it."""
+        data = _fields(self)
+        if self.transcript:
+            data["transcript"] = _fields(self.transcript)
+            data["transcript"]["events"] = [_fields(event) for event in self.transcript.events]
+            data["transcript"]["usage"] = _fields(self.transcript.usage)
+        if self.score:
+            data["score"] = _fields(self.score)
+        return data
 
     @staticmethod
     def from_json(data: Mapping[str, Json]) -> Record:
@@ -142,3 +151,7 @@ class Metric:
     high: float | None = None
     n: int = 0  # samples that it rests on
     extra: Mapping[str, Json] = field(default_factory=dict)
+
+
+def _fields(value: Record | Transcript | Event | Usage | Score) -> dict[str, Json]:
+    return {each.name: getattr(value, each.name) for each in fields(value)}

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from sys import intern
 from typing import Any
 
 from harness.solve import broken_score
-from harness.store import RunFolder, merge
+from harness.store import RunFolder
 from harness.store.folder import CaseId
 from harness.task import Task, find_task
 from harness.types import Metric, Record, Score, Scoring, Usage
@@ -30,8 +31,9 @@ def sum_up(
     ``about`` describes the run and holds nothing that differs between two equal runs, so that their summaries are
     the same to the byte, apart from ``usage.seconds``.
     """
-    records = merge(folder.records(), {case: number for number, case in enumerate(plan)})
-    folder.write_records(records)
+    lines = folder.lines({case: number for number, case in enumerate(plan)})
+    folder.write_records(lines.values())
+    records = [_outline(line.read()) for line in lines.values()]
     by_task: dict[str, dict[CaseId, Record]] = {name: {} for name, _, _ in plan}
     for record in records:
         by_task.setdefault(record.task, {})[record.task, record.sample, record.attempt] = record
@@ -44,6 +46,16 @@ def sum_up(
     folder.write_json("summary.json", summary)
     (folder.path / "leaderboard.md").write_text(leaderboard(summary), encoding="utf-8")
     return summary
+
+
+def _outline(record: Record) -> Record:
+    """What a summary needs of a record: without the texts, so that memory does not grow with what was said."""
+    score = record.score
+    if score:
+        score = replace(score, values={intern(name): value for name, value in score.values.items()}, explanation="")
+    transcript = record.transcript and replace(record.transcript, output=None, events=())
+    task, config, worker = intern(record.task), intern(record.config), intern(record.worker)
+    return replace(record, task=task, config=config, worker=worker, transcript=transcript, score=score, error=None, tags=())
 
 
 def summarise(
@@ -79,7 +91,7 @@ def _average_attempts(scores: Mapping[CaseId, Score]) -> list[Score]:
 def _mean(scores: Sequence[Score]) -> Score:
     names = dict.fromkeys(name for score in scores for name in score.values)
     values = {name: math.fsum(score.values.get(name, 0.0) for score in scores) / len(scores) for name in names}
-    return Score(passed=all(score.passed for score in scores), values=values)
+    return Score(passed=all(score.passed for score in scores), values=values, group=scores[0].group)
 
 
 def _metric(metric: Metric, clean: Metric | None) -> dict[str, Any]:

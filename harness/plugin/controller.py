@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
@@ -40,7 +40,6 @@ class Controller:
         self.settings = settings
         self.folder = RunFolder(settings.run_dir)
         self.plan: list[CaseId] = []
-        self._cases_by_node: dict[str, CaseId] = {}
         self.services: list[Service] = []
         self._sandbox: tuple[str, ...] = ()
         self.tool_states: dict[str, str] = {}  # tools of this run that are not simply ready
@@ -91,9 +90,7 @@ class Controller:
                 f"--dist {dist} runs or asks for benchmark cases twice; use --dist load, which is what -n does by itself"
             )
         try:
-            plan = self.folder.plan()
-            self.plan = list(plan)
-            self._cases_by_node = {node: case for case, node in plan.items()}
+            self.plan = list(self.folder.plan())
             tasks = {task for task, _, _ in self.plan}
             self._check_tools(tasks)
             if self.settings.record:
@@ -162,9 +159,24 @@ class Controller:
         loud = self.config.option.verbose > 0
         return status, "", status.upper() if loud else ""
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None]:
         status = _status(report)
+        self._count(report, status)
+        yield
+        if status is not None:
+            self._lighten(report)
+
+    def _lighten(self, report: pytest.TestReport) -> None:
+        """Take from a report what nobody reads any more: pytest keeps three of them for every case, 8 KB together."""
+        report.keywords = {}
+        report.user_properties = []
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        quiet = reporter.stats.get("") if reporter else None
+        if quiet and quiet[-1] is report and self.config.option.durations is None:
+            quiet.pop()  # set-up and teardown that went well, which only --durations lists
+
+    def _count(self, report: pytest.TestReport, status: str | None) -> None:
         if report.failed:
             self._failures += 1
             if status is None:
@@ -184,7 +196,7 @@ class Controller:
         if self._crashes[crashitem] < CRASHES_PER_CASE:
             sched.mark_test_pending(crashitem)
             report.outcome = "rerun"  # type: ignore[assignment]
-        elif case := self._cases_by_node.get(crashitem):
+        elif case := next((case for case, node in self.folder.plan().items() if node == crashitem), None):
             self._keep_broken(case, str(report.longrepr))
             report.user_properties.append(("agentgauge.status", "broken"))
 

@@ -2,7 +2,8 @@
 
 An event loop in a background thread keeps up to ``width`` solves in flight, in queue order. The width is a cap on
 solves in flight and no distance: each that ends makes room for the next, so one slow case holds up nothing but
-itself. Records are kept the moment a solve ends, on the loop's thread.
+itself. Records are written the moment a solve ends, on the loop's thread; until pytest comes to the case, only the place
+of its record is in memory, however many have ended before a slow one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import Future
 
 from harness.solve import Planned
+from harness.store import Line
 from harness.store.folder import CaseId
 from harness.types import Record
 
@@ -24,7 +26,7 @@ class LookAhead:
     def __init__(
         self,
         solve: Callable[[Planned], Awaitable[Record]],
-        keep: Callable[[Record], None],
+        keep: Callable[[Record], Line],
         close: Callable[[], Awaitable[None]],
         *,
         width: int,
@@ -37,7 +39,7 @@ class LookAhead:
         self._width = width
         self._held = held
         self._queue: deque[Planned] = deque()
-        self._futures: dict[CaseId, Future[Record]] = {}
+        self._futures: dict[CaseId, Future[Line | Record]] = {}
         self._flying: set[asyncio.Task[None]] = set()
         self._stopped = False
         self._loop = asyncio.new_event_loop()
@@ -51,8 +53,11 @@ class LookAhead:
             self._futures[case.id] = Future()
         self._loop.call_soon_threadsafe(self._extend, fresh)
 
-    def result(self, case: Planned) -> Record:
-        """Wait for a case. One that nobody planned starts at once. Raises CancelledError after ``stop``."""
+    def result(self, case: Planned) -> Line | Record:
+        """Wait for a case. Returns where its record is, or the record itself where there was nothing to keep.
+
+        One that nobody planned starts at once. Raises CancelledError after ``stop``.
+        """
         future = self._futures.get(case.id)
         if future is None:
             future = self._futures[case.id] = Future()
@@ -60,7 +65,7 @@ class LookAhead:
         try:
             return future.result()
         finally:
-            del self._futures[case.id]  # a record can be large, and pytest asks once
+            del self._futures[case.id]  # pytest asks once
 
     def stop(self) -> None:
         """Start nothing new and give up what is in flight. What is finished has been kept already."""
@@ -100,15 +105,14 @@ class LookAhead:
         future = self._futures[case.id]
         try:
             record = await self._solve(case)
-            if record.status != "missing":
-                self._keep(record)
+            kept = record if record.status == "missing" else self._keep(record)
         except asyncio.CancelledError:
             future.cancel()
             raise
         except Exception as error:  # keeping failed (disk full): tell the case that waits for it
             future.set_exception(error)
         else:
-            future.set_result(record)
+            future.set_result(kept)
 
     async def _wind_up(self) -> None:
         self._queue.clear()

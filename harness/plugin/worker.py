@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,7 @@ from harness.plugin.options import Settings, config_fingerprint
 from harness.plugin.outcome import BrokenCase, Outcome, WrongAnswer
 from harness.plugin.wiring import Wiring
 from harness.solve import Planned, Solver
-from harness.store import RunFolder, merge
+from harness.store import Line, RunFolder
 from harness.store.folder import CaseId
 from harness.task import Task, find_task
 from harness.types import Record
@@ -49,7 +50,7 @@ class WorkerSide:
         self.folder = RunFolder(settings.run_dir)
         self._indices: dict[str, Index] = {}
         self._lookahead: LookAhead | None = None
-        self._done: dict[CaseId, Record] = {}
+        self._done: dict[CaseId, Line] = {}
 
     # -- collection
 
@@ -91,6 +92,7 @@ class WorkerSide:
     def _plan_items(self, items: list[pytest.Item]) -> None:
         by_task: dict[str, dict[str, Planned]] = {}
         marks: set[str] = set()
+        named = set(re.split(r"[\s()]+", self.config.option.markexpr or ""))
         for item in items:
             marker = item.get_closest_marker("benchmark_task")
             if marker is None or not hasattr(item, "callspec") or "sample" not in item.callspec.params:
@@ -108,8 +110,8 @@ class WorkerSide:
                 continue
             item.stash[PLANNED] = planned
             item.extra_keyword_matches.update(planned.row.tags)
-            if self.config.option.markexpr:  # marks for every case double the cost of collection
-                for tag in planned.row.tags:
+            for tag in planned.row.tags:
+                if tag in named:  # marks for every tag double the cost of collection
                     if tag not in marks:
                         marks.add(tag)
                         self.config.addinivalue_line("markers", f"{tag}: keyword of a benchmark sample")
@@ -142,7 +144,8 @@ class WorkerSide:
         planned = item.stash[PLANNED]
         if self.place.is_replacement:
             self._lookahead.plan(self._peek(item.session))
-        record = self._done.pop(planned.id, None) or self._lookahead.result(planned)
+        kept = self._done.pop(planned.id, None) or self._lookahead.result(planned)
+        record = kept.read() if isinstance(kept, Line) else kept
         item.stash[RECORD] = record
         usage = record.transcript.usage if record.transcript else None
         item.user_properties.append(("agentgauge.status", record.status))
@@ -157,7 +160,7 @@ class WorkerSide:
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> None:
-        """Let go of the record: items live as long as the session."""
+        """Let go of the record: items live as long as the session, and a record can be large."""
         if RECORD in item.stash:
             del item.stash[RECORD]
 
@@ -191,15 +194,11 @@ class WorkerSide:
 
     def _start(self, session: pytest.Session) -> None:
         settings = self.settings
-        stored: dict[CaseId, Record] | None = None
+        stored: dict[CaseId, Line] | None = None
         if settings.rescore:
-            stored = {(r.task, r.sample, r.attempt): r for r in merge(RunFolder(settings.rescore).records(), {})}
+            stored = RunFolder(settings.rescore).lines()
         elif settings.resume or self.place.is_replacement:
-            self._done = {
-                (r.task, r.sample, r.attempt): r
-                for r in merge(self.folder.records(), {})
-                if settings.rescore is None and r.status in ("passed", "wrong")
-            }
+            self._done = {case: line for case, line in self.folder.lines().items() if line.finished}
         appender = self.folder.appender(self.place.name)
         share, rest = divmod(settings.in_flight, self.place.count)
         width = max(1, share + (self.place.number % self.place.count < rest))

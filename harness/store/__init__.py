@@ -1,5 +1,5 @@
 """Run folders: what a run writes, and how it is read back."""
 
-from harness.store.folder import RunFolder, merge
+from harness.store.folder import Line, RunFolder
 
-__all__ = ["RunFolder", "merge"]
+__all__ = ["Line", "RunFolder"]

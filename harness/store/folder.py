@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -64,13 +65,13 @@ class RunFolder:
             if not any(folder.iterdir()):
                 folder.rmdir()
 
-    def write_records(self, records: Iterable[Record]) -> None:
+    def write_records(self, lines: Iterable[Line]) -> None:
         """Write the merged records.jsonl."""
         target = self.path / "records.jsonl"
         scratch = target.with_name(f".records.{os.getpid()}")
-        with scratch.open("w", encoding="utf-8") as stream:
-            for record in records:
-                stream.write(_line(record))
+        with scratch.open("wb") as stream:
+            for line in lines:
+                stream.write(line.raw())
         scratch.replace(target)
 
     def appender(self, worker: str) -> Appender:
@@ -97,16 +98,49 @@ class RunFolder:
         """The planned cases and their pytest node ids, in order."""
         return {(task, sample, attempt): node for task, sample, attempt, node in self.read_json("planned.json")}
 
-    def records(self) -> Iterator[Record]:
-        """Every record of every worker, in no particular order, repeats included.
+    def lines(self, order: Mapping[CaseId, int] | None = None) -> dict[CaseId, Line]:
+        """Where the record of each case is, in the order of the plan; unplanned ones last.
 
-        A torn last line (the disk was full, the machine went down) is passed over: that case simply runs again.
+        Of several, a finished one beats a broken one, and the latest beats the rest. A torn last line (the disk was full,
+        the machine went down) is passed over: that case simply runs again.
         """
+        order = order or {}
+        best: dict[CaseId, Line] = {}
         for file in sorted((self.path / "records").glob("*.jsonl")):
+            start = 0
             with file.open("rb") as stream:
-                for line in stream:
-                    if line.endswith(b"\n"):
-                        yield Record.from_json(json.loads(line))
+                for text in stream:
+                    if text.endswith(b"\n"):
+                        data = json.loads(text)
+                        case = (data["task"], data["sample"], data["attempt"])
+                        line = Line(file, start, len(text), data["status"] in ("passed", "wrong"), data["finished"])
+                        if case not in best or line.rank >= best[case].rank:
+                            best[case] = line
+                    start += len(text)
+        return {case: best[case] for case in sorted(best, key=lambda case: (order.get(case, len(order)), case))}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Where a record is. Stands for it in memory: a record with its transcript takes some tens of KB there."""
+
+    file: Path
+    start: int  # bytes
+    size: int
+    finished: bool  # with an answer, right or wrong
+    at: float  # seconds since the epoch
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        return (self.finished, self.at)
+
+    def raw(self) -> bytes:
+        with self.file.open("rb") as stream:
+            stream.seek(self.start)
+            return stream.read(self.size)
+
+    def read(self) -> Record:
+        return Record.from_json(json.loads(self.raw()))
 
 
 class Appender:
@@ -115,12 +149,19 @@ class Appender:
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         _drop_torn_line(path)
+        self._path = path
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._end = os.fstat(self._file).st_size
 
-    def append(self, record: Record) -> None:
-        data = memoryview(_line(record).encode("utf-8"))
+    def append(self, record: Record) -> Line:
+        """Write it, and say where it is."""
+        data = memoryview((json.dumps(record.to_json(), ensure_ascii=False, separators=(",", ":")) + "\n").encode("utf-8"))
+        line = Line(self._path, self._end, len(data), record.status in ("passed", "wrong"), record.finished)
         while data:  # a regular file takes it all at once, save when the disk fills up
-            data = data[os.write(self._file, data) :]
+            written = os.write(self._file, data)
+            self._end += written
+            data = data[written:]
+        return line
 
     def close(self) -> None:
         os.close(self._file)
@@ -133,25 +174,3 @@ def _drop_torn_line(path: Path) -> None:
         whole = content.rfind(b"\n") + 1
         if whole < len(content):
             os.truncate(path, whole)
-
-
-def merge(records: Iterable[Record], order: Mapping[CaseId, int]) -> list[Record]:
-    """One record per case, in the order of the plan (unplanned ones last).
-
-    Of several, a finished one beats a broken one, and the latest beats the rest.
-    """
-    best: dict[CaseId, Record] = {}
-    for record in records:
-        case = (record.task, record.sample, record.attempt)
-        known = best.get(case)
-        if known is None or _rank(record) >= _rank(known):
-            best[case] = record
-    return [best[case] for case in sorted(best, key=lambda case: (order.get(case, len(order)), case))]
-
-
-def _rank(record: Record) -> tuple[bool, float]:
-    return (record.status in ("passed", "wrong"), record.finished)
-
-
-def _line(record: Record) -> str:
-    return json.dumps(record.to_json(), ensure_ascii=False, separators=(",", ":")) + "\n"
