@@ -12,7 +12,7 @@ from typing import Any
 from harness.solve import broken_score
 from harness.store import RunFolder
 from harness.store.folder import CaseId
-from harness.task import Task, find_task
+from harness.task import Task, find_task, known_tasks
 from harness.types import Metric, Record, Score, Scoring, Usage
 from reports.leaderboard import leaderboard
 
@@ -34,9 +34,10 @@ def sum_up(
     lines = folder.lines({case: number for number, case in enumerate(plan)})
     folder.write_records(lines.values())
     records = [_outline(line.read()) for line in lines.values()]
-    by_task: dict[str, dict[CaseId, Record]] = {name: {} for name, _, _ in plan}
+    planned = {name for name, _, _ in plan}
+    by_task: dict[str, dict[CaseId, Record]] = {name: {} for name in known_tasks() if name in planned}  # in the order of the tables
     for record in records:
-        by_task.setdefault(record.task, {})[record.task, record.sample, record.attempt] = record
+        by_task[record.task][record.task, record.sample, record.attempt] = record
     tasks = {}
     for name in by_task:
         task = find_task(name)
