@@ -103,6 +103,9 @@ class Controller:
         except UsageProblem as problem:
             raise pytest.UsageError(str(problem)) from None
         reporter: Any = self.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is None:  # -p no:terminal
+            self.progress = Progress(None, live=False, total=len(self.plan))
+            return
         reporter.showfspath = False
         reporter.ensure_newline()
         for line in self._about():
@@ -234,7 +237,8 @@ class Controller:
             signal.signal(signal.SIGTERM, _terminate)
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        self._interrupted = excinfo.type is KeyboardInterrupt
+        # xdist's own Interrupted is one too; it also stands for -x and --maxfail, and says so when a worker got the signal
+        self._interrupted = excinfo.type is KeyboardInterrupt or "keyboard-interrupt" in str(excinfo.value)
         if self._interrupted:
             self._stop_workers("interrupted")
 
