@@ -81,12 +81,22 @@ class Project:
         )
 
 
+GTA = ("-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), str(ROOT / "bench_gta"))
+"""Where GTA-Atomic is, for pytest in another folder."""
+
+
+def start_gta(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
+    """As ``run_gta``, without waiting for the end."""
+    project = Project(cwd)
+    command = project.command(*GTA, *arguments)
+    return subprocess.Popen(command, cwd=cwd, env=project.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
 def run_gta(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, status: int = 0) -> Result:
     """GTA-Atomic as a user runs it, with its real tools; what it writes goes below ``cwd``."""
-    place = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), str(ROOT / "bench_gta")]
     project = Project(cwd)
     done = subprocess.run(
-        [*project.command(*place, *arguments)],
+        project.command(*GTA, *arguments),
         cwd=cwd,
         env=project.environment(env),
         capture_output=True,

@@ -8,7 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from tests.plugin.project import ROOT, Project, run_gta, summary, without_times
+from tests.plugin.project import ROOT, Project, run_gta, start_gta, summary, without_times
 
 RUN = ("-m", "gta_atomic_e2e", "--model", "oracle", "--limit", "12")
 
@@ -35,16 +35,7 @@ def wait_for(what, seconds: float = 60):
 
 def test_a_killed_tool_server_is_started_again_and_resume_completes_what_broke(tmp_path):
     run_gta(*RUN, "--run-dir", "undisturbed", cwd=tmp_path)
-    project = Project(tmp_path)
-    place = ("-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), str(ROOT / "bench_gta"))
-    process = subprocess.Popen(
-        project.command(*place, *RUN, "--in-flight", "1", "--run-dir", "run"),
-        cwd=tmp_path,
-        env=project.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    process = start_gta(*RUN, "--in-flight", "1", "--run-dir", "run", cwd=tmp_path)
     records = tmp_path / "run" / "records" / "main.jsonl"
     wait_for(lambda: records.exists() and records.read_bytes().count(b"\n") >= 2)
     server = wait_for(lambda: child_running(process.pid, "tool_impls.server"))
@@ -60,19 +51,11 @@ def test_a_killed_tool_server_is_started_again_and_resume_completes_what_broke(t
 
 
 def test_services_end_when_their_controller_is_killed(tmp_path):
-    project = Project(tmp_path)
-    place = ("-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), str(ROOT / "bench_gta"))
-    process = subprocess.Popen(
-        project.command(*place, *RUN, "--in-flight", "1", "--run-dir", "run"),
-        cwd=tmp_path,
-        env=project.environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    process = start_gta(*RUN, "--in-flight", "1", "--run-dir", "run", cwd=tmp_path)
     servers = [wait_for(lambda words=words: child_running(process.pid, words)) for words in ("embedded.serve", "tool_impls.server")]
     wait_for(lambda: (tmp_path / "run" / "services.json").exists())
     process.kill()
-    process.wait()
+    process.communicate()
     wait_for(lambda: not any(Path(f"/proc/{server}/cmdline").exists() and alive(server) for server in servers), seconds=15)
 
 
