@@ -12,7 +12,7 @@ from typing import Any
 
 from bench_gta.tools import CATEGORIES, CATEGORY_OF
 from harness.data.index import Entry, Index, Row, build_index, object_entries
-from harness.errors import DataProblem
+from harness.errors import DataProblem, Fault
 from harness.tools import Tool
 from harness.types import Json, Sample
 
@@ -58,6 +58,13 @@ def load(index: Index, row: Row, task: str) -> Sample:
     except ValueError:
         raise DataProblem(f"{index.file} changed while it was used: sample {row.id!r} is not where it was; start the run again") from None
     return Sample(row.id, task, row.tags, payload, index.root, row.position)
+
+
+def require_files(sample: Sample) -> None:
+    """Raises Fault where a picture of the sample is gone since the index was made: the model would be blamed for it."""
+    for used in sample.payload["files"]:
+        if not (sample.root / used["path"]).is_file():
+            raise Fault(f"the file {used['path']!r} is missing below {sample.root}; put it back", cause="missing file")
 
 
 @lru_cache(maxsize=8)

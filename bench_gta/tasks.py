@@ -112,6 +112,7 @@ class StepByStep(_GtaAtomic):
     published_as: ClassVar[Mapping[str, str]] = {"Inst": "InstAcc", "Tool": "ToolAcc", "Arg": "ArgAcc", "Summ": "SummAcc"}
 
     async def run(self, case: Case) -> Json:
+        data.require_files(case.sample)
         return await run_step(case)
 
     def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
@@ -145,6 +146,7 @@ class EndToEnd(_GtaAtomic):
     published_as: ClassVar[Mapping[str, str]] = {"P": "P", "O": "O", "L": "L", "C": "C", "Ans": "AnsAcc", "Ans+I": "AnsAcc+I"}
 
     async def run(self, case: Case) -> Json:
+        data.require_files(case.sample)
         return await run_e2e(case)
 
     def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bench_gta import data
-from harness.errors import DataProblem
+from harness.errors import DataProblem, Fault
 from harness.types import ROOT_TOKEN
 
 Write = Callable[..., Path]
@@ -123,3 +123,12 @@ def test_the_bundled_data_is_sound() -> None:
     index = data.index(Path(data.__file__).parent / "mini")
     assert len(index.rows) >= 24
     assert {"objective", "subjective", "image_generation"} <= {tag for row in index.rows for tag in row.tags}
+
+
+def test_a_picture_that_is_gone_is_no_fault_of_the_model(write: Write) -> None:
+    index = data.index(write())
+    sample = data.load(index, index.rows[0], "gta_atomic.step")
+    data.require_files(sample)
+    (index.root / sample.payload["files"][0]["path"]).unlink()
+    with pytest.raises(Fault, match="is missing below"):
+        data.require_files(sample)
