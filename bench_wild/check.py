@@ -1,0 +1,138 @@
+"""The rules that a line of a WildToolBench data file must keep (wild spec 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench_wild.earlier import check_earlier, is_earlier, modern
+from bench_wild.labels import ASK, SUBTYPES, TYPES, UNKNOWN_SUBTYPE
+
+TASKS = 4
+"""Tasks of every session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A broken rule: ``field`` is where, ``rule`` goes on from it in a sentence."""
+
+    field: str
+    rule: str
+
+
+def check_record(record: Any, language: str) -> Rule | None:
+    """The first rule that a record of either release breaks in what a run in ``language`` reads; None if it keeps all."""
+    if not isinstance(record, Mapping):
+        return Rule("the line", f"must be a JSON object, not {_kind(record)}")
+    if not isinstance(record.get("id"), str) or not record["id"]:
+        return Rule("id", f"must be a text that is not empty, not {_shown(record.get('id'))}")
+    if is_earlier(record):
+        if found := check_earlier(record, language):
+            return Rule(*found)
+        record = modern(record)
+    twin = "english_" if language == "en" else ""
+    return _plain_fields(record, twin) or _tools(record, f"{twin}tools") or _gold(record, twin)
+
+
+def _plain_fields(record: Mapping[str, Any], twin: str) -> Rule | None:
+    if not isinstance(record.get(f"{twin}env_info"), str):
+        return Rule(f"{twin}env_info", f"must be a text, not {_shown(record.get(f'{twin}env_info'))}")
+    return (
+        _texts(record, f"{twin}tasks", TASKS)
+        or _texts(record, f"{twin}task_types", TASKS, tuple(TYPES))
+        or _texts(record, f"{twin}turn_subtypes", TASKS - 1, (*SUBTYPES, UNKNOWN_SUBTYPE))
+    )
+
+
+def _texts(record: Mapping[str, Any], field: str, count: int, accepted: Sequence[str] = ()) -> Rule | None:
+    values = record.get(field)
+    if not isinstance(values, list):
+        return Rule(field, f"must be a list of {count} texts, not {_shown(values)}")
+    if len(values) != count:
+        return Rule(
+            field, f"must have {count} entries, one for each task{' after the first' if count < TASKS else ''}; it has {len(values)}"
+        )
+    for place, value in enumerate(values):
+        if not isinstance(value, str):
+            return Rule(f"{field}[{place}]", f"must be a text, not {_shown(value)}")
+        if accepted and value not in accepted:
+            return Rule(f"{field}[{place}]", f"is {value!r}; accepted are {', '.join(accepted)}")
+    return None
+
+
+def _tools(record: Mapping[str, Any], field: str) -> Rule | None:
+    tools = record.get(field)
+    if not isinstance(tools, list) or not tools:
+        return Rule(field, f"must be a list of tools, not {_shown(tools)}")
+    for place, tool in enumerate(tools):
+        function = tool.get("function") if isinstance(tool, Mapping) else None
+        if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
+            return Rule(f"{field}[{place}]", "must be an object with a function that has a name")
+        parameters = function.get("parameters", {})
+        where = f"{field}[{place}].function.parameters"
+        if not isinstance(parameters, Mapping):
+            return Rule(where, f"must be an object, not {_shown(parameters)}")
+        if not isinstance(parameters.get("properties", {}), Mapping):
+            return Rule(f"{where}.properties", f"must be an object, not {_shown(parameters['properties'])}")
+        if not isinstance(parameters.get("required", []), list):
+            return Rule(f"{where}.required", f"must be a list, not {_shown(parameters['required'])}")
+    return None
+
+
+def _gold(record: Mapping[str, Any], twin: str) -> Rule | None:
+    field = f"{twin}answer_list"
+    for name in dict.fromkeys((field, "answer_list")):  # the Chinese list's lengths count whatever the language
+        if name != field and name not in record:
+            continue
+        if not isinstance(record.get(name), list):
+            return Rule(name, f"must be a list of {TASKS} lists, not {_shown(record.get(name))}")
+        if len(record[name]) != TASKS:
+            return Rule(name, f"must have {TASKS} entries, one for each task; it has {len(record[name])}")
+        for place, nodes in enumerate(record[name]):
+            if not isinstance(nodes, list) or not nodes:
+                return Rule(f"{name}[{place}]", f"must be a list of actions, not {_shown(nodes)}")
+    for place, nodes in enumerate(record[field]):
+        for number, node in enumerate(nodes):
+            if found := _node(node, f"{field}[{place}][{number}]", len(nodes)):
+                return found
+        if circle := _circle(nodes):
+            return Rule(f"{field}[{place}]", f"has actions that wait for each other: {', '.join(map(str, circle))}")
+    return None
+
+
+def _node(node: Any, where: str, count: int) -> Rule | None:
+    action = node.get("action") if isinstance(node, Mapping) else None
+    if not isinstance(action, Mapping):
+        return Rule(f"{where}.action", f"must be an object, not {_shown(action)}")
+    if not isinstance(action.get("name"), str) or not action["name"]:
+        return Rule(f"{where}.action.name", f"must be a text, not {_shown(action.get('name'))}")
+    if not isinstance(action.get("arguments"), Mapping):
+        return Rule(f"{where}.action.arguments", f"must be an object, not {_shown(action.get('arguments'))}")
+    if "observation" not in node:
+        return Rule(f"{where}.observation", "is missing; any JSON value is accepted")
+    depends = node.get("dependency_list")
+    if not isinstance(depends, list):
+        return Rule(f"{where}.dependency_list", f"must be a list of positions, not {_shown(depends)}")
+    for dependency in depends:
+        if type(dependency) is not int or not 0 <= dependency < count:
+            return Rule(f"{where}.dependency_list", f"names {dependency!r}; accepted are the positions 0 to {count - 1}")
+    if action["name"] == ASK and not isinstance(node.get("user_input"), str):
+        return Rule(f"{where}.user_input", f"must be the user's reply, a text, not {_shown(node.get('user_input'))}")
+    return None
+
+
+def _circle(nodes: Sequence[Mapping[str, Any]]) -> list[int]:
+    """The actions that can never be reached."""
+    done: set[int] = set()
+    while ready := [place for place, node in enumerate(nodes) if place not in done and done.issuperset(node["dependency_list"])]:
+        done.update(ready)
+    return [place for place in range(len(nodes)) if place not in done]
+
+
+def _kind(value: Any) -> str:
+    return {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}.get(type(value), "a number")
+
+
+def _shown(value: Any) -> str:
+    return "missing or null" if value is None else f"{_kind(value)} ({str(value)[:40]!r})"

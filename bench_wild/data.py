@@ -1,0 +1,299 @@
+"""WildToolBench's data files: sessions of four tasks with gold graphs (wild spec 2).
+
+Both releases are read: ``Wild-Tool-Bench.jsonl`` of April 2026, and ``WildToolBench.jsonl``, the earlier one. One line is
+one session; one task of a session is one sample, ``<session id>-t<1..4>``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench_wild.check import TASKS, Rule, check_record
+from bench_wild.earlier import is_earlier, modern
+from bench_wild.labels import ASK, FIRST_TURN, PREPARE, PSEUDO, SUBTYPE_TAGS, SUBTYPES, TYPE_TAGS, TYPES
+from bench_wild.structure import structure_of
+from harness.data.index import Entry, Index, Row, build_index
+from harness.errors import DataProblem
+from harness.types import Json, Sample
+
+FILES = ("Wild-Tool-Bench.jsonl", "WildToolBench.jsonl")
+"""File names of the releases, the newer first. The releases keep them in a folder ``data``."""
+
+LANGUAGES = ("en", "zh")
+
+POSITIONS = ("first", "second", "third", "fourth")
+"""Keywords for the position of a task in its session."""
+
+_KIND = "wild 1"  # to be raised when tags or checks change
+
+
+@dataclass(frozen=True, slots=True)
+class GoldNode:
+    """One action of a gold graph: a tool call or a pseudo action (wild spec 2.3)."""
+
+    position: int  # in its list, from 0
+    name: str
+    arguments: Mapping[str, Json]
+    observation: Json  # what the tool returned; for pseudo actions the assistant's text
+    dependencies: tuple[int, ...]  # positions of actions that must come before
+    user_input: str | None = None  # what the user replies to an ask action
+
+    @property
+    def is_ask(self) -> bool:
+        return self.name == ASK
+
+    @property
+    def is_prepare(self) -> bool:
+        return self.name == PREPARE
+
+    @property
+    def is_tool(self) -> bool:
+        return self.name not in PSEUDO
+
+
+@dataclass(frozen=True, slots=True)
+class WildTask:
+    """One user task of a session."""
+
+    position: int  # 0..3
+    text: str  # what the user says
+    answer_list: tuple[GoldNode, ...]
+    type: str  # "Single-Tool" ...
+    subtype: str  # "First Turn" for the first task
+    gold_nodes: int  # denominator of the progress rate: the length of the Chinese list, whatever the language (wild spec 6)
+
+    @property
+    def structure(self) -> str | None:
+        """``combine``, ``serial``, ``cs`` (both) or None (wild spec 7.3)."""
+        return structure(self.answer_list)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One dialogue with its tools."""
+
+    id: str
+    language: str  # "en" or "zh"
+    tools: tuple[Mapping[str, Any], ...]  # OpenAI form, as in the file
+    env_info: str  # date, time and weekday
+    tasks: tuple[WildTask, ...]
+
+    def tool(self, name: str) -> Mapping[str, Any] | None:
+        """The tool of that name; of several the last, as upstream's table by name keeps it."""
+        return next((tool for tool in reversed(self.tools) if tool["function"]["name"] == name), None)
+
+
+class RecordProblem(DataProblem):
+    """A session that breaks a rule. Has what a report needs: file, line (from 1), session, field, rule."""
+
+    def __init__(self, file: Path, line: int, session: str, found: Rule) -> None:
+        super().__init__(f"{file}, line {line}, session {session!r}: {found.field} {found.rule}; mend the line, or give --skip-invalid")
+        self.file, self.line, self.session, self.field, self.rule = file, line, session, found.field, found.rule
+
+
+# -- sessions
+
+
+def has_language(record: Any, language: str) -> bool:
+    """Whether a session exists in a language. The Chinese gold alone, which the progress rate needs, does not count."""
+    twin = "english_" if language == "en" else ""
+    return any(f"{twin}{field}" in record for field in ("tools", "tasks", "task"))
+
+
+def build_session(record: Mapping[str, Any], language: str = "en") -> Session:
+    """A session from a record of either release that keeps the rules; nothing is checked."""
+    if is_earlier(record):
+        record = modern(record)
+    twin = "english_" if language == "en" else ""
+    answers, types, subtypes = record[f"{twin}answer_list"], record[f"{twin}task_types"], record[f"{twin}turn_subtypes"]
+    denominators = record.get("answer_list", answers)
+    tasks = tuple(
+        WildTask(
+            position=place,
+            text=text,
+            answer_list=tuple(_node(number, node) for number, node in enumerate(answers[place])),
+            type=TYPES.get(types[place], types[place]),
+            subtype=SUBTYPES.get(subtypes[place - 1], subtypes[place - 1]) if place else FIRST_TURN,
+            gold_nodes=len(denominators[place]) if place < len(denominators) else len(answers[place]),
+        )
+        for place, text in enumerate(record[f"{twin}tasks"])
+    )
+    return Session(record["id"], language, tuple(record[f"{twin}tools"]), record[f"{twin}env_info"], tasks)
+
+
+def _node(position: int, node: Mapping[str, Any]) -> GoldNode:
+    action = node["action"]
+    depends = tuple(node["dependency_list"])
+    return GoldNode(position, action["name"], action["arguments"], node["observation"], depends, node.get("user_input"))
+
+
+def structure(nodes: Sequence[GoldNode]) -> str | None:
+    """See ``structure_of``."""
+    return structure_of((node.name, node.dependencies) for node in nodes)
+
+
+def read_sessions(path: Path, language: str = "en") -> Iterator[Session | RecordProblem]:
+    """Every session of a file in its order, or what is wrong with it. Raises DataProblem for a file that cannot be read."""
+    seen: dict[str, int] = {}
+    for entry in _lines(path):
+        found = _problem(path, entry, language, seen)
+        if found or has_language(entry.value, language):
+            yield found or build_session(entry.value, language)
+
+
+def load_sessions(path: Path, language: str = "en", *, skip_invalid: bool = False) -> list[Session]:
+    """The sessions of a file. Raises RecordProblem for the first that breaks a rule, unless such are left out."""
+    sessions: list[Session] = []
+    for found in read_sessions(path, language):
+        if isinstance(found, Session):
+            sessions.append(found)
+        elif not skip_invalid:
+            raise found
+    return sessions
+
+
+def problems(path: Path, language: str = "en") -> list[RecordProblem]:
+    """What ``skip_invalid`` leaves out of a file."""
+    return [found for found in read_sessions(path, language) if isinstance(found, RecordProblem)]
+
+
+# -- samples
+
+
+def find(folder: Path) -> Path | None:
+    """The data file in ``folder`` or in its folder ``data``, the newer release first."""
+    return next((file for name in FILES for file in (folder / name, folder / "data" / name) if file.is_file()), None)
+
+
+def index(root: Path, language: str = "en", *, skip_invalid: bool = False) -> Index:
+    """Four samples a session. Raises DataProblem; RecordProblem names file, line, session, field and rule."""
+    root = root.absolute()
+    file = find(root) or root / FILES[0]
+    return build_index(
+        [file],
+        lambda path: _tasks(path, language, skip_invalid),
+        lambda entry: (entry.key, entry.value),
+        kind=f"{_KIND} {language} {'skip' if skip_invalid else 'all'}",
+    )
+
+
+def _tasks(path: Path, language: str, skip_invalid: bool) -> Iterator[Entry]:
+    """The tasks of every session, each with its tags, the last of them the session's id, and the place of its session."""
+    seen: dict[str, int] = {}
+    for entry in _lines(path):
+        found = _problem(path, entry, language, seen)
+        if found and not skip_invalid:
+            raise found
+        if not found and has_language(entry.value, language):
+            session = build_session(entry.value, language)
+            for task in session.tasks:
+                yield Entry(sample_id(session.id, task.position), (*tags(task), session.id), entry.start, entry.end)
+
+
+def tags(task: WildTask) -> tuple[str, ...]:
+    """Keywords: type, subtype, position, structure. Words for -k, such as ``clarify and not first``."""
+    words = (*TYPE_TAGS[task.type], SUBTYPE_TAGS[task.subtype], POSITIONS[task.position])
+    return (*dict.fromkeys(words), f"structure-{task.structure or 'none'}")
+
+
+def sample_id(session: str, position: int) -> str:
+    return f"{session}-t{position + 1}"
+
+
+def split_id(sample: str) -> tuple[str, int]:
+    """Session id and position (from 0) of a sample's id."""
+    session, _, number = sample.rpartition("-t")
+    return session, int(number) - 1
+
+
+def load(index: Index, row: Row, task: str, language: str = "en") -> Sample:
+    """Read one sample; its payload is the session's whole record, with the task's place and the language beside it.
+
+    Raises DataProblem where the file changed since it was indexed.
+    """
+    try:
+        record = json.loads(index.read(row).decode("utf-8-sig"))
+    except ValueError:
+        raise DataProblem(f"{index.file} changed while it was used: sample {row.id!r} is not where it was; start the run again") from None
+    payload = {"session": record, "task": split_id(row.id)[1], "language": language}
+    return Sample(row.id, task, row.tags, payload, index.root, row.position)
+
+
+def resolve(sample: Sample) -> tuple[Session, WildTask]:
+    """The session and the task of a sample."""
+    session = build_session(sample.payload["session"], sample.payload["language"])
+    return session, session.tasks[sample.payload["task"]]
+
+
+# -- lines
+
+
+def _lines(path: Path) -> Iterator[Entry]:
+    """The lines of a file; one that is no JSON has its RecordProblem as its value, and the rest goes on. Raises DataProblem."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise DataProblem(f"{path} does not exist; give a folder with {' or '.join(FILES)} (--data)") from None
+    except OSError as error:
+        raise DataProblem(f"{path} cannot be read: {error.strerror or error}; check the path and its permissions") from None
+    start = 0
+    for number, line in enumerate(content.split(b"\n")):
+        end = start + len(line)
+        if line.strip():
+            try:
+                value = json.loads(line.decode("utf-8-sig" if number == 0 else "utf-8"))
+            except (ValueError, RecursionError) as error:
+                value = RecordProblem(path, number + 1, "?", Rule("the line", f"is no JSON: {error}"))
+            yield Entry(str(number), value, start, end)
+        start = end + 1
+
+
+def _problem(path: Path, entry: Entry, language: str, seen: dict[str, int]) -> RecordProblem | None:
+    """What is wrong with a line. ``seen`` holds the ids of the lines before, with their numbers, and is kept up."""
+    if isinstance(entry.value, RecordProblem):
+        return entry.value
+    line = int(entry.key) + 1
+    record = entry.value
+    id = record.get("id") if isinstance(record, Mapping) else None
+    # a session that does not exist in the run's language is not run, but checked all the same
+    spoken = next((one for one in (language, *LANGUAGES) if isinstance(record, Mapping) and has_language(record, one)), language)
+    rule = check_record(record, spoken)
+    if rule is None and id in seen:
+        rule = Rule("id", f"is the same as in line {seen[id]}; ids must be unique")
+    if rule is None:
+        seen[str(id)] = line
+        return None
+    return RecordProblem(path, line, str(id), rule)
+
+
+__all__ = [
+    "ASK",
+    "FILES",
+    "FIRST_TURN",
+    "LANGUAGES",
+    "POSITIONS",
+    "PREPARE",
+    "PSEUDO",
+    "TASKS",
+    "GoldNode",
+    "RecordProblem",
+    "Session",
+    "WildTask",
+    "build_session",
+    "find",
+    "has_language",
+    "index",
+    "load",
+    "load_sessions",
+    "problems",
+    "read_sessions",
+    "resolve",
+    "sample_id",
+    "split_id",
+    "structure",
+    "tags",
+]

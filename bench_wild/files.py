@@ -1,0 +1,275 @@
+"""The original benchmark's own files: result files of both releases are read, ours are written like those of April 2026.
+
+Wild spec 3.1, 3.5 and 6 for the later release, 7.1 for the earlier one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bench_wild import data
+from bench_wild.data import GoldNode, Session, WildTask, read_sessions, sample_id
+from bench_wild.evaluator2025 import Reply
+from bench_wild.fixes import Fixes, fixes_of
+from bench_wild.metrics import TASKS_PER_SESSION, Values, official, rates, session_values
+from bench_wild.run import FAILED, with_inputs
+from bench_wild.score import Evaluator, Verdict, judge, score_soft, score_task
+from bench_wild.steps import CORRECT, ERROR, Call
+from harness.errors import DataProblem
+from harness.types import Json, Score, Scoring
+
+RESULTS = "Wild-Tool-Bench_result.jsonl"
+
+_NUMBER = re.compile(r"_(\d+)$")
+_XLAM_1 = re.compile(r"xlam(?![-_]?2)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """One line of a result file, or the lines of one session."""
+
+    session: Session
+    tasks: tuple[tuple[WildTask, Score], ...]
+    note: str = ""  # why the published evaluator stops here
+
+
+def score_files(
+    samples: Path,
+    predictions: Path,
+    *,
+    scoring: Scoring = "parity",
+    evaluator: Evaluator = "2026",
+    language: str = "en",
+    skip_invalid: bool = False,
+) -> dict[str, Any]:
+    """Score a result file of either release, or the folder of one.
+
+    ``metrics`` are the tables' columns in percent, None where there is nothing to count; ``official`` the content of the
+    original metric file (evaluator 2026); ``samples`` what became of each task; ``stops`` where the published evaluator
+    would have stopped, and why. Sessions are those of the result file; with ``skip_invalid`` those of which the data
+    breaks a rule are left out, and ``left_out`` names them. Raises DataProblem, and RecordProblem without it.
+    """
+    file = samples if samples.is_file() else data.find(samples)
+    if file is None:
+        raise DataProblem(f"{samples} holds no sessions; give {' or '.join(data.FILES)}, or the folder of one")
+    found = predictions / RESULTS if predictions.is_dir() else predictions
+    sessions: dict[str, tuple[int, Session]] = {}
+    left_out: list[str] = []
+    for place, session in enumerate(read_sessions(file, language)):
+        if isinstance(session, Session):
+            sessions[session.id] = (place, session)
+        elif skip_invalid:
+            left_out.append(session.session)
+        else:
+            raise session
+    lines = [(where, line) for where, line in _lines(found) if line["id"] in sessions or line["id"] not in left_out]
+    earlier = bool(lines) and "predict_result" in lines[0][1]
+    if earlier and evaluator != "2025":
+        raise DataProblem(
+            f"{found} holds predictions of the earlier release, which lack what {evaluator} scores; give --wild-evaluator 2025"
+        )
+    score = _earlier(found, sessions, lines) if earlier else _later(sessions, len(sessions) + len(left_out), lines, scoring, evaluator)
+    scored = list(score)
+    fixes = fixes_of(scoring)
+    values: list[Values] = [session_values([score.values for _, score in one.tasks], fixes) for one in scored]
+    result: dict[str, Any] = {"metrics": {name: metric.value for name, metric in rates(values, fixes).items()}}
+    if evaluator == "2026":
+        result["official"] = official(values, str(lines[0][1].get("model_name", "")) if lines else "")
+    result["samples"] = [_sample(one.session, task, score) for one in scored for task, score in one.tasks]
+    result["stops"] = [{"session": one.session.id, "reason": one.note} for one in scored if one.note]
+    result["left_out"] = left_out
+    return result
+
+
+def _sample(session: Session, task: WildTask, score: Score) -> dict[str, Any]:
+    return {
+        "id": sample_id(session.id, task.position),
+        "passed": score.passed,
+        "values": dict(score.values),
+        "labels": list(score.labels),
+        "explanation": score.explanation,
+    }
+
+
+def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Where each line stands, for messages, and its object."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataProblem(f"{path} cannot be read: {error}; give a result file of WildToolBench, or the folder of a {RESULTS}") from None
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise DataProblem(f"{where} is no JSON: {error}; give a result file as it was written, one object a line") from None
+        if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
+            raise DataProblem(f"{where} must be an object with the text 'id'; give a result file in the original layout")
+        yield where, entry
+
+
+def _number_of(session: str) -> int:
+    found = _NUMBER.search(session)
+    return int(found[1]) if found else -1
+
+
+def _session_of(where: str, line: Mapping[str, Any], sessions: Mapping[str, tuple[int, Session]]) -> tuple[int, Session]:
+    """Line of the data set, from 0, and session."""
+    if line["id"] not in sessions:
+        raise DataProblem(f"{where}: the data set has no session {line['id']!r}; both files must be of the same data set")
+    return sessions[line["id"]]
+
+
+# -- the release of April 2026
+
+
+def _later(
+    sessions: Mapping[str, tuple[int, Session]],
+    count: int,
+    lines: Sequence[tuple[str, Mapping[str, Any]]],
+    scoring: Scoring,
+    evaluator: Evaluator,
+) -> Iterator[_Scored]:
+    for where, line in sorted(lines, key=lambda line: _number_of(line[1]["id"])):
+        (place, session), results = _session_of(where, line, sessions), line.get("result")
+        if not isinstance(results, str) and not (isinstance(results, list) and len(results) <= len(session.tasks)):
+            raise DataProblem(f"{where}: 'result' must be a list of at most {TASKS_PER_SESSION} task results, or the text of a failure")
+        outputs: Sequence[Json] = [results] * len(session.tasks) if isinstance(results, str) else results
+        tasks = []
+        for task, output in zip(session.tasks, outputs, strict=False):
+            try:
+                tasks.append((task, score_task(session, task, output, scoring, evaluator)))
+            except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+                what = f"{type(error).__name__}: {error}"
+                raise DataProblem(
+                    f"{where}, task {task.position + 1}: the result has an unknown shape ({what}); give a file in the original layout"
+                ) from None
+        yield _Scored(session, tuple(tasks), reference_stop(session.id, place, count, results, [score for _, score in tasks]))
+
+
+def reference_stop(session: str, place: int, count: int, results: Json, scores: Sequence[Score]) -> str:
+    """Why the published evaluator stops on a session, or goes wrong; empty: it does neither. ``place`` is its line, from 0.
+
+    It takes the number at the end of an id for the line of the data set (wild spec 2.1); here sessions are found by id.
+    """
+    number = _number_of(session)
+    if not 0 <= number < count:
+        return f"IndexError: the id stands for line {number}, and the data set has {count}"
+    if number != place:
+        return f"the id stands for line {number}, so that another session's gold is taken"
+    if isinstance(results, str):
+        return f"TypeError: the session failed ({results})"
+    stopped = next((score for score in scores if score.values.get("stops")), None)
+    return stopped.explanation.splitlines()[-1] if stopped else ""
+
+
+# -- the earlier release
+
+
+def _earlier(path: Path, sessions: Mapping[str, tuple[int, Session]], lines: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[_Scored]:
+    """One line is one task. Lines of a task that is already known are left out, as upstream does."""
+    scored: dict[str, dict[int, tuple[WildTask, Score]]] = {}
+    for where, line in lines:
+        try:
+            (_, session), place = _session_of(where, line, sessions), line["idx"]
+            tasks = scored.setdefault(session.id, {})
+            if place not in tasks:
+                tasks[place] = _earlier_task(session, session.tasks[place], line, xlam=bool(_XLAM_1.search(path.stem)))
+        except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+            what = f"{type(error).__name__}: {error}"
+            raise DataProblem(f"{where}: the prediction has an unknown shape ({what}); give a file in the original layout") from None
+    for id, tasks in scored.items():
+        yield _Scored(sessions[id][1], tuple(tasks[place] for place in sorted(tasks)))
+
+
+def _earlier_task(session: Session, task: WildTask, line: Mapping[str, Any], *, xlam: bool) -> tuple[WildTask, Score]:
+    """Gold and tools are those of the line, where it has them."""
+    if nodes := line.get("answer_list"):
+        task = replace(task, answer_list=tuple(_node(number, node) for number, node in enumerate(nodes)))
+    if tools := line.get("tools"):
+        session = replace(session, tools=tuple(tools))
+    replies = [Reply(tuple(_call(call) for call in reply.get("tool_calls") or ())) for reply in line["predict_result"]]
+    correct = line["predict_label"] == CORRECT
+    if xlam and len(replies) == len(task.answer_list) - 1 and replies and replies[0].calls:
+        # xLAM 1 gives no final answer, so that upstream lets its tasks pass without one
+        correct = correct or replies[0].calls[0].name == task.answer_list[0].name
+    optimal = str(line.get("predict_is_optimal")) == "True"
+    return task, score_soft(session, task, replies, action_correct=correct, optimal=optimal)
+
+
+def _node(position: int, node: Mapping[str, Any]) -> GoldNode:
+    action, depends = node["action"], tuple(node["dependency_list"])
+    return GoldNode(position, action["name"], action["arguments"], node.get("observation"), depends, node.get("user_input"))
+
+
+def _call(call: Mapping[str, Any]) -> Call:
+    return Call(call["function"]["name"], call["function"]["arguments"])
+
+
+# -- writing
+
+
+def write_result_lines(
+    path: Path, results: Iterable[tuple[Session, WildTask, Json]], model: str, *, tolerant: bool = False, merged: bool = False
+) -> list[str]:
+    """Write task results as an original result file, by session, in the order of the ids' numbers.
+
+    A result is that of ``run.solve``; a text is a failure's. ``tolerant`` and ``merged`` are as in the run. As in the
+    original, a session of which a task failed has that text for a result. Returns the sessions that are left out: those
+    with a task that is missing before another, which the layout cannot express.
+    """
+    sessions: dict[str, Session] = {}
+    tasks: dict[str, dict[int, Json]] = {}
+    for session, task, result in results:
+        sessions[session.id] = session
+        tasks.setdefault(session.id, {})[task.position] = result
+    left_out, lines = [], []
+    for id in sorted(sessions, key=lambda id: (_number_of(id), id)):
+        found = tasks[id]
+        failed = next((one for _, one in sorted(found.items()) if not isinstance(one, Mapping)), None)
+        if failed is not None:
+            lines.append({"id": id, "result": failed if str(failed).startswith(FAILED) else f"{FAILED}{failed}"})
+        elif sorted(found) != list(range(len(found))):
+            left_out.append(id)
+        else:
+            complete = [
+                with_inputs(sessions[id], sessions[id].tasks[place], found[place], tolerant=tolerant, merged=merged)
+                for place in sorted(found)
+            ]
+            lines.append({"id": id, "model_name": model, "result": complete})
+    path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
+    return left_out
+
+
+def score_line(session: Session, line: Mapping[str, Any], fixes: Fixes) -> dict[str, Any]:
+    """A line of the original's score file from one of its result file: ``{"id", "results"}``."""
+    return {"id": line["id"], "results": [_with_labels(result, judge(result, session.tools, fixes)) for result in line["result"]]}
+
+
+def _with_labels(result: Mapping[str, Any], verdict: Verdict) -> dict[str, Any]:
+    log = {key: value for key, value in result["inference_log"].items() if not key.startswith("step_")}
+    for step in verdict.steps:
+        entry = dict(result["inference_log"][step.key])
+        if step.outcomes:
+            output = {**entry["inference_output"], "current_action_arguments_label": step.arguments}
+            left = list(output["tool_calls"])
+            output["tool_calls"] = [left.pop(next(n for n, one in enumerate(left) if _call(one) == call)) for call in step.calls]
+            if step.arguments == ERROR:
+                output["current_action_arguments_check_result"] = list(step.outcomes)
+            entry["inference_output"] = output
+            action = [{"arguments": call.arguments, "name": call.name} for call in step.candidates[0]]
+            name, answer = next(iter(entry["inference_answer"].items()))
+            entry["inference_answer"] = {name: {**answer, "action": action}}
+        log[step.key] = entry
+    labels = {"label": CORRECT if verdict.correct else ERROR, "action_name_label": verdict.action}
+    if verdict.arguments is not None:
+        labels["action_arguments_label"] = verdict.arguments
+    rest = {key: value for key, value in result.items() if key not in labels}
+    return {**labels, **rest, "is_optimal": verdict.optimal, "inference_log": log}

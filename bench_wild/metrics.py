@@ -1,0 +1,246 @@
+"""From scores to WildToolBench's tables (wild spec 6; for the earlier evaluator 7.3 to 7.5).
+
+Every task contributes counters; the tables are functions of their sums by session, so that intervals respect that the
+tasks of a session hang together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from bench_wild.fixes import Fix, Fixes, fixes_of
+from bench_wild.labels import CHAT, CLARIFY, COREFERENTIAL, FIRST_TURN, LONG_RANGE, MIXED, PARALLEL, PARTIAL, SEQUENTIAL, SINGLE
+from harness.estimate import from_totals, totals
+from harness.types import Metric, Score, Scoring
+
+Values = Mapping[str, float]
+
+STRUCTURED = (PARALLEL, SEQUENTIAL, MIXED)
+MULTI = "Multi-Tool"
+POSITIONS = range(4)
+TASKS_PER_SESSION = len(POSITIONS)
+
+Kinds = tuple[str, ...]
+"""Kinds of tasks, each a counter of its own; for every kind there is a second counter of what is done well in it."""
+
+_ACCURACY: Mapping[str, Kinds] = {
+    **{name: (name,) for name in (SINGLE, MULTI, CLARIFY, CHAT)},
+    **{f"Task {place + 1}": (f"position {place}",) for place in POSITIONS},
+    "Task": ("task",),
+    "Session": ("session",),
+    "Parallel": (PARALLEL,),
+    "Sequential": (SEQUENTIAL,),
+    "Mixed": (MIXED,),
+}
+_PROGRESS: Mapping[str, Kinds] = {
+    "Progress": (f"steps {SEQUENTIAL}", f"steps {MIXED}"),
+    "Progress Sequential": (f"steps {SEQUENTIAL}",),
+    "Progress Mixed": (f"steps {MIXED}",),
+    "Completed Nodes": (f"nodes {SEQUENTIAL}", f"nodes {MIXED}"),
+}
+"""The last is ours: the paper's definition, which the evaluator of April 2026 does not compute."""
+
+_OPTIMAL: Mapping[str, Kinds] = {
+    "Optimal": (f"path {PARALLEL}", f"path {MIXED}"),
+    "Optimal Parallel": (f"path {PARALLEL}",),
+    "Optimal Mixed": (f"path {MIXED}",),
+}
+_TURNS: Mapping[str, Kinds] = {
+    FIRST_TURN: ("position 0",),
+    "Subsequent Turn": tuple(f"position {place}" for place in POSITIONS[1:]),
+    **{name: (name,) for name in (COREFERENTIAL, PARTIAL, LONG_RANGE)},
+}
+_RATES: Mapping[str, Kinds] = {**_ACCURACY, **_PROGRESS, **_OPTIMAL, **_TURNS}
+
+COLUMNS = tuple(_RATES)
+"""In the order of the leaderboards: types, positions, totals; orchestration; turn subtypes."""
+
+PUBLISHED_AS: Mapping[str, str] = {
+    "single_tool": SINGLE,
+    "multi_tool": MULTI,
+    "clarify": CLARIFY,
+    "chat": CHAT,
+    **{f"task_{place + 1}": f"Task {place + 1}" for place in POSITIONS},
+    "task_accuracy": "Task",
+    "session_accuracy": "Session",
+    "parallel_accuracy": "Parallel",
+    "sequential_accuracy": "Sequential",
+    "mixed_accuracy": "Mixed",
+    "progress_sequential": "Progress Sequential",
+    "progress_mixed": "Progress Mixed",
+    "progress_overall": "Progress",
+    "optimal_parallel": "Optimal Parallel",
+    "optimal_mixed": "Optimal Mixed",
+    "optimal_overall": "Optimal",
+    "partial_information": PARTIAL,
+    "coreferential_reference": COREFERENTIAL,
+    "long_range_dependency": LONG_RANGE,
+}
+"""Names in the published figures → column."""
+
+ERROR_COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "Refusal": ("reject tool calling",),
+    "Missing Info": ("missing information in tool calling",),
+    "Wrong Refusal": ("call function without reject",),
+    "Redundant Call": ("redundant tool calling",),
+    "Call Error": ("call the wrong function", "function name hallucination"),
+    "Early Termination": ("early stop",),
+    "Param Type Error": ("type error", "miss required params"),
+    "Param Hallucination": ("param hallucination", "param value hallucination"),
+    "Param Value Error": ("param value error",),
+}
+"""Columns of the published table of errors, with the classes of the earlier evaluator that they take together.
+
+The classes' assignment follows the main-body table, as far as that can be told (wild spec 7.5).
+"""
+
+ERRORS_PUBLISHED_AS: Mapping[str, str] = {
+    "refusal": "Refusal",
+    "wrong_name_or_missing_info": "Missing Info",
+    "wrong_refusal": "Wrong Refusal",
+    "redundant_call": "Redundant Call",
+    "call_error": "Call Error",
+    "early_termination": "Early Termination",
+    "param_type_error": "Param Type Error",
+    "param_hallucination": "Param Hallucination",
+    "param_value_error": "Param Value Error",
+}
+"""Names in the published table of errors → column."""
+
+ERROR_CLASSES = tuple(name for names in ERROR_COLUMNS.values() for name in names)
+
+PARAMETER_KINDS = ("string", "string enum", "integer", "integer enum", "float", "boolean", "array", "object", "nested object", "other")
+"""Kinds of parameters, by their schema, that the earlier evaluator counts wrong values of."""
+
+DONE = " done"
+
+
+def task_values(
+    *,
+    type: str,
+    position: int,
+    subtype: str,
+    structure: str | None,
+    correct: bool,
+    optimal: bool,
+    steps: tuple[float, float],
+    nodes: tuple[float, float],
+) -> dict[str, float]:
+    """A task's contributions.
+
+    ``type`` is a fine type or ``Multi-Tool``. ``structure``, one of STRUCTURED or None, decides about the columns of
+    orchestration; by the evaluator of April 2026 it is the type. ``subtype`` does not matter in a first task. ``steps``
+    and ``nodes`` are pairs, done and to do, by the evaluator's definition and by the paper's.
+    """
+    kinds = ["task", MULTI if MULTI in type else type, f"position {position}", *([structure] if structure else [])]
+    if position:
+        kinds.append(subtype)
+    values: dict[str, float] = {}
+    for kind in kinds:
+        values |= {kind: 1.0, kind + DONE: float(correct)}
+    if structure in (PARALLEL, MIXED):
+        values |= {f"path {structure}": 1.0, f"path {structure}{DONE}": float(optimal)}
+    if structure in (SEQUENTIAL, MIXED):
+        for name, (done, of) in (("steps", steps), ("nodes", nodes)):
+            values |= {f"{name} {structure}": float(of), f"{name} {structure}{DONE}": float(done)}
+    return values
+
+
+def session_values(tasks: Sequence[Values], fixes: Fixes) -> dict[str, float]:
+    """A session's contributions: its tasks', and whether all of them are correct.
+
+    Where tasks are means of several attempts, the session's is the chance that attempts put together at random are all
+    correct. A session without any result is a correct one, as upstream, unless Fix.WHOLE_SESSIONS.
+    """
+    values = totals(tasks)
+    if Fix.WHOLE_SESSIONS not in fixes or len(tasks) == TASKS_PER_SESSION:
+        values |= {"session": 1.0, "session" + DONE: math.prod(task["task" + DONE] for task in tasks)}
+    return values
+
+
+def table(scores: Sequence[Score], scoring: Scoring) -> dict[str, Metric]:
+    """The tables' row in percent, with 95 % intervals from the spread between sessions. ``n`` counts tasks, or sessions.
+
+    With scores of the earlier evaluator there are further its error columns, in percent of all errors, and counts of
+    wrong values by kind of parameter.
+    """
+    sessions: dict[str, list[Values]] = {}
+    for score in scores:
+        sessions.setdefault(score.group, []).append(score.values)
+    fixes = fixes_of(scoring)
+    return rates([session_values(tasks, fixes) for tasks in sessions.values()], fixes)
+
+
+def rates(sessions: Sequence[Values], fixes: Fixes) -> dict[str, Metric]:
+    """The same from what the sessions contribute."""
+    columns = _columns(fixes)
+    errors = any("errors" in session for session in sessions)
+    counted = {**columns, **(dict.fromkeys(ERROR_COLUMNS, ("errors",)) if errors else {})}
+    found = from_totals(sessions, lambda sums: _percentages(sums, columns, errors), rests_on=counted)
+    sums = totals(sessions)
+    return {name: replace(metric, n=_tasks(name, sums, counted, metric)) for name, metric in found.items()}
+
+
+def _tasks(name: str, sums: Values, counted: Mapping[str, Kinds], metric: Metric) -> int:
+    if name not in counted:
+        return metric.n
+    kinds = [kind.split(" ", 1)[1] if kind.startswith(("steps ", "nodes ")) else kind for kind in counted[name]]
+    return round(math.fsum(sums.get(kind, 0.0) for kind in kinds))
+
+
+def _columns(fixes: Fixes) -> Mapping[str, Kinds]:
+    if Fix.NODE_PROGRESS not in fixes:
+        return _RATES
+    return {name: tuple(kind.replace("steps ", "nodes ") for kind in kinds) for name, kinds in _RATES.items()}
+
+
+def _percentages(sums: Values, columns: Mapping[str, Kinds], errors: bool) -> dict[str, float | None]:
+    values = {name: _percent(*_parts(sums, kinds)) for name, kinds in columns.items()}
+    if errors:
+        for name, classes in ERROR_COLUMNS.items():
+            values[name] = _percent(math.fsum(sums.get(f"error {each}", 0.0) for each in classes), sums.get("errors", 0.0))
+        values |= {f"Wrong Values, {kind}": sums.get(f"parameter {kind}", 0.0) for kind in PARAMETER_KINDS}
+    return values
+
+
+def _parts(sums: Values, kinds: Iterable[str]) -> tuple[float, float]:
+    kinds = tuple(kinds)
+    return math.fsum(sums.get(kind + DONE, 0.0) for kind in kinds), math.fsum(sums.get(kind, 0.0) for kind in kinds)
+
+
+def _percent(part: float, whole: float) -> float | None:
+    return 100 * part / whole if whole else None
+
+
+# -- the original's metric file
+
+
+def official(sessions: Sequence[Values], model: str) -> dict[str, Any]:
+    """The content of ``Wild-Tool-Bench_metric.json``: fractions with their counters, 0 where there is nothing."""
+    sums = totals(sessions)
+
+    def entry(*kinds: str, names: tuple[str, str, str] = ("accuracy", "correct_count", "total_count")) -> dict[str, float]:
+        part, whole = _parts(sums, kinds)
+        return dict(zip(names, (part / whole if whole else 0.0, round(part), round(whole)), strict=True))
+
+    progress = ("rate", "complete_step", "total_step")
+    return {
+        "model_name": model,
+        "total_info": {"task": entry("task"), "session": entry("session")},
+        "task_type_info": {name: entry(name) for name in (SINGLE, MULTI, *STRUCTURED, CLARIFY, CHAT)},
+        "layer_info": {str(place): entry(f"position {place}") for place in POSITIONS},
+        "turn_subtype_info": {name: entry(*kinds) for name, kinds in _TURNS.items()},
+        "optimal_info": {
+            "Total": entry(*_OPTIMAL["Optimal"]),
+            PARALLEL: entry(f"path {PARALLEL}"),
+            MIXED: entry(f"path {MIXED}"),
+        },
+        "progress_info": {
+            "Total": entry(*_PROGRESS["Progress"], names=progress),
+            SEQUENTIAL: entry(f"steps {SEQUENTIAL}", names=progress),
+            MIXED: entry(f"steps {MIXED}", names=progress),
+        },
+    }

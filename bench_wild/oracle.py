@@ -1,0 +1,108 @@
+"""Answering with the gold: the upper bound, and a check of the data and of the scoring."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bench_wild.data import LANGUAGES, GoldNode, Session, WildTask, build_session, has_language
+from bench_wild.graph import Graph
+from bench_wild.prompts import HistoryFails, as_json, opening
+from bench_wild.run import Answer, Result, solve
+from harness.model.types import ChatReply, ChatRequest, Message, ToolCall
+from harness.types import Sample
+
+DONE = "It is done."
+"""What is said where the gold has no words."""
+
+
+def answers(task: WildTask) -> list[Answer]:
+    """A reply for each step: the first shortest path of the gold.
+
+    A pseudo action that the path groups with tools, which no message can be, comes in a message of its own behind them.
+    """
+    replies: list[Answer] = []
+    for group in Graph(task.answer_list).optimal():
+        nodes = [task.answer_list[place] for place in group]
+        if tools := [node for node in nodes if node.is_tool]:
+            replies.append(Answer(None, [_call(node, len(replies)) for node in tools]))
+        replies += [Answer(_said(node), None) for node in nodes if not node.is_tool]
+    return replies
+
+
+def _call(node: GoldNode, step: int) -> dict[str, Any]:
+    function = {"name": node.name, "arguments": as_json(node.arguments)}
+    return {"id": f"call_{step}_{node.position}", "type": "function", "function": function}
+
+
+def _said(node: GoldNode) -> str:
+    return node.observation if isinstance(node.observation, str) and node.observation else DONE
+
+
+def answer(sample: Sample, request: ChatRequest) -> Answer:
+    """The gold's reply to a request, in OpenAI's terms whatever the dialect. ``request.case`` says which one it is."""
+    replies = answers(_asked(sample, request))
+    turn = request.case.turn if request.case else 0
+    return replies[min(turn, len(replies) - 1)]
+
+
+def native_reply(answer: Answer) -> ChatReply:
+    calls = tuple(ToolCall(call["function"]["name"], call["function"]["arguments"], call["id"]) for call in answer.tool_calls or ())
+    return ChatReply(text=answer.content or "", tool_calls=calls, finish_reason="tool_calls" if calls else "stop")
+
+
+def _asked(sample: Sample, request: ChatRequest) -> WildTask:
+    """The task in the language of the request: the oracle's process does not know what the run was told."""
+    record, place = sample.payload["session"], sample.payload["task"]
+    said = [_text(message) for message in request.messages]
+    known = [build_session(record, language).tasks[place] for language in LANGUAGES if has_language(record, language)]
+    return next((task for task in known if any(task.text in text for text in said)), known[0])
+
+
+def _text(message: Message) -> str:
+    content = message.get("content")
+    return content if isinstance(content, str) else ""
+
+
+# -- checking the data
+
+
+def play(session: Session, task: WildTask, replies: Sequence[Answer]) -> Result | str:
+    """The result of a task with these replies. A reply beyond the last is empty."""
+    left = iter(replies)
+    outcome: list[Result | str] = []
+
+    async def ask(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Answer:
+        return next(left, Answer(None, None))
+
+    async def run() -> None:
+        outcome.append(await solve(session, task, ask))
+
+    with contextlib.suppress(StopIteration):  # nothing in it waits, so no event loop is needed
+        run().send(None)
+    return outcome[0]
+
+
+def unreachable(session: Session) -> list[str]:
+    """What in a session the evaluator would not accept even from a model that answers with the gold, one sentence each."""
+    from bench_wild.score import score_task
+
+    found: list[str] = []
+    for task in session.tasks:
+        where = f"session {session.id!r}, task {task.position + 1}"
+        try:
+            opening(session, task)
+        except HistoryFails as problem:
+            found.append(f"{where}: its history cannot be built, because {problem}")
+            continue
+        result = play(session, task, answers(task))
+        if isinstance(result, str):
+            found.append(f"{where}: the gold cannot be followed: {result}")
+            continue
+        score = score_task(session, task, result, "parity")
+        if not score.passed:
+            found.append(f"{where}: no path that the evaluator accepts: {', '.join(score.labels)}; {score.explanation}")
+        elif not result["is_optimal"]:
+            found.append(f"{where}: the shortest path groups a pseudo action with a tool, which no message can be")
+    return found

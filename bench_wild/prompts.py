@@ -1,0 +1,93 @@
+"""What WildToolBench sends: the system message, the tools and the gold history (wild spec 3.2, 3.3).
+
+Every text but one is the data set's, so there is nothing to replace.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import string
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bench_wild.data import GoldNode, Session, WildTask
+from bench_wild.graph import Graph, Group
+from harness.model.types import Message
+from harness.types import Json
+
+DATE = "Current Date: "
+"""The system message is this and the session's date."""
+
+VERSION = "1"
+"""To be raised when what is sent changes."""
+
+_ID_SIGNS = string.ascii_letters + string.digits
+
+
+class HistoryFails(Exception):
+    """A gold history cannot be built: its first shortest path groups a pseudo action with another."""
+
+
+def convert_tools(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The tools as they are offered: the type ``float``, which no endpoint knows, becomes ``number``; nothing else changes."""
+    text = json.dumps(list(tools), ensure_ascii=False).replace('"type": "float"', '"type": "number"')
+    converted: list[dict[str, Any]] = json.loads(text)
+    return converted
+
+
+def opening(session: Session, task: WildTask, *, tolerant: bool = False) -> list[Message]:
+    """What a task begins with: the date, the gold history of the earlier tasks, the user's words.
+
+    Raises HistoryFails for a history on which upstream fails; ``tolerant`` lets pseudo actions stand alone there.
+    """
+    messages: list[dict[str, Any]] = [{"role": "system", "content": DATE + session.env_info}]
+    ids = _ids(session, task)
+    for earlier in session.tasks[: task.position]:
+        messages.append({"role": "user", "content": earlier.text})
+        for group in _groups(earlier, tolerant):
+            messages += _turns([earlier.answer_list[place] for place in group], ids)
+    return [*messages, {"role": "user", "content": task.text}]
+
+
+def _groups(task: WildTask, tolerant: bool) -> Iterator[Group]:
+    """The first shortest path."""
+    for group in Graph(task.answer_list).optimal():
+        alone = [place for place in group if not task.answer_list[place].is_tool]
+        if not alone or len(group) == 1:
+            yield group
+        elif not tolerant:
+            raise HistoryFails(f"task {task.position + 1} groups {task.answer_list[alone[0]].name} with another action")
+        else:
+            if tools := tuple(place for place in group if place not in alone):
+                yield tools
+            yield from ((place,) for place in alone)
+
+
+def _turns(nodes: Sequence[GoldNode], ids: Iterator[str]) -> list[dict[str, Any]]:
+    """A group of the gold as messages. Results are JSON, texts in quotes too: as upstream, other than in a running task."""
+    first = nodes[0]
+    if not first.is_tool:
+        said = [{"role": "assistant", "content": first.observation}]
+        return [*said, {"role": "user", "content": first.user_input}] if first.is_ask else said
+    calls = [{"type": "function", "function": {"name": node.name, "arguments": as_json(node.arguments)}, "id": next(ids)} for node in nodes]
+    results = [
+        {"role": "tool", "content": as_json(node.observation), "tool_call_id": call["id"]} for node, call in zip(nodes, calls, strict=True)
+    ]
+    return [{"role": "assistant", "content": "", "tool_calls": calls}, *results]
+
+
+def _ids(session: Session, task: WildTask) -> Iterator[str]:
+    """Call ids in upstream's form. There they are drawn anew in each run; here a task has the same in every run."""
+    draw = random.Random(f"{session.id} {task.position}")
+    while True:
+        yield "toolu_bdrk_" + "".join(draw.choices(_ID_SIGNS, k=24))
+
+
+def as_json(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def observed(value: Json) -> str:
+    """A result as a running task has it: texts as they are, everything else as JSON."""
+    return value if isinstance(value, str) else as_json(value)

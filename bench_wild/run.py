@@ -1,0 +1,289 @@
+"""Solving one task: ask, compare with the gold graph, feed back what was recorded, until it ends (wild spec 3.4, 3.5).
+
+Nothing is executed. What a model said decides what it is told next only through the names of the tools that it called.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from bench_wild.data import GoldNode, Session, WildTask, resolve
+from bench_wild.graph import Graph, Group
+from bench_wild.prompts import HistoryFails, as_json, convert_tools, observed, opening
+from bench_wild.walk import Walk
+from harness.case import Case
+from harness.errors import UsageProblem
+from harness.model.types import ChatReply, Message
+from harness.types import Json
+
+EMPTY = "tool_calls and content are None or empty"
+NOT_EXPECTED = "action name not in candidate_answer_function_list"
+FAILED = "Error during inference: "
+"""How the result of a session begins that failed; the whole session is lost then."""
+
+Result = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A reply of the model, whatever dialect it came in, in OpenAI's terms."""
+
+    content: str | None
+    tool_calls: Sequence[Mapping[str, Any]] | None  # {"id", "type", "function": {"name", "arguments"}}; as received
+    reasoning: str | None = None
+    seconds: float = 0.0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+Ask = Callable[[Sequence[Message], Sequence[Mapping[str, Any]]], Coroutine[Any, Any, Answer]]
+"""Puts messages and tools to a model."""
+
+
+class _SessionFails(Exception):
+    """Upstream stops here and loses the session. ``str()`` is what its result then says."""
+
+
+@dataclass(slots=True)
+class _Log:
+    """The result, as it grows."""
+
+    result: Result
+    walk: Walk
+    task: WildTask
+
+    def asked(self, answer: Answer) -> dict[str, Any]:
+        """A new step."""
+        for name, value in (
+            ("latency", answer.seconds),
+            ("input_token_count", answer.prompt_tokens),
+            ("output_token_count", answer.completion_tokens),
+        ):
+            self.result[name].append(value)
+        output = {
+            "reasoning_content": answer.reasoning,
+            "content": answer.content,
+            "tool_calls": copy.deepcopy(answer.tool_calls),
+        }
+        step: dict[str, Any] = {"inference_output": output}
+        self.result["inference_log"][f"step_{self.walk.step}"] = step
+        return step
+
+    def right(self, step: dict[str, Any], group: Group) -> None:
+        step["inference_output"]["current_action_name_label"] = "correct"
+        step["inference_answer"] = {_candidate(0): self._listed(group, more=True)}
+
+    def wrong(self, step: dict[str, Any], reason: str, groups: Sequence[Group] = ()) -> None:
+        step["inference_output"] |= {"current_action_name_label": "error", "error_reason": reason}
+        if groups:
+            step["inference_answer"] = {_candidate(place): self._listed(group) for place, group in enumerate(groups)}
+
+    def _listed(self, group: Group, *, more: bool = False) -> dict[str, Json]:
+        nodes = in_order(self.task, group)
+        listed: dict[str, Json] = {"action": [{"arguments": as_json(node.arguments), "name": node.name} for node in nodes]}
+        if more and not nodes[0].is_tool:
+            listed["observation"] = nodes[0].observation
+            if nodes[0].is_ask:
+                listed["user_input"] = nodes[0].user_input
+        return listed
+
+
+def _candidate(place: int) -> str:
+    return f"candidate_{place}_answer_function_list"
+
+
+def in_order(task: WildTask, group: Group) -> list[GoldNode]:
+    """The actions of a group, sorted by name; equal names stay in the order of the annotation."""
+    return sorted((task.answer_list[place] for place in group), key=lambda node: node.name)
+
+
+async def solve(session: Session, task: WildTask, ask: Ask, *, tolerant: bool = False, merged: bool = False) -> Result | str:
+    """Run one task; the outcome is a task result of the original layout, without each step's ``inference_input``.
+
+    Where upstream stops and loses the whole session, the outcome is the text that it then has for a result; with
+    ``tolerant`` such a reply is an action error instead. ``merged`` is for models that take one tool message a step.
+    """
+    try:
+        return await _solve(session, task, ask, tolerant, merged)
+    except (HistoryFails, _SessionFails) as stop:
+        return FAILED + (str(stop) if isinstance(stop, _SessionFails) else "")
+
+
+async def _solve(session: Session, task: WildTask, ask: Ask, tolerant: bool, merged: bool) -> Result:
+    messages = opening(session, task, tolerant=tolerant)
+    tools = convert_tools(session.tools)
+    graph = Graph(task.answer_list)
+    log = _Log(_new_result(task), Walk(graph), task)
+    while True:
+        answer = await ask(tuple(messages), tools)
+        more = _calls(log, answer, merged) if answer.tool_calls else _text(log, answer, tolerant)
+        if more is None:
+            break
+        messages += more
+    if log.result["action_name_label"] == "correct":
+        log.result["is_optimal"] = len(log.result["latency"]) == graph.min_length
+    return log.result
+
+
+def _new_result(task: WildTask) -> Result:
+    begin = {"role": "user", "content": task.text}
+    log = {"task_idx": task.position, "begin_of_current_task": begin}
+    lists: Result = {"latency": [], "input_token_count": [], "output_token_count": []}
+    return {"action_name_label": "error", "is_optimal": False, "inference_log": log, **lists}
+
+
+def _text(log: _Log, answer: Answer, tolerant: bool) -> list[Message] | None:
+    """A reply without calls: what is said next, or None where the task is over."""
+    walk, content = log.walk, answer.content
+    if content is None or content == "":
+        log.wrong(log.asked(answer), EMPTY)
+        return None
+    if walk.over:
+        if not tolerant:
+            raise _SessionFails(str(walk.step))
+        log.wrong(log.asked(answer), _no_table(walk))
+        return None
+    step = log.asked(answer)
+    group = walk.text()
+    if group is None:
+        log.wrong(step, NOT_EXPECTED, walk.expected())
+        return None
+    log.right(step, group)
+    node = log.task.answer_list[group[0]]
+    if node.is_prepare:
+        log.result["action_name_label"] = "correct"
+        return None
+    return [{"role": "assistant", "content": content}, {"role": "user", "content": node.user_input}]
+
+
+def _calls(log: _Log, answer: Answer, merged: bool) -> list[Message] | None:
+    """A reply with calls: the calls and their recorded results, or None where the task is over."""
+    assert answer.tool_calls is not None
+    walk, step = log.walk, log.asked(answer)
+    try:
+        names = sorted(_name(call) for call in answer.tool_calls)
+    except (KeyError, TypeError) as error:
+        log.wrong(step, f"parse tool_calls failed, error: {error}")
+        return None
+    if walk.over:
+        log.wrong(step, _no_table(walk))
+        return None
+    group = walk.call(names)
+    if group is None:
+        log.wrong(step, NOT_EXPECTED, walk.expected())
+        return None
+    log.right(step, group)
+    said: dict[str, Any] = {"role": "assistant"}
+    if answer.reasoning is not None:
+        said["reasoning_content"] = answer.reasoning
+    said |= {"content": answer.content, "tool_calls": [dict(call) for call in answer.tool_calls]}
+    # the j-th result goes to the j-th call as emitted, although results are sorted by name and calls are not: as upstream
+    results = [node.observation for node in in_order(log.task, group)]
+    ids = [call["id"] for call in answer.tool_calls]
+    if merged:
+        return [said, {"role": "tool", "content": as_json(results), "tool_call_id": ids[0]}]
+    told = [{"role": "tool", "content": observed(result), "tool_call_id": id} for result, id in zip(results, ids, strict=True)]
+    return [said, *told]
+
+
+def _name(call: Mapping[str, Any]) -> str:
+    """Raises KeyError for a call that lacks what every call must have, TypeError for one of the wrong shape."""
+    _, function = call["id"], call["function"]
+    name, _ = function["name"], function["arguments"]
+    if not isinstance(name, str):
+        raise TypeError(f"the name must be a text, not {type(name).__name__}")
+    return name
+
+
+def _no_table(walk: Walk) -> str:
+    return f"current step: {walk.step}, idx_list is None"
+
+
+# -- transcripts of the original layout
+
+
+def with_inputs(session: Session, task: WildTask, result: Mapping[str, Any], *, tolerant: bool = False, merged: bool = False) -> Result:
+    """A result of ``solve`` with what was sent at every step, as the original's files have it.
+
+    The replies are in the result and everything else is in the data, so that requests need not be stored: the task is
+    run again on the stored replies.
+    """
+    stored = [step for key, step in result["inference_log"].items() if key.startswith("step_")]
+    sent: list[dict[str, Json]] = []
+
+    async def recall(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Answer:
+        sent.append({"messages": copy.deepcopy(list(messages)), "tools": copy.deepcopy(list(tools))})
+        output = stored[len(sent) - 1]["inference_output"]
+        return Answer(output["content"], output["tool_calls"], output["reasoning_content"])
+
+    with contextlib.suppress(StopIteration):  # nothing in it waits, so no event loop is needed
+        solve(session, task, recall, tolerant=tolerant, merged=merged).send(None)
+    log = dict(result["inference_log"])
+    for number, request in enumerate(sent):
+        log[f"step_{number}"] = {"inference_input": request, **log[f"step_{number}"]}
+    return {**result, "inference_log": log}
+
+
+# -- with the harness
+
+
+class Wire(Protocol):
+    """How a dialect carries OpenAI's messages, tools and replies. What it makes of a reply keeps OpenAI's form."""
+
+    merged: bool  # whether the model takes one tool message a step, with a list of results
+
+    def request(
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]
+    ) -> tuple[Sequence[Message], Sequence[Mapping[str, Any]]]:
+        """What is sent."""
+
+    def read(self, reply: ChatReply, *, tolerant: bool) -> Answer:
+        """What came. Never raises: what cannot be read is an answer without text and calls."""
+
+
+class Native:
+    """The endpoint's own function calls: the reference protocol."""
+
+    merged = False
+
+    def request(
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]
+    ) -> tuple[Sequence[Message], Sequence[Mapping[str, Any]]]:
+        return messages, tools
+
+    def read(self, reply: ChatReply, *, tolerant: bool) -> Answer:
+        calls = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}} for call in reply.tool_calls
+        ]
+        # endpoints send null for an empty text beside calls
+        text = reply.text or (reply.refusal if tolerant else None)
+        return Answer(text or None, calls or None)
+
+
+def wire_of(dialect: str) -> Wire:
+    """The wire of a dialect by its name. Raises UsageProblem."""
+    if dialect != "native":
+        raise UsageProblem(f"--dialect {dialect!r}: wild knows no such dialect; accepted is native")
+    return Native()
+
+
+async def run_task(case: Case) -> Json:
+    """Solve a sample. Lets ModelFault through: a request that fails breaks this task and not its session, other than upstream."""
+    session, task = resolve(case.sample)
+    wire, tolerant = wire_of(case.settings.dialect), case.settings.scoring == "strict"
+
+    async def ask(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Answer:
+        sent, offered = wire.request(messages, tools)
+        clock = time.monotonic()
+        reply = await case.ask(sent, tools=offered)
+        answer = wire.read(reply, tolerant=tolerant)
+        usage = reply.usage
+        seconds = round(time.monotonic() - clock, 3)
+        return replace(answer, seconds=seconds, prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens)
+
+    return await solve(session, task, ask, tolerant=tolerant, merged=wire.merged)

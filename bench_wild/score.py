@@ -1,0 +1,222 @@
+"""From a task's log to a score: the evaluator of April 2026 (wild spec 5.1), and the way in to the earlier one.
+
+Pure: everything comes from a task result in the original layout (wild spec 3.5), the tools and the gold. What a step's
+``inference_input`` holds is never looked at.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from bench_wild.arguments import check, find_tool
+from bench_wild.data import Session, WildTask
+from bench_wild.evaluator2025 import Reply, SoftVerdict, judge_softly, wrong_parameters
+from bench_wild.explain import explain, explain_softly, labels_of
+from bench_wild.fixes import Fix, Fixes, fixes_of
+from bench_wild.labels import MIXED, PARALLEL, PSEUDO, SEQUENTIAL
+from bench_wild.metrics import ERROR_CLASSES, PARAMETER_KINDS, STRUCTURED, task_values
+from bench_wild.prompts import convert_tools
+from bench_wild.steps import CORRECT, ERROR, Call, Step, read_steps
+from harness.types import Json, Score, Scoring
+
+Evaluator = Literal["2026", "2025"]
+
+EVALUATORS: tuple[Evaluator, ...] = ("2026", "2025")
+"""The release of April 2026, and the earlier one that the published tables were made with."""
+
+BROKEN = "broken"
+
+_STRUCTURES = {"combine": PARALLEL, "serial": SEQUENTIAL, "cs": MIXED}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the evaluator makes of one task."""
+
+    action: str  # "correct" or "error"
+    arguments: str | None  # the same; None where the action is wrong
+    optimal: bool  # correct, in as few replies as possible
+    steps: tuple[Step, ...]  # what is left of the log
+    stops: str = ""  # the exception with which the published evaluator stops on this task; empty: it does not
+
+    @property
+    def correct(self) -> bool:
+        return ERROR not in (self.action, self.arguments)
+
+
+FAILED = Verdict(ERROR, None, False, (), "TypeError")
+"""A task of a session that failed during inference: upstream stops on its result, which is a text."""
+
+
+def score_task(session: Session, task: WildTask, output: Json, scoring: Scoring = "parity", evaluator: Evaluator = "2026") -> Score:
+    """Score a task result in the original layout. The score's group is the session.
+
+    None is a case that broke, and a text the result of a session that failed: both are wrong.
+    """
+    result = output if isinstance(output, Mapping) else None
+    if evaluator == "2025":
+        return _score_softly(session, task, result)
+    fixes = fixes_of(scoring)
+    verdict = judge(result, session.tools, fixes) if result is not None else FAILED
+    values = task_values(
+        type=task.type,
+        position=task.position,
+        subtype=task.subtype,
+        structure=task.type if task.type in STRUCTURED else None,
+        correct=verdict.correct,
+        optimal=verdict.optimal,
+        steps=(len(verdict.steps), task.gold_nodes),
+        nodes=(_completed(verdict, result, session), len(task.answer_list)),
+    )
+    values["stops"] = float(bool(verdict.stops))
+    if result is None:
+        return Score(False, values, (BROKEN,), output or "there is no result", session.id)
+    if verdict.correct:
+        return Score(True, values, group=session.id)
+    labels = labels_of(verdict.steps, {tool["function"]["name"] for tool in session.tools})
+    return Score(False, values, labels or ("unscorable",), _explanation(verdict), session.id)
+
+
+def score_soft(session: Session, task: WildTask, replies: Sequence[Reply], *, action_correct: bool, optimal: bool) -> Score:
+    """Score a task's replies by the earlier evaluator."""
+    verdict = judge_softly(replies, task.answer_list, session.tools, action_correct=action_correct, optimal=optimal)
+    values = _soft_values(session, task, verdict)
+    labels = () if verdict.error is None else (verdict.error.replace(" ", "_"),)
+    return Score(verdict.correct, values, labels, explain_softly(verdict.error, verdict.bad), session.id)
+
+
+def _score_softly(session: Session, task: WildTask, output: Mapping[str, Json] | None) -> Score:
+    if output is None:
+        return Score(False, _soft_values(session, task, None), (BROKEN,), "there is no result", session.id)
+    steps = read_steps(output["inference_log"])
+    correct, optimal = output["action_name_label"] == CORRECT, bool(output["is_optimal"])
+    score = score_soft(session, task, [Reply(step.calls) for step in steps], action_correct=correct, optimal=optimal)
+    details = explain(steps)
+    return replace(score, explanation=f"{score.explanation}\n{details}") if details else score
+
+
+def _soft_values(session: Session, task: WildTask, verdict: SoftVerdict | None) -> dict[str, float]:
+    progress = (verdict.progress if verdict else 0, len(task.answer_list))
+    values = task_values(
+        type=task.type,
+        position=task.position,
+        subtype=task.subtype,
+        structure=_STRUCTURES[task.structure] if task.structure else None,
+        correct=verdict is not None and verdict.correct,
+        optimal=verdict is not None and verdict.optimal,
+        steps=progress,
+        nodes=progress,
+    )
+    error = verdict.error if verdict else None
+    wrong = wrong_parameters(verdict, session.tools) if verdict else {}
+    values |= {f"error {name}": float(name == error) for name in ERROR_CLASSES}
+    return values | {"errors": float(error is not None)} | {f"parameter {kind}": float(wrong.get(kind, 0)) for kind in PARAMETER_KINDS}
+
+
+def _completed(verdict: Verdict, result: Mapping[str, Json] | None, session: Session) -> int:
+    """Gold nodes that were done right, by the paper's definition: steps after a wrong argument are looked at as well."""
+    if verdict.arguments == ERROR and result is not None:
+        verdict = judge(result, session.tools, frozenset({Fix.EVERY_STEP}))
+    done = 0
+    for step in verdict.steps:
+        if step.action == CORRECT:
+            done += sum(outcome == CORRECT for outcome in step.outcomes) if step.outcomes else _is_pseudo(step)
+    return done
+
+
+def _explanation(verdict: Verdict) -> str:
+    note = f"the published evaluator stops on this task ({verdict.stops}); it counts as wrong" if verdict.stops else ""
+    return "\n".join(filter(None, (explain(verdict.steps), note)))
+
+
+def judge(result: Mapping[str, Json], tools: Sequence[Mapping[str, Any]], fixes: Fixes) -> Verdict:
+    """Walk the steps of a task result.
+
+    Where the published evaluator stops, the task is an action error; the verdict says so.
+    """
+    steps: list[Step] = []
+    action, arguments, stops = result["action_name_label"], CORRECT, ""
+    for step in read_steps(result["inference_log"]):
+        if arguments == ERROR and Fix.EVERY_STEP not in fixes:
+            # the step after a wrong argument leaves the log, later ones stay, and their actions no longer matter: as upstream
+            action = CORRECT
+            steps += [later for later in read_steps(result["inference_log"]) if later.place > step.place]
+            break
+        if not step.answered:
+            stops = "KeyError"
+        if step.action == CORRECT and _is_pseudo(step):
+            if Fix.PSEUDO_CALLS in fixes and step.calls:
+                step, action = replace(step, action=ERROR, reason="a pseudo action was emitted as a call"), ERROR
+        elif step.action == CORRECT and not stops:
+            step, stops = _check_step(step, tools, fixes)
+            arguments = ERROR if stops or step.arguments == ERROR else arguments
+        steps.append(step)
+        if stops or step.action == ERROR:
+            # the rest, if any, is counted as it stands
+            steps += [later for later in read_steps(result["inference_log"]) if later.place > step.place]
+            break
+    if stops:
+        return Verdict(ERROR, None, False, tuple(steps), stops)
+    if action == ERROR:
+        return Verdict(ERROR, arguments if arguments == ERROR else None, False, tuple(steps))
+    return Verdict(action, arguments, bool(result["is_optimal"]) and arguments == CORRECT, tuple(steps))
+
+
+def _is_pseudo(step: Step) -> bool:
+    return bool(step.candidates and step.candidates[0] and step.candidates[0][0].name in PSEUDO)
+
+
+def _check_step(step: Step, tools: Sequence[Mapping[str, Any]], fixes: Fixes) -> tuple[Step, str]:
+    """The step with its outcomes, and the exception with which upstream stops."""
+    calls = tuple(sorted(step.calls, key=lambda call: (call.name, _text(call.arguments))))
+    wanted = tuple(sorted(step.candidates[0], key=lambda call: (call.name, call.arguments)))
+    step = replace(step, calls=calls, candidates=(wanted,))
+    if Fix.ARGUMENT_OBJECTS not in fixes and any(not isinstance(call.arguments, str) for call in calls):
+        return step, "TypeError"
+    used: dict[str, Mapping[str, Any]] = {}
+    for name in {call.name for call in wanted}:
+        tool = find_tool(tools, name)
+        if tool is None:
+            return step, "KeyError"
+        used[name] = convert_tools([tool])[0]  # arguments are held against the schemas that were sent
+
+    def outcome(call: Call, gold: Call) -> str:
+        return check(used[gold.name], call.arguments, json.loads(gold.arguments), fixes)
+
+    outcomes = tuple(map(outcome, calls, wanted))
+    if Fix.BEST_PAIRS in fixes and any(one != CORRECT for one in outcomes):
+        calls = _best_order(calls, wanted, outcome)
+        outcomes = tuple(map(outcome, calls, wanted))
+    return replace(step, calls=calls, outcomes=outcomes), ""
+
+
+def _best_order(calls: Sequence[Call], wanted: Sequence[Call], outcome: Callable[[Call, Call], str]) -> tuple[Call, ...]:
+    """The calls in an order in which as many as possible are right, each facing a gold call of its name."""
+    fits = [[place for place, call in enumerate(calls) if call.name == gold.name and outcome(call, gold) == CORRECT] for gold in wanted]
+    taken: dict[int, int] = {}  # place of a call → place of its gold call
+
+    def place_it(gold: int, tried: set[int]) -> bool:
+        for call in fits[gold]:
+            if call not in tried:
+                tried.add(call)
+                if call not in taken or place_it(taken[call], tried):
+                    taken[call] = gold
+                    return True
+        return False
+
+    for gold in range(len(wanted)):
+        place_it(gold, set())
+    chosen = {gold: call for call, gold in taken.items()}
+    left = [place for place in range(len(calls)) if place not in taken]
+    for gold, one in enumerate(wanted):
+        if gold not in chosen:
+            chosen[gold] = next(place for place in left if calls[place].name == one.name)
+            left.remove(chosen[gold])
+    return tuple(calls[chosen[gold]] for gold in range(len(wanted)))
+
+
+def _text(arguments: Json) -> str:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)

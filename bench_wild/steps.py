@@ -1,0 +1,68 @@
+"""A task's log, read: what the model said at each step and what was expected of it (wild spec 3.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from harness.types import Json
+
+CORRECT = "correct"
+ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    name: str
+    arguments: Json  # JSON text; whatever the model gave, where that is none
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One reply of the model."""
+
+    place: int  # number in the log, from 0
+    action: str  # "correct" or "error"
+    reason: str  # why the action is wrong; empty where it is not
+    content: str | None
+    calls: tuple[Call, ...]  # in the order given; a scorer may sort them
+    candidates: tuple[tuple[Call, ...], ...]  # expected: the matched group alone, or all of the step; duplicates stay
+    answered: bool  # whether the log holds ``inference_answer``: upstream's evaluator stops where it does not
+    outcomes: tuple[str, ...] = ()  # for each call "correct" or an error text; empty: arguments were not checked
+
+    @property
+    def key(self) -> str:
+        return f"step_{self.place}"
+
+    @property
+    def arguments(self) -> str | None:
+        """``correct``, ``error``, or None where they were not checked."""
+        if not self.outcomes:
+            return None
+        return CORRECT if all(outcome == CORRECT for outcome in self.outcomes) else ERROR
+
+
+def read_steps(log: Mapping[str, Json]) -> list[Step]:
+    """The steps of an ``inference_log``, in order."""
+    return [_step(int(key.removeprefix("step_")), entry) for key, entry in log.items() if key.startswith("step_")]
+
+
+def _step(place: int, entry: Mapping[str, Json]) -> Step:
+    output = entry["inference_output"]
+    answer = entry.get("inference_answer")
+    return Step(
+        place,
+        output["current_action_name_label"],
+        output.get("error_reason") or "",
+        output.get("content"),
+        tuple(_calls(output.get("tool_calls") or ())),
+        tuple(tuple(Call(one["name"], one["arguments"]) for one in group["action"]) for group in (answer or {}).values()),
+        answer is not None,
+    )
+
+
+def _calls(calls: Json) -> Iterator[Call]:
+    """Calls as they are; what is missing from a broken one is empty."""
+    for call in calls:
+        function = call.get("function") or {}
+        yield Call(function.get("name") or "", function.get("arguments"))

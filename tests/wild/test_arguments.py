@@ -1,0 +1,113 @@
+"""Arguments against the schema and the gold: what strict does otherwise, and what hostile arguments do. The rules
+themselves are held against the original in tests/parity."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench_wild.arguments import INVALID_JSON, check, check_schema, find_tool
+from bench_wild.fixes import PARITY, STRICT, Fix
+
+NOTHING = object()
+
+
+def tool(**properties: Any) -> dict[str, Any]:
+    required = [name for name, schema in properties.items() if schema.pop("needed", False)]
+    parameters = {"type": "object", "properties": properties, "required": required}
+    return {"type": "function", "function": {"name": "plant", "description": "", "parameters": parameters}}
+
+
+@pytest.mark.parametrize(
+    ("fix", "schema", "predicted", "gold", "parity"),
+    [
+        (Fix.ANY_TYPE, {}, 3, 3, "error_schema: nested args type inconsistent"),
+        (Fix.FREE_OBJECTS, {"type": "object"}, {"a": 1}, {"a": 1}, "error_schema: nested args not defined"),
+        (
+            Fix.FREE_OBJECTS,
+            {"type": "object", "additionalProperties": True},
+            {"type": [1]},
+            {"type": [1]},
+            "error: comparison failed - 'str' object has no attribute 'get'",
+        ),
+        (Fix.DEFAULTS, {"type": "integer", "default": 3}, 3, NOTHING, "error_match: args keys mismatch (extra: ['x'])"),
+        (Fix.DEFAULTS, {"type": "integer", "default": 3}, NOTHING, 3, "error_match: args keys mismatch (missing: ['x'])"),
+        (Fix.SAME_NUMBER, {"type": "number"}, 3, 3.0, "error_match: value type inconsistent at 'x'"),
+    ],
+)
+def test_each_fix_mends_what_parity_keeps(fix: Fix, schema: dict[str, Any], predicted: Any, gold: Any, parity: str) -> None:
+    plant = tool(x=dict(schema))
+    given, wanted = ({} if value is NOTHING else {"x": value} for value in (predicted, gold))
+    assert check(plant, json.dumps(given), wanted, PARITY) == parity
+    assert check(plant, json.dumps(given), wanted, frozenset({fix})) == "correct"
+    assert check(plant, json.dumps(given), wanted, STRICT) == "correct"
+
+
+@pytest.mark.parametrize(
+    ("predicted", "gold", "outcome"),
+    [
+        (True, 1, "error_match: value type inconsistent at 'x'"),
+        (1, 2, "error_match: value mismatch at 'x'"),
+        (4, NOTHING, "error_match: value mismatch at 'x'"),
+    ],
+)
+def test_strict_forgives_no_wrong_value(predicted: Any, gold: Any, outcome: str) -> None:
+    plant = tool(x={"type": "integer", "default": 3})
+    assert check(plant, json.dumps({"x": predicted}), {} if gold is NOTHING else {"x": gold}, STRICT) == outcome
+
+
+@pytest.mark.parametrize("predicted", ["", "{", "nonsense", "{'x': 1}", "[" * 100_000, '{"x": 1} {"x": 1}'])
+def test_what_is_no_json_is_an_error(predicted: str) -> None:
+    assert check(tool(), predicted, {}, PARITY) == INVALID_JSON
+
+
+@pytest.mark.parametrize("predicted", [None, {"x": 1}, 3])
+def test_what_is_no_text_is_an_error(predicted: Any) -> None:
+    assert check(tool(x={"type": "integer"}), predicted, {"x": 1}, PARITY) == INVALID_JSON
+
+
+def test_objects_are_read_under_strict() -> None:
+    assert check(tool(x={"type": "integer"}), {"x": 1}, {"x": 1}, STRICT) == "correct"
+    assert check(tool(x={"type": "integer"}), None, {"x": 1}, STRICT) == INVALID_JSON
+
+
+def test_of_tools_with_one_name_the_last_counts() -> None:
+    first, last = tool(a={"type": "string"}), tool(b={"type": "string"})
+    assert find_tool([first, last], "plant") is last
+    assert find_tool([first], "sow") is None
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "b", "type", "items"]), inner, max_size=3),
+    max_leaves=8,
+)
+schemas = st.recursive(
+    st.builds(dict, type=st.sampled_from(["string", "integer", "number", "object", "array", "date"])) | st.just({}),
+    lambda inner: (
+        st.builds(lambda one: {"type": "object", "properties": {"a": one, "b": one}}, inner)
+        | st.builds(lambda one: {"type": "array", "items": one}, inner)
+        | st.builds(lambda one: {"anyOf": [one, {"type": "null"}]}, inner)
+    ),
+    max_leaves=4,
+)
+
+
+@given(schemas, values, values, st.sampled_from([PARITY, STRICT]))
+@settings(deadline=None)
+def test_every_value_gets_an_outcome_and_what_passes_equals_its_own_gold(schema: Any, value: Any, other: Any, fixes: Any) -> None:
+    plant = tool(a=schema)
+    outcome = check(plant, json.dumps({"a": value}), {"a": other}, fixes)
+    assert outcome == "correct" or outcome.startswith("error")
+    if check_schema(plant, json.dumps({"a": value}), fixes) == "correct" and value == value and "NaN" not in json.dumps(value):
+        same = check(plant, json.dumps({"a": value}), {"a": value}, fixes)
+        assert same == "correct" or same.startswith("error: comparison failed")
+
+
+@given(st.text() | st.binary().map(repr))
+def test_hostile_text_never_raises(text: str) -> None:
+    assert check(tool(a={"type": "string"}), text, {"a": "x"}, PARITY).startswith("error")

@@ -1,0 +1,317 @@
+"""Loading sessions of both releases, and refusing bad ones with file, line, session, field and rule."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench_wild.data import (
+    RecordProblem,
+    build_session,
+    index,
+    load,
+    load_sessions,
+    problems,
+    resolve,
+    sample_id,
+    split_id,
+)
+from harness.errors import DataProblem
+
+Record = dict[str, Any]
+
+BOOK = {
+    "type": "function",
+    "function": {
+        "name": "bookTable",
+        "description": "Book a table.",
+        "parameters": {
+            "type": "object",
+            "properties": {"guests": {"type": "integer"}, "height_m": {"type": "float"}},
+            "required": ["guests"],
+        },
+    },
+}
+MENU = {"type": "function", "function": {"name": "readMenu", "description": "Read the menu.", "parameters": {"type": "object"}}}
+
+
+def node(name: str, arguments: Record, observation: Any, *depends: int, **more: Any) -> Record:
+    return {"idx": 0, "action": {"name": name, "arguments": arguments}, "observation": observation, "dependency_list": [*depends], **more}
+
+
+def final(text: str, *depends: int) -> Record:
+    return node("prepare_to_answer", {"answer_type": "tool" if depends else "chat"}, text, *depends)
+
+
+def gold() -> list[list[Record]]:
+    """A single call; two side by side; a question first; small talk."""
+    question = {"tool_name": "bookTable", "missing_required_parameters": ["guests"]}
+    return [
+        [node("bookTable", {"guests": 2}, {"ok": True}), final("Booked.", 0)],
+        [node("readMenu", {}, "soup"), node("bookTable", {"guests": 3}, 7), final("Soup, and a table.", 0, 1)],
+        [
+            node("ask_user_for_required_parameters", question, "For how many?", user_input="Five."),
+            node("bookTable", {"guests": 5}, [5], 0),
+            final("Done.", 1),
+        ],
+        [final("You are welcome.")],
+    ]
+
+
+def record(id: str = "wild_tool_bench_0") -> Record:
+    """A session in English, with the Chinese gold that the progress rate needs."""
+    return {
+        "id": id,
+        "english_env_info": "2024-05-01 09:12:44 Wednesday",
+        "english_tools": copy.deepcopy([BOOK, MENU]),
+        "english_tasks": ["A table for two.", "What is there to eat? And a table for three.", "Another table.", "Thanks!"],
+        "english_answer_list": gold(),
+        "english_task_types": ["Single-Tool", "Parallel Multi-Tool", "Clarify", "Chat"],
+        "english_turn_subtypes": ["Partial Information", "Coreferential Reference", "Long-Range Dependency"],
+        "answer_list": gold(),
+    }
+
+
+def chinese(id: str = "wild_tool_bench_1") -> Record:
+    twins = {
+        "env_info": "2024-05-01 09:12:44 星期三",
+        "tools": copy.deepcopy([BOOK, MENU]),
+        "tasks": ["两位。", "有什么吃的？再订三位。", "再来一桌。", "谢谢！"],
+        "task_types": ["单工具", "并行多工具", "反问", "闲聊"],
+        "turn_subtypes": ["省略成分", "指代理解", "长期记忆"],
+    }
+    return {**record(id), **twins}
+
+
+def earlier(id: str = "wild_tool_bench_0") -> Record:
+    return {
+        "id": id,
+        "env_info": "当前时间：2024-05-01 09:12:44 星期三",
+        "english_tools": copy.deepcopy([BOOK, MENU]),
+        "english_task": ["User: A table for two.", "What is there to eat? And a table for three.", "Another table.", "Thanks!"],
+        "english_answer_list": gold(),
+        "answer_list": gold(),
+        "type": ["单", "多", "反", "拒"],
+        "turn_type": ["假", "真", "真", "假"],
+        "turn_subtypes": ["省略成分", "长期记忆"],
+    }
+
+
+def write(folder: Path, *records: Any, name: str = "Wild-Tool-Bench.jsonl") -> Path:
+    file = folder / name
+    lines = (one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in records)
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return file
+
+
+def test_a_session() -> None:
+    session = build_session(record())
+    assert (session.id, session.env_info, len(session.tasks)) == ("wild_tool_bench_0", "2024-05-01 09:12:44 Wednesday", 4)
+    assert [task.subtype for task in session.tasks][:2] == ["First Turn", "Partial Information"]
+    assert [task.structure for task in session.tasks] == [None, "combine", None, None]
+    question = session.tasks[2].answer_list[0]
+    assert question.is_ask and not question.is_tool and question.user_input == "Five."
+    assert session.tasks[1].answer_list[2].dependencies == (0, 1)
+    assert session.tool("readMenu") == MENU and session.tool("other") is None
+
+
+def test_progress_counts_the_chinese_gold() -> None:
+    data = record()
+    data["answer_list"][1].append(final("More.", 2))
+    assert [task.gold_nodes for task in build_session(data).tasks] == [2, 4, 3, 1]
+    del data["answer_list"]
+    assert [task.gold_nodes for task in build_session(data).tasks] == [2, 3, 3, 1]
+
+
+def test_chinese_labels_become_the_english_ones() -> None:
+    session, english = build_session(chinese(), "zh"), build_session(chinese())
+    assert session.tasks[0].text == "两位。"
+    assert [(task.type, task.subtype) for task in session.tasks] == [(task.type, task.subtype) for task in english.tasks]
+
+
+def test_earlier_release() -> None:
+    session = build_session(earlier())
+    later = build_session(record())
+    assert session.env_info == later.env_info
+    assert [task.text for task in session.tasks] == [task.text for task in later.tasks]
+    assert [task.type for task in session.tasks] == [task.type for task in later.tasks]
+    assert [task.answer_list for task in session.tasks] == [task.answer_list for task in later.tasks]
+    assert [task.subtype for task in session.tasks] == ["First Turn", "Partial Information", "Long-Range Dependency", "Unknown"]
+
+
+@pytest.mark.parametrize(
+    ("change", "env"),
+    [
+        ({"env_info": ["环境：2024-05-01 09:12:44 星期三", "2024-05-02 10:00:00"]}, "2024-05-01 09:12:44 Wednesday"),
+        ({"env_info": "北京，2024年"}, "北京，2024年"),
+    ],
+)
+def test_date_of_the_earlier_release(change: Record, env: str) -> None:
+    assert build_session({**earlier(), **change}).env_info == env
+
+
+@pytest.mark.parametrize(
+    ("given", "multi", "subtypes"),
+    [
+        (["指代理解", "省略成分", "长期记忆", "指代理解"], ["假", "真", "真", "真"], ["Partial Information", "Long-Range Dependency"]),
+        (["省略成分", "长期记忆", "指代理解"], [False, True, True, True], ["Partial Information", "Long-Range Dependency"]),
+        (["长期记忆"], [False, False, True, False], ["Unknown", "Long-Range Dependency"]),
+    ],
+)
+def test_subtypes_of_the_earlier_release(given: list[str], multi: list[Any], subtypes: list[str]) -> None:
+    session = build_session({**earlier(), "turn_subtypes": given, "turn_type": multi})
+    assert [task.subtype for task in session.tasks[1:3]] == subtypes
+
+
+def test_tasks_of_the_earlier_release_out_of_its_messages() -> None:
+    data = earlier()
+    texts = data.pop("english_task")
+    data["english_messages"] = []
+    for text in texts:
+        data["english_messages"] += [{"role": "user", "content": text}, {"role": "assistant", "content": "AI Agent: Well."}, "====="]
+    data["task_ids"] = [0, 0, 0, 0]
+    assert [task.text for task in build_session(data).tasks] == [task.text for task in build_session(record()).tasks]
+
+
+# -- index
+
+
+def test_index_has_one_row_for_each_task(tmp_path: Path) -> None:
+    write(tmp_path, record(), chinese())
+    found = index(tmp_path)
+    assert [row.id for row in found.rows][:5] == [*(f"wild_tool_bench_0-t{number}" for number in range(1, 5)), "wild_tool_bench_1-t1"]
+    assert found.rows[1].tags == ("multi", "parallel", "partial", "second", "structure-combine", "wild_tool_bench_0")
+    assert found.rows[0].tags[:2] == ("single", "first")
+    session, task = resolve(load(found, found.rows[6], "wild"))
+    assert (session.id, task.position, task.type) == ("wild_tool_bench_1", 2, "Clarify")
+    assert [row.id for row in index(tmp_path, "zh").rows] == [f"wild_tool_bench_1-t{number}" for number in range(1, 5)]
+
+
+@pytest.mark.parametrize("name", ["Wild-Tool-Bench.jsonl", "WildToolBench.jsonl", "data/WildToolBench.jsonl"])
+def test_both_names_are_found(tmp_path: Path, name: str) -> None:
+    (tmp_path / "data").mkdir()
+    write(tmp_path, earlier(), name=name)
+    assert len(index(tmp_path).rows) == 4
+
+
+def test_ids_are_taken_apart() -> None:
+    assert split_id(sample_id("a-t1-t", 3)) == ("a-t1-t", 3)
+
+
+def test_a_file_that_changed_since(tmp_path: Path) -> None:
+    file = write(tmp_path, record())
+    found = index(tmp_path)
+    file.write_text("x" + file.read_text(encoding="utf-8"), encoding="utf-8")
+    with pytest.raises(DataProblem, match="changed while it was used"):
+        load(found, found.rows[0], "wild")
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(DataProblem, match="does not exist"):
+        index(tmp_path)
+
+
+# -- bad data
+
+Change = Callable[[Record], Any]
+
+
+def put(path: str, value: Any) -> Change:
+    """Set a field; ``...`` removes it."""
+
+    def change(data: Any) -> None:
+        *way, last = [int(part) if part.isdigit() else part for part in path.split(".")]
+        for part in way:
+            data = data[part]
+        if value is ...:
+            del data[last]
+        else:
+            data[last] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "rule"),
+    [
+        (put("english_tasks", ...), "english_tasks", "missing or null"),
+        (put("english_tools", ...), "english_tools", "missing or null"),
+        (put("english_env_info", 5), "english_env_info", "must be a text, not a number"),
+        (put("english_answer_list", ...), "english_answer_list", "must be a list of 4 lists"),
+        (put("english_tasks", ["one"] * 5), "english_tasks", "must have 4 entries, one for each task; it has 5"),
+        (put("english_answer_list", gold()[:3]), "english_answer_list", "it has 3"),
+        (put("answer_list", [*gold(), []]), "answer_list", "it has 5"),
+        (put("english_tasks.2", None), "english_tasks[2]", "must be a text"),
+        (put("english_task_types.1", "Web Search"), "english_task_types[1]", "'Web Search'; accepted are Single-Tool"),
+        (put("english_turn_subtypes", ["Partial Information"]), "english_turn_subtypes", "each task after the first; it has 1"),
+        (put("english_turn_subtypes.0", "?"), "english_turn_subtypes[0]", "accepted are Coreferential"),
+        (put("english_tools", "none"), "english_tools", "a text ('none')"),
+        (put("english_tools.1", {"name": "flat"}), "english_tools[1]", "a function that has a name"),
+        (put("english_tools.1.function.parameters", []), "english_tools[1].function.parameters", "must be an object"),
+        (put("english_tools.0.function.parameters.required", "guests"), "english_tools[0].function.parameters.required", "a list"),
+        (put("english_answer_list.0", []), "english_answer_list[0]", "a list of actions"),
+        (put("english_answer_list.0.0.action", "bookTable"), "english_answer_list[0][0].action", "an object"),
+        (put("english_answer_list.0.0.action.name", ""), "english_answer_list[0][0].action.name", "a text"),
+        (put("english_answer_list.0.0.action.arguments", "{}"), "english_answer_list[0][0].action.arguments", "an object"),
+        (put("english_answer_list.0.0.observation", ...), "english_answer_list[0][0].observation", "is missing"),
+        (put("english_answer_list.0.0.dependency_list", 0), "english_answer_list[0][0].dependency_list", "a list of positions"),
+        (put("english_answer_list.0.1.dependency_list", [2]), "english_answer_list[0][1].dependency_list", "names 2; accepted"),
+        (put("english_answer_list.0.1.dependency_list", [True]), "english_answer_list[0][1].dependency_list", "names True"),
+        (put("english_answer_list.0.0.dependency_list", [1]), "english_answer_list[0]", "wait for each other: 0, 1"),
+        (put("english_answer_list.1.0.dependency_list", [0]), "english_answer_list[1]", "wait for each other: 0, 2"),
+        (put("english_answer_list.2.0.user_input", ...), "english_answer_list[2][0].user_input", "the user's reply"),
+        (put("id", ""), "id", "a text that is not empty"),
+    ],
+)
+def test_bad_sessions_are_refused(tmp_path: Path, change: Change, field: str, rule: str) -> None:
+    data = record("bad")
+    change(data)
+    file = write(tmp_path, record("good"), data, record("also good"))
+    with pytest.raises(RecordProblem) as caught:
+        load_sessions(file)
+    problem = caught.value
+    assert (problem.file, problem.line, problem.session, problem.field) == (file, 2, data["id"], field)
+    assert rule in problem.rule
+    assert all(str(part) in str(problem) for part in (file, "line 2", data["id"], field, problem.rule))
+    assert [session.id for session in load_sessions(file, skip_invalid=True)] == ["good", "also good"]
+    assert [str(one) for one in problems(file)] == [str(problem)]
+
+
+@pytest.mark.parametrize("line", ['{"id": ', "[1]", '"text"', "null", "5", "[" * 100_000])
+def test_lines_that_are_no_session(tmp_path: Path, line: str) -> None:
+    file = write(tmp_path, record(), line)
+    assert [problem.line for problem in problems(file)] == [2]
+    with pytest.raises(RecordProblem, match="line 2"):
+        index(tmp_path)
+    assert len(index(tmp_path, skip_invalid=True).rows) == 4
+
+
+def test_repeated_ids(tmp_path: Path) -> None:
+    file = write(tmp_path, record(), "", record())
+    with pytest.raises(RecordProblem, match=r"line 3.*the same as in line 1"):
+        load_sessions(file)
+    assert len(index(tmp_path, skip_invalid=True).rows) == 4
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        (put("type.1", "五"), "type[1]"),
+        (put("type", ["单"] * 5), "english_task_types"),
+        (put("env_info", []), "env_info"),
+        (put("turn_type", "真"), "turn_type"),
+        (put("english_task", ["one"]), "english_tasks"),
+        (put("english_answer_list", ...), "english_answer_list"),
+        (put("english_answer_list.1.0", 5), "english_answer_list[1][0].action"),
+    ],
+)
+def test_bad_sessions_of_the_earlier_release(tmp_path: Path, change: Change, field: str) -> None:
+    data = earlier("bad")
+    change(data)
+    file = write(tmp_path, earlier("good"), data)
+    assert [(problem.line, problem.session, problem.field) for problem in problems(file)] == [(2, "bad", field)]

@@ -1,0 +1,175 @@
+"""Result files of both releases, read and written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench_wild.data import RecordProblem
+from bench_wild.files import RESULTS, score_files, write_result_lines
+from harness.errors import DataProblem
+from tests.wild.scoring import ANSWER, call, perfect, record, run, session
+
+IDS = ("wild_tool_bench_0", "wild_tool_bench_1")
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return lines(tmp_path / "Wild-Tool-Bench.jsonl", *map(record, IDS))
+
+
+def lines(path: Path, *entries: Any) -> Path:
+    path.write_text("".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries), encoding="utf-8")
+    return path
+
+
+def results(*ids: str) -> list[Any]:
+    return [(session(id), task, result) for id in ids for task, result in zip(session(id).tasks, perfect(id), strict=True)]
+
+
+def test_what_is_written_can_be_scored(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / RESULTS
+    assert write_result_lines(out, results(*reversed(IDS)), "greenhouse-1") == []
+    written = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert [(line["id"], line["model_name"], len(line["result"])) for line in written] == [(id, "greenhouse-1", 4) for id in IDS]
+    sent = written[0]["result"][1]["inference_log"]["step_0"]["inference_input"]
+    assert sent["messages"][0] == {"role": "system", "content": "Current Date: 2024-05-01 09:12:44 Wednesday"}
+    assert sent["tools"][1]["function"]["parameters"]["properties"]["rows"] == {"type": "number"}
+    for predictions in (out, tmp_path):
+        for evaluator in ("2026", "2025"):
+            found = score_files(data, predictions, evaluator=evaluator)  # type: ignore[arg-type]
+            assert (found["metrics"]["Task"], found["metrics"]["Session"], found["stops"], found["left_out"]) == (100, 100, [], [])
+            assert [one["id"] for one in found["samples"]][:2] == ["wild_tool_bench_0-t1", "wild_tool_bench_0-t2"]
+            assert ("official" in found) == (evaluator == "2026")
+    assert score_files(tmp_path, out)["official"]["model_name"] == "greenhouse-1"
+
+
+def test_failures_lose_their_session_and_gaps_are_left_out(data: Path, tmp_path: Path) -> None:
+    given = results(*IDS)
+    out = tmp_path / "result.jsonl"
+    failed = [(one, task, "http 500" if place == 2 else result) for place, (one, task, result) in enumerate(given)]
+    assert write_result_lines(out, failed, "m") == []
+    assert json.loads(out.read_text().splitlines()[0]) == {"id": IDS[0], "result": "Error during inference: http 500"}
+    found = score_files(data, out)
+    assert found["stops"] == [{"session": IDS[0], "reason": "TypeError: the session failed (Error during inference: http 500)"}]
+    assert (found["metrics"]["Task"], found["metrics"]["Session"]) == (50, 50)
+    assert write_result_lines(out, [*given[:1], *given[2:]], "m") == [IDS[0]]
+    assert write_result_lines(out, given[:3], "m") == []
+    assert score_files(data, out)["official"]["total_info"]["task"]["total_count"] == 3
+
+
+def test_repeated_sessions_count_twice_and_empty_ones_as_correct(data: Path, tmp_path: Path) -> None:
+    out = lines(tmp_path / "r.jsonl", {"id": IDS[0], "result": []}, {"id": IDS[1], "result": [run(0, "no")]}, {"id": IDS[1], "result": []})
+    official = score_files(data, out)["official"]
+    assert official["total_info"]["session"] == {"accuracy": 2 / 3, "correct_count": 2, "total_count": 3}
+    assert score_files(data, out, scoring="strict")["official"]["total_info"]["session"]["total_count"] == 0
+
+
+def test_where_the_published_evaluator_stops_is_reported(data: Path, tmp_path: Path) -> None:
+    out = lines(tmp_path / "r.jsonl", {"id": IDS[0], "result": [run(0, None)]})
+    (stop,) = score_files(data, out)["stops"]
+    assert stop["session"] == IDS[0]
+    assert "stops on this task (KeyError)" in stop["reason"]
+    other = lines(tmp_path / "Wild-Tool-Bench.jsonl", record(IDS[1]), record(IDS[0]))
+    assert "another session's gold" in score_files(other, out)["stops"][0]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"id": "wild_tool_bench_7", "result": []}, "no session 'wild_tool_bench_7'"),
+        ({"id": IDS[0]}, "'result' must be a list of at most 4"),
+        ({"id": IDS[0], "result": [{}] * 5}, "'result' must be a list of at most 4"),
+        (
+            {"id": IDS[0], "result": [{"action_name_label": "correct"}]},
+            "task 1: the result has an unknown shape (KeyError: 'inference_log')",
+        ),
+        ({"id": IDS[0], "result": [{"action_name_label": "correct", "inference_log": {"step_x": {}}}]}, "unknown shape"),
+        ({"id": 3}, "must be an object with the text 'id'"),
+        ([], "must be an object with the text 'id'"),
+        ({"id": IDS[0], "predict_result": []}, "give --wild-evaluator 2025"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_place(data: Path, tmp_path: Path, entry: Any, message: str) -> None:
+    out = lines(tmp_path / "r.jsonl", entry)
+    with pytest.raises(DataProblem) as found:
+        score_files(data, out)
+    assert message in str(found.value)
+    assert str(out) in str(found.value)
+
+
+def test_files_that_are_none_are_refused(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataProblem, match="holds no sessions"):
+        score_files(tmp_path / "nowhere", data)
+    with pytest.raises(DataProblem, match="cannot be read"):
+        score_files(data, tmp_path / "nowhere.jsonl")
+    (tmp_path / "r.jsonl").write_text("{\n", encoding="utf-8")
+    with pytest.raises(DataProblem, match="line 1 is no JSON"):
+        score_files(data, tmp_path / "r.jsonl")
+
+
+def test_invalid_sessions_can_be_left_out(tmp_path: Path) -> None:
+    bad = {**record(IDS[0]), "english_tasks": ["one"]}
+    file = lines(tmp_path / "Wild-Tool-Bench.jsonl", bad, record(IDS[1]))
+    out = tmp_path / RESULTS
+    write_result_lines(out, results(*IDS), "m")
+    with pytest.raises(RecordProblem):
+        score_files(file, out)
+    found = score_files(file, out, skip_invalid=True)
+    assert (found["left_out"], len(found["samples"]), found["stops"]) == ([IDS[0]], 4, [])
+
+
+# -- the earlier release
+
+
+def prediction(position: int, replies: list[Any], **more: Any) -> dict[str, Any]:
+    """A line of the earlier release: one task."""
+    steps = [
+        {"step": place, "content": None, "tool_calls": [{"id": "1", "function": {"name": n, "arguments": a}} for n, a in reply]}
+        if isinstance(reply, list)
+        else {"step": place, "content": reply, "tool_calls": None}
+        for place, reply in enumerate(replies)
+    ]
+    return {"id": IDS[0], "idx": position, "predict_result": steps, "predict_label": "correct", "predict_is_optimal": "True", **more}
+
+
+READ = [call("read", bed="B1")]
+
+
+def test_predictions_of_the_earlier_release(data: Path, tmp_path: Path) -> None:
+    out = lines(
+        tmp_path / "predict.jsonl",
+        prediction(0, [READ, ANSWER]),
+        prediction(0, ["no"], predict_label="error"),  # a line of a task that is known is left out
+        prediction(3, [[call("list_beds")]], predict_label="error", predict_is_optimal="False"),
+    )
+    found = score_files(data, out, evaluator="2025")
+    assert [(one["id"], one["passed"], one["labels"]) for one in found["samples"]] == [
+        ("wild_tool_bench_0-t1", True, []),
+        ("wild_tool_bench_0-t4", False, ["call_function_without_reject"]),
+    ]
+    assert (found["metrics"]["Task"], found["metrics"]["Session"], found["metrics"]["Wrong Refusal"]) == (50, 0, 100)
+
+
+def test_gold_and_tools_of_a_line_go_before_the_data_s(data: Path, tmp_path: Path) -> None:
+    answers = [
+        {"action": {"name": "dig", "arguments": {}}, "dependency_list": []},
+        {"action": {"name": "prepare_to_answer", "arguments": {}}, "dependency_list": [0]},
+    ]
+    line = prediction(0, [[("dig", "{}")], ANSWER], answer_list=answers, tools=[{"function": {"name": "dig"}}])
+    assert score_files(data, lines(tmp_path / "p.jsonl", line), evaluator="2025")["metrics"]["Task"] == 100
+
+
+@pytest.mark.parametrize(("name", "passes"), [("xLAM-7b-r.jsonl", True), ("xLAM-2-8b.jsonl", False), ("qwen.jsonl", False)])
+def test_xlam_1_needs_no_final_answer(data: Path, tmp_path: Path, name: str, passes: bool) -> None:
+    out = lines(tmp_path / name, prediction(0, [READ], predict_label="error"))
+    assert score_files(data, out, evaluator="2025")["samples"][0]["passed"] == passes
+
+
+def test_damaged_predictions_are_refused(data: Path, tmp_path: Path) -> None:
+    out = lines(tmp_path / "p.jsonl", prediction(0, [READ]), {"id": IDS[0], "idx": 9, "predict_result": []})
+    with pytest.raises(DataProblem, match=r"line 2: the prediction has an unknown shape"):
+        score_files(data, out, evaluator="2025")

@@ -1,0 +1,294 @@
+"""Solving tasks through the harness, with the gold and otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench_wild.data import Session, build_session, sample_id
+from bench_wild.oracle import answers, native_reply, play, unreachable
+from bench_wild.prompts import convert_tools, opening
+from bench_wild.run import EMPTY, FAILED, NOT_EXPECTED, Answer, Native, run_task, solve, with_inputs
+from bench_wild.tasks import Wild
+from harness.case import Case, CaseSettings
+from harness.errors import ModelFault, UsageProblem
+from harness.model.types import CaseKey, ChatReply, ChatRequest, ToolCall
+from harness.types import Sample, Scoring, Usage
+from tests.wild.test_data import chinese, earlier, final, node, record, write
+
+
+class Scripted:
+    """A model that answers with given replies, in order, and keeps the requests."""
+
+    name = "scripted"
+
+    def __init__(self, *replies: ChatReply) -> None:
+        self.replies = list(replies)
+        self.requests: list[ChatRequest] = []
+
+    async def complete(self, request: ChatRequest) -> ChatReply:
+        self.requests.append(request)
+        if not self.replies:
+            raise ModelFault("no more replies", cause="test")
+        return self.replies.pop(0)
+
+    async def close(self) -> None: ...
+
+
+def sample(place: int, data: dict[str, Any] | None = None, language: str = "en") -> Sample:
+    data = data or record()
+    payload = {"session": data, "task": place, "language": language}
+    return Sample(sample_id(data["id"], place), "wild", (), payload, Path())
+
+
+def run(one: Sample, model: Scripted, *, scoring: Scoring = "parity", dialect: str = "native") -> Any:
+    return asyncio.run(run_task(Case(one, 1, 0, CaseSettings(dialect, scoring), model, None, Path())))
+
+
+def said(text: str) -> ChatReply:
+    return ChatReply(text, usage=Usage(1, 100, 10))
+
+
+def called(*calls: tuple[str, Any], text: str = "") -> ChatReply:
+    made = (ToolCall(name, json.dumps(arguments), f"c{place}") for place, (name, arguments) in enumerate(calls))
+    return ChatReply(text, tuple(made), usage=Usage(1, 100, 10))
+
+
+def log(result: Any) -> list[Any]:
+    return [step for key, step in result["inference_log"].items() if key.startswith("step_")]
+
+
+def test_a_task_that_goes_well() -> None:
+    model = Scripted(called(("readMenu", {}), ("bookTable", {"guests": 3})), said("Soup."))
+    result = run(sample(1), model)
+    assert (result["action_name_label"], result["is_optimal"]) == ("correct", True)
+    assert (result["input_token_count"], result["output_token_count"], len(result["latency"])) == ([100, 100], [10, 10], 2)
+    first, second = model.requests
+    assert [message["role"] for message in first.messages] == ["system", "user", "assistant", "tool", "assistant", "user"]
+    assert first.tools == tuple(convert_tools(record()["english_tools"]))
+    assert first.case == CaseKey("wild", "wild_tool_bench_0-t2", 1, 0)
+    # results are sorted by name and handed out by place: the calls here came in another order
+    assert [(message.get("tool_call_id"), message["content"]) for message in second.messages[-2:]] == [("c0", "7"), ("c1", "soup")]
+    assert second.messages[-3]["content"] is None
+
+
+def test_history_quotes_texts_and_a_running_task_does_not() -> None:
+    data = record()
+    history = [message["content"] for message in opening(build_session(data), build_session(data).tasks[3]) if message["role"] == "tool"]
+    assert history == ['{"ok": true}', '"soup"', "7", "[5]"]
+    model = Scripted(called(("readMenu", {})))
+    with pytest.raises(ModelFault):
+        run(sample(1), model)
+    assert model.requests[1].messages[-1]["content"] == "soup"
+
+
+def test_a_question_is_answered_by_the_user() -> None:
+    model = Scripted(said("What?"), called(("bookTable", {"guests": 5})), said("Done."))
+    result = run(sample(2), model)
+    assert result["action_name_label"] == "correct"
+    assert model.requests[1].messages[-2:] == ({"role": "assistant", "content": "What?"}, {"role": "user", "content": "Five."})
+    assert log(result)[0]["inference_answer"]["candidate_0_answer_function_list"]["user_input"] == "Five."
+
+
+@pytest.mark.parametrize(
+    ("place", "replies", "reason"),
+    [
+        (0, [said("")], EMPTY),
+        (0, [said("I will not.")], NOT_EXPECTED),
+        (0, [called(("readMenu", {}))], NOT_EXPECTED),
+        (0, [called(("bookTable", {}), ("bookTable", {}))], NOT_EXPECTED),
+        (0, [called(("bookTable", {})), called(("bookTable", {}))], NOT_EXPECTED),
+        (0, [called(("bookTable", {})), said("")], EMPTY),
+        (2, [called(("bookTable", {"guests": 5}))], NOT_EXPECTED),
+        (3, [called(("prepare_to_answer", {})), called(("readMenu", {}))], "current step: 1, idx_list is None"),
+    ],
+)
+def test_what_ends_a_task(place: int, replies: Sequence[ChatReply], reason: str) -> None:
+    model = Scripted(*replies)
+    result = run(sample(place), model)
+    assert (result["action_name_label"], result["is_optimal"]) == ("error", False)
+    assert len(model.requests) == len(log(result)) == len(replies)
+    assert log(result)[-1]["inference_output"]["error_reason"] == reason
+
+
+def test_blank_text_is_text() -> None:
+    assert run(sample(3), Scripted(said(" ")))["action_name_label"] == "correct"
+
+
+def test_serial_calls_are_correct_but_not_optimal() -> None:
+    model = Scripted(called(("bookTable", {})), called(("readMenu", {})), said("Soup."))
+    result = run(sample(1), model)
+    assert (result["action_name_label"], result["is_optimal"]) == ("correct", False)
+
+
+def test_a_reply_that_stops_upstream() -> None:
+    """Parity loses the session; strict makes it the task's error."""
+    replies = (called(("prepare_to_answer", {})), said("Hm."))
+    output = run(sample(3), Scripted(*replies))
+    assert output == f"{FAILED}1"
+    score = Wild().score(sample(3), output, "parity", "trigram")
+    assert not score.passed and score.labels == ("session_fails",) and score.group == "wild_tool_bench_0"
+    result = run(sample(3), Scripted(*replies), scoring="strict")
+    assert log(result)[-1]["inference_output"]["error_reason"] == "current step: 1, idx_list is None"
+
+
+def test_a_refusal_is_text_under_strict_only() -> None:
+    reply = ChatReply(refusal="I must not.")
+    assert run(sample(3), Scripted(reply))["action_name_label"] == "error"
+    assert run(sample(3), Scripted(reply), scoring="strict")["action_name_label"] == "correct"
+
+
+def test_an_unknown_dialect() -> None:
+    with pytest.raises(UsageProblem, match="'unheard'"):
+        run(sample(0), Scripted(), dialect="unheard")
+
+
+def test_merged_observations() -> None:
+    session = build_session(record())
+    sent: list[Any] = []
+
+    async def ask(messages: Any, tools: Any) -> Answer:
+        sent.append(messages)
+        return Native().read(called(("readMenu", {}), ("bookTable", {"guests": 3})) if len(sent) == 1 else said("Soup."), tolerant=False)
+
+    asyncio.run(solve(session, session.tasks[1], ask, merged=True))
+    assert sent[1][-1] == {"role": "tool", "content": '[7, "soup"]', "tool_call_id": "c0"}
+
+
+def test_requests_are_restored_from_the_replies() -> None:
+    model = Scripted(called(("readMenu", {})), called(("bookTable", {}), text="Now the table."), said("Soup."))
+    result = run(sample(1), model)
+    session = build_session(record())
+    whole = with_inputs(session, session.tasks[1], result)
+    assert [step["inference_input"]["messages"] for step in log(whole)] == [list(request.messages) for request in model.requests]
+    assert all("inference_input" not in step for step in log(result))
+
+
+def test_observations_cannot_change_the_data() -> None:
+    data = record()
+    before = json.dumps(data)
+    run(sample(1, data), Scripted(called(("readMenu", {})), said("")))
+    assert json.dumps(data) == before
+
+
+# -- the gold
+
+
+@pytest.mark.parametrize("data", [record(), chinese(), earlier()], ids=["2026", "both languages", "2025"])
+def test_the_gold_is_right(data: dict[str, Any]) -> None:
+    session = build_session(data)
+    assert unreachable(session) == []
+    for task in session.tasks:
+        result = play(session, task, answers(task))
+        assert not isinstance(result, str)
+        assert (result["action_name_label"], result["is_optimal"]) == ("correct", True)
+
+
+@pytest.mark.parametrize("scoring", ["parity", "strict"])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_oracle_is_right_through_the_harness(scoring: Scoring, language: str) -> None:
+    task = Wild(language)
+
+    class Oracle(Scripted):
+        async def complete(self, request: ChatRequest) -> ChatReply:
+            assert request.case is not None
+            return Wild().oracle(sample(int(request.case.sample[-1]) - 1, chinese()), request)  # loaded in another process, in English
+
+    scores = []
+    for place in range(4):
+        one = sample(place, chinese(), language)
+        scores.append(task.score(one, run(one, Oracle(), scoring=scoring), scoring, "trigram"))
+    assert all(score.passed for score in scores)
+    figures = task.metrics(scores, scoring)
+    assert (figures["Task"].value, figures["Session"].value, figures["Optimal"].value) == (100, 100, 100)
+
+
+def test_the_oracle_speaks_where_the_gold_is_silent() -> None:
+    data = record()
+    data["english_answer_list"][3] = [final("")]
+    session = build_session(data)
+    assert native_reply(answers(session.tasks[3])[0]).text
+    assert unreachable(session) == []
+
+
+def mixed() -> Session:
+    data = record()
+    question = node("ask_user_for_required_parameters", {}, "For how many?", user_input="Five.")
+    data["english_answer_list"][2] = [node("readMenu", {}, "soup"), question, node("bookTable", {"guests": 5}, 5, 0, 1), final("Done.", 2)]
+    return build_session(data)
+
+
+def test_gold_that_nothing_reaches() -> None:
+    data = record()
+    data["english_answer_list"][0][0]["action"]["name"] = "flyAway"
+    data["english_answer_list"][1][1]["action"]["arguments"] = {"guests": "three"}
+    found = unreachable(build_session(data))
+    assert len(found) == 2
+    assert all("no path that the evaluator accepts" in one for one in found)
+    assert [one.split(":")[0] for one in found] == [f"session 'wild_tool_bench_0', task {number}" for number in (1, 2)]
+
+
+def test_a_question_that_may_come_beside_a_tool() -> None:
+    found = unreachable(mixed())
+    assert "task 3" in found[0] and "groups a pseudo action with a tool" in found[0]
+    assert "task 4" in found[1] and "history" in found[1]
+    session = mixed()
+    tolerant = opening(session, session.tasks[3], tolerant=True)
+    third = ["user", "assistant", "tool", "assistant", "user", "assistant", "tool", "assistant"]
+    assert [message["role"] for message in tolerant[-9:]] == [*third, "user"]
+    assert play(session, session.tasks[3], answers(session.tasks[3])) == FAILED
+
+
+# -- the task
+
+
+def test_data_is_found_where_the_release_has_it(tmp_path: Path) -> None:
+    (tmp_path / "wild" / "data").mkdir(parents=True)
+    assert Wild().find(tmp_path) is None
+    write(tmp_path / "wild" / "data", record())
+    assert Wild().find(tmp_path) == tmp_path / "wild"
+    assert Wild().check_data(tmp_path / "wild") == []
+
+
+def test_check_names_broken_lines_too(tmp_path: Path) -> None:
+    bad = record("bad")
+    del bad["english_tasks"]
+    write(tmp_path, record(), bad)
+    assert [("line 2" in one, "'bad'" in one) for one in Wild().check_data(tmp_path)] == [(True, True)]
+    with pytest.raises(UsageProblem, match="holds neither"):
+        Wild().check_data(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"language": "de"}, "--wild-language 'de'.*en, zh"), ({"evaluator": "2024"}, "--wild-evaluator '2024'.*2026, 2025")],
+)
+def test_options_are_checked(options: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageProblem, match=message):
+        Wild().configure(**{"language": "en", "evaluator": "2026", "skip_invalid": False, **options})  # type: ignore[arg-type]
+
+
+def test_options_are_part_of_what_a_run_is() -> None:
+    versions = {Wild(language, skip_invalid=skip).prompt_version(None) for language in ("en", "zh") for skip in (False, True)}
+    assert len(versions) == 4
+    task = Wild()
+    task.configure(language="zh", evaluator="2025", skip_invalid=True)
+    assert (task.language, task.evaluator, task.skip_invalid) == ("zh", "2025", True)
+
+
+def test_published_rows() -> None:
+    task = Wild()
+    rows = task.reference_rows()
+    assert set(task.published) <= set(task.columns)
+    (gpt,) = (row for row in rows if (row["edition"], row["model"]) == ("paper, all models", "GPT-4o"))
+    assert (gpt["Single-Tool"], gpt["Session"]) == (60.16, 11.72)
+    assert gpt["Optimal"] is not None
+
+
+def test_a_case_is_told_under_its_session() -> None:
+    assert Wild().story(("chat", "fourth", "structure-none", "wild_tool_bench_0")) == "wild_tool_bench_0"
