@@ -47,9 +47,12 @@ def places(paths: Iterable[str]) -> tuple[tuple[str, str], ...]:
 
 
 def _inside(source: str, target: str, above: tuple[str, str]) -> bool:
-    """True if a pair that is already there shows this one as well."""
+    """True if a pair that is already there shows this one as well: the file itself, or the link to it.
+
+    A link must stay one. What it leads to has a pair of its own, which may not be there yet when this one's turn comes.
+    """
     above_source, above_target = above
-    return target.startswith(above_target + "/") and source == above_source + target[len(above_target) :]
+    return target.startswith(above_target + "/") and source == os.path.realpath(above_source + target[len(above_target) :])
 
 
 def _links(path: str) -> Iterator[str]:

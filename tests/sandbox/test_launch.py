@@ -216,6 +216,17 @@ def test_paths_appear_where_they_are_named_and_where_they_are(tmp_path: Path) ->
     assert not {"/", "/usr", "/etc", "/home", "/root"} & set(targets)
 
 
+def test_a_link_in_a_readable_folder_may_lead_to_one_that_comes_later(tmp_path: Path) -> None:
+    for name in ("a", "work", "z"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "z" / "file").write_text("behind the link")
+    (tmp_path / "a" / "link").symlink_to(tmp_path / "z" / "file")
+    readable = [tmp_path / "a", tmp_path / "a" / "link"]
+    assert len(places(map(str, readable))) == 2  # the folder and the file itself; the link is seen in the folder
+    for order in (readable, readable[::-1]):
+        assert python(f"print(open({str(readable[1])!r}).read())", tmp_path / "work", readable=order).stdout == "behind the link\n"
+
+
 def _decide(steps: list[tuple[int, int, int, int]], machine: int, number: int, argument: int) -> int:
     """A BPF machine for the four instructions that the filter uses."""
     data = {0: number, 4: machine, 16: argument}
