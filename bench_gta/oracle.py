@@ -11,7 +11,6 @@ from bench_gta.answers import matches
 from bench_gta.data import in_data_set, read_tools, resolve
 from bench_gta.fixes import PARITY, STRICT
 from bench_gta.run import user_turns
-from harness.agent.react import ACTION, ACTION_INPUT, FINISH, RESPONSE, THOUGHT
 from harness.model.types import ChatReply, ChatRequest, ToolCall
 from harness.tools import FILE_TYPES
 from harness.types import Json, Sample
@@ -19,7 +18,7 @@ from harness.types import Json, Sample
 DONE = "It is done."
 """Closing words where the gold has none."""
 
-_PRODUCED = re.compile(r"\[(?:image|audio|video|file)\]\((.*?)\)\s*$", re.MULTILINE | re.DOTALL)
+_PRODUCED = re.compile(r"\[(?:image|audio|video|file)\]\((.*?)\)")
 _TRIED = 2000  # combinations of aliases
 
 
@@ -31,7 +30,7 @@ def answer_step(sample: Sample, request: ChatRequest) -> ChatReply:
     if turn.get("tool_calls"):
         return _call(request, turn)
     texts = [one for one in turns if not one.get("tool_calls")]
-    return _finish(request, right_answer(loaded.gt_answer, turn["content"]) if turn is texts[-1] else turn["content"])
+    return ChatReply(text=right_answer(loaded.gt_answer, turn["content"]) if turn is texts[-1] else turn["content"])
 
 
 def answer_e2e(sample: Sample, request: ChatRequest) -> ChatReply:
@@ -50,7 +49,7 @@ def answer_e2e(sample: Sample, request: ChatRequest) -> ChatReply:
         if turn == len(calls) or number == len(parts) - 1:
             closing = [one["content"] for one in answers if one["role"] == "assistant" and not one.get("tool_calls")]
             text = closing[-1] if closing else DONE
-            return _finish(request, right_answer(loaded.gt_answer, text) if number == 0 else text)
+            return ChatReply(text=right_answer(loaded.gt_answer, text) if number == 0 else text)
         turn -= len(calls) + 1
     raise AssertionError("a sample has a user turn: the loader checks it")
 
@@ -83,14 +82,7 @@ def _turn(request: ChatRequest) -> int:
 def _call(request: ChatRequest, turn: Mapping[str, Json]) -> ChatReply:
     function = turn["tool_calls"][0]["function"]
     arguments = json.dumps(function["arguments"], ensure_ascii=False)
-    if request.tools:
-        return ChatReply(tool_calls=(ToolCall(function["name"], arguments, f"call_{_turn(request)}_0"),), finish_reason="tool_calls")
-    return ChatReply(text=f"{THOUGHT} {turn.get('thought') or 'A tool helps.'}\n{ACTION} {function['name']}\n{ACTION_INPUT} {arguments}")
-
-
-def _finish(request: ChatRequest, text: str) -> ChatReply:
-    # no blank behind the marker: it would be part of the answer
-    return ChatReply(text=text if request.tools else f"{THOUGHT} I know the answer.\n{FINISH}{text}")
+    return ChatReply(tool_calls=(ToolCall(function["name"], arguments, f"call_{_turn(request)}_0"),), finish_reason="tool_calls")
 
 
 def _with_real_files(
@@ -111,22 +103,12 @@ def _with_real_files(
 
 
 def _produced(answers: Sequence[Mapping[str, Json]], request: ChatRequest) -> dict[str, str]:
-    """Files that this run's tools returned, by the path that the gold has for them."""
-    results = _results(request)
-    files: dict[str, str] = {}
-    place = -1  # number of the gold call before
-    for turn in answers:
-        if turn["role"] == "assistant" and turn.get("tool_calls"):
-            place += 1
-        content = turn.get("content") if turn["role"] == "tool" else None
-        if content and content["type"] in FILE_TYPES and 0 <= place < len(results) and (found := _PRODUCED.search(results[place])):
-            files[content["content"]] = found[1]
-    return files
+    """Files that this run's tools returned, by the path that the gold has for them: the n-th stands for the n-th.
 
-
-def _results(request: ChatRequest) -> list[str]:
-    """What the tools of this user turn returned, one text for each call."""
-    if request.tools:
-        return [str(message.get("content") or "") for message in request.messages if message.get("role") == "tool"]
-    texts = [str(message.get("content") or "") for message in request.messages if message.get("role") == "system"]
-    return [text.removeprefix(RESPONSE) for text in texts if text.startswith(RESPONSE)]
+    Whatever the dialect, a result reads ``[image](path)`` somewhere in what was told to the model.
+    """
+    told = [str(message.get("content") or "") for message in request.messages if message.get("role") != "assistant"]
+    ours = [path for text in told for path in _PRODUCED.findall(text)]
+    results = [turn["content"] for turn in answers if turn["role"] == "tool" and turn["content"]]
+    theirs = [result["content"] for result in results if result["type"] in FILE_TYPES]
+    return dict(zip(theirs, ours, strict=False))

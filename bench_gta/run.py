@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from bench_gta.data import Loaded, read_tools, resolve
 from bench_gta.prompts import Prompts, load_prompts
 from harness.agent.actions import Action, CallError, Finish
-from harness.agent.dialect import Dialect, Past, PastCall, PastResult, PastText
+from harness.agent.dialect import Dialect, Past, PastCall, PastResult, PastText, ask
+from harness.agent.dialects.registry import format_of
 from harness.agent.loop import Exchange, shown, use_tools
 from harness.agent.native import Native
 from harness.agent.react import React
+from harness.agent.spoken import Spoken
 from harness.case import Case
-from harness.errors import UsageProblem
 from harness.model.types import Message
 from harness.tools import Tool
 from harness.types import Json
@@ -30,7 +31,7 @@ async def run_step(case: Case) -> Json:
     loaded = resolve(case.sample)
     tools = _offered(loaded, read_tools(case.sample.root))
     dialect = _dialect(case, prompts)
-    opening = [*dialect.opening(list(tools.values())), *_files_note(case, prompts, loaded, role="system")]
+    opening = _files_note(case, prompts, loaded, role="system")
     turns = [place for place, turn in enumerate(loaded.dialogs) if turn["role"] == "assistant"]
     prediction = []
     for number, place in enumerate(turns):
@@ -38,7 +39,7 @@ async def run_step(case: Case) -> Json:
         if place == turns[-1]:
             # sent whatever the gold turn is, a tool call included: as upstream
             messages.append({"role": "user", "content": prompts.summarise})
-        reply = await case.ask(messages, tools=dialect.offer(list(tools.values())))
+        reply = await ask(case, dialect.request(messages, list(tools.values())))
         # of parallel calls the first counts: the gold has one call a turn
         prediction.append(_record(dialect.read(reply, tools, number).actions[0]))
     return {
@@ -74,10 +75,11 @@ def _dialect(case: Case, prompts: Prompts) -> Dialect:
     match case.settings.dialect:
         case "react":
             return React(prompts.call_protocol, prompts.parameter_description, prompts.no_action, prompts.invalid_action)
-        case "native":
-            return Native(prompts.no_action, prompts.invalid_action)
-        case other:
-            raise UsageProblem(f"{case.sample.task} does not speak the dialect {other!r}; accepted are native, react")
+        case name:
+            native = Native(prompts.no_action, prompts.invalid_action)
+            if name == "native":
+                return native
+            return Spoken(format_of(name, case.settings.prompts, judged=True), native, tolerant=case.settings.scoring == "strict")
 
 
 def _offered(loaded: Loaded, known: Mapping[str, Tool]) -> dict[str, Tool]:
@@ -85,12 +87,12 @@ def _offered(loaded: Loaded, known: Mapping[str, Tool]) -> dict[str, Tool]:
 
 
 def _files_note(case: Case, prompts: Prompts, loaded: Loaded, *, role: str) -> list[Message]:
-    """The note naming the sample's files. In native it is always a system message, which there comes first: two user
+    """The note naming the sample's files. Outside ReAct it is always a system message, which there comes first: two user
     messages in a row are refused by several chat templates."""
     if not loaded.files:
         return []
     files = ", ".join(f"`{path}`" for path in loaded.files)
-    return [{"role": "system" if case.settings.dialect == "native" else role, "content": f"{prompts.files_note}{files}"}]
+    return [{"role": role if case.settings.dialect == "react" else "system", "content": f"{prompts.files_note}{files}"}]
 
 
 def _history(turns: Sequence[Mapping[str, Json]]) -> list[Past]:

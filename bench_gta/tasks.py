@@ -19,6 +19,7 @@ from bench_gta.run import run_e2e, run_step, user_turns
 from bench_gta.score import broken_e2e, broken_step, score_e2e, score_step
 from bench_gta.similarity import check, comparable, set_up, similarity
 from bench_gta.tools import CATEGORIES, CATEGORY_OF
+from harness.agent.dialects.registry import FAMILIES
 from harness.case import Case
 from harness.config import Config
 from harness.data.index import Index, Row
@@ -37,7 +38,9 @@ class _GtaAtomic(Task):
     data_set = "gta_atomic"
     data_files = (data.DATASET, data.TOOLMETA)
     mini = _HERE / "mini"
+    counts = frozenset({"ToolCalls", "ToolErrors"})
     published_dialect = "react"
+    dialects = ("native", "react", *FAMILIES)
 
     keys: ClassVar[Mapping[str, str]]  # the evaluator's key → column
     published_as: ClassVar[Mapping[str, str]]  # name in the published tables → column
@@ -130,7 +133,7 @@ class StepByStep(_GtaAtomic):
     def figures(self, values: Sequence[Mapping[str, float]], scoring: Scoring) -> dict[str, float | None]:
         return step_metrics(values, scoring)
 
-    def oracle(self, sample: Sample, request: ChatRequest) -> ChatReply:
+    def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
         return oracle.answer_step(sample, request)
 
 
@@ -165,7 +168,7 @@ class EndToEnd(_GtaAtomic):
     def figures(self, values: Sequence[Mapping[str, float]], scoring: Scoring) -> dict[str, float | None]:
         return e2e_metrics(values, scoring)
 
-    def oracle(self, sample: Sample, request: ChatRequest) -> ChatReply:
+    def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
         return oracle.answer_e2e(sample, request)
 
     def tools_of(self, row: Row) -> tuple[str, ...]:

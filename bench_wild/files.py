@@ -216,13 +216,11 @@ def _call(call: Mapping[str, Any]) -> Call:
 # -- writing
 
 
-def write_result_lines(
-    path: Path, results: Iterable[tuple[Session, WildTask, Json]], model: str, *, tolerant: bool = False, merged: bool = False
-) -> list[str]:
+def write_result_lines(path: Path, results: Iterable[tuple[Session, WildTask, Json]], model: str, *, tolerant: bool = False) -> list[str]:
     """Write task results as an original result file, by session, in the order of the ids' numbers.
 
-    A result is that of ``run.solve``; a text is a failure's. ``tolerant`` and ``merged`` are as in the run. As in the
-    original, a session of which a task failed has that text for a result. Returns the sessions that are left out: those
+    A result is that of ``run.solve``; a text is a failure's. ``tolerant`` is as in the run. As in the original,
+    a session of which a task failed has that text for a result. Returns the sessions that are left out: those
     with a task that is missing before another, which the layout cannot express.
     """
     sessions: dict[str, Session] = {}
@@ -239,10 +237,7 @@ def write_result_lines(
         elif sorted(found) != list(range(len(found))):
             left_out.append(id)
         else:
-            complete = [
-                with_inputs(sessions[id], sessions[id].tasks[place], found[place], tolerant=tolerant, merged=merged)
-                for place in sorted(found)
-            ]
+            complete = [with_inputs(sessions[id], sessions[id].tasks[place], found[place], tolerant=tolerant) for place in sorted(found)]
             lines.append({"id": id, "model_name": model, "result": complete})
     path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
     return left_out

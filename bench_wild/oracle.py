@@ -6,24 +6,25 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench_wild.data import LANGUAGES, GoldNode, Session, WildTask, build_session, has_language
+from bench_wild.data import GoldNode, Session, WildTask, resolve
 from bench_wild.graph import Graph
 from bench_wild.prompts import HistoryFails, as_json, opening
 from bench_wild.run import Answer, Result, solve
-from harness.model.types import ChatReply, ChatRequest, Message, ToolCall
+from harness.model.types import ChatReply, Message, ToolCall
 from harness.types import Sample
 
 DONE = "It is done."
 """What is said where the gold has no words."""
 
 
-def answers(task: WildTask) -> list[Answer]:
-    """A reply for each step: the first shortest path of the gold.
+def answers(task: WildTask, *, one_call: bool = False) -> list[Answer]:
+    """A reply for each step: the first shortest path of the gold, or the first of single calls.
 
     A pseudo action that the path groups with tools, which no message can be, comes in a message of its own behind them.
     """
     replies: list[Answer] = []
-    for group in Graph(task.answer_list).optimal():
+    graph = Graph(task.answer_list)
+    for group in next(graph.paths()) if one_call else graph.optimal():
         nodes = [task.answer_list[place] for place in group]
         if tools := [node for node in nodes if node.is_tool]:
             replies.append(Answer(None, [_call(node, len(replies)) for node in tools]))
@@ -40,29 +41,16 @@ def _said(node: GoldNode) -> str:
     return node.observation if isinstance(node.observation, str) and node.observation else DONE
 
 
-def answer(sample: Sample, request: ChatRequest) -> Answer:
-    """The gold's reply to a request, in OpenAI's terms whatever the dialect. ``request.case`` says which one it is."""
-    replies = answers(_asked(sample, request))
-    turn = request.case.turn if request.case else 0
+def answer(sample: Sample, turn: int, *, one_call: bool = False) -> Answer:
+    """The gold's reply to a task's request number ``turn``, from 0."""
+    _, task = resolve(sample)
+    replies = answers(task, one_call=one_call)
     return replies[min(turn, len(replies) - 1)]
 
 
 def native_reply(answer: Answer) -> ChatReply:
     calls = tuple(ToolCall(call["function"]["name"], call["function"]["arguments"], call["id"]) for call in answer.tool_calls or ())
     return ChatReply(text=answer.content or "", tool_calls=calls, finish_reason="tool_calls" if calls else "stop")
-
-
-def _asked(sample: Sample, request: ChatRequest) -> WildTask:
-    """The task in the language of the request: the oracle's process does not know what the run was told."""
-    record, place = sample.payload["session"], sample.payload["task"]
-    said = [_text(message) for message in request.messages]
-    known = [build_session(record, language).tasks[place] for language in LANGUAGES if has_language(record, language)]
-    return next((task for task in known if any(task.text in text for text in said)), known[0])
-
-
-def _text(message: Message) -> str:
-    content = message.get("content")
-    return content if isinstance(content, str) else ""
 
 
 # -- checking the data

@@ -9,22 +9,28 @@ import contextlib
 import copy
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 from bench_wild.data import GoldNode, Session, WildTask, resolve
 from bench_wild.graph import Graph, Group
 from bench_wild.prompts import HistoryFails, as_json, convert_tools, observed, opening
 from bench_wild.walk import Walk
+from harness.agent.dialect import ask as put
+from harness.agent.dialects.format import Sent
+from harness.agent.dialects.registry import format_of
+from harness.agent.spoken import heard
 from harness.case import Case
-from harness.errors import UsageProblem
-from harness.model.types import ChatReply, Message
+from harness.model.types import ChatReply, Message, Sampling
 from harness.types import Json
 
 EMPTY = "tool_calls and content are None or empty"
 NOT_EXPECTED = "action name not in candidate_answer_function_list"
 FAILED = "Error during inference: "
 """How the result of a session begins that failed; the whole session is lost then."""
+
+NATIVE = Sampling(temperature=0.0)
+"""What upstream asks for (wild spec 3.1)."""
 
 Result = dict[str, Any]
 
@@ -102,26 +108,26 @@ def in_order(task: WildTask, group: Group) -> list[GoldNode]:
     return sorted((task.answer_list[place] for place in group), key=lambda node: node.name)
 
 
-async def solve(session: Session, task: WildTask, ask: Ask, *, tolerant: bool = False, merged: bool = False) -> Result | str:
+async def solve(session: Session, task: WildTask, ask: Ask, *, tolerant: bool = False) -> Result | str:
     """Run one task; the outcome is a task result of the original layout, without each step's ``inference_input``.
 
     Where upstream stops and loses the whole session, the outcome is the text that it then has for a result; with
-    ``tolerant`` such a reply is an action error instead. ``merged`` is for models that take one tool message a step.
+    ``tolerant`` such a reply is an action error instead.
     """
     try:
-        return await _solve(session, task, ask, tolerant, merged)
+        return await _solve(session, task, ask, tolerant)
     except (HistoryFails, _SessionFails) as stop:
         return FAILED + (str(stop) if isinstance(stop, _SessionFails) else "")
 
 
-async def _solve(session: Session, task: WildTask, ask: Ask, tolerant: bool, merged: bool) -> Result:
+async def _solve(session: Session, task: WildTask, ask: Ask, tolerant: bool) -> Result:
     messages = opening(session, task, tolerant=tolerant)
     tools = convert_tools(session.tools)
     graph = Graph(task.answer_list)
     log = _Log(_new_result(task), Walk(graph), task)
     while True:
         answer = await ask(tuple(messages), tools)
-        more = _calls(log, answer, merged) if answer.tool_calls else _text(log, answer, tolerant)
+        more = _calls(log, answer) if answer.tool_calls else _text(log, answer, tolerant)
         if more is None:
             break
         messages += more
@@ -161,7 +167,7 @@ def _text(log: _Log, answer: Answer, tolerant: bool) -> list[Message] | None:
     return [{"role": "assistant", "content": content}, {"role": "user", "content": node.user_input}]
 
 
-def _calls(log: _Log, answer: Answer, merged: bool) -> list[Message] | None:
+def _calls(log: _Log, answer: Answer) -> list[Message] | None:
     """A reply with calls: the calls and their recorded results, or None where the task is over."""
     assert answer.tool_calls is not None
     walk, step = log.walk, log.asked(answer)
@@ -185,8 +191,6 @@ def _calls(log: _Log, answer: Answer, merged: bool) -> list[Message] | None:
     # the j-th result goes to the j-th call as emitted, although results are sorted by name and calls are not: as upstream
     results = [node.observation for node in in_order(log.task, group)]
     ids = [call["id"] for call in answer.tool_calls]
-    if merged:
-        return [said, {"role": "tool", "content": as_json(results), "tool_call_id": ids[0]}]
     told = [{"role": "tool", "content": observed(result), "tool_call_id": id} for result, id in zip(results, ids, strict=True)]
     return [said, *told]
 
@@ -207,7 +211,7 @@ def _no_table(walk: Walk) -> str:
 # -- transcripts of the original layout
 
 
-def with_inputs(session: Session, task: WildTask, result: Mapping[str, Any], *, tolerant: bool = False, merged: bool = False) -> Result:
+def with_inputs(session: Session, task: WildTask, result: Mapping[str, Any], *, tolerant: bool = False) -> Result:
     """A result of ``solve`` with what was sent at every step, as the original's files have it.
 
     The replies are in the result and everything else is in the data, so that requests need not be stored: the task is
@@ -222,7 +226,7 @@ def with_inputs(session: Session, task: WildTask, result: Mapping[str, Any], *, 
         return Answer(output["content"], output["tool_calls"], output["reasoning_content"])
 
     with contextlib.suppress(StopIteration):  # nothing in it waits, so no event loop is needed
-        solve(session, task, recall, tolerant=tolerant, merged=merged).send(None)
+        solve(session, task, recall, tolerant=tolerant).send(None)
     log = dict(result["inference_log"])
     for number, request in enumerate(sent):
         log[f"step_{number}"] = {"inference_input": request, **log[f"step_{number}"]}
@@ -232,58 +236,34 @@ def with_inputs(session: Session, task: WildTask, result: Mapping[str, Any], *, 
 # -- with the harness
 
 
-class Wire(Protocol):
-    """How a dialect carries OpenAI's messages, tools and replies. What it makes of a reply keeps OpenAI's form."""
-
-    merged: bool  # whether the model takes one tool message a step, with a list of results
-
-    def request(
-        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]
-    ) -> tuple[Sequence[Message], Sequence[Mapping[str, Any]]]:
-        """What is sent."""
-
-    def read(self, reply: ChatReply, *, tolerant: bool) -> Answer:
-        """What came. Never raises: what cannot be read is an answer without text and calls."""
-
-
-class Native:
-    """The endpoint's own function calls: the reference protocol."""
-
-    merged = False
-
-    def request(
-        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]
-    ) -> tuple[Sequence[Message], Sequence[Mapping[str, Any]]]:
-        return messages, tools
-
-    def read(self, reply: ChatReply, *, tolerant: bool) -> Answer:
-        calls = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}} for call in reply.tool_calls
-        ]
-        # endpoints send null for an empty text beside calls
-        text = reply.text or (reply.refusal if tolerant else None)
-        return Answer(text or None, calls or None)
-
-
-def wire_of(dialect: str) -> Wire:
-    """The wire of a dialect by its name. Raises UsageProblem."""
-    if dialect != "native":
-        raise UsageProblem(f"--dialect {dialect!r}: wild knows no such dialect; accepted is native")
-    return Native()
-
-
 async def run_task(case: Case) -> Json:
     """Solve a sample. Lets ModelFault through: a request that fails breaks this task and not its session, other than upstream."""
     session, task = resolve(case.sample)
-    wire, tolerant = wire_of(case.settings.dialect), case.settings.scoring == "strict"
+    dialect, tolerant = case.settings.dialect, case.settings.scoring == "strict"
+    format = None if dialect == "native" else format_of(dialect, case.settings.prompts)
+    # of the endpoint's own calls temperature 0 is the published setting, of a family's what its runs had
+    usual = NATIVE if format is None or tolerant else Sampling(format.temperature, format.max_tokens)
+    asked = 0
 
     async def ask(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Answer:
-        sent, offered = wire.request(messages, tools)
+        nonlocal asked
+        sent = format.request(messages, tools) if format else Sent(tuple(messages), tuple(tools), raw=False)
         clock = time.monotonic()
-        reply = await case.ask(sent, tools=offered)
-        answer = wire.read(reply, tolerant=tolerant)
-        usage = reply.usage
+        reply = await put(case, sent, usual)
         seconds = round(time.monotonic() - clock, 3)
-        return replace(answer, seconds=seconds, prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens)
+        asked += 1
+        return answer_of(heard(format, reply, tolerant=tolerant) if format else reply, asked, tolerant=tolerant, seconds=seconds)
 
-    return await solve(session, task, ask, tolerant=tolerant, merged=wire.merged)
+    return await solve(session, task, ask, tolerant=tolerant)
+
+
+def answer_of(reply: ChatReply, number: int, *, tolerant: bool = False, seconds: float = 0.0) -> Answer:
+    """A reply as the protocol has it. ``number`` counts a task's replies, to name calls that came without an id."""
+    calls = [
+        {"id": call.id or f"call_{number}_{place}", "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+        for place, call in enumerate(reply.tool_calls)
+    ]
+    text = reply.text or (reply.refusal if tolerant else None)
+    usage = reply.usage
+    # endpoints send null for an empty text beside calls
+    return Answer(text or None, calls or None, reply.reasoning, seconds, usage.prompt_tokens, usage.completion_tokens)

@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bench_wild import data, oracle
-from bench_wild.metrics import COLUMNS, PUBLISHED_AS, table
+from bench_wild.metrics import COLUMNS, ERROR_COLUMNS, PUBLISHED_AS, table
 from bench_wild.prompts import VERSION
 from bench_wild.run import run_task
 from bench_wild.score import EVALUATORS, Evaluator, score_task
+from bench_wild.tool_lists import FILES as TOOL_LISTS
+from bench_wild.tool_lists import lacks, read_tool_lists
+from harness.agent.dialects.registry import FAMILIES
 from harness.case import Case
 from harness.data.index import Index, Row
 from harness.errors import UsageProblem
 from harness.model.types import ChatReply, ChatRequest
-from harness.task import Task
+from harness.task import Chosen, Task, TaskOption
 from harness.types import Json, Metric, Sample, Score, Scoring
 
 _HERE = Path(__file__).parent
+
+LANGUAGE = TaskOption("--wild-language", "WildToolBench's tasks, tools and history in English or Chinese (default: en)", data.LANGUAGES)
+EVALUATOR = TaskOption(
+    "--wild-evaluator",
+    "WildToolBench's evaluator: that of the April 2026 release, or the earlier one that the published tables used (default: 2026)",
+    EVALUATORS,
+)
+SKIP_INVALID = TaskOption(
+    "--skip-invalid", "leave sessions out whose data breaks a rule and report them, instead of refusing the file (default: refuse)"
+)
 
 
 class Wild(Task):
@@ -31,24 +44,22 @@ class Wild(Task):
     data_set = "wild"
     data_files = (data.FILES[0],)
     mini = _HERE / "mini"
-    columns = COLUMNS
+    columns = (*COLUMNS, *ERROR_COLUMNS)  # the latter with the earlier evaluator
     published = tuple(PUBLISHED_AS.values())
     published_dialect = "native"
-    dialects = ("native",)
+    dialects = ("native", "react", *FAMILIES)
+    options = (LANGUAGE, EVALUATOR, SKIP_INVALID)
+    exported_as = "wild"
 
     def __init__(self, language: str = "en", evaluator: Evaluator = "2026", *, skip_invalid: bool = False) -> None:
         self.language = language  # of the twins in the data: "en" or "zh"
         self.evaluator = evaluator
         self.skip_invalid = skip_invalid  # leave sessions out that break a rule, instead of refusing the file
 
-    def configure(self, *, language: str, evaluator: str, skip_invalid: bool) -> None:
-        """Take over the options of a run. Raises UsageProblem."""
-        if language not in data.LANGUAGES:
-            raise UsageProblem(f"--wild-language {language!r} is unknown; accepted are {', '.join(data.LANGUAGES)}")
-        known = {name: name for name in EVALUATORS}
-        if evaluator not in known:
-            raise UsageProblem(f"--wild-evaluator {evaluator!r} is unknown; accepted are {', '.join(EVALUATORS)}")
-        self.language, self.evaluator, self.skip_invalid = language, known[evaluator], skip_invalid
+    def configure(self, chosen: Chosen) -> None:
+        self.language = str(chosen[LANGUAGE.name])
+        self.evaluator = next(name for name in EVALUATORS if name == chosen[EVALUATOR.name])
+        self.skip_invalid = bool(chosen[SKIP_INVALID.name])
 
     def find(self, folder: Path) -> Path | None:
         """Where a file of either release lies: there, in its folder ``data`` (as released), or the same below ``wild``."""
@@ -74,31 +85,54 @@ class Wild(Task):
     def metrics(self, scores: Sequence[Score], scoring: Scoring) -> dict[str, Metric]:
         return table(scores, scoring)
 
-    def oracle(self, sample: Sample, request: ChatRequest) -> ChatReply:
-        return oracle.native_reply(oracle.answer(sample, request))
+    def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
+        return oracle.native_reply(oracle.answer(sample, request.case.turn if request.case else 0, one_call=one_call))
 
     def score_files(self, samples: Path, predictions: Path, *, scoring: Scoring, similarity: str) -> Mapping[str, Any]:
         from bench_wild.files import score_files
 
-        return score_files(samples, predictions, scoring=scoring, evaluator=self.evaluator, language=self.language)
+        return score_files(
+            samples, predictions, scoring=scoring, evaluator=self.evaluator, language=self.language, skip_invalid=self.skip_invalid
+        )
+
+    def export(self, results: Iterable[tuple[Sample, Json]], folder: Path, *, model: str, scoring: Scoring) -> list[str]:
+        from bench_wild.files import RESULTS, write_result_lines
+
+        place = folder / "result" / model.replace("/", "_")
+        place.mkdir(parents=True, exist_ok=True)
+        told = ((*data.resolve(sample), output) for sample, output in results)
+        missing = write_result_lines(place / RESULTS, told, model, tolerant=scoring == "strict")
+        return [f"session {session} is left out: one of its tasks is missing before another" for session in missing]
 
     def prompt_version(self, folder: Path | None) -> str:
-        """Every text is the data set's, so ``folder`` replaces none; what the options change counts."""
-        return f"{VERSION} {self.language} {self.evaluator}{' skip' if self.skip_invalid else ''}"
+        """Every text is the data set's, so ``folder`` replaces none."""
+        return VERSION
+
+    def left_out(self, root: Path) -> Sequence[str]:
+        file = data.find(root)
+        return [str(problem) for problem in data.problems(file, self.language)] if self.skip_invalid and file else ()
 
     def story(self, tags: Sequence[str]) -> str:
         """The session."""
         return tags[-1]
 
-    def check_data(self, root: Path) -> list[str]:
-        """What is wrong with the data below ``root``, one sentence each: broken rules, and gold that nothing can reach."""
-        file = data.find(root)
-        if file is None:
-            raise UsageProblem(f"{root} holds neither {' nor '.join(data.FILES)}; give a folder with WildToolBench's data")
-        found: list[str] = []
-        for one in data.read_sessions(file, self.language):
-            found += [str(one)] if isinstance(one, data.RecordProblem) else oracle.unreachable(one)
-        return found
+    def check_data(self, folder: Path) -> tuple[list[str], list[str]]:
+        """Problems are broken rules and gold that nothing can reach; strange is what a list of tools lacks."""
+        file = data.find(folder)
+        lists = [folder / name for name in TOOL_LISTS if (folder / name).is_file()]
+        if file is None and not lists:
+            raise UsageProblem(f"{folder} holds none of {', '.join((*data.FILES, *TOOL_LISTS))}; give a folder of WildToolBench's data")
+        problems, strange = list[str](), list[str]()
+        for one in data.read_sessions(file, self.language) if file else ():
+            if isinstance(one, data.RecordProblem):
+                problems.append(str(one))
+            else:
+                problems += oracle.unreachable(one)
+                strange += [f"session {one.id!r}: {text}" for text in lacks(one.tools)]
+        for path in lists:
+            for number, tools in enumerate(read_tool_lists(path), 1):
+                strange += [f"{path.name}, line {number}: {text}" for text in lacks(tools)]
+        return problems, strange
 
     def reference_rows(self) -> list[Mapping[str, Any]]:
         published = json.loads((_HERE / "reference" / "wild.json").read_text(encoding="utf-8"))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import AgentGaugeError
-from harness.model.types import CaseKey, ChatModel, ChatReply, ChatRequest, Message
+from harness.model.types import CaseKey, ChatModel, ChatReply, ChatRequest, Message, Sampling
 from harness.tools import Tool, ToolBox, ToolOutput
 from harness.types import Event, Sample, Scoring, Usage
 
@@ -41,13 +41,25 @@ class Case:
     _turn: int = 0
     _previous: tuple[Message, ...] = ()
 
-    async def ask(self, messages: Sequence[Message], *, tools: Sequence[Mapping[str, Any]] = (), stop: Sequence[str] = ()) -> ChatReply:
-        """Put a conversation to the model. Raises ModelFault."""
+    async def ask(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Mapping[str, Any]] = (),
+        raw: bool = False,
+        template: Mapping[str, Any] | None = None,
+        usual: Sampling = Sampling(),  # noqa: B008 - frozen
+        stop: Sequence[str] = (),
+    ) -> ChatReply:
+        """Put a conversation to the model. The arguments are those of ChatRequest. Raises ModelFault."""
         request = ChatRequest(
             messages=tuple(messages),
             tools=tuple(tools),
+            raw=raw,
+            template=template or {},
             temperature=self.settings.temperature,
             max_tokens=self.settings.max_tokens,
+            usual=usual,
             seed=self.seed,
             stop=tuple(stop),
             case=CaseKey(self.sample.task, self.sample.id, self.attempt, self._turn),
@@ -66,6 +78,8 @@ class Case:
             detail["tool_calls"] = [{"name": call.name, "arguments": call.arguments} for call in reply.tool_calls]
         if reply.refusal:
             detail["refusal"] = reply.refusal
+        if reply.reasoning:
+            detail["reasoning"] = reply.reasoning
         self.events.append(Event("model", self.model.name, start, time.monotonic() - clock, detail))
         return reply
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.errors import AgentGaugeError
-from harness.task import find_task, known_tasks
+from harness.task import configure_tasks, find_task, known_options, known_tasks
 
 FORWARDED = {
     "serve-tools": ("tool_impls.server", "serve the real tools over AgentLego's protocol"),
@@ -26,6 +26,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments and arguments[0] in FORWARDED:
             return int(importlib.import_module(FORWARDED[arguments[0]][0]).main(arguments[1:]) or 0)
         options = _parser().parse_args(arguments)
+        if "task" in options:
+            configure_tasks({name: getattr(options, name, None) for name in known_options()})
         return int(options.run(options))
     except AgentGaugeError as problem:
         print(f"agentgauge: {problem}", file=sys.stderr)
@@ -55,7 +57,31 @@ def _parser() -> argparse.ArgumentParser:
         "--scoring", choices=("parity", "strict"), default="parity", help="parity reproduces the published evaluator (default)"
     )
     score.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    _add_task_options(score)
     score.set_defaults(run=_score)
+    data = commands.add_parser("data", help="look at data sets").add_subparsers(title="commands", metavar="COMMAND", required=True)
+    check = data.add_parser(
+        "check",
+        help="check a data set",
+        description="Check a data set: its format, and whether its evaluator can be satisfied. Exit status 1 where that is not so.",
+        epilog="example: agentgauge data check wild --data WildToolBench/data",
+    )
+    check.add_argument("task", metavar="TASK", help=f"one of {', '.join(sorted(known_tasks()))}")
+    check.add_argument("--data", type=Path, metavar="DIR", help="folder of the data set (default: the bundled one)")
+    _add_task_options(check)
+    check.set_defaults(run=_check)
+    report = commands.add_parser(
+        "report",
+        help="write a run's predictions as the original benchmark's own files",
+        description="Write a run's predictions as the original benchmark's own files.",
+        epilog="example: agentgauge report runs/mine --format wild --output exchange",
+    )
+    formats = sorted({task.exported_as for task in known_tasks().values() if task.exported_as})
+    report.add_argument("folder", type=Path, metavar="RUN", help="folder of the run")
+    report.add_argument("--format", choices=formats, required=True, help="whose layout")
+    report.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write to")
+    report.add_argument("--data", metavar="DIR", help="the data that the run used (default: where it was)")
+    report.set_defaults(run=_report)
     for name, (_, text) in FORWARDED.items():
         commands.add_parser(name, help=text, add_help=False)
     return parser
@@ -67,12 +93,43 @@ def _score(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps({"task": task.name, **result}, ensure_ascii=False))
         return 0
-    print(f"{task.name}: {len(result['samples'])} samples, {options.scoring} scoring, texts compared by {options.similarity}")
+    compared = f", texts compared by {options.similarity}" if task.default_similarity(official=True) else ""
+    print(f"{task.name}: {len(result['samples'])} samples, {options.scoring} scoring{compared}")
     width = max(map(len, result["metrics"]))
     for name, value in result["metrics"].items():
         print(f"  {name:{width}}  {'not available' if value is None else f'{value:.4f}'}")
     if not task.comparable(options.similarity):
         print(f"  not comparable with published figures: {options.similarity} is not the published similarity model")
+    return 0
+
+
+def _add_task_options(parser: argparse.ArgumentParser) -> None:
+    for option in known_options().values():
+        if option.accepted:
+            parser.add_argument(option.name, dest=option.name, choices=option.accepted, help=option.help)
+        else:
+            parser.add_argument(option.name, dest=option.name, action="store_true", help=option.help)
+
+
+def _check(options: argparse.Namespace) -> int:
+    task = find_task(options.task)
+    folder = options.data or task.mini
+    problems, strange = task.check_data(folder)
+    for text in strange:
+        print(f"note: {text}")
+    for text in problems:
+        print(text)
+    print(f"{task.name}: {len(problems) or 'no'} {'problem' if len(problems) == 1 else 'problems'} in {folder}")
+    return 1 if problems else 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    from reports.export import export
+
+    files, notes = export(options.folder, options.format, options.output, options.data)
+    for note in notes:
+        print(note)
+    print("\n".join(map(str, files)) or f"{options.folder} holds no finished case to write")
     return 0
 
 

@@ -6,7 +6,8 @@ Tasks are announced under the entry point group ``agentgauge.tasks``; the harnes
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -23,8 +24,21 @@ from harness.types import Json, Metric, Sample, Score, Scoring
 ENTRY_POINTS = "agentgauge.tasks"
 
 
+@dataclass(frozen=True, slots=True)
+class TaskOption:
+    """A command line option that a benchmark brings along. Tasks may share one: it is then the same object."""
+
+    name: str  # "--wild-language"
+    help: str
+    accepted: tuple[str, ...] = ()  # the first is the default; none: a switch
+
+
+Chosen = Mapping[str, str | bool]
+"""Option name to value."""
+
+
 class Task(ABC):
-    """A task of a benchmark. Stateless: every method is a function of its arguments."""
+    """A task of a benchmark. Every method is a function of its arguments and of what ``configure`` was given."""
 
     name: ClassVar[str]  # "gta_atomic.step"
     benchmark: ClassVar[str]  # "GTA-Atomic": title in reports
@@ -33,10 +47,16 @@ class Task(ABC):
     data_files: ClassVar[tuple[str, ...]]  # files that must lie there, relative: ("dataset.json", "toolmeta.json")
     mini: ClassVar[Path]  # the bundled data set
     columns: ClassVar[tuple[str, ...]]  # metric names in the order of the table
+    counts: ClassVar[frozenset[str]] = frozenset()  # of these, those that count something and are no percentages
     published: ClassVar[tuple[str, ...]]  # of these, the columns of the published table
     published_dialect: ClassVar[str]  # that published rows were made with
     dialects: ClassVar[tuple[str, ...]] = ("native", "react")
     needs_tools: ClassVar[bool] = False  # real tools, that is a tool server
+    options: ClassVar[tuple[TaskOption, ...]] = ()
+    exported_as: ClassVar[str | None] = None  # name of the original's prediction layout that ``export`` writes
+
+    def configure(self, chosen: Chosen) -> None:  # noqa: B027 - most tasks have no options
+        """Take over the values of ``options``. Comes before anything else in every process of a run."""
 
     def find(self, folder: Path) -> Path | None:
         """Where this task's data lies: in ``folder`` itself or in its folder ``data_set``. None if it does not."""
@@ -66,25 +86,45 @@ class Task(ABC):
         """The table's row, with intervals."""
 
     @abstractmethod
-    def oracle(self, sample: Sample, request: ChatRequest) -> ChatReply:
-        """Answer a request with the gold, in the dialect of the request."""
+    def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
+        """Answer a request with the gold: text and native calls, which the server puts into the run's dialect.
+
+        ``one_call``: that dialect has room for one call a reply.
+        """
 
     @abstractmethod
     def score_files(self, samples: Path, predictions: Path, *, scoring: Scoring, similarity: str) -> Mapping[str, Any]:
         """Score the original benchmark's own files: {"metrics": {name: value}, "samples": [...]}."""
 
+    def export(self, results: Iterable[tuple[Sample, Json]], folder: Path, *, model: str, scoring: Scoring) -> list[str]:
+        """Write predictions as the original benchmark's own files below ``folder``. Returns what could not be written, and why."""
+        raise UsageProblem(f"{self.name} has no layout of its own to export to")
+
     @abstractmethod
     def prompt_version(self, folder: Path | None) -> str:
         """Fingerprint of the texts that are sent; ``folder`` replaces some. Raises UsageProblem for unusable ones."""
 
-    def default_similarity(self, *, official: bool) -> str:
-        """The similarity backend where none is configured. ``official``: the data is not the bundled set."""
-        return "trigram"
+    def left_out(self, root: Path) -> Sequence[str]:
+        """Which samples below ``root`` an option leaves out, and why; one sentence each."""
+        return ()
 
-    def check_similarity(self, similarity: str) -> None:
+    def check_data(self, folder: Path) -> tuple[list[str], list[str]]:
+        """What is wrong with the data in ``folder``, and what is merely strange about it; one sentence each.
+
+        Raises UsageProblem where there is none, DataProblem where nothing can be read.
+        """
+        root = self.find(folder)
+        if root is None:
+            raise UsageProblem(f"{folder} holds no data of {self.name}; looked for {', '.join(self.data_files)}")
+        self.index(root)
+        return [], []
+
+    def default_similarity(self, *, official: bool) -> str:
+        """The similarity backend where none is configured; empty for a task that uses none. ``official``: the data is the user's."""
+        return ""
+
+    def check_similarity(self, similarity: str) -> None:  # noqa: B027 - nothing to check where none is used
         """Raises UsageProblem where a similarity backend is unknown or not installed. Cheap: nothing is loaded."""
-        if similarity != "trigram":
-            raise UsageProblem(f"{self.name} knows no similarity {similarity!r}; accepted is trigram")
 
     def comparable(self, similarity: str) -> bool:
         """Whether scores with this similarity backend may stand beside published ones."""
@@ -118,6 +158,28 @@ class Task(ABC):
     def reference_rows(self) -> list[Mapping[str, Any]]:
         """Published rows: {"edition", "model", column: value}."""
         return []
+
+
+def known_options() -> dict[str, TaskOption]:
+    """The options of every announced task by name."""
+    return {option.name: option for task in known_tasks().values() for option in task.options}
+
+
+def configure_tasks(given: Mapping[str, Json]) -> dict[str, str | bool]:
+    """Configure every task; what is not given, or None, is the default. Returns all values.
+
+    Raises UsageProblem for a value that is not accepted.
+    """
+    chosen: dict[str, str | bool] = {}
+    for name, option in known_options().items():
+        default = option.accepted[0] if option.accepted else False
+        value = default if given.get(name) is None else given[name]
+        if value not in (option.accepted or (True, False)):
+            raise UsageProblem(f"{name} {value!r} is unknown; accepted are {', '.join(option.accepted) or 'true and false'}")
+        chosen[name] = value
+    for task in known_tasks().values():
+        task.configure({option.name: chosen[option.name] for option in task.options})
+    return chosen
 
 
 @cache

@@ -8,12 +8,17 @@ from typing import Any
 from harness.task import find_task
 from reports.leaderboard import not_comparable, number
 
+Cell = tuple[str, str, str]
+"""A column's name, value and interval."""
+
+_INDENT = "    "
+
 SHOWN = 5
 """Wrong and broken cases that are each listed without ``-v``."""
 
 
-def tables(summary: Mapping[str, Any]) -> Iterator[str]:
-    """Two lines of figures per task: how the cases ended, and the metrics with their 95 % intervals."""
+def tables(summary: Mapping[str, Any], width: int = 80) -> Iterator[str]:
+    """Of each task how the cases ended, and the metrics with their 95 % intervals, in lines of at most ``width`` where that can be."""
     for name, part in summary["tasks"].items():
         task = find_task(name)
         yield (
@@ -22,13 +27,11 @@ def tables(summary: Mapping[str, Any]) -> Iterator[str]:
         )
         metrics = part["metrics"]
         names = [column for column in task.columns if column in metrics]
-        counts = {column for column in names if column not in task.published}
-        cells = [(column, number(metrics[column]["value"], count=column in counts), _interval(metrics[column])) for column in names]
-        if any("value_clean" in metrics[column] for column in names):
-            cells = [(c, v + f" (clean {number(metrics[c]['value_clean'])})", i) for c, v, i in cells]
-        widths = [max(map(len, cell)) for cell in cells]
-        for label, line in zip(("", "value", "95 %"), zip(*cells, strict=True), strict=True):
-            yield f"    {label:5}  " + "  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+        cells = [(column, _value(metrics[column], count=column in task.counts), _interval(metrics[column])) for column in names]
+        for block in _blocks(cells, width - len(_INDENT) - 7):
+            widths = [max(map(len, cell)) for cell in block]
+            for label, line in zip(("", "value", "95 %"), zip(*block, strict=True), strict=True):
+                yield f"{_INDENT}{label:5}  " + "  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)).rstrip()
         reasons = not_comparable(summary["run"], task, part)
         if reasons:
             yield f"    not comparable with published rows: {'; '.join(reasons)}"
@@ -45,6 +48,26 @@ def explanations(status: str, texts: Sequence[tuple[str, str]], *, full: bool) -
             yield f"    {line}"
     if not full and len(texts) > SHOWN:
         yield f"    ... and {len(texts) - SHOWN} more {status}; -v shows them all"
+
+
+def _blocks(cells: Sequence[Cell], width: int) -> Iterator[list[Cell]]:
+    """The columns of a table, as many together as fit."""
+    block: list[Cell] = []
+    used = 0
+    for cell in cells:
+        needed = max(map(len, cell)) + 2
+        if block and used + needed > width:
+            yield block
+            block, used = [], 0
+        block.append(cell)
+        used += needed
+    if block:
+        yield block
+
+
+def _value(metric: Mapping[str, Any], *, count: bool) -> str:
+    clean = f" (clean {number(metric['value_clean'])})" if "value_clean" in metric else ""
+    return number(metric["value"], count=count) + clean
 
 
 def _interval(metric: Mapping[str, Any]) -> str:

@@ -1,16 +1,18 @@
-"""What a dialect is: how tools are put to a model, and how its calls are read back.
+"""What a dialect is to an agent: how tools are put to a model, and how its calls are read back.
 
-A dialect keeps no state. ``native`` and ``react`` implement it; a benchmark chooses by name and may add its own.
+A dialect keeps no state. ``native`` and ``react`` implement it, and ``spoken`` for the model families of ``dialects``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from harness.agent.actions import Action, Reading
-from harness.model.types import ChatReply, Message
+from harness.agent.dialects.format import Sent
+from harness.case import Case
+from harness.model.types import ChatReply, Message, Sampling
 from harness.tools import Tool
 from harness.types import Json
 
@@ -46,14 +48,13 @@ Past = PastText | PastCall | PastResult
 
 
 class Dialect(Protocol):
-    def offer(self, tools: Sequence[Tool]) -> tuple[Mapping[str, Any], ...]:
-        """The function tools that go with a request; empty where the prompt describes the tools."""
-
-    def opening(self, tools: Sequence[Tool]) -> list[Message]:
-        """What a conversation begins with."""
+    def request(self, conversation: Sequence[Message], tools: Sequence[Tool]) -> Sent:
+        """What is sent of a conversation, and where the tools go: with the request, or into its prompt."""
 
     def read(self, reply: ChatReply, tools: Mapping[str, Tool], turn: int) -> Reading:
-        """What a reply means where ``tools`` are on offer. Never raises: what cannot be read is a CallError.
+        """What a reply means where ``tools`` are on offer. What cannot be read is a CallError.
+
+        Raises ModelFault only where the server has taken calls out of a text that it should have left alone.
 
         ``turn`` numbers the replies of a conversation, to name calls that came without an id.
         """
@@ -69,3 +70,8 @@ class Dialect(Protocol):
 
     def history(self, turns: Sequence[Past]) -> list[Message]:
         """A conversation that is given, not lived."""
+
+
+async def ask(case: Case, sent: Sent, usual: Sampling = Sampling()) -> ChatReply:  # noqa: B008 - frozen
+    """Put a request to the model. Raises ModelFault."""
+    return await case.ask(sent.messages, tools=sent.tools, raw=sent.raw, template=sent.template, usual=usual)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.agent.actions import Action, Call, CallError, Finish
-from harness.agent.dialect import Dialect, Told
+from harness.agent.dialect import Dialect, Told, ask
 from harness.case import Case
 from harness.errors import ToolError
 from harness.model.types import Message
@@ -37,12 +37,11 @@ async def use_tools(
     ``last_turn_note`` closes the request. Parallel calls of one reply run in order. What the model did wrong is told to
     it; ToolFault and ModelFault pass through.
     """
-    offered = list(tools.values())
-    conversation = [*dialect.opening(offered), *memory]
+    conversation = list(memory)
     exchanges: list[Exchange] = []
     for turn in range(max_turns):
         closing = [dialect.note(last_turn_note)] if last_turn_note and turn == max_turns - 1 else []
-        reply = await case.ask([*conversation, *closing], tools=dialect.offer(offered))
+        reply = await ask(case, dialect.request([*conversation, *closing], list(tools.values())))
         reading = dialect.read(reply, tools, turn)
         thought, told = reading.thought, list[Told]()
         for action in reading.actions:

@@ -14,6 +14,7 @@ from typing import Any
 
 from harness.agent.actions import INVALID_ACTION, NO_ACTION, Action, CallError, Finish, Reading, read_call
 from harness.agent.dialect import Past, PastResult, PastText, Told
+from harness.agent.dialects.format import Sent
 from harness.model.types import ChatReply, Message, ToolCall
 from harness.tools import FILE_TYPES, Parameter, Tool
 
@@ -57,11 +58,8 @@ class Native:
     no_action: str  # what the model is told after an empty message
     invalid_action: str  # what it is told after a call of a tool that is not on offer
 
-    def offer(self, tools: Sequence[Tool]) -> tuple[Mapping[str, Any], ...]:
-        return tuple(function_schema(tool) for tool in tools)
-
-    def opening(self, tools: Sequence[Tool]) -> list[Message]:
-        return []
+    def request(self, conversation: Sequence[Message], tools: Sequence[Tool]) -> Sent:
+        return Sent(tuple(conversation), tuple(function_schema(tool) for tool in tools), raw=False)
 
     def read(self, reply: ChatReply, tools: Mapping[str, Tool], turn: int) -> Reading:
         text = reply.text or reply.refusal or ""

@@ -15,6 +15,7 @@ from typing import Any
 
 from harness.agent.actions import INVALID_ACTION, NO_ACTION, Action, CallError, Finish, Reading, read_call
 from harness.agent.dialect import Past, PastCall, PastResult, PastText, Told
+from harness.agent.dialects.format import Sent
 from harness.model.types import ChatReply, Message
 from harness.tools import Tool
 
@@ -76,16 +77,13 @@ class React:
     no_action: str  # what the model is told after a reply without a call
     invalid_action: str  # what it is told after an unknown tool without input
 
-    def offer(self, tools: Sequence[Tool]) -> tuple[Mapping[str, Any], ...]:
-        return ()
-
-    def opening(self, tools: Sequence[Tool]) -> list[Message]:
+    def request(self, conversation: Sequence[Message], tools: Sequence[Tool]) -> Sent:
         content = self.template.format(
             tool_description=str([describe(tool, self.parameter_description) for tool in tools]),
             action_names=str([tool.name for tool in tools]),
             **SLOTS,
         )
-        return [{"role": "system", "content": content}]
+        return Sent(({"role": "system", "content": content}, *conversation))
 
     def read(self, reply: ChatReply, tools: Mapping[str, Tool], turn: int) -> Reading:
         parsed = parse(_text(reply))

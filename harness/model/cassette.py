@@ -114,7 +114,12 @@ def _model_parts(request: ChatRequest, cassette: CassetteWriter | CassetteReader
     return {
         "messages": [digest(pack(dict(message))) for message in request.messages],
         "tools": digest(pack([dict(tool) for tool in request.tools])),
-        "settings": digest([request.temperature, request.max_tokens, request.seed, list(request.stop)]),
+        "settings": digest(
+            [
+                *(request.temperature, request.max_tokens, asdict(request.usual)),
+                *(request.seed, list(request.stop), request.raw, dict(request.template)),
+            ]
+        ),
     }
 
 

@@ -23,11 +23,22 @@ class CaseKey:
 
 
 @dataclass(frozen=True, slots=True)
+class Sampling:
+    """How a benchmark's reference asks; used where neither the run nor the model's entry says otherwise."""
+
+    temperature: float | None = None
+    max_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ChatRequest:
     messages: tuple[Message, ...]
     tools: tuple[Mapping[str, Any], ...] = ()  # OpenAI function tools; empty: none offered
-    temperature: float | None = None  # None: the endpoint's default
+    raw: bool = False  # the tools are for the chat template only; the reply is wanted as the model wrote it
+    template: Mapping[str, Any] = field(default_factory=dict)  # further arguments of the server's chat template
+    temperature: float | None = None  # None: the benchmark's, or the endpoint's default
     max_tokens: int | None = None
+    usual: Sampling = Sampling()
     seed: int | None = None
     stop: tuple[str, ...] = ()
     case: CaseKey | None = None
@@ -49,6 +60,7 @@ class ChatReply:
     refusal: str | None = None
     finish_reason: str = "stop"
     usage: Usage = field(default_factory=Usage)
+    reasoning: str | None = None  # what a thinking model's server gives apart from the text
 
 
 class ChatModel(Protocol):

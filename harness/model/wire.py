@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from harness.config import Prices
 from harness.model.retry import Failure, failure_kind
@@ -13,17 +13,24 @@ from harness.model.spec import ModelSpec
 from harness.model.types import ChatReply, ChatRequest, Message, ToolCall
 from harness.types import Usage
 
+Number = TypeVar("Number", int, float)
+
 _EXCERPT = 200  # characters of an endpoint's text in a message
 
 
 def request_body(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
-    """The JSON body. Settings of the request go before those of the spec; ``extra_body`` has the last word."""
+    """The JSON body. Settings of the request go before those of the spec, and those before the benchmark's usual ones;
+    ``extra_body`` has the last word."""
     quirks = spec.quirks
-    temperature = spec.temperature if request.temperature is None else request.temperature
-    max_tokens = spec.max_tokens if request.max_tokens is None else request.max_tokens
+    temperature = _first(request.temperature, spec.temperature, request.usual.temperature)
+    max_tokens = _first(request.max_tokens, spec.max_tokens, request.usual.max_tokens)
     body: dict[str, Any] = {"model": spec.model, "messages": _messages(request.messages, quirks.later_system)}
     if request.tools:
         body["tools"] = [dict(tool) for tool in request.tools]
+        if request.raw:
+            body["tool_choice"] = "none"  # vLLM still renders the tools, and does not parse the reply
+    if request.template:
+        body["chat_template_kwargs"] = dict(request.template)
     if temperature is not None and quirks.temperature:
         body["temperature"] = temperature
     if max_tokens is not None:
@@ -34,6 +41,10 @@ def request_body(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
         body["stop"] = list(request.stop)
     body.update(spec.extra_body)
     return body
+
+
+def _first(*values: Number | None) -> Number | None:
+    return next((value for value in values if value is not None), None)
 
 
 def _messages(messages: Sequence[Message], later_system: str) -> list[dict[str, Any]]:
@@ -69,11 +80,13 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
     if not spec.quirks.stop:
         text = _cut(text, stop)
     refusal = message.get("refusal")
+    reasoning = message.get("reasoning_content") or message.get("reasoning")  # vLLM has renamed it
     finish = choice.get("finish_reason")
     return ChatReply(
         text=text,
         tool_calls=_tool_calls(message.get("tool_calls")),
         refusal=clean(refusal) if isinstance(refusal, str) and refusal else None,
+        reasoning=clean(reasoning) if isinstance(reasoning, str) else None,
         finish_reason=finish if isinstance(finish, str) else "stop",
         usage=read_usage(data.get("usage"), spec.prices),
     )

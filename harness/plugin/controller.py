@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import shutil
 import signal
 import sys
 import threading
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 from harness import sandbox
+from harness.agent.dialects.registry import wording
 from harness.budget import BudgetWatch
 from harness.errors import UsageProblem
 from harness.model.tape import create_cassette
@@ -121,7 +123,10 @@ class Controller:
         for name in dict.fromkeys(task for task, _, _ in self.plan):
             kind = "your data" if settings.official[name] else "bundled data"
             cases = sum(task == name for task, _, _ in self.plan)
-            yield f"{name}: {cases} cases, {kind} in {settings.roots[name]}, texts compared by {settings.similarity[name]}"
+            similarity = settings.similarity[name]
+            yield f"{name}: {cases} cases, {kind} in {settings.roots[name]}" + (f", texts compared by {similarity}" if similarity else "")
+            if left_out := find_task(name).left_out(settings.roots[name]):
+                yield f"{name}: left out: {left_out[0]}" + (f", and {len(left_out) - 1} more (see run.json)" if len(left_out) > 1 else "")
         for state in sorted(set(self.tool_states.values())):
             yield f"tools {state}: {', '.join(tool for tool, its in sorted(self.tool_states.items()) if its == state)}"
         if settings.rescore:
@@ -294,7 +299,7 @@ class Controller:
             for line in explanations(status, texts, full=self.config.option.verbose > 0):
                 terminalreporter.write_line(line)
         terminalreporter.write_sep("=", "agentgauge")
-        for line in tables(self.summary):
+        for line in tables(self.summary, shutil.get_terminal_size().columns):
             terminalreporter.write_line(line)
         for problem in self.problems:
             terminalreporter.write_line(problem, red=True)
@@ -332,11 +337,20 @@ def describe(settings: Settings, tasks: Sequence[Task], tool_states: Mapping[str
         "attempts": settings.attempts,
         "agentgauge": version("agentgauge"),
         "data": {
-            name: {"official": settings.official[name], "fingerprint": index.fingerprint, "samples": len(index.rows) * settings.attempts}
+            name: {
+                "official": settings.official[name],
+                "fingerprint": index.fingerprint,
+                "samples": len(index.rows) * settings.attempts,
+                "left_out": list(find_task(name).left_out(settings.roots[name])),
+            }
             for name, index in indices.items()
         },
-        "prompts": {task.name: task.prompt_version(settings.file.prompts) for task in tasks},
+        "prompts": {
+            **{task.name: task.prompt_version(settings.file.prompts) for task in tasks},
+            "dialect": wording(settings.dialect, settings.file.prompts),
+        },
         "tools": dict(sorted(tool_states.items())),
+        "options": {option.name: settings.options[option.name] for task in tasks for option in task.options},
     }
 
 

@@ -16,16 +16,18 @@ from typing import Any
 
 import pytest
 
+from harness.agent.dialects.registry import FAMILIES, wording
 from harness.budget import Budget, parse_budget
 from harness.config import Config as FileConfig
 from harness.config import load_config
+from harness.data.find import find_data
 from harness.errors import UsageProblem
 from harness.gates import Gate, parse_gate
 from harness.model.presets import resolve
 from harness.model.spec import ModelSpec
 from harness.model.tape import read_header
 from harness.store import RunFolder
-from harness.task import Task, find_task, known_tasks
+from harness.task import Task, configure_tasks, find_task, known_options, known_tasks
 from harness.types import Scoring
 
 DEFAULT_MODEL = "baseline"
@@ -41,7 +43,13 @@ OPTIONS: Sequence[tuple[str, Mapping[str, Any]]] = (
         },
     ),
     ("--model-url", {"metavar": "URL", "help": "any OpenAI-compatible endpoint (default: the provider's)"}),
-    ("--dialect", {"metavar": "NAME", "help": "how tools are put to the model and calls are read back: native, react (default: native)"}),
+    (
+        "--dialect",
+        {
+            "metavar": "NAME",
+            "help": f"how tools are put to the model and calls are read back: native, react, {', '.join(FAMILIES)} (default: native)",
+        },
+    ),
     ("--data", {"metavar": "auto|mini|DIR", "help": "official data where present, the bundled set, or a folder (default: auto)"}),
     ("--attempts", {"metavar": "K", "type": int, "help": "independent attempts per sample, each with a seed of its own (default: 1)"}),
     ("--limit", {"metavar": "N", "type": int, "help": "at most N samples per task, spread evenly over the task (default: all)"}),
@@ -84,6 +92,19 @@ def add_options(parser: pytest.Parser) -> None:
     )
     for name, keywords in OPTIONS:
         group.addoption(name, **keywords)
+    for option in known_options().values():
+        accepted = "|".join(option.accepted)
+        group.addoption(
+            option.name,
+            dest=_destination(option.name),
+            help=option.help,
+            default=None,  # not given: the earlier run's where there is one
+            **({"metavar": accepted} if accepted else {"action": "store_true"}),
+        )
+
+
+def _destination(option: str) -> str:
+    return "agentgauge_" + option.removeprefix("--").replace("-", "_")
 
 
 @dataclass(frozen=True)
@@ -106,7 +127,7 @@ class Settings:
     dialect: str
     roots: Mapping[str, Path]  # task name → folder of its data; a task without data is not in it
     official: Mapping[str, bool]  # task name → whether that data is the user's, not the bundled set
-    similarity: Mapping[str, str]  # task name → similarity backend
+    similarity: Mapping[str, str]  # task name → similarity backend; empty where it uses none
     attempts: int
     limit: int | None
     in_flight: int
@@ -120,6 +141,7 @@ class Settings:
     gates: tuple[Gate, ...]
     scoring: Scoring
     allow_unsafe_code: bool
+    options: Mapping[str, str | bool]  # of the tasks themselves: "--wild-language" → "en"
     earlier_tools: Mapping[str, str] | None  # states of the tools in the run that is replayed or scored again
     file: FileConfig
 
@@ -134,11 +156,13 @@ def read_settings(config: pytest.Config, run_dir: Path | None = None) -> Setting
     scoring = _one_of("--scoring", option.scoring or "parity", ("parity", "strict"))
     file = load_config(root=config.rootpath)
     tasks = known_tasks()
-    dialects = sorted({name for task in tasks.values() for name in task.dialects} | {"native"})
+    dialects = tuple(dict.fromkeys(["native", *(name for task in tasks.values() for name in task.dialects)]))
     dialect = _one_of("--dialect", option.dialect or "native", dialects)
     earlier = _earlier(option)
     if earlier and not option.dialect:
         dialect = earlier["dialect"]
+    given = {name: getattr(option, _destination(name), None) for name in known_options()}
+    options = configure_tasks({**earlier.get("options", {}), **{name: value for name, value in given.items() if value is not None}})
     model, spec = _model(option, earlier, file)
     data = option.data or earlier.get("data") or "auto"
     roots, official = find_data(data, config.rootpath)
@@ -162,6 +186,7 @@ def read_settings(config: pytest.Config, run_dir: Path | None = None) -> Setting
         gates=tuple(parse_gate(text, {name: task.columns for name, task in tasks.items()}) for text in option.gate),
         scoring=scoring,  # type: ignore[arg-type]
         allow_unsafe_code=option.allow_unsafe_code,
+        options=options,
         earlier_tools=earlier["tools"] if option.replay or option.rescore else None,
         file=file,
     )
@@ -191,7 +216,7 @@ def check_folder(settings: Settings) -> None:
     for name, config in earlier["configs"].items():
         if name not in settings.roots or config_fingerprint(settings, find_task(name)) != config:
             raise UsageProblem(
-                f"--resume {settings.run_dir}: the data, prompts or tool settings of {name} have changed since; "
+                f"--resume {settings.run_dir}: the data, prompts, options or tool settings of {name} have changed since; "
                 "restore them, or start a new run"
             )
 
@@ -204,6 +229,7 @@ def stored_settings(settings: Settings, data: str, tools: Mapping[str, str]) -> 
         "data": data,
         "attempts": settings.attempts,
         "scoring": settings.scoring,
+        "options": dict(settings.options),
         "tools": dict(tools),
     }
 
@@ -215,41 +241,20 @@ def config_fingerprint(settings: Settings, task: Task) -> str:
         "dialect": settings.dialect,
         "task": task.name,
         "data": task.index(settings.roots[task.name]).fingerprint,
-        "prompts": task.prompt_version(settings.file.prompts),
+        "prompts": [task.prompt_version(settings.file.prompts), wording(settings.dialect, settings.file.prompts)],
         "scoring": settings.scoring,
         "similarity": settings.similarity[task.name],
         "tools": settings.file.tools if task.needs_tools else None,
+        "options": {option.name: settings.options[option.name] for option in task.options},
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def find_data(data: str, rootpath: Path) -> tuple[dict[str, Path], dict[str, bool]]:
-    """Where each task's data is, and whether it is the user's own.
-
-    ``auto`` looks below $AGENTGAUGE_DATA or ``agentgauge-data`` and falls back on the bundled set, task by task. A
-    folder may be one data set or hold several. Raises UsageProblem for a folder without any, DataProblem for damaged data.
-    """
-    tasks = known_tasks()
-    if data == "mini":
-        return {name: task.mini for name, task in tasks.items()}, dict.fromkeys(tasks, False)
-    if data == "auto":
-        base = Path(os.environ.get("AGENTGAUGE_DATA") or rootpath / "agentgauge-data")
-        found = {name: root for name, task in tasks.items() if (root := task.find(base))}
-        return {name: found.get(name, task.mini) for name, task in tasks.items()}, {name: name in found for name in tasks}
-    folder = Path(data).resolve()  # without "..": the model is shown paths in it
-    if not folder.is_dir():
-        raise UsageProblem(f"--data {data!r} is no folder; give auto, mini, or a folder with a data set in its official layout")
-    found = {name: root for name, task in tasks.items() if (root := task.find(folder))}
-    if not found:
-        looked_for = ", ".join(sorted({file for task in tasks.values() for file in task.data_files}))
-        raise UsageProblem(f"--data {data!r} holds no data set that is known; looked for {looked_for} there and in its folders")
-    for name, root in found.items():
-        tasks[name].index(root)  # damaged data is told now; the index is kept for the workers
-    return found, dict.fromkeys(found, True)
-
-
 def _similarity(task: Task, file: FileConfig, official: bool) -> str:
-    similarity = file.similarity or task.default_similarity(official=official)
+    usual = task.default_similarity(official=official)
+    if not usual:
+        return ""
+    similarity = file.similarity or usual
     task.check_similarity(similarity)
     return similarity
 

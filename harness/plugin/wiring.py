@@ -31,6 +31,7 @@ def start_services(settings: Settings, folder: RunFolder, tasks: set[str]) -> li
     try:
         if settings.spec and settings.spec.embedded:
             command = [sys.executable, "-m", "harness.model.embedded.serve", "--model", settings.spec.name, "--port", "0"]
+            command += ["--dialect", settings.dialect, "--options", json.dumps(settings.options)]
             for name in sorted(tasks):
                 command += ["--data", f"{find_task(name).data_set}={settings.roots[name]}"]
             services.append(Service("embedded model", command, folder.path / "logs" / "model.log"))

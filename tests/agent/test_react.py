@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from harness.agent.actions import Call, CallError, Finish
 from harness.agent.dialect import PastCall, PastResult, PastText
+from harness.agent.dialects.format import Sent
 from harness.agent.react import FINISH_ACTION, React, describe, parse
 from harness.model.types import ChatReply, ToolCall
 from harness.tools import Parameter, Tool
@@ -30,8 +31,8 @@ def test_the_prompt_shows_tools_as_python_prints_them() -> None:
         "{'name': 'times', 'description': None, 'type': 'NUMBER'}], 'required': ['words'], 'parameter_description': 'as JSON'}]"
         "|['Echo']|Thought:Action:Action Input:Response:Final Answer:"
     )
-    assert REACT.opening([ECHO]) == [{"role": "system", "content": expected}]
-    assert REACT.offer([ECHO]) == ()
+    asked = {"role": "user", "content": "Hello?"}
+    assert REACT.request([asked], [ECHO]) == Sent(({"role": "system", "content": expected}, asked))
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,11 @@ import pytest
 
 from bench_gta.fixes import Fix
 from bench_gta.similarity import BACKENDS
+from bench_wild.fixes import Fix as WildFix
+from harness.agent.dialects.registry import FAMILIES
 from harness.cli import FORWARDED
 from harness.plugin.options import OPTIONS
-from harness.task import known_tasks
+from harness.task import known_options, known_tasks
 from tests.docs.pages import PAGES, ROOT, block, rows, text
 from tool_impls.availability import check
 from tool_impls.registry import TOOLS
@@ -23,7 +25,7 @@ from tool_impls.settings import SERPER_KEY, ToolSettings, load, parse
 README = text("README.md")
 HELP = dict(OPTIONS)
 PYTESTS_OWN = {"--alluredir", "--lf", "--maxfail", "--dist", "--durations", "--clean-alluredir", "--benchmark-only"}
-COMMANDS = {"score", *FORWARDED}
+COMMANDS = {"score", "data", "report", *FORWARDED}
 NOT_YET = {"fetch"}
 
 
@@ -42,9 +44,14 @@ def test_the_readme_has_the_default_that_help_tells(row: list[str]) -> None:
     assert _plain(row[1]) == (told[1] if told else "–")
 
 
+def test_the_readme_has_every_option_of_the_benchmarks() -> None:
+    written = [(_plain(row[0]), _plain(row[1])) for row in rows(README, "option", "accepted")]
+    assert written == [(option.name, ", ".join(option.accepted) or "–") for option in known_options().values()]
+
+
 def test_the_readme_has_every_task_with_its_columns() -> None:
-    written = [[_plain(row[0]), _plain(row[1]), *row[2].split()] for row in rows(README, "task", "marker for `-m`")]
-    expected = [[name, name.replace(".", "_"), *task.columns] for name, task in known_tasks().items() if name.startswith("gta_")]
+    written = [[_plain(row[0]), _plain(row[1]), *row[2].split(", ")] for row in rows(README, "task", "marker for `-m`")]
+    expected = [[name, name.replace(".", "_"), *task.columns] for name, task in known_tasks().items() if name != "toy.say"]
     assert sorted(written) == sorted(expected)
 
 
@@ -54,7 +61,7 @@ def test_every_option_that_a_page_gives_to_pytest_exists(page: Path) -> None:
         r"(?:^ {4}|`|and |then `)(?:AGENTGAUGE\S+ )?(?:\S*bin/)?pytest\b([^`\n#]*)", page.read_text(encoding="utf-8"), re.MULTILINE
     )
     used = {option for words in given for option in re.findall(r"(?<=\s)--[\w-]+", words)}
-    assert used - set(HELP) - PYTESTS_OWN == set()
+    assert used - set(HELP) - set(known_options()) - PYTESTS_OWN == set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -73,6 +80,12 @@ def test_every_make_target_that_a_page_names_exists(page: Path) -> None:
 def test_every_fix_of_strict_scoring_is_listed() -> None:
     listed = [_plain(row[0]) for row in rows(text("docs/score-fidelity.md"), "fix", "what it does")]
     assert listed == [fix.name for fix in Fix]
+    listed = [_plain(row[0]) for row in rows(text("docs/score-fidelity.md"), "fix of WildToolBench", "what it does")]
+    assert listed == [fix.name for fix in WildFix]
+
+
+def test_every_dialect_is_listed() -> None:
+    assert [_plain(row[0]) for row in rows(text("docs/dialects.md"), "dialect", "for")] == ["native", "react", *FAMILIES]
 
 
 def test_every_similarity_is_listed() -> None:

@@ -45,7 +45,7 @@ def test_a_missing_folder_is_told(tmp_path: Path) -> None:
 
 def test_our_protocol_names_every_marker() -> None:
     ours = Prompts()
-    (message,) = React(ours.call_protocol, ours.parameter_description, "", "").opening([])
+    (message,) = React(ours.call_protocol, ours.parameter_description, "", "").request([], []).messages
     for marker in ("Thought:", "Action:", "Action Input:", "Response:", "Final Answer:"):
         assert marker in message["content"]
     assert "{" not in message["content"]

@@ -15,6 +15,8 @@ from bench_gta.fixes import PARITY
 from bench_gta.oracle import right_answer
 from bench_gta.prompts import Prompts
 from bench_gta.tasks import TASKS, EndToEnd, StepByStep
+from harness.agent.dialects.registry import format_of
+from harness.agent.spoken import written
 from harness.case import Case, CaseSettings
 from harness.errors import ToolFault, UsageProblem
 from harness.model.types import ChatReply, ChatRequest, ToolCall
@@ -90,8 +92,12 @@ def test_the_oracle_passes(task: Task, id: str, dialect: str, write: Write, tmp_
     if isinstance(task, StepByStep):  # here the gold path has to exist
         (root / "image" / "framed.png").touch()
     sample = load(root, id, task.name)
-    model = Model(lambda request: task.oracle(sample, request))
-    output = solve(task, sample, model, tmp_path / "run", dialect)
+
+    def oracle(request: ChatRequest) -> ChatReply:
+        reply = task.oracle(sample, request)
+        return reply if dialect == "native" else written(format_of(dialect), reply)
+
+    output = solve(task, sample, Model(oracle), tmp_path / "run", dialect)
     score = task.score(sample, output, "parity", "trigram")
     assert score.passed, score.explanation
     if isinstance(task, StepByStep):

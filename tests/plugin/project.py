@@ -84,6 +84,9 @@ class Project:
 GTA = ("-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), str(ROOT / "bench_gta"))
 """Where GTA-Atomic is, for pytest in another folder."""
 
+WILD = (*GTA[:-1], str(ROOT / "bench_wild"))
+"""Where WildToolBench is."""
+
 
 def start_gta(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
     """As ``run_gta``, without waiting for the end."""
@@ -94,9 +97,18 @@ def start_gta(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
 
 def run_gta(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, status: int = 0) -> Result:
     """GTA-Atomic as a user runs it, with its real tools; what it writes goes below ``cwd``."""
+    return _run(*GTA, *arguments, cwd=cwd, env=env, status=status)
+
+
+def run_wild(*arguments: str, cwd: Path, status: int = 0) -> Result:
+    """WildToolBench as a user runs it."""
+    return _run(*WILD, *arguments, cwd=cwd, env=None, status=status)
+
+
+def _run(*arguments: str, cwd: Path, env: Mapping[str, str] | None, status: int) -> Result:
     project = Project(cwd)
     done = subprocess.run(
-        project.command(*GTA, *arguments),
+        project.command(*arguments),
         cwd=cwd,
         env=project.environment(env),
         capture_output=True,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.plugin.project import run_gta
+from harness.agent.dialects.registry import FAMILIES
+from tests.plugin.project import run_gta, summary
 
 
 def text_without_times(folder: Path) -> str:
@@ -103,11 +103,18 @@ def test_gta_gives_the_same_summary_every_way(tmp_path, dialect):
         assert text_without_times(tmp_path / way) == expected, way
 
 
-@pytest.mark.parametrize("dialect", ["native", "react"])
+@pytest.mark.parametrize("dialect", FAMILIES)
+def test_the_oracle_passes_in_the_syntax_of_every_family(tmp_path, dialect):
+    """Step by step; in ``test_wild.py`` the same with WildToolBench."""
+    run_gta("--model", "oracle", "--dialect", dialect, "-m", "gta_atomic_step", "--run-dir", "run", cwd=tmp_path)
+    task = summary(tmp_path / "run")["tasks"]["gta_atomic.step"]
+    assert (task["passed"], task["metrics"]["ArgAcc"]["value"]) == (task["planned"], 100)
+
+
+@pytest.mark.parametrize("dialect", ["native", "react", "xlam"])
 def test_the_oracle_reaches_100_in_every_column_with_real_tools(tmp_path, dialect):
     run_gta("--model", "oracle", "--dialect", dialect, "-n", "2", "--run-dir", "run", cwd=tmp_path)
-    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
-    for task in summary["tasks"].values():
+    for task in summary(tmp_path / "run")["tasks"].values():
         assert task["passed"] == task["planned"]
         for name, metric in task["metrics"].items():
             if name not in ("ToolCalls", "ToolErrors"):

@@ -14,7 +14,7 @@ import pytest
         (("--model", "nobody/some-model"), "nobody"),
         (("--model", "gpt-4o"), "OPENAI_API_KEY"),
         (("--model", "scripted:none.json"), "none.json"),
-        (("--dialect", "klingon"), "--dialect 'klingon' is unknown; accepted are native, react"),
+        (("--dialect", "klingon"), "--dialect 'klingon' is unknown; accepted are native, react, qwen, llama, "),
         (("--data", "nowhere"), "--data 'nowhere' is no folder"),
         (("--data", "empty"), "--data 'empty' holds no data set that is known; looked for"),
         (("--attempts", "0"), "--attempts 0 makes no sense"),
@@ -91,7 +91,7 @@ def test_resume_refuses_data_that_has_changed(project, model):
         stream.write(json.dumps({"id": "new", "say": "new"}) + "\n")
     result = project.run("--resume", "run")
     assert result.status == 4
-    assert "the data, prompts or tool settings of toy.say have changed since" in result.output
+    assert "the data, prompts, options or tool settings of toy.say have changed since" in result.output
 
 
 def test_wrong_usage_under_xdist_is_the_same(project):

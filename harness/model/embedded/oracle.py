@@ -14,7 +14,8 @@ from harness.task import Task, find_task
 class Oracle:
     """Finds the sample by the case key of a request and lets its task answer. Indexes are read once."""
 
-    def __init__(self, data: Mapping[str, Path]) -> None:
+    def __init__(self, data: Mapping[str, Path], *, one_call: bool = False) -> None:
+        self._one_call = one_call  # the dialect has room for one call a reply
         self._data = data  # data set name to folder; others: the bundled set
         self._indexes: dict[tuple[str, Path], tuple[Index, dict[str, Row]]] = {}
 
@@ -25,7 +26,7 @@ class Oracle:
         index, rows = self._index(task, root)
         if case.sample not in rows:
             raise UsageProblem(f"{task.name} has no sample {case.sample!r} in {root}; start the server with --data {task.data_set}=DIR")
-        return task.oracle(task.load(index, rows[case.sample]), request)
+        return task.oracle(task.load(index, rows[case.sample]), request, one_call=self._one_call)
 
     def _index(self, task: Task, root: Path) -> tuple[Index, dict[str, Row]]:
         known = self._indexes.get((task.name, root))

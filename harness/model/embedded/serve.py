@@ -19,6 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from harness.agent.dialects.format import Called, Format, Said
+from harness.agent.dialects.registry import FAMILIES, format_of
+from harness.agent.spoken import written
 from harness.errors import AgentGaugeError, UsageProblem
 from harness.model.client import CASE_HEADER
 from harness.model.embedded.baseline import baseline_reply
@@ -26,6 +29,7 @@ from harness.model.embedded.oracle import Oracle
 from harness.model.embedded.scripted import Script
 from harness.model.types import CaseKey, ChatReply, ChatRequest
 from harness.services import end_with_parent
+from harness.task import configure_tasks
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -36,17 +40,33 @@ _BODY_LIMIT = 256 * 1024 * 1024  # bytes: pictures come inside the request
 _FOLDERS = re.compile(r"(?:/[^\s/`'\"\\]+)+/")
 
 
-def make_answer(model: str, data: dict[str, Path]) -> Answer:
-    """The function behind a model name. Raises UsageProblem for an unknown one or a damaged script."""
+def make_answer(model: str, data: dict[str, Path], dialect: str = "native") -> Answer:
+    """The function behind a model name. Raises UsageProblem for an unknown one, a damaged script or an unknown dialect."""
     if model == "baseline":
+        if dialect in FAMILIES:
+            raise UsageProblem(f"baseline reads native and react requests only, not {dialect}; use another model or --dialect native")
         return lambda request, _case: baseline_reply(request)
-    if model == "oracle":
-        oracle = Oracle(data)
-        return lambda request, case: oracle.answer(request, _needed(case))
-    if model.startswith("scripted:"):
+    if model.startswith("scripted:"):  # its replies are written as the model would write them
         script = Script.load(Path(model.removeprefix("scripted:")))
         return lambda _request, case: script.answer(_needed(case))
-    raise UsageProblem(f"there is no embedded model {model!r}; there are oracle, baseline and scripted:FILE")
+    if model != "oracle":
+        raise UsageProblem(f"there is no embedded model {model!r}; there are oracle, baseline and scripted:FILE")
+    format = None if dialect == "native" else format_of(dialect)
+    oracle = Oracle(data, one_call=format is not None and not _holds_two_calls(format))
+
+    def answer(request: ChatRequest, case: CaseKey | None) -> ChatReply:
+        reply = oracle.answer(request, _needed(case))
+        return written(format, reply) if format else reply
+
+    return answer
+
+
+def _holds_two_calls(format: Format) -> bool:
+    try:
+        format.write(Said(None, (Called("a", "{}"), Called("b", "{}"))))
+    except ValueError:
+        return False
+    return True
 
 
 def _needed(case: CaseKey | None) -> CaseKey:
@@ -182,11 +202,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         metavar="NAME=DIR",
         help="folder of a data set, for oracle; default: the bundled one",
     )
+    parser.add_argument("--dialect", default="native", metavar="NAME", help="dialect in which oracle answers; default native")
+    parser.add_argument(
+        "--options",
+        type=json.loads,
+        default={},
+        metavar="JSON",
+        help="""options of the benchmarks, for oracle, such as {"--wild-language": "zh"}""",
+    )
     parser.add_argument("--latency-ms", type=float, default=0.0, metavar="N", help="milliseconds that every answer is held back; default 0")
     options = parser.parse_args(argv)
     end_with_parent()
     try:
-        answer = make_answer(options.model, dict(options.data))
+        configure_tasks(options.options)
+        answer = make_answer(options.model, dict(options.data), options.dialect)
         asyncio.run(serve(options.model.partition(":")[0], answer, port=options.port, latency=options.latency_ms / 1000))
     except UsageProblem as problem:
         print(f"error: {problem}", file=sys.stderr)

@@ -1,11 +1,12 @@
 """What a request says, sorted: the offered tools, the query, its files, the calls so far and what came of them.
 
-Reads both dialects: native function calling, and the ReAct text whose system prompt holds the tools as a Python literal.
+Reads native function calling and ReAct, whose system prompt holds the tools.
 """
 
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -94,8 +95,10 @@ def _native_tool(tool: Mapping[str, Any]) -> OfferedTool:
 
 
 def _react_tools(texts: Iterable[str]) -> tuple[OfferedTool, ...]:
-    """The tool list that a ReAct prompt holds as a Python literal (GTA spec 7.2)."""
+    """The tool list of a ReAct prompt: one JSON object a line, or GTA's Python literal (GTA spec 7.2)."""
     for text in texts:
+        if functions := [tool for line in text.splitlines() if (tool := _function(line))]:
+            return tuple(_native_tool({"function": tool}) for tool in functions)
         start = text.find("[{'name'")
         end = start
         while start >= 0 and (end := text.find("]", end + 1)) >= 0:
@@ -113,3 +116,11 @@ def _react_tools(texts: Iterable[str]) -> tuple[OfferedTool, ...]:
                 for tool in tools
             )
     return ()
+
+
+def _function(line: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(line) if line.startswith('{"name"') else None
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) and isinstance(value.get("parameters"), dict) else None

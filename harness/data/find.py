@@ -1,0 +1,34 @@
+"""Where the data of each task is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from harness.errors import UsageProblem
+from harness.task import known_tasks
+
+
+def find_data(data: str, rootpath: Path) -> tuple[dict[str, Path], dict[str, bool]]:
+    """Where each task's data is, and whether it is the user's own.
+
+    ``auto`` looks below $AGENTGAUGE_DATA or ``agentgauge-data`` and falls back on the bundled set, task by task. A
+    folder may be one data set or hold several. Raises UsageProblem for a folder without any, DataProblem for damaged data.
+    """
+    tasks = known_tasks()
+    if data == "mini":
+        return {name: task.mini for name, task in tasks.items()}, dict.fromkeys(tasks, False)
+    if data == "auto":
+        base = Path(os.environ.get("AGENTGAUGE_DATA") or rootpath / "agentgauge-data")
+        found = {name: root for name, task in tasks.items() if (root := task.find(base))}
+        return {name: found.get(name, task.mini) for name, task in tasks.items()}, {name: name in found for name in tasks}
+    folder = Path(data).resolve()  # without "..": the model is shown paths in it
+    if not folder.is_dir():
+        raise UsageProblem(f"--data {data!r} is no folder; give auto, mini, or a folder with a data set in its official layout")
+    found = {name: root for name, task in tasks.items() if (root := task.find(folder))}
+    if not found:
+        looked_for = ", ".join(sorted({file for task in tasks.values() for file in task.data_files}))
+        raise UsageProblem(f"--data {data!r} holds no data set that is known; looked for {looked_for} there and in its folders")
+    for name, root in found.items():
+        tasks[name].index(root)  # damaged data is told now; the index is kept for the workers
+    return found, dict.fromkeys(found, True)

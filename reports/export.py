@@ -1,0 +1,49 @@
+"""A run's predictions in the original benchmark's own layout, so that results can be exchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from harness.data.find import find_data
+from harness.errors import UsageProblem
+from harness.store import RunFolder
+from harness.task import Task, configure_tasks, known_tasks
+from harness.types import Json, Sample
+
+
+def export(run: Path, format: str, output: Path, data: str | None = None) -> tuple[list[Path], list[str]]:
+    """Write what a run has of the tasks of ``format`` below ``output``, further attempts in folders ``attempt-2`` and so on.
+
+    Returns the files written and what could not be, one sentence each. Raises UsageProblem.
+    """
+    folder = RunFolder(run)
+    settings = folder.read_json("run.json")["settings"]
+    configure_tasks(settings["options"])
+    roots, _ = find_data(data or settings["data"], Path.cwd())
+    before = set(output.rglob("*")) if output.exists() else set()
+    if taken := [path for path in before if path.is_file()]:
+        raise UsageProblem(f"--output {output} holds files already, such as {taken[0].name}; give an empty folder or a new one")
+    notes = []
+    for task in known_tasks().values():
+        if task.exported_as == format and task.name in roots:
+            for attempt in range(1, settings["attempts"] + 1):
+                place = output if attempt == 1 else output / f"attempt-{attempt}"
+                results = list(_results(folder, task, roots[task.name], attempt))
+                if results:
+                    notes += task.export(results, place, model=settings["model"]["name"], scoring=settings["scoring"])
+    return sorted(path for path in output.rglob("*") if path.is_file()), notes
+
+
+def _results(folder: RunFolder, task: Task, root: Path, attempt: int) -> Iterator[tuple[Sample, Json]]:
+    """Finished cases. Paths in what they yielded are tokens still."""
+    index = task.index(root)
+    rows = {row.id: row for row in index.rows}
+    for (name, sample, number), line in folder.lines().items():
+        if name != task.name or number != attempt or not line.finished:
+            continue
+        if sample not in rows:
+            raise UsageProblem(f"{root} has no sample {sample!r} of {task.name}, which the run has; give --data as in the run")
+        transcript = line.read().transcript
+        if transcript is not None:
+            yield task.load(index, rows[sample]), transcript.output

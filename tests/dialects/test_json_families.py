@@ -1,0 +1,298 @@
+"""Families that write their calls as JSON, most of them with a chat template of the server."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.agent.dialects.format import Called, Format, Said, Sent
+from harness.agent.dialects.functionary import Functionary
+from harness.agent.dialects.hammer import PLACEHOLDER, Hammer
+from harness.agent.dialects.llama import Llama
+from harness.agent.dialects.qwen import Qwen
+from harness.agent.dialects.reacting import Reacting
+from harness.agent.dialects.xlam import Xlam
+from harness.agent.dialects.xlam2 import Xlam2
+
+FAMILIES: list[Format] = [Qwen(), Llama(), Xlam(), Xlam2(), Hammer(), Functionary(), Reacting()]
+NAMES = ["qwen", "llama", "xlam", "xlam2", "hammer", "functionary", "react"]
+QWEN, LLAMA, XLAM, XLAM2, HAMMER, FUNCTIONARY, REACT = FAMILIES
+
+FIND: dict[str, Any] = {
+    "name": "findTrains",
+    "description": "Trains of a day, 列车",
+    "parameters": {"type": "object", "properties": {"origin": {"type": "string"}}, "required": ["origin"]},
+}
+TOOLS = ({"type": "function", "function": FIND},)
+DATE = "Current Date: 2024-05-20 Monday"
+F, G = Called("f", '{"a": "é"}'), Called("g", "{}")
+
+
+def call(id: str, name: str, arguments: str) -> dict[str, Any]:
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def tool(id: str, content: str, **more: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": id, "content": content, **more}
+
+
+CALLS = [call("1", "f", '{"a": "é"}'), call("2", "g", "{}")]
+SYSTEM, FIRST, SECOND = {"role": "system", "content": DATE}, {"role": "user", "content": "One?"}, {"role": "user", "content": "Two?"}
+SAID: dict[str, Any] = {"role": "assistant", "content": "", "tool_calls": CALLS}
+ANSWER = {"role": "assistant", "content": "Both."}
+AGAIN: dict[str, Any] = {"role": "assistant", "content": "", "tool_calls": [call("3", "g", "{}")]}
+MESSAGES = [SYSTEM, FIRST, SAID, tool("1", '{"é": 1}'), tool("2", "none"), ANSWER, SECOND, AGAIN, tool("3", "5")]
+
+
+def test_qwen_and_functionary_name_the_functions_of_results() -> None:
+    named = (tool("1", '{"é": 1}', name="f"), tool("2", "none", name="g"))
+    expected = Sent((SYSTEM, FIRST, SAID, *named, ANSWER, SECOND, AGAIN, tool("3", "5", name="g")), TOOLS)
+    assert QWEN.request(MESSAGES, TOOLS) == expected
+    assert FUNCTIONARY.request(MESSAGES, TOOLS) == expected
+
+
+def test_llama_gets_the_date_as_an_argument_and_calls_one_by_one() -> None:
+    sent = LLAMA.request(MESSAGES, TOOLS)
+    alone = [{**SAID, "tool_calls": [one]} for one in CALLS]
+    first, second = tool("1", '{"é": 1}', name="f"), tool("2", "none", name="g")
+    assert list(sent.messages) == [FIRST, alone[0], first, alone[1], second, ANSWER, SECOND, AGAIN, tool("3", "5", name="g")]
+    assert (sent.tools, sent.template, sent.raw) == (TOOLS, {"date_string": "2024-05-20 Monday"}, True)
+    assert LLAMA.request([{"role": "system", "content": "Be kind."}, FIRST], ()) == Sent(({"role": "system", "content": "Be kind."}, FIRST))
+
+
+def test_xlam2_gathers_results_and_has_the_date_behind_the_last_question() -> None:
+    sent = XLAM2.request(MESSAGES, TOOLS)
+    gathered = tool("1", '[{"é": 1}, "none"]', name="f")
+    asked = {"role": "user", "content": f"Two?\n{DATE}"}
+    assert list(sent.messages) == [FIRST, SAID, gathered, ANSWER, asked, AGAIN, tool("3", "[5]", name="g")]
+
+
+def test_hammer_tells_results_of_the_running_task_as_the_user() -> None:
+    sent = HAMMER.request(MESSAGES, TOOLS)
+    past = {"role": "tool", "content": '[{"name": "f", "results": {"\\u00e9": 1}}, {"name": "g", "results": "none"}]'}
+    running = {"role": "user", "content": '[{"name": "g", "results": 5}]'}
+    assert list(sent.messages) == [SYSTEM, FIRST, SAID, past, ANSWER, SECOND, AGAIN, running]
+
+
+def test_xlam_puts_everything_into_one_message() -> None:
+    (message,) = Xlam(prompt="{system}|{tools}|{query}|{history}").request(MESSAGES, TOOLS).messages
+    system, tools, query, history = message["content"].split("|")
+    assert (message["role"], system, query) == ("user", f"{DATE}\n\n", "Two?")
+    assert json.loads(tools) == [
+        {"name": "findTrains", "description": "Trains of a day, 列车", "parameters": {"origin": {"type": "string"}}}
+    ]
+    steps = json.loads(history.splitlines()[1])
+    assert [step["step_id"] for step in steps] == [1, 2, 3, 4]
+    assert steps[0]["user_input"] == "One?"
+    assert steps[1]["tool_calls"] == [{"name": "f", "arguments": {"a": "é"}}, {"name": "g", "arguments": {}}]
+    assert steps[1]["next_observation"] == '[{"é": 1}, "none"]'
+    assert (steps[2]["thought"], steps[3]["next_observation"]) == ("Both.", "[5]")
+    (alone,) = XLAM.request([SECOND], TOOLS).messages
+    assert "HISTORY" not in alone["content"]
+    assert '{"tool_calls": [{"name": ' in alone["content"]
+
+
+def test_react_has_one_system_message_and_results_behind_their_mark() -> None:
+    sent = Reacting(prompt="P {tools}").request(MESSAGES, TOOLS)
+    assert [(message["role"], message["content"]) for message in sent.messages] == [
+        ("system", f"P {json.dumps(FIND, ensure_ascii=False)}\n\n{DATE}"),
+        ("user", "One?"),
+        ("assistant", 'Action: f\nAction Input: {"a": "é"}\nAction: g\nAction Input: {}'),
+        ("user", 'Response: {"é": 1}\nResponse: none'),
+        ("assistant", "Final Answer:Both."),
+        ("user", "Two?"),
+        ("assistant", "Action: g\nAction Input: {}"),
+        ("user", "Response: 5"),
+    ]
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=NAMES)
+def test_a_request_changes_nothing_and_needs_little(family: Format) -> None:
+    before = json.dumps(MESSAGES)
+    family.request(MESSAGES, TOOLS)
+    assert json.dumps(MESSAGES) == before
+    for messages in (
+        [],
+        [{"role": "user", "content": None}],
+        [tool("1", "late")],
+        [{"role": "user", "content": [{"type": "text", "text": "part"}]}],
+    ):
+        assert isinstance(family.request(messages, ()), Sent)
+
+
+def block(text: str) -> str:
+    return f"<tool_call>\n{text}\n</tool_call>"
+
+
+USE_F, USE_FG, USE_NONE = "use f to solve user problem", "use f, g to solve user problem", "use  to solve user problem"
+ONE, TWO = '{"name": "f", "arguments": {"a": "é"}}', '{"name": "g", "arguments": {}}'
+
+
+@pytest.mark.parametrize(
+    ("family", "text", "said"),
+    [
+        (QWEN, "Hello.<|im_end|>", Said("Hello.")),
+        (QWEN, "", Said("")),
+        (QWEN, block(ONE), Said(None, (F,))),
+        (QWEN, f" \n{block(ONE)}\n{block(TWO)}<|im_end|>", Said(None, (F, G))),
+        (QWEN, f"Let me see.\n{block(ONE)}", Said("Let me see.\n", (F,))),
+        (QWEN, block('{"name": "f", "arguments": "{\\"a\\": \\"\\u00e9\\"}"}'), Said(None, (F,))),
+        (QWEN, block('{"name": "f", "arguments": "text"}'), Said(None, (Called("f", '"text"'),))),
+        (QWEN, block("{broken") + block(TWO), Said(None, (G,))),
+        (QWEN, block("{broken"), Said(block("{broken"))),
+        (QWEN, f"<tool_call>{ONE}</tool_call>", Said(f"<tool_call>{ONE}</tool_call>")),  # not on lines of their own
+        (QWEN, block('{"name": "f"}'), Said(None)),
+        (LLAMA, "Hello.", Said("Hello.")),
+        (LLAMA, '{"name": "f", "parameters": {"a": "é"}}', Said('{"name": "f", "parameters": {"a": "é"}}')),  # the usual form
+        (LLAMA, '{"type": "function", "name": "f", "parameters": {"a": "é"}}', Said(None, (F,))),
+        (LLAMA, '{"type": "function", "name": "f", "arguments": {"a": "parameters"}}', Said(None, (Called("f", '{"a": "parameters"}'),))),
+        (LLAMA, '{"type": "function", "name": "f", "parameters": {', Said('{"type": "function", "name": "f", "parameters": {')),
+        (LLAMA, '["{\\"type\\": \\"function\\", \\"name\\": \\"g\\", \\"parameters\\": {}}"]', Said(None, (G,))),
+        (LLAMA, '[{"type": "function", "name": "g", "parameters": {}}]', Said(None)),
+        (LLAMA, '{"function": {"name": "g", "parameters": {}}}', Said(None)),
+        (LLAMA, '"function name parameters"', Said(None)),
+        (XLAM2, "Hello.", Said("Hello.")),
+        (XLAM2, f"[{ONE}]", Said(USE_F, (F,))),
+        (XLAM2, f"[{ONE}, {TWO}]", Said(USE_FG, (F, G))),
+        (XLAM2, "[]", Said(USE_NONE)),
+        (XLAM2, f"Sure: [{ONE}]", Said(f"Sure: [{ONE}]")),
+        (XLAM2, "[broken]", Said("[broken]")),
+        (XLAM2, '[{"name": "f"}]', Said('[{"name": "f"}]')),
+        (XLAM, f'{{"tool_calls": [{ONE}, {TWO}]}}', Said(USE_FG, (F, G))),
+        (XLAM, '{"tool_calls": []}', Said(USE_NONE)),
+        (XLAM, f"[{ONE}]", Said(f"[{ONE}]")),
+        (XLAM, "Hello.", Said("Hello.")),
+        (XLAM, "{}", Said("{}")),
+        (XLAM, "7", Said("7")),
+        (HAMMER, f"```\n[{ONE}, {TWO}]\n```", Said(None, (F, G))),
+        (HAMMER, '```\n[{"name": "f", "parameters": {"a": "é"}}]\n```', Said(None, (F,))),
+        (HAMMER, "Hello.", Said(PLACEHOLDER)),
+        (HAMMER, "", Said(PLACEHOLDER)),
+        (HAMMER, f"```json\n[{ONE}]\n```", Said(PLACEHOLDER)),
+        (HAMMER, f"Sure. ```\n[{ONE}]\n```", Said(f"Sure. ```\n[{ONE}]\n```")),
+        (HAMMER, '```\n[{"name": "f"}]\n```', Said(None)),
+        (FUNCTIONARY, '<function=f>{"a": "é"}</function><function=g>{}</function>', Said(None, (F, G))),
+        (FUNCTIONARY, "Well. <function=g>{}</function>", Said("Well. ", (G,))),
+        (FUNCTIONARY, "<function=g>{}</function><function=f>", Said("<function=g>{}</function><function=f>")),
+        (FUNCTIONARY, "<function=g>{}</function><function=f>{</function><function=g>{}</function>", Said(None, (G,))),
+        (FUNCTIONARY, "<function=f>{</function>", Said("<function=f>{</function>")),
+        (FUNCTIONARY, "Hello.", Said("Hello.")),
+        (REACT, 'Thought: hm\nAction: f\nAction Input: {"a": "é"}', Said("hm", (F,))),
+        (REACT, 'Action: f\nAction Input: {"a":\n "é"}\nThought: on\nAction: g\nAction Input: {}\nResponse: made up', Said(None, (F, G))),
+        (REACT, "Thought: hm\nFinal Answer: done\n", Said("done")),
+        (REACT, "Action: f\nAction Input: {}\nFinal Answer: no", Said("no")),
+        (REACT, "Which day?", Said("Which day?")),
+        (REACT, "Action: f", Said("Action: f")),
+        (REACT, "Action: f\nAction Input: broken", Said(None, (Called("f", "broken"),))),
+        (REACT, " \n", Said(None)),
+    ],
+)  # fmt: skip
+def test_reading_by_the_published_rules(family: Format, text: str, said: Said) -> None:
+    assert family.read(text, tolerant=False) == said
+
+
+def test_hammer_keeps_a_text_that_is_judged() -> None:
+    assert Hammer(keeps_text=True).read("Hello.", tolerant=False) == Said("Hello.")
+    assert Hammer(keeps_text=True).read(" ", tolerant=False) == Said(PLACEHOLDER)
+
+
+TOLERATED = [
+    ONE,
+    f"[{ONE}]",
+    f"<think>f?</think>\n```json\n[{ONE}]\n```",
+    f"Let me call it: {ONE}",
+    "{'name': 'f', 'parameters': {'a': 'é'}}",
+]
+
+
+@pytest.mark.parametrize("text", TOLERATED)
+@pytest.mark.parametrize("family", FAMILIES[:-1], ids=NAMES[:-1])
+def test_tolerant_reading_forgives(family: Format, text: str) -> None:
+    assert family.read(text, tolerant=True).calls == (F,)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=NAMES)
+def test_tolerant_reading_of_text(family: Format) -> None:
+    assert family.read("Which day?", tolerant=True) == Said("Which day?")
+    assert family.read(" \n", tolerant=True) == Said(None)
+    assert family.read(family.write(Said(None, (F,))), tolerant=True).calls == (F,)
+
+
+def test_tolerant_react_takes_a_fence() -> None:
+    fenced = 'Action: f\nAction Input: ```json\n{"a": "é"}\n```'
+    assert REACT.read(fenced, tolerant=True) == Said(None, (F,))
+
+
+WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=8)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | WORDS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3)
+)
+ARGUMENTS = st.dictionaries(WORDS, JSON, max_size=3).map(lambda given: json.dumps(given, ensure_ascii=False))
+CALLED = st.builds(Called, st.from_regex(r"[a-z_][A-Za-z_]{0,8}", fullmatch=True), ARGUMENTS)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=NAMES)
+@given(calls=st.lists(CALLED, min_size=1, max_size=3))
+@settings(derandomize=True, deadline=None, max_examples=60, database=None)
+def test_what_is_written_reads_back(family: Format, calls: list[Called]) -> None:
+    try:
+        text = family.write(Said(None, tuple(calls)))
+    except ValueError:
+        marks = ("Action:", "Thought:", "Final Answer:", "Response:", "</function>", "<function=", "tool_call")
+        assert any(mark in one.arguments for one in calls for mark in marks)
+        return
+    assert family.read(text, tolerant=False).calls == tuple(calls)
+
+
+@pytest.mark.parametrize(
+    ("family", "said"),
+    [
+        (QWEN, Said(block(ONE))),
+        (QWEN, Said(" ", (F,))),
+        (LLAMA, Said("text", (F,))),
+        (LLAMA, Said('{"type": "function", "name": "f", "parameters": {}}')),
+        (XLAM2, Said("other text", (F,))),
+        (XLAM2, Said("[]")),
+        (XLAM, Said('{"tool_calls": []}')),
+        (HAMMER, Said("text", (F,))),
+        (FUNCTIONARY, Said(None, (Called("f", '{"a": "</function>"}'),))),
+        (REACT, Said(None, (Called("", "{}"),))),
+    ],
+)
+def test_what_a_syntax_cannot_hold_is_refused(family: Format, said: Said) -> None:
+    with pytest.raises(ValueError, match="cannot hold"):
+        family.write(said)
+
+
+TOKENS = st.lists(
+    st.sampled_from(
+        [
+            *"[]{}\",: \n`",
+            *('"name"', '"arguments"', '"parameters"', '"function"', '"tool_calls"', "f", "1", "null"),
+            *("<tool_call>\n", "\n</tool_call>", "<function=f>", "</function>", "```\n[{\"name\"", "\n```", "<|im_end|>"),
+            *("Action: f\n", "Action Input: ", "Final Answer:", "Thought:", "<think>", "</think>", ONE, f"[{TWO}]"),
+        ]
+    ),
+    max_size=14,
+).map("".join)  # fmt: skip
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=NAMES)
+@given(text=TOKENS)
+@settings(derandomize=True, deadline=None, max_examples=150, database=None)
+def test_any_text_is_read(family: Format, text: str) -> None:
+    for tolerant in (False, True):
+        said = family.read(text, tolerant=tolerant)
+        assert said.text is None or isinstance(said.text, str)
+        assert all(isinstance(one.name, str) and isinstance(one.arguments, str) for one in said.calls)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=NAMES)
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 50_000, block("[" * 100_000), "<function=f>" + "[" * 100_000 + "</function>"])
+def test_deep_nesting_is_no_crash(family: Format, text: str) -> None:
+    for tolerant in (False, True):
+        assert family.read(text, tolerant=tolerant).calls == ()
