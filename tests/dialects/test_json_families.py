@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -62,6 +63,13 @@ def test_llama_gets_the_date_as_an_argument_and_calls_one_by_one() -> None:
     assert list(sent.messages) == [FIRST, alone[0], first, alone[1], second, ANSWER, SECOND, AGAIN, tool("3", "5", name="g")]
     assert (sent.tools, sent.template, sent.raw) == (TOOLS, {"date_string": "2024-05-20 Monday"}, True)
     assert LLAMA.request([{"role": "system", "content": "Be kind."}, FIRST], ()) == Sent(({"role": "system", "content": "Be kind."}, FIRST))
+
+
+def test_llama_keeps_results_apart_where_ids_come_again() -> None:
+    again: dict[str, Any] = {"role": "assistant", "content": "", "tool_calls": [call("1", "g", "{}")]}
+    sent = LLAMA.request([FIRST, SAID, tool("2", "b"), tool("1", "a"), SECOND, again, tool("1", "c")], ())
+    told = [(one.get("name"), one["content"]) for one in sent.messages if one["role"] == "tool"]
+    assert told == [("f", "a"), ("g", "b"), ("g", "c")]
 
 
 def test_xlam2_gathers_results_and_has_the_date_behind_the_last_question() -> None:
@@ -289,6 +297,18 @@ def test_any_text_is_read(family: Format, text: str) -> None:
         said = family.read(text, tolerant=tolerant)
         assert said.text is None or isinstance(said.text, str)
         assert all(isinstance(one.name, str) and isinstance(one.arguments, str) for one in said.calls)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=NAMES)
+@pytest.mark.parametrize(
+    "text",
+    ["<function=a>" * 10_000, "</function>" * 10_000 + "<function=a>" * 10_000, "<function=" * 10_000, "<tool_call>\n" * 10_000],
+)
+def test_a_reply_that_repeats_itself_costs_little(family: Format, text: str) -> None:
+    clock = time.process_time()
+    for tolerant in (False, True):
+        assert family.read(text, tolerant=tolerant).calls == ()
+    assert time.process_time() - clock < 5  # seconds; a pattern that looks for its end from every tag takes hours
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=NAMES)

@@ -24,6 +24,7 @@ F = Called("f", '{"a": 1}')
         ("begun before the reply</think>\nb", "b"),
         ("b <think>cut off", "b"),
         ("<think></think>", ""),
+        ("<think>a</think> b <think>cut off", "b"),
     ],
 )
 def test_thoughts_are_left_out(text: str, left: str) -> None:
@@ -81,3 +82,10 @@ def test_hostile_text_costs_little(part: str) -> None:
     clock = time.process_time()
     assert find_calls(part * 100_000) == []
     assert time.process_time() - clock < 20  # seconds; a search that is quadratic in the text takes hours
+
+
+@pytest.mark.parametrize("text", ["<think>" * 50_000, "</think>" * 50_000, "</think>" + "<think>" * 50_000, "<think></think>" * 50_000])
+def test_thoughts_without_end_cost_little(text: str) -> None:
+    clock = time.process_time()
+    assert without_thoughts(text) == ""
+    assert time.process_time() - clock < 5  # seconds; looking for the end from every beginning takes a minute

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,7 +13,6 @@ from harness.agent.dialects.lenient import find_calls, without_thoughts
 from harness.model.types import Message
 
 _OPEN, _CLOSE = "<function=", "</function>"
-_CALL = re.compile(r"<function=(.*?)>(.*?)</function>", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,7 @@ class Functionary:
         elif text.count(_OPEN) != text.count(_CLOSE):
             return Said(text)
         calls: list[Called] = []
-        for name, arguments in _CALL.findall(text):
+        for name, arguments in _tagged(text):
             try:
                 calls.append(Called(name, as_json(json.loads(arguments))))
             except (ValueError, RecursionError):
@@ -55,3 +53,16 @@ class Functionary:
         if self.read(text, tolerant=False) != Said(said.text if called else said.text or "", called):
             raise ValueError(f"a reply that functionary's syntax cannot hold: {text}")
         return text
+
+
+def _tagged(text: str) -> Iterator[tuple[str, str]]:
+    """The name and the content of each tag. No regular expression: a reply of opening tags alone would take it hours."""
+    start = text.find(_OPEN)
+    while start >= 0:
+        name = start + len(_OPEN)
+        content = text.find(">", name) + 1
+        end = text.find(_CLOSE, content) if content else -1
+        if end < 0:  # and none is behind a later opening tag
+            return
+        yield text[name : content - 1], text[content:end]
+        start = text.find(_OPEN, end + len(_CLOSE))

@@ -26,7 +26,8 @@ def without_thoughts(text: str) -> str:
     """The text without what stands in ``<think>`` tags, one of which may be missing."""
     if "<think>" not in text and "</think>" not in text:
         return text
-    left = _THOUGHT.sub("", text)
+    closed, end, rest = text.rpartition("</think>")
+    left = _THOUGHT.sub("", closed + end) + rest  # what is open behind the last end would be searched for one again and again
     return left.rpartition("</think>")[2].partition("<think>")[0].strip()
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from harness.agent.dialects.conversation import as_json, in_one_form, split_date, tool_messages, value_of
+from harness.agent.dialects.conversation import as_json, in_one_form, split_date, tool_messages, value_of, with_results
 from harness.agent.dialects.format import Called, Said, Sent
 from harness.agent.dialects.lenient import find_calls, without_thoughts
 from harness.model.types import Message
@@ -28,7 +28,7 @@ class Llama:
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Sent:
         """The date is an argument of the template. Parallel calls are shown one by one: the template refuses two in a message."""
         kept, date = split_date(messages)
-        return Sent(tuple(_one_by_one(list(tool_messages(kept)))), tuple(tools), {"date_string": date} if date else {})
+        return Sent(tuple(_one_by_one(tool_messages(kept))), tuple(tools), {"date_string": date} if date else {})
 
     def read(self, text: str, *, tolerant: bool) -> Said:
         """A reply without the word ``function`` is text, which the family's usual ``{"name", "parameters"}`` therefore is.
@@ -73,17 +73,17 @@ def _call(value: Any) -> Called:
     return Called(name, given if isinstance(given, str) else as_json(given))
 
 
-def _one_by_one(messages: Sequence[Message]) -> Iterator[Message]:
-    results = {message.get("tool_call_id"): message for message in messages if message.get("role") == "tool"}
-    split: set[str] = set()
-    for message in messages:
+def _one_by_one(messages: Iterable[Message]) -> Iterator[Message]:
+    """Results are looked for in their own step only: ids may come again in a later one."""
+    for message, results in with_results(messages):
         calls = message.get("tool_calls") or ()
         if len(calls) < 2:
-            if message.get("tool_call_id") not in split:
-                yield message
+            yield message
+            yield from results
             continue
+        left = {result.get("tool_call_id"): result for result in results}
         for call in calls:
-            split.add(call["id"])
             yield {**message, "tool_calls": [call]}
-            if call["id"] in results:
-                yield results[call["id"]]
+            if call["id"] in left:
+                yield left.pop(call["id"])
+        yield from left.values()
