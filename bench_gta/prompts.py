@@ -11,12 +11,15 @@ from functools import lru_cache
 from pathlib import Path
 from string import Formatter
 
-from harness.agent.dialects.registry import PROMPT_FILE
 from harness.agent.react import SLOTS
 from harness.errors import UsageProblem
 
 TEMPLATE_SLOTS = ("tool_description", "action_names", *SLOTS)
 """The slots that ``call_protocol`` may use; a literal brace is written twice."""
+
+
+OTHERS = ("dialect_", "mmau_")
+"""How the names of texts begin that model families and another benchmark read from the same folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +75,8 @@ def load_prompts(folder: Path | None) -> Prompts:
         raise UsageProblem(f"the prompts folder {folder} does not exist; give a folder with texts such as call_protocol.txt")
     names = [field.name for field in fields(Prompts)]
     for file in sorted(folder.iterdir()):
-        if file.match(PROMPT_FILE.format("*")):
-            continue  # a model family's, read elsewhere
+        if file.name.startswith(OTHERS):
+            continue
         if file.stem not in names or file.suffix != ".txt":
             raise UsageProblem(f"{file} is no prompt text; accepted are {', '.join(f'{name}.txt' for name in names)}")
         try:

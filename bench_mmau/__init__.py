@@ -1,0 +1,1 @@
+"""Apple MMAU: five domains, twenty tasks, every prompt stored."""

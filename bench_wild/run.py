@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import json
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from harness.agent.dialects.format import Sent
 from harness.agent.dialects.registry import format_of
 from harness.agent.spoken import heard
 from harness.case import Case
-from harness.model.types import ChatReply, Message, Sampling
+from harness.model.types import ChatReply, Message, Sampling, ToolCall
 from harness.types import Json
 
 EMPTY = "tool_calls and content are None or empty"
@@ -258,12 +259,24 @@ async def run_task(case: Case) -> Json:
 
 
 def answer_of(reply: ChatReply, number: int, *, tolerant: bool = False, seconds: float = 0.0) -> Answer:
-    """A reply as the protocol has it. ``number`` counts a task's replies, to name calls that came without an id."""
-    calls = [
-        {"id": call.id or f"call_{number}_{place}", "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-        for place, call in enumerate(reply.tool_calls)
-    ]
+    """A reply as the protocol has it. ``number`` counts a task's replies, to name calls that came without an id.
+
+    What a server left out of a call is left out here, too: the published protocol ends on it. ``tolerant`` makes it up.
+    """
+    calls = [_received(call, f"call_{number}_{place}", tolerant) for place, call in enumerate(reply.tool_calls)]
     text = reply.text or (reply.refusal if tolerant else None)
     usage = reply.usage
     # endpoints send null for an empty text beside calls
     return Answer(text or None, calls or None, reply.reasoning, seconds, usage.prompt_tokens, usage.completion_tokens)
+
+
+def _received(call: ToolCall, made_up: str, tolerant: bool) -> dict[str, Any]:
+    function: dict[str, Any] = {"name": call.name, "arguments": call.arguments}
+    whole = {"id": made_up if call.flaw == "id" else call.id or made_up, "type": "function", "function": function}
+    if tolerant or not call.flaw:
+        return whole
+    if call.flaw == "object":
+        return {**whole, "function": {**function, "arguments": json.loads(call.arguments)}}
+    if call.flaw in ("id", "function"):
+        return {key: value for key, value in whole.items() if key != call.flaw}
+    return {**whole, "function": {key: value for key, value in function.items() if key != call.flaw}}

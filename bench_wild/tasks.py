@@ -29,6 +29,7 @@ EVALUATOR = TaskOption(
     "--wild-evaluator",
     "WildToolBench's evaluator: that of the April 2026 release, or the earlier one that the published tables used (default: 2026)",
     EVALUATORS,
+    asks=False,
 )
 SKIP_INVALID = TaskOption(
     "--skip-invalid", "leave sessions out whose data breaks a rule and report them, instead of refusing the file (default: refuse)"
@@ -47,6 +48,7 @@ class Wild(Task):
     columns = (*COLUMNS, *ERROR_COLUMNS)  # the latter with the earlier evaluator
     published = tuple(PUBLISHED_AS.values())
     published_dialect = "native"
+    published_too = FAMILIES
     dialects = ("native", "react", *FAMILIES)
     options = (LANGUAGE, EVALUATOR, SKIP_INVALID)
     exported_as = "wild"
@@ -91,9 +93,9 @@ class Wild(Task):
     def score_files(self, samples: Path, predictions: Path, *, scoring: Scoring, similarity: str) -> Mapping[str, Any]:
         from bench_wild.files import score_files
 
-        return score_files(
-            samples, predictions, scoring=scoring, evaluator=self.evaluator, language=self.language, skip_invalid=self.skip_invalid
-        )
+        found = samples if samples.is_file() else self.find(samples) or samples
+        how: dict[str, Any] = {"evaluator": self.evaluator, "language": self.language, "skip_invalid": self.skip_invalid}
+        return score_files(found, predictions, scoring=scoring, **how)
 
     def export(self, results: Iterable[tuple[Sample, Json]], folder: Path, *, model: str, scoring: Scoring) -> list[str]:
         from bench_wild.files import RESULTS, write_result_lines
@@ -103,6 +105,10 @@ class Wild(Task):
         told = ((*data.resolve(sample), output) for sample, output in results)
         missing = write_result_lines(place / RESULTS, told, model, tolerant=scoring == "strict")
         return [f"session {session} is left out: one of its tasks is missing before another" for session in missing]
+
+    def not_comparable(self, chosen: Chosen) -> Sequence[str]:
+        reasons = [] if chosen[EVALUATOR.name] == "2025" else ["evaluator 2026 instead of 2025"]
+        return reasons if chosen[LANGUAGE.name] == "en" else [*reasons, "language zh instead of en"]
 
     def prompt_version(self, folder: Path | None) -> str:
         """Every text is the data set's, so ``folder`` replaces none."""
@@ -118,6 +124,7 @@ class Wild(Task):
 
     def check_data(self, folder: Path) -> tuple[list[str], list[str]]:
         """Problems are broken rules and gold that nothing can reach; strange is what a list of tools lacks."""
+        folder = self.find(folder) or folder
         file = data.find(folder)
         lists = [folder / name for name in TOOL_LISTS if (folder / name).is_file()]
         if file is None and not lists:

@@ -20,7 +20,11 @@ TYPES = ("string", "integer", "number", "float", "boolean", "array", "object", "
 
 def read_tool_lists(file: Path) -> Iterator[list[dict[str, Any]]]:
     """The lists of a file. Raises DataProblem for a line that is no list of tools."""
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataProblem(f"{file} cannot be read as UTF-8 text: {error}") from None
+    for number, line in enumerate(lines, 1):
         try:
             tools = json.loads(line)
         except ValueError as error:
@@ -53,8 +57,11 @@ def lacks(tools: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _of_object(schema: Mapping[str, Any], path: str) -> Iterator[str]:
-    properties: Mapping[str, Any] = schema.get("properties") or {}
-    for wanted in schema.get("required") or ():
+    properties, required = schema.get("properties") or {}, schema.get("required") or ()
+    if not isinstance(properties, Mapping) or not isinstance(required, list | tuple):
+        yield f"{path} has properties that are no object, or a list of required names that is none"
+        return
+    for wanted in required:
         if wanted not in properties:
             yield f"{path} requires {wanted!r}, which it does not declare"
     for name, rule in properties.items():

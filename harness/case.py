@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ class Case:
     model: ChatModel
     toolbox: ToolBox | None
     folder: Path  # where this case's produced files go; made when first needed
+    others: Callable[[str], ChatModel] | None = None  # the models that options name for parts of their own
     events: list[Event] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     _turn: int = 0
@@ -50,8 +51,15 @@ class Case:
         template: Mapping[str, Any] | None = None,
         usual: Sampling = Sampling(),  # noqa: B008 - frozen
         stop: Sequence[str] = (),
+        draw: int = 0,
+        part: str = "",
     ) -> ChatReply:
-        """Put a conversation to the model. The arguments are those of ChatRequest. Raises ModelFault."""
+        """Put a conversation to the model. Raises ModelFault.
+
+        ``draw`` numbers samples of one request: each has a seed of its own. ``part`` is the option that names another model for
+        this request, such as a judge. The other arguments are those of ChatRequest.
+        """
+        model = self._model_of(part)
         request = ChatRequest(
             messages=tuple(messages),
             tools=tuple(tools),
@@ -60,17 +68,17 @@ class Case:
             temperature=self.settings.temperature,
             max_tokens=self.settings.max_tokens,
             usual=usual,
-            seed=self.seed,
+            seed=(self.seed + draw) & 0x7FFFFFFF,
             stop=tuple(stop),
-            case=CaseKey(self.sample.task, self.sample.id, self.attempt, self._turn),
+            case=CaseKey(self.sample.task, self.sample.id, self.attempt, self._turn, part),
         )
         self._turn += 1
         detail: dict[str, Any] = self._new_messages(request.messages)
         start, clock = time.time(), time.monotonic()
         try:
-            reply = await self.model.complete(request)
+            reply = await model.complete(request)
         except AgentGaugeError as error:
-            self.events.append(Event("model", self.model.name, start, time.monotonic() - clock, detail, str(error)))
+            self.events.append(Event("model", model.name, start, time.monotonic() - clock, detail, str(error)))
             raise
         self.usage += reply.usage
         detail["reply"] = reply.text
@@ -80,8 +88,15 @@ class Case:
             detail["refusal"] = reply.refusal
         if reply.reasoning:
             detail["reasoning"] = reply.reasoning
-        self.events.append(Event("model", self.model.name, start, time.monotonic() - clock, detail))
+        self.events.append(Event("model", model.name, start, time.monotonic() - clock, detail))
         return reply
+
+    def _model_of(self, part: str) -> ChatModel:
+        return self.others(part) if part and self.others else self.model
+
+    def name_of(self, part: str) -> str:
+        """The name of the model that plays a part; of the one that is tested without one."""
+        return self._model_of(part).name
 
     async def catalog(self) -> Mapping[str, Tool]:
         """The real tools' own metadata; empty without a tool server."""

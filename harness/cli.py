@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.errors import AgentGaugeError
+from harness.errors import AgentGaugeError, UsageProblem
 from harness.task import configure_tasks, find_task, known_options, known_tasks
 
 FORWARDED = {
@@ -48,7 +48,9 @@ def _parser() -> argparse.ArgumentParser:
         epilog="example: agentgauge score gta_atomic.step --samples gta_dataset --predictions predictions/my-model/gta_bench.json",
     )
     score.add_argument("task", metavar="TASK", help=f"one of {', '.join(sorted(known_tasks()))}")
-    score.add_argument("--samples", type=Path, required=True, metavar="PATH", help="the data set: its folder or its main file")
+    score.add_argument(
+        "--samples", type=Path, metavar="PATH", help="the data set: its folder or its main file; not needed where predictions hold it"
+    )
     score.add_argument("--predictions", type=Path, required=True, metavar="PATH", help="prediction file, or the folder of a split one")
     score.add_argument(
         "--similarity", metavar="NAME", help="trigram, minilm or mpnet (default: trigram; mpnet is the published one)", default="trigram"
@@ -89,6 +91,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _score(options: argparse.Namespace) -> int:
     task = find_task(options.task)
+    if options.samples is None and task.samples_needed:
+        raise UsageProblem(f"{task.name} needs the data set as well: give --samples its folder or its main file")
     result = task.score_files(options.samples, options.predictions, scoring=options.scoring, similarity=options.similarity)
     if options.json:
         print(json.dumps({"task": task.name, **result}, ensure_ascii=False))
@@ -98,6 +102,10 @@ def _score(options: argparse.Namespace) -> int:
     width = max(map(len, result["metrics"]))
     for name, value in result["metrics"].items():
         print(f"  {name:{width}}  {'not available' if value is None else f'{value:.4f}'}")
+    for stop in result.get("stops", ()):
+        print(f"  the published evaluator stops at session {stop['session']}: {stop['reason']}")
+    if left_out := result.get("left_out"):
+        print(f"  left out as invalid: {', '.join(left_out)}")
     if not task.comparable(options.similarity):
         print(f"  not comparable with published figures: {options.similarity} is not the published similarity model")
     return 0

@@ -50,7 +50,7 @@ class Solver:
     worker: str
     similarity: Mapping[str, str]  # task name → similarity backend
     configs: Mapping[str, str]  # task name → fingerprint of what may change an outcome
-    models: Callable[[], ChatModel]
+    models: Callable[..., ChatModel]  # without an argument the one that is tested, else the one of an option
     boxes: Callable[[Task], ToolBox | None]
     stored: Mapping[CaseId, Line] | None = None  # transcripts to score again; None: ask the model
 
@@ -89,6 +89,7 @@ class Solver:
             seed=seed_of(planned.id),
             settings=self.settings,
             model=self.models(),
+            others=self.models,
             toolbox=self.boxes(planned.task),
             folder=self._clean_folder(planned.id),
         )

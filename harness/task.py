@@ -30,8 +30,14 @@ class TaskOption:
 
     name: str  # "--wild-language"
     help: str
-    accepted: tuple[str, ...] = ()  # the first is the default; none: a switch
+    accepted: tuple[str, ...] = ()  # the first is the default; none: a switch, or any text where there is a ``default``
+    default: str | None = None
+    asks: bool = True  # what is asked of a model depends on it, so that stored transcripts are bound to the value
+    model: bool = False  # the value is the name of a model that plays a part of its own; ``same`` is the one that is tested
 
+
+SAME = "same"
+"""The value of a model option that stands for the model that is tested."""
 
 Chosen = Mapping[str, str | bool]
 """Option name to value."""
@@ -49,9 +55,13 @@ class Task(ABC):
     columns: ClassVar[tuple[str, ...]]  # metric names in the order of the table
     counts: ClassVar[frozenset[str]] = frozenset()  # of these, those that count something and are no percentages
     published: ClassVar[tuple[str, ...]]  # of these, the columns of the published table
+    board: ClassVar[Mapping[str, str]] = {}  # column → its name on the leaderboard, where tasks of a benchmark have the same columns
     published_dialect: ClassVar[str]  # that published rows were made with
+    published_too: ClassVar[tuple[str, ...]] = ()  # further ones: a model family's rows in its own
     dialects: ClassVar[tuple[str, ...]] = ("native", "react")
     needs_tools: ClassVar[bool] = False  # real tools, that is a tool server
+    runs_code: ClassVar[bool] = False  # programs that a model wrote, in the sandbox
+    samples_needed: ClassVar[bool] = True  # beside predictions, to score these; False: they hold what is needed
     options: ClassVar[tuple[TaskOption, ...]] = ()
     exported_as: ClassVar[str | None] = None  # name of the original's prediction layout that ``export`` writes
 
@@ -104,6 +114,10 @@ class Task(ABC):
     def prompt_version(self, folder: Path | None) -> str:
         """Fingerprint of the texts that are sent; ``folder`` replaces some. Raises UsageProblem for unusable ones."""
 
+    def not_comparable(self, chosen: Chosen) -> Sequence[str]:
+        """Reasons, besides those that hold for every task, why figures of a run with these options may not stand beside published ones."""
+        return ()
+
     def left_out(self, root: Path) -> Sequence[str]:
         """Which samples below ``root`` an option leaves out, and why; one sentence each."""
         return ()
@@ -151,6 +165,13 @@ class Task(ABC):
         """A client for a tool server."""
         raise UsageProblem(f"{self.name} uses no tools")
 
+    def combine(self, scores: Mapping[str, float | None]) -> dict[str, dict[str, dict[str, Any]]]:
+        """What the benchmark makes of several tasks' first published columns: part → name → ``{"value", "missing"}``.
+
+        ``scores`` has the tasks of this benchmark that were run. A score with missing tasks has no value.
+        """
+        return {}
+
     def story(self, tags: Sequence[str]) -> str:
         """Heading of a case in reports, below the task's title: its category."""
         return self.title
@@ -172,9 +193,9 @@ def configure_tasks(given: Mapping[str, Json]) -> dict[str, str | bool]:
     """
     chosen: dict[str, str | bool] = {}
     for name, option in known_options().items():
-        default = option.accepted[0] if option.accepted else False
+        default = option.accepted[0] if option.accepted else option.default if option.default is not None else False
         value = default if given.get(name) is None else given[name]
-        if value not in (option.accepted or (True, False)):
+        if option.default is None and value not in (option.accepted or (True, False)):
             raise UsageProblem(f"{name} {value!r} is unknown; accepted are {', '.join(option.accepted) or 'true and false'}")
         chosen[name] = value
     for task in known_tasks().values():

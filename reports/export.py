@@ -21,7 +21,9 @@ def export(run: Path, format: str, output: Path, data: str | None = None) -> tup
     settings = folder.read_json("run.json")["settings"]
     configure_tasks(settings["options"])
     roots, _ = find_data(data or settings["data"], Path.cwd())
-    before = set(output.rglob("*")) if output.exists() else set()
+    if output.exists() and not output.is_dir():
+        raise UsageProblem(f"--output {output} is a file; give an empty folder or a new one")
+    before = set(output.rglob("*"))
     if taken := [path for path in before if path.is_file()]:
         raise UsageProblem(f"--output {output} holds files already, such as {taken[0].name}; give an empty folder or a new one")
     notes = []

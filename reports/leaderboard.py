@@ -21,7 +21,10 @@ def leaderboard(summary: Mapping[str, Any]) -> str:
         ours: dict[str, float | None] = {}
         for task in tasks:
             metrics = summary["tasks"][task.name]["metrics"]
-            ours |= {name: metrics[name]["value"] for name in task.published if name in metrics}
+            ours |= {task.board.get(name, name): metrics[name]["value"] for name in task.published if name in metrics}
+        combined = summary["capabilities"].get(benchmark, {})
+        if combined:
+            parts += [*_combined(combined), ""]
         columns = list(ours)
         rows = [row for task in tasks for row in task.reference_rows()]
         for edition in dict.fromkeys(row["edition"] for row in rows):
@@ -30,6 +33,14 @@ def leaderboard(summary: Mapping[str, Any]) -> str:
         if not rows:
             parts += [*_table(columns, [{"model": f"**{run['model']} (this run)**", **ours}]), ""]
     return "\n".join(parts)
+
+
+def _combined(parts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    lines = ["![capabilities](capabilities.svg)", "", "| made of several tasks | value | missing |", "|---|---|---|"]
+    for part, scores in parts.items():
+        for name, score in scores.items():
+            lines.append(f"| {part}: {name} | {number(score['value'])} | {', '.join(score['missing'])} |")
+    return lines
 
 
 def _notes(summary: Mapping[str, Any], tasks: Sequence[Task]) -> list[str]:
@@ -50,13 +61,16 @@ def not_comparable(run: Mapping[str, Any], task: Task, part: Mapping[str, Any]) 
         reasons.append("bundled samples instead of the official data")
     if not part["comparable"]:
         reasons.append(f"similarity {part['similarity']} instead of the published model")
-    if run["dialect"] != task.published_dialect:
+    if run["dialect"] != task.published_dialect and run["dialect"] not in task.published_too:
         reasons.append(f"dialect {run['dialect']} instead of {task.published_dialect}")
     if run["scoring"] != "parity":
         reasons.append("strict scoring")
     if task.needs_tools:
         for state in sorted(set(run["tools"].values())):
             reasons.append(f"tools {state}: {', '.join(name for name, its in run['tools'].items() if its == state)}")
+    reasons += task.not_comparable(run["options"])
+    if left_out := run["data"][task.name]["left_out"]:
+        reasons.append(f"{len(left_out)} left out as invalid")
     if part["planned"] < run["data"][task.name]["samples"] or part["missing"]:
         reasons.append("not every sample was run")
     return reasons

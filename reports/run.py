@@ -15,6 +15,7 @@ from harness.store.folder import CaseId
 from harness.task import Task, find_task, known_tasks
 from harness.types import Metric, Record, Score, Scoring, Usage
 from reports.leaderboard import leaderboard
+from reports.radar import radar
 
 
 def sum_up(
@@ -43,10 +44,23 @@ def sum_up(
         task = find_task(name)
         cases = [case for case in plan if case[0] == name]
         tasks[name] = summarise(task, cases, by_task[name], index_of(task), scoring, similarity[name])
-    summary = {"run": dict(about), "tasks": tasks, "capabilities": {}, "usage": _usage(records)}
+    combined = _combined(tasks)
+    summary = {"run": dict(about), "tasks": tasks, "capabilities": combined, "usage": _usage(records)}
     folder.write_json("summary.json", summary)
+    for parts in combined.values():
+        (folder.path / "capabilities.svg").write_text(radar(parts["capabilities"]), encoding="utf-8")
     (folder.path / "leaderboard.md").write_text(leaderboard(summary), encoding="utf-8")
     return summary
+
+
+def _combined(tasks: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
+    """What benchmarks make of several tasks' headlines, by benchmark; those that make nothing are left out."""
+    by_benchmark: dict[str, dict[str, float | None]] = {}
+    for name, part in tasks.items():
+        task = find_task(name)
+        by_benchmark.setdefault(task.benchmark, {})[name] = part["metrics"][task.published[0]]["value"]
+    found = {benchmark: find_task(next(iter(scores))).combine(scores) for benchmark, scores in by_benchmark.items()}
+    return {benchmark: parts for benchmark, parts in found.items() if parts}
 
 
 def _outline(record: Record) -> Record:

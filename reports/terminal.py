@@ -40,6 +40,17 @@ def tables(summary: Mapping[str, Any], width: int = 80) -> Iterator[str]:
         yield ""
 
 
+def combined(summary: Mapping[str, Any]) -> Iterator[str]:
+    """What benchmarks make of several tasks, one line each."""
+    for benchmark, parts in summary["capabilities"].items():
+        for part, scores in parts.items():
+            yield f"{benchmark}, {part}"
+            for name, score in scores.items():
+                lacks = f"incomplete, without {', '.join(score['missing'])}" if score["missing"] else number(score["value"])
+                yield f"    {name:34} {lacks}"
+        yield ""
+
+
 def explanations(status: str, texts: Sequence[tuple[str, str]], *, full: bool) -> Iterator[str]:
     """Why cases are wrong or broken, from pairs of node id and text: the first few by their first line, all whole with ``-v``."""
     for node, text in texts if full else texts[:SHOWN]:

@@ -21,7 +21,10 @@ def find_data(data: str, rootpath: Path) -> tuple[dict[str, Path], dict[str, boo
     if data == "auto":
         base = Path(os.environ.get("AGENTGAUGE_DATA") or rootpath / "agentgauge-data")
         found = {name: root for name, task in tasks.items() if (root := task.find(base))}
-        return {name: found.get(name, task.mini) for name, task in tasks.items()}, {name: name in found for name in tasks}
+        # a data set is the user's or the bundled one, never a mixture: its paths have one token in what is stored
+        theirs = {tasks[name].data_set for name in found}
+        roots = {name: found.get(name, task.mini) for name, task in tasks.items() if name in found or task.data_set not in theirs}
+        return roots, {name: name in found for name in roots}
     folder = Path(data).resolve()  # without "..": the model is shown paths in it
     if not folder.is_dir():
         raise UsageProblem(f"--data {data!r} is no folder; give auto, mini, or a folder with a data set in its official layout")

@@ -26,8 +26,8 @@ CASE_HEADER = "x-agentgauge-case"
 
 
 def case_header(case: CaseKey) -> str:
-    """``task/sample/attempt/turn``, each percent-encoded."""
-    return "/".join(quote(str(part), safe="") for part in (case.task, case.sample, case.attempt, case.turn))
+    """``task/sample/attempt/turn``, each percent-encoded, and the part that is played, if it is one of its own."""
+    return "/".join(quote(str(word), safe="") for word in (case.task, case.sample, case.attempt, case.turn, *filter(None, [case.part])))
 
 
 class OpenAIModel:

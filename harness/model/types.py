@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from harness.types import Usage
 
@@ -20,6 +20,7 @@ class CaseKey:
     sample: str
     attempt: int = 1
     turn: int = 0  # requests of this case before this one
+    part: str = ""  # the option that names the model asked, where it is not the one that is tested
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,8 @@ class ToolCall:
     name: str
     arguments: str
     id: str = ""
+    flaw: Literal["", "id", "function", "name", "arguments", "object"] = ""
+    """What a server left out, which is made up here: ``object`` are arguments that came as one instead of as text."""
 
 
 @dataclass(frozen=True, slots=True)

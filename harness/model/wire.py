@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from harness.config import Prices
 from harness.model.retry import Failure, failure_kind
@@ -40,6 +40,8 @@ def request_body(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
     if request.stop and quirks.stop:
         body["stop"] = list(request.stop)
     body.update(spec.extra_body)
+    if request.template and "chat_template_kwargs" in spec.extra_body:
+        body["chat_template_kwargs"] = {**request.template, **spec.extra_body["chat_template_kwargs"]}
     return body
 
 
@@ -103,26 +105,33 @@ def _text(content: object) -> str:
 
 
 def _tool_calls(calls: object) -> tuple[ToolCall, ...]:
-    """Arguments stay raw text. Servers that send an object instead of text get it written as JSON."""
-    result: list[ToolCall] = []
-    for call in calls if isinstance(calls, list) else ():
-        function = call.get("function") if isinstance(call, Mapping) else None
-        if not isinstance(function, Mapping):
-            continue
-        name, arguments, identity = function.get("name"), function.get("arguments"), call.get("id")
-        if arguments is None:
-            arguments = ""
-        elif not isinstance(arguments, str):
-            arguments = json.dumps(arguments, ensure_ascii=False)
-        result.append(
-            ToolCall(
-                name=clean(name) if isinstance(name, str) else "",
-                arguments=clean(arguments),
-                # Every call needs an id of its own, or the tool messages that answer it are refused.
-                id=identity if isinstance(identity, str) and identity else f"call_{len(result)}",
-            )
-        )
-    return tuple(result)
+    """Arguments stay raw text. Servers that send an object instead of text get it written as JSON.
+
+    What is missing is made up, and named: most benchmarks go on with it, WildToolBench's published protocol does not.
+    """
+    return tuple(_tool_call(call, place) for place, call in enumerate(calls if isinstance(calls, list) else ()))
+
+
+def _tool_call(call: object, place: int) -> ToolCall:
+    made_up = f"call_{place}"  # every call needs an id of its own, or the tool messages that answer it are refused
+    function = call.get("function") if isinstance(call, Mapping) else None
+    if not isinstance(call, Mapping) or not isinstance(function, Mapping):
+        return ToolCall("", "", made_up, "function")
+    name, arguments, identity = function.get("name"), function.get("arguments"), call.get("id")
+    flaw: Literal["", "id", "name", "arguments", "object"] = "" if isinstance(identity, str) and identity else "id"
+    if not isinstance(name, str):
+        flaw = "name"
+    elif arguments is None:
+        flaw = "arguments"
+    elif not isinstance(arguments, str):
+        flaw = "object"
+    text = arguments if isinstance(arguments, str) else "" if arguments is None else json.dumps(arguments, ensure_ascii=False)
+    return ToolCall(
+        name=clean(name) if isinstance(name, str) else "",
+        arguments=clean(text),
+        id=identity if isinstance(identity, str) and identity else made_up,
+        flaw=flaw,
+    )
 
 
 def read_usage(usage: object, prices: Prices) -> Usage:

@@ -136,12 +136,15 @@ class Controller:
         yield "exit status 0 when every case was attempted and none is broken; wrong answers are results, not failures of the run"
 
     def _check_tools(self, tasks: set[str]) -> None:
-        """Say before the first request which tools cannot work. Raises ToolUnavailable."""
+        """Say before the first request which tools cannot work, and whether programs can run. Raises UsageProblem."""
         if self.settings.earlier_tools is not None:
             self.tool_states = dict(self.settings.earlier_tools)
             return
         if self.settings.tool_server:
             return
+        if any(find_task(name).runs_code for name in tasks):
+            sandbox.check_minimum()
+            self._sandbox = sandbox.layers()
         planned = {(task, sample) for task, sample, _ in self.plan}
         for name in sorted(tasks):
             task = find_task(name)
@@ -292,7 +295,7 @@ class Controller:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self.summary is None:
             return
-        from reports.terminal import explanations, tables
+        from reports.terminal import combined, explanations, tables
 
         for status in ("wrong", "broken"):
             texts = [(report.nodeid, str(report.longrepr)) for report in terminalreporter.stats.get(status, ())]
@@ -300,6 +303,8 @@ class Controller:
                 terminalreporter.write_line(line)
         terminalreporter.write_sep("=", "agentgauge")
         for line in tables(self.summary, shutil.get_terminal_size().columns):
+            terminalreporter.write_line(line)
+        for line in combined(self.summary):
             terminalreporter.write_line(line)
         for problem in self.problems:
             terminalreporter.write_line(problem, red=True)

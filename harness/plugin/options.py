@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from harness import sandbox
 from harness.agent.dialects.registry import FAMILIES, wording
 from harness.budget import Budget, parse_budget
 from harness.config import Config as FileConfig
@@ -27,7 +28,7 @@ from harness.model.presets import resolve
 from harness.model.spec import ModelSpec
 from harness.model.tape import read_header
 from harness.store import RunFolder
-from harness.task import Task, configure_tasks, find_task, known_options, known_tasks
+from harness.task import SAME, Task, configure_tasks, find_task, known_options, known_tasks
 from harness.types import Scoring
 
 DEFAULT_MODEL = "baseline"
@@ -93,7 +94,7 @@ def add_options(parser: pytest.Parser) -> None:
     for name, keywords in OPTIONS:
         group.addoption(name, **keywords)
     for option in known_options().values():
-        accepted = "|".join(option.accepted)
+        accepted = "|".join(option.accepted) or ("NAME" if option.default is not None else "")
         group.addoption(
             option.name,
             dest=_destination(option.name),
@@ -142,6 +143,7 @@ class Settings:
     scoring: Scoring
     allow_unsafe_code: bool
     options: Mapping[str, str | bool]  # of the tasks themselves: "--wild-language" → "en"
+    parts: Mapping[str, ModelSpec]  # how to reach the models that play a part of their own: option → spec
     earlier_tools: Mapping[str, str] | None  # states of the tools in the run that is replayed or scored again
     file: FileConfig
 
@@ -153,6 +155,8 @@ def read_settings(config: pytest.Config, run_dir: Path | None = None) -> Setting
     """
     option = config.option
     _refuse_together(option)
+    if option.allow_unsafe_code:
+        sandbox.permit_unsafe()
     scoring = _one_of("--scoring", option.scoring or "parity", ("parity", "strict"))
     file = load_config(root=config.rootpath)
     tasks = known_tasks()
@@ -162,6 +166,8 @@ def read_settings(config: pytest.Config, run_dir: Path | None = None) -> Setting
     if earlier and not option.dialect:
         dialect = earlier["dialect"]
     given = {name: getattr(option, _destination(name), None) for name in known_options()}
+    if option.rescore:
+        _refuse_other_questions(given, earlier["options"])
     options = configure_tasks({**earlier.get("options", {}), **{name: value for name, value in given.items() if value is not None}})
     model, spec = _model(option, earlier, file)
     data = option.data or earlier.get("data") or "auto"
@@ -187,6 +193,7 @@ def read_settings(config: pytest.Config, run_dir: Path | None = None) -> Setting
         scoring=scoring,  # type: ignore[arg-type]
         allow_unsafe_code=option.allow_unsafe_code,
         options=options,
+        parts=_parts(options, file) if spec else {},
         earlier_tools=earlier["tools"] if option.replay or option.rescore else None,
         file=file,
     )
@@ -245,9 +252,33 @@ def config_fingerprint(settings: Settings, task: Task) -> str:
         "scoring": settings.scoring,
         "similarity": settings.similarity[task.name],
         "tools": settings.file.tools if task.needs_tools else None,
-        "options": {option.name: settings.options[option.name] for option in task.options},
+        "options": {option.name: _fingerprint(settings, option.name) for option in task.options},
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def _refuse_other_questions(given: Mapping[str, Any], earlier: Mapping[str, Any]) -> None:
+    """Transcripts can be scored in another way, but not as answers to other questions. Raises UsageProblem."""
+    for name, known in known_options().items():
+        if known.asks and given[name] is not None and given[name] != earlier.get(name):
+            raise UsageProblem(f"--rescore: that run was asked with {name} {earlier.get(name)!r}, not {given[name]!r}; leave {name} out")
+
+
+def _fingerprint(settings: Settings, option: str) -> str | bool:
+    """Of an option's value: a model's is more than its name."""
+    return settings.parts[option].fingerprint if option in settings.parts else settings.options[option]
+
+
+def _parts(options: Mapping[str, str | bool], file: FileConfig) -> dict[str, ModelSpec]:
+    """Raises UsageProblem for a model that is not known or lacks its key."""
+    named = {name: str(options[name]) for name, option in known_options().items() if option.model and options[name] != SAME}
+    found = {}
+    for name, model in named.items():
+        try:
+            found[name] = resolve(model, url=None, config=file)
+        except UsageProblem as problem:
+            raise UsageProblem(f"{name}: {problem}") from None
+    return found
 
 
 def _similarity(task: Task, file: FileConfig, official: bool) -> str:

@@ -12,7 +12,7 @@ from harness.model.types import ChatModel
 from harness.plugin.options import Settings
 from harness.services import Service
 from harness.store import RunFolder
-from harness.task import Task, find_task
+from harness.task import SAME, Task, find_task
 from harness.tools import ToolBox
 from harness.types import RUN_TOKEN
 
@@ -30,12 +30,13 @@ def start_services(settings: Settings, folder: RunFolder, tasks: set[str]) -> li
     live = settings.spec is not None
     try:
         if settings.spec and settings.spec.embedded:
-            command = [sys.executable, "-m", "harness.model.embedded.serve", "--model", settings.spec.name, "--port", "0"]
-            command += ["--dialect", settings.dialect, "--options", json.dumps(settings.options)]
-            for name in sorted(tasks):
-                command += ["--data", f"{find_task(name).data_set}={settings.roots[name]}"]
-            services.append(Service("embedded model", command, folder.path / "logs" / "model.log"))
+            services.append(_embedded(settings, folder, tasks, "model", settings.spec.name, settings.dialect))
             addresses["model"] = services[-1].start()
+        used = {option.name for name in tasks for option in find_task(name).options}
+        for part, spec in settings.parts.items():
+            if part in used and spec.embedded:
+                services.append(_embedded(settings, folder, tasks, part.removeprefix("--"), spec.name, "native"))
+                addresses[part] = services[-1].start()
         if live and settings.tool_server is None and (needing := [name for name in sorted(tasks) if find_task(name).needs_tools]):
             services.append(
                 Service(
@@ -54,6 +55,14 @@ def start_services(settings: Settings, folder: RunFolder, tasks: set[str]) -> li
     return services
 
 
+def _embedded(settings: Settings, folder: RunFolder, tasks: set[str], title: str, model: str, dialect: str) -> Service:
+    command = [sys.executable, "-m", "harness.model.embedded.serve", "--model", model, "--port", "0"]
+    command += ["--dialect", dialect, "--options", json.dumps(settings.options)]
+    for name in sorted(tasks):
+        command += ["--data", f"{find_task(name).data_set}={settings.roots[name]}"]
+    return Service(f"embedded {title}", command, folder.path / "logs" / f"{title}.log")
+
+
 def stop_services(services: list[Service]) -> None:
     for service in reversed(services):
         service.stop()
@@ -66,15 +75,17 @@ class Wiring:
         self._settings = settings
         self._folder = folder
         self._width = width
-        self._model: ChatModel | None = None
+        self._models: dict[str, ChatModel] = {}
         self._boxes: dict[str, ToolBox | None] = {}
         self._reader: CassetteReader | None = None
 
-    def model(self) -> ChatModel:
-        """The model that this worker's cases talk to."""
-        if self._model is None:
-            self._model = self._make_model()
-        return self._model
+    def model(self, part: str = "") -> ChatModel:
+        """The model that this worker's cases talk to, or the one that an option names for a part of its own."""
+        if part and self._settings.options[part] == SAME:
+            part = ""
+        if part not in self._models:
+            self._models[part] = self._make_model(part)
+        return self._models[part]
 
     def box(self, task: Task) -> ToolBox | None:
         """The real tools of a task, or None where it uses none."""
@@ -83,21 +94,21 @@ class Wiring:
         return self._boxes[task.name]
 
     async def close(self) -> None:
-        for client in (self._model, *self._boxes.values()):
+        for client in (*self._models.values(), *self._boxes.values()):
             if client is not None:
                 await client.close()
 
-    def _make_model(self) -> ChatModel:
+    def _make_model(self, part: str) -> ChatModel:
         from harness.model.cassette import Cassette, RecordingModel, ReplayModel
         from harness.model.client import OpenAIModel
         from harness.model.limits import AdaptiveLimiter
 
         if self._settings.replay:
-            return ReplayModel(self._tape(), self._settings.model.name)
-        spec = self._settings.spec
+            return ReplayModel(self._tape(), str(self._settings.options[part]) if part else self._settings.model.name)
+        spec = self._settings.parts[part] if part else self._settings.spec
         assert spec is not None, "only a replayed or rescored run has no model to reach"
         if spec.embedded:
-            spec = spec.served_at(self._addresses()["model"])
+            spec = spec.served_at(self._addresses()[part or "model"])
         model: ChatModel = OpenAIModel(spec, AdaptiveLimiter(self._width))
         if self._settings.record:
             model = RecordingModel(model, Cassette.append_to(self._settings.record, self._tokens()))

@@ -71,10 +71,18 @@ def missing(found: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name, any_of in needs if not have & any_of)
 
 
+_permitted: list[bool] = []
+
+
+def permit_unsafe() -> None:
+    """The user has said, for this process, that code may run below the minimum of protection."""
+    _permitted.append(True)
+
+
 def check_minimum(*, allow_unsafe: bool = False) -> None:
     """Raises UsageProblem if code cannot be run safely here and the user has not said that it may run anyway."""
     lacking = missing(layers())
-    if lacking and not allow_unsafe:
+    if lacking and not (allow_unsafe or _permitted):
         raise UsageProblem(
             f"code that a model wrote would run here without {' and '.join(lacking)} (in force: {', '.join(layers()) or 'nothing'}"
             f"{'; ' + chosen()[2] if chosen()[2] else ''}); use a Linux kernel with namespaces or Landlock, "

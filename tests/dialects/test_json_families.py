@@ -302,7 +302,14 @@ def test_any_text_is_read(family: Format, text: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES, ids=NAMES)
 @pytest.mark.parametrize(
     "text",
-    ["<function=a>" * 10_000, "</function>" * 10_000 + "<function=a>" * 10_000, "<function=" * 10_000, "<tool_call>\n" * 10_000],
+    [
+        "<function=a>" * 10_000,
+        "</function>" * 10_000 + "<function=a>" * 10_000,
+        "<function=" * 10_000,
+        "<tool_call>\n" * 10_000,
+        "Action:" + " " * 20_000,
+        "Action: a" + "\n" * 20_000,
+    ],
 )
 def test_a_reply_that_repeats_itself_costs_little(family: Format, text: str) -> None:
     clock = time.process_time()

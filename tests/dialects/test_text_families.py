@@ -76,9 +76,12 @@ def test_toolace_request() -> None:
     assert (sent.tools, sent.template, sent.raw) == ((), {}, True)
 
 
-def test_toolace_drops_the_system_message_and_keeps_a_date_of_the_user() -> None:
+def test_toolace_keeps_what_else_the_system_message_says_and_a_date_of_the_user() -> None:
     messages = [{"role": "system", "content": f"Be kind. {DATE}"}, {"role": "user", "content": "Hi. Current Date: long ago"}]
-    assert _contents(ToolAce(prompt="P").request(messages, []).messages) == [("system", "P"), ("user", "Hi. Current Date: long ago")]
+    assert _contents(ToolAce(prompt="P").request(messages, []).messages) == [
+        ("system", "P\n\nBe kind. "),
+        ("user", "Hi. Current Date: long ago"),
+    ]
     assert _contents(ToolAce(prompt="P").request(messages[:1], []).messages)[1:] == [("user", f"{DATE}")]
 
 

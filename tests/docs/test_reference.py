@@ -12,11 +12,14 @@ import pytest
 
 from bench_gta.fixes import Fix
 from bench_gta.similarity import BACKENDS
+from bench_mmau import math_task, plan, replies, tool_values
+from bench_mmau.contests import fixes as contest_fixes
+from bench_mmau.notebooks import fixes as notebook_fixes
 from bench_wild.fixes import Fix as WildFix
 from harness.agent.dialects.registry import FAMILIES
 from harness.cli import FORWARDED
 from harness.plugin.options import OPTIONS
-from harness.task import known_options, known_tasks
+from harness.task import TaskOption, known_options, known_tasks
 from tests.docs.pages import PAGES, ROOT, block, rows, text
 from tool_impls.availability import check
 from tool_impls.registry import TOOLS
@@ -46,7 +49,11 @@ def test_the_readme_has_the_default_that_help_tells(row: list[str]) -> None:
 
 def test_the_readme_has_every_option_of_the_benchmarks() -> None:
     written = [(_plain(row[0]), _plain(row[1])) for row in rows(README, "option", "accepted")]
-    assert written == [(option.name, ", ".join(option.accepted) or "–") for option in known_options().values()]
+    assert sorted(written) == sorted((option.name, _values(option)) for option in known_options().values())
+
+
+def _values(option: TaskOption) -> str:
+    return ", ".join(option.accepted) or ("–" if option.default is None else f"NAME, default {option.default}")
 
 
 def test_the_readme_has_every_task_with_its_columns() -> None:
@@ -82,6 +89,12 @@ def test_every_fix_of_strict_scoring_is_listed() -> None:
     assert listed == [fix.name for fix in Fix]
     listed = [_plain(row[0]) for row in rows(text("docs/score-fidelity.md"), "fix of WildToolBench", "what it does")]
     assert listed == [fix.name for fix in WildFix]
+    switches = [
+        switch.name
+        for fixes in (replies.Fixes, tool_values.Fixes, plan.Fixes, math_task.Fixes, contest_fixes.Fixes, notebook_fixes.Fixes)
+        for switch in fields(fixes)
+    ]
+    assert [_plain(row[1]) for row in rows(text("docs/score-fidelity.md"), "of Apple MMAU", "fix")] == switches
 
 
 def test_every_dialect_is_listed() -> None:

@@ -143,12 +143,15 @@ REPLIES: list[tuple[str, Any, ChatReply]] = [
     (
         "arguments as an object, no id",
         serve.completion(None, tool_calls=[{"function": {"name": "OCR", "arguments": {"a": "é"}}}]),
-        ChatReply(tool_calls=(ToolCall("OCR", '{"a": "é"}', "call_0"),)),
+        ChatReply(tool_calls=(ToolCall("OCR", '{"a": "é"}', "call_0", "object"),)),
     ),
     (
         "calls of odd shapes",
         serve.completion("t", tool_calls=["x", {"function": None}, {"id": 5, "function": {"name": None, "arguments": None}}]),  # type: ignore[list-item]
-        ChatReply(text="t", tool_calls=(ToolCall("", "", "call_0"),)),
+        ChatReply(
+            text="t",
+            tool_calls=(ToolCall("", "", "call_0", "function"), ToolCall("", "", "call_1", "function"), ToolCall("", "", "call_2", "name")),
+        ),
     ),
     ("text in parts", serve.completion([{"type": "text", "text": "a"}, {"type": "x"}, "b"]), ChatReply(text="ab")),  # type: ignore[arg-type]
     ("lone surrogate", serve.completion("\ud800!"), ChatReply(text="?!")),

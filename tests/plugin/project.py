@@ -105,6 +105,11 @@ def run_wild(*arguments: str, cwd: Path, status: int = 0) -> Result:
     return _run(*WILD, *arguments, cwd=cwd, env=None, status=status)
 
 
+def run_mmau(*arguments: str, cwd: Path, status: int = 0) -> Result:
+    """Apple MMAU as a user runs it."""
+    return _run(*GTA[:-1], str(ROOT / "bench_mmau"), *arguments, cwd=cwd, env=None, status=status)
+
+
 def _run(*arguments: str, cwd: Path, env: Mapping[str, str] | None, status: int) -> Result:
     project = Project(cwd)
     done = subprocess.run(

@@ -71,6 +71,7 @@ def test_what_a_session_lacks_is_left_out_and_reported(tmp_path):
     assert "wild: 60 planned · 60 passed" in told
     (left_out,) = summary(tmp_path / "run")["run"]["data"]["wild"]["left_out"]
     assert "line 3" in left_out
+    assert "1 left out as invalid" in (tmp_path / "run" / "leaderboard.md").read_text()
 
 
 def test_options_that_are_wrong(tmp_path):
@@ -83,6 +84,8 @@ def test_a_run_goes_on_with_its_own_options(tmp_path):
     assert summary(tmp_path / "run")["run"]["options"]["--wild-language"] == "zh"
     other = run_wild("--resume", "run", "--wild-language", "en", cwd=tmp_path, status=4).output
     assert "options or tool settings of wild have changed" in other
+    asked = run_wild("--rescore", "run", "--wild-language", "en", cwd=tmp_path, status=4).output
+    assert "that run was asked with --wild-language 'zh', not 'en'" in asked
     run_wild("--rescore", "run", "--wild-evaluator", "2025", "--run-dir", "again", cwd=tmp_path)
     again = summary(tmp_path / "again")["run"]["options"]
     assert (again["--wild-language"], again["--wild-evaluator"]) == ("zh", "2025")

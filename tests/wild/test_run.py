@@ -148,6 +148,30 @@ def test_an_unknown_dialect() -> None:
         run(sample(0), Scripted(), dialect="unheard")
 
 
+@pytest.mark.parametrize(
+    ("flaw", "reason"),
+    [("id", "'id'"), ("function", "'function'"), ("name", "'name'"), ("arguments", "'arguments'")],
+)
+def test_what_a_server_leaves_out_ends_the_task_under_parity(flaw: Any, reason: str) -> None:
+    """``strict`` makes it up, where that gives a call."""
+    call = ToolCall("" if flaw in ("function", "name") else "readMenu", "{}", "call_0", flaw)
+    broken = ChatReply(tool_calls=(call,))
+    result = run(sample(1), Scripted(broken))
+    assert result["inference_log"]["step_0"]["inference_output"]["error_reason"] == f"parse tool_calls failed, error: {reason}"
+    rest = [called(("bookTable", {})), said("Soup.")]
+    strict = run(sample(1), Scripted(broken, *rest), scoring="strict")
+    assert (strict["action_name_label"] == "correct") is (flaw in ("id", "arguments"))
+
+
+def test_arguments_that_are_an_object_stay_one_under_parity() -> None:
+    broken = ChatReply(tool_calls=(ToolCall("readMenu", '{"a": 1}', "c0", "object"),))
+    rest = [called(("bookTable", {})), said("Soup.")]
+    result = run(sample(1), Scripted(broken, *rest))
+    (call,) = result["inference_log"]["step_0"]["inference_output"]["tool_calls"]
+    assert call["function"]["arguments"] == {"a": 1}
+    assert not Wild().score(sample(1), result, "parity", "").passed
+
+
 def test_requests_are_restored_from_the_replies() -> None:
     model = Scripted(called(("readMenu", {})), called(("bookTable", {}), text="Now the table."), said("Soup."))
     result = run(sample(1), model)

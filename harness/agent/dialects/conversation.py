@@ -85,8 +85,14 @@ def functions(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [dict(tool["function"]) for tool in tools]
 
 
+def result_of(text: str) -> Json:
+    """A result as a value, where its text is just what we would write for that value; any other text is a text."""
+    value = value_of(text)
+    return value if as_json(value) == text else text
+
+
 def value_of(text: str) -> Json:
-    """A result or arguments as a value: what its JSON says, else the text. A text that looks like JSON is taken for it."""
+    """Arguments as a value: what their JSON says, else the text."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -105,7 +111,7 @@ def in_one_form(call: Called) -> Called:
 
 def named_results(turn: Turn) -> list[dict[str, Json]]:
     """The results of a turn in one list, as ToolACE, Hammer and GLM-4 get them."""
-    return [{"name": call.name, "results": value_of(result)} for call, result in zip(turn.calls, turn.results, strict=False)]
+    return [{"name": call.name, "results": result_of(result)} for call, result in zip(turn.calls, turn.results, strict=False)]
 
 
 def tool_messages(messages: Sequence[Message]) -> Iterator[Message]:

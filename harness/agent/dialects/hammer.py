@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from harness.agent.dialects.conversation import as_json, in_one_form, text_of, tool_messages, value_of, with_results
+from harness.agent.dialects.conversation import as_json, in_one_form, result_of, text_of, tool_messages, value_of, with_results
 from harness.agent.dialects.format import Called, Said, Sent
 from harness.agent.dialects.lenient import find_calls, without_thoughts
 from harness.model.types import Message
@@ -38,7 +38,7 @@ class Hammer:
             sent.append(message)
             left -= message.get("role") == "user"
             if results:
-                told = [{"name": one.get("name"), "results": value_of(text_of(one))} for one in results]
+                told = [{"name": one.get("name"), "results": result_of(text_of(one))} for one in results]
                 # non-ASCII is escaped, other than everywhere else: as published
                 sent.append({"role": "tool" if left else "user", "content": json.dumps(told)})
         return Sent(tuple(sent), tuple(tools))

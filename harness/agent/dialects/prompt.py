@@ -6,8 +6,7 @@ The spec infers this family from the published results; how a reply is read is o
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -31,7 +30,6 @@ Functions:
 
 _SPOKEN = "Assistant:"
 _OPEN, _CLOSE = "<tool_calls>", "</tool_calls>"
-_TAGGED = re.compile(f"{_OPEN}(.*?){_CLOSE}", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +68,9 @@ class PromptOnly:
         meant = without_thoughts(text) if tolerant else text.rpartition("</think>")[2]
         if tolerant:
             calls = find_calls(meant)
-        elif _TAGGED.search(meant):
+        elif tagged := list(_tagged(meant)):
             try:
-                calls = [call for tagged in _TAGGED.findall(meant) for call in _calls(tagged)]
+                calls = [call for content in tagged for call in _calls(content)]
             except (ValueError, RecursionError):
                 return Said(None)
         else:
@@ -89,6 +87,13 @@ class PromptOnly:
         if (said.text and called) or self.read(text, tolerant=False) != Said(None if called else said.text or "", called):
             raise ValueError(f"a reply that cannot be written between tags: {text}")
         return text
+
+
+def _tagged(text: str) -> Iterator[str]:
+    """What stands between tags. No regular expression: of opening tags alone each would look for its end."""
+    end = 0
+    while (start := text.find(_OPEN, end)) >= 0 and (end := text.find(_CLOSE, start)) >= 0:
+        yield text[start + len(_OPEN) : end]
 
 
 def _calls(text: str) -> list[Called]:

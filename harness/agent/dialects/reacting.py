@@ -31,7 +31,8 @@ Final Answer: what you say to the user"""
 
 _NEXT = "|".join(map(re.escape, (ACTION, THOUGHT, FINISH, RESPONSE)))
 _CALL = re.compile(
-    rf"^[ \t]*{re.escape(ACTION)}[ \t]*(.*?)[ \t]*\n+[ \t]*{re.escape(ACTION_INPUT)}[ \t]*(.*?)\s*(?=^[ \t]*(?:{_NEXT})|\Z)",
+    # every repetition ends at one sign, so that hostile text costs no more than its length
+    rf"^[ \t]*{re.escape(ACTION)}([^\n]*)\n+[ \t]*{re.escape(ACTION_INPUT)}(.*?)(?=^[ \t]*(?:{_NEXT})|\Z)",
     re.MULTILINE | re.DOTALL,
 )
 _FENCE = re.compile(r"\A```(?:json)?\s*(.*?)\s*```\Z", re.DOTALL)
@@ -70,7 +71,8 @@ class Reacting:
         """As in GTA a final answer wins over any call. With ``tolerant`` the arguments may stand in a code fence."""
         if FINISH in text:
             return Said(text.rpartition(FINISH)[2].strip() or None)
-        calls = tuple(Called(name, self._arguments(given, tolerant)) for name, given in _CALL.findall(text) if name)
+        found = ((name.strip(), given.strip()) for name, given in _CALL.findall(text))
+        calls = tuple(Called(name, self._arguments(given, tolerant)) for name, given in found if name)
         if not calls:
             return Said(text if text.strip() else None)
         thought = text.partition(ACTION)[0].replace(THOUGHT, "").strip()

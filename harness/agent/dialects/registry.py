@@ -59,9 +59,13 @@ def _reworded(made: Format, file: Path) -> Format:
     if not hasattr(made, "prompt"):
         raise UsageProblem(f"{file}: this dialect has no prompt of its own, so there is nothing to replace")
     try:
-        return replace(made, prompt=file.read_text(encoding="utf-8").removesuffix("\n"))  # type: ignore[type-var]
+        text = file.read_text(encoding="utf-8").removesuffix("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageProblem(f"{file} cannot be read as UTF-8 text: {error}") from None
+    for slot in ("{tools}", "{query}"):
+        if slot in made.prompt and slot not in text:
+            raise UsageProblem(f"{file} lacks the slot {slot}, without which the model is not told what it needs; put it in")
+    return replace(made, prompt=text)  # type: ignore[type-var]
 
 
 def wording(name: str, prompts: Path | None) -> str:

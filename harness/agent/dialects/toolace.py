@@ -15,6 +15,7 @@ from harness.agent.dialects.conversation import (
     functions,
     named_results,
     split_date,
+    system_of,
     text_of,
     turns,
 )
@@ -41,12 +42,14 @@ class ToolAce:
     prompt: str = PROMPT
 
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Sent:
-        """The conversation's system messages are dropped; the date goes to the last user message, unless one has a date."""
+        """The date goes to the last user message, unless one has a date. The published runs dropped the system message, which held
+        nothing else there; what it says besides is kept behind the prompt."""
         dated, date = split_date(messages)
         if date and not any(message.get("role") == "user" and DATE in text_of(message) for message in dated):
             dated = append_to_last_user(dated, f"{DATE} {date}")
-        sent: list[Message] = [{"role": "system", "content": fill(self.prompt, tools=repr(functions(tools)))}]
-        for turn in turns(dated):
+        listed = turns(dated)
+        sent = [system_of(fill(self.prompt, tools=repr(functions(tools))), listed)]
+        for turn in listed:
             sent += self._turn(turn)
         return Sent(tuple(sent))
 

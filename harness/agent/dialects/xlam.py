@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from harness.agent.dialects.conversation import Turn, as_json, fill, functions, turns, value_of
+from harness.agent.dialects.conversation import Turn, as_json, fill, functions, result_of, turns, value_of
 from harness.agent.dialects.format import Said, Sent
 from harness.agent.dialects.lenient import find_calls, without_thoughts
 from harness.agent.dialects.xlam2 import call_of, calling, checked
@@ -106,7 +106,7 @@ def _steps(history: Sequence[Turn]) -> list[dict[str, Json]]:
                 "step_id": len(steps) + 1,
                 "thought": turn.text if turn.role == "assistant" else "",
                 "tool_calls": [{"name": call.name, "arguments": value_of(call.arguments)} for call in turn.calls],
-                "next_observation": as_json([value_of(result) for result in turn.results]) if turn.results else "",
+                "next_observation": as_json([result_of(result) for result in turn.results]) if turn.results else "",
                 "user_input": turn.text if turn.role == "user" else "",
             }
         )

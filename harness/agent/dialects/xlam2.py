@@ -12,6 +12,7 @@ from harness.agent.dialects.conversation import (
     append_to_last_user,
     as_json,
     in_one_form,
+    result_of,
     split_date,
     text_of,
     tool_messages,
@@ -82,4 +83,4 @@ def _gathered(messages: Iterator[Message]) -> Iterator[Message]:
     for message, results in with_results(messages):
         yield message
         if results:
-            yield {**results[0], "content": as_json([value_of(text_of(one)) for one in results])}
+            yield {**results[0], "content": as_json([result_of(text_of(one)) for one in results])}

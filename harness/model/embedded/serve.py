@@ -79,9 +79,9 @@ def read_case(header: str | None) -> CaseKey | None:
     if not header:
         return None
     parts = [unquote(part) for part in header.split("/")]
-    if len(parts) != 4 or not (parts[2].isdecimal() and parts[3].isdecimal()):
+    if len(parts) not in (4, 5) or not (parts[2].isdecimal() and parts[3].isdecimal()):
         raise UsageProblem(f"the header {CASE_HEADER} must be task/sample/attempt/turn, not {header!r}")
-    return CaseKey(parts[0], parts[1], int(parts[2]), int(parts[3]))
+    return CaseKey(parts[0], parts[1], int(parts[2]), int(parts[3]), *parts[4:])
 
 
 def read_request(body: Any, case: CaseKey | None) -> ChatRequest:

@@ -1,0 +1,124 @@
+"""One program against the tests of one problem (MMAU spec 6.2 to 6.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+from bench_mmau.contests.execute import GroupRun, Outcome, Workplace, run_in_pool
+from bench_mmau.contests.extract import output_match
+from bench_mmau.contests.fixes import PARITY, Fixes
+from bench_mmau.errors import NotScorable
+
+GROUPS = ("public_tests", "private_tests", "generated_tests")  # in this order
+EMPTY = {"status": "empty_solution"}
+
+ErrorLog = list[dict[str, str]] | dict[str, str]
+"""One entry per failed test of the groups that are not lost; an object, not a list, for an empty program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """``score``: share of tests passed, 0 to 1; 0 without tests. ``lost``: why a whole group failed, one text for each that did."""
+
+    passed: bool
+    score: float
+    errors: ErrorLog
+    lost: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The tests of one group."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A program whose groups wait for their turn or run; ``finish`` waits for them."""
+
+    groups: tuple[Group, ...]
+    runs: tuple[Future[GroupRun], ...]
+    fixes: Fixes
+
+    def finish(self) -> Candidate:
+        found = [run.result() for run in self.runs]
+        return _judged(self.groups, found, self.fixes)
+
+
+def run_tests(code: str, problem: Mapping[str, Any], where: Workplace | None = None, *, fixes: Fixes = PARITY) -> Candidate:
+    """Run a program on all tests of a problem and wait. Do not call it in a thread of the pool.
+
+    Raises NotScorable for tests in an unknown shape (not for an empty program, which the reference does not run),
+    SandboxFault and UsageProblem as ``harness.sandbox.run``.
+    """
+    return start(code, problem, where or Workplace(), fixes).finish() if code else nothing()
+
+
+def nothing() -> Candidate:
+    """The result of an empty program."""
+    return Candidate(False, 0.0, dict(EMPTY))
+
+
+def start(code: str, problem: Mapping[str, Any], where: Workplace, fixes: Fixes = PARITY) -> Running:
+    """Line up a program's groups in the pool."""
+    groups = read_groups(problem)
+
+    def job(inputs: Sequence[str]) -> Future[GroupRun]:
+        return where.pool.submit(lambda: run_in_pool(code, inputs, where, fixes))
+
+    return Running(groups, tuple(job(group.inputs) for group in groups), fixes)
+
+
+def read_groups(problem: Mapping[str, Any]) -> tuple[Group, ...]:
+    """The groups with tests, in the reference's order. Missing and empty ones are skipped."""
+    number, groups = str(problem.get("id", "")), []
+    for name in GROUPS:
+        tests = problem.get(name)
+        if not tests:
+            continue
+        inputs, outputs = (_texts(tests, key, name, number) for key in ("input", "output"))
+        if len(inputs) != len(outputs):
+            raise NotScorable(
+                number,
+                f"{name} has {len(inputs)} inputs and {len(outputs)} outputs where the numbers must be equal; mend or remove the record",
+            )
+        if inputs:
+            groups.append(Group(inputs, outputs))
+    return tuple(groups)
+
+
+def _texts(tests: object, key: str, name: str, number: str) -> tuple[str, ...]:
+    found = tests.get(key) if isinstance(tests, Mapping) else None
+    if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
+        raise NotScorable(number, f"{name}.{key} is {str(found)[:60]!r} where a list of texts is needed; mend or remove the record")
+    return tuple(found)
+
+
+def _judged(groups: Sequence[Group], runs: Sequence[GroupRun], fixes: Fixes) -> Candidate:
+    total = sum(len(group.inputs) for group in groups)
+    errors: list[dict[str, str]] = []
+    right, lost = 0, []
+    for group, run in zip(groups, runs, strict=True):
+        if run.outcomes is None:
+            lost.append(run.reason)
+            continue
+        for given, expected, outcome in zip(group.inputs, group.outputs, run.outcomes, strict=True):
+            error = _error(given, expected, outcome, fixes)
+            if error is None:
+                right += 1
+            else:
+                errors.append(error)
+    return Candidate(0 < total == right, right / total if total else 0.0, errors, tuple(lost))
+
+
+def _error(given: str, expected: str, outcome: Outcome, fixes: Fixes) -> dict[str, str] | None:
+    if outcome.status != "passed":
+        return {"status": "runtime_error", "test_input": given, "error_message": outcome.text}
+    if output_match(outcome.text, expected, fixes):
+        return None
+    return {"status": "wrong_output", "test_input": given, "expected_output": expected, "code_output": outcome.text}

@@ -1,0 +1,140 @@
+"""The files of Apple MMAU: one JSON record a line, one record a case (MMAU spec 2).
+
+Which file belongs to a task is told by its name without the date. Not all names are known (MMAU spec 2.1): those of three
+tool-use files follow the pattern of the others.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench_mmau.contests.candidate import read_groups
+from bench_mmau.errors import NotScorable
+from harness.data.index import Entry, Index, Row, build_index, line_entries
+from harness.errors import DataProblem
+from harness.types import Sample
+
+_KIND = "mmau 1"  # to be raised when keywords or checks change
+_DATED = re.compile(r"_\d{8}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What is common to the records of a file."""
+
+    files: str  # regular expression for the file's name without date and ending
+    shown: str  # such a name, for messages
+    fields: Mapping[str, type | tuple[type, ...]]  # needed besides messages
+    keywords: tuple[str, ...] = ()
+
+
+def _tools(pattern: str, shown: str) -> Kind:
+    return Kind(f"tool_use_{pattern}", f"tool_use_{shown}", {"tools": list, "target_message": dict}, ("tool_use",))
+
+
+def _plan(pattern: str, shown: str) -> Kind:
+    return Kind(f"tool_use_plan_{pattern}", f"tool_use_plan_{shown}", {"target_plan_number": (int, str)}, ("dag_qa",))
+
+
+def _contest(name: str, **fields: type) -> Kind:
+    return Kind(f"code_contests_{name}", f"code_contests_{name}", {"id": str, **fields}, ("contests",))
+
+
+def _math(name: str) -> Kind:
+    return Kind(f"math_{name}", f"math_{name}", {"raw_problem": str, "gt_answer": (str, int, float)}, ("math",))
+
+
+_NOTEBOOK = {"notebook": dict, "image_expected": bool, "questions": list, "gt_answers": list}
+
+SINGLE = _tools("execution_single(?!.*parallel).*", "execution_single_step")
+PARALLEL = _tools("execution_.*parallel.*", "execution_parallel")
+DOUBLE = _tools("execution_.*double.*", "execution_multi_step_double")
+TRIPLE = _tools("execution_.*triple.*", "execution_multi_step_triple")
+SELF_CORRECT = _tools("(execution_)?self_correct.*", "self_correct")
+REASONING = _plan("(.*_)?with_reasoning.*", "with_reasoning_all")
+NO_REASONING = _plan("(.*_)?no_reasoning.*", "no_reasoning_all")
+NOTEBOOKS = Kind("code_kaggle", "code_kaggle", _NOTEBOOK, ("ds_ml",))
+ORACLE = Kind("code_kaggle", "code_kaggle", {**_NOTEBOOK, "oracle_response": list, "last_cell": dict}, ("ds_ml",))
+CONTESTS = _contest("regular")
+CONTEST_PLANS = _contest("plan", description=str)
+CONTEST_SOLUTIONS = _contest("solve")
+CONTEST_PARSING = Kind("code_contests_understand", "code_contests_understand", {"target_output": str}, ("contests",))
+MATH = _math("standard")
+MATH_COMPREHEND = _math("understand")
+
+NOTEBOOK_DATA = Path("code_kaggle_source") / "input"
+"""Where the data files of the notebooks are, below the data folder: the ``input`` folder of the released archive."""
+
+
+def find(folder: Path, kind: Kind) -> Path | None:
+    """The file of a kind. Of several one whose name has ``all``; raises DataProblem where that does not decide."""
+    if not folder.is_dir():
+        return None
+    named = re.compile(kind.files)
+    found = sorted(path for path in folder.glob("*.jsonl") if named.fullmatch(_DATED.sub("", path.stem)))
+    if len(found) > 1:
+        found = [path for path in found if "_all" in path.stem] or found
+    if len(found) > 1:
+        raise DataProblem(f"{folder} has {len(found)} files for one task: {', '.join(path.name for path in found)}; leave one there")
+    return found[0] if found else None
+
+
+def index(root: Path, kind: Kind, keywords: Sequence[str]) -> Index:
+    """The records of a kind. Raises DataProblem that names file, line, field and rule."""
+    file = find(root, kind) or root / f"{kind.shown}.jsonl"
+    return build_index(
+        [file],
+        line_entries,
+        lambda entry: (_checked(file, entry, kind), (*kind.keywords, *keywords, *_more(entry.value))),
+        kind=f"{_KIND} {kind.shown} {sorted(kind.fields)} {keywords}",
+    )
+
+
+def _more(record: Mapping[str, Any]) -> tuple[str, ...]:
+    if "image_expected" in record:
+        return ("image" if record["image_expected"] else "text",)
+    return (str(record["subject"]),) if isinstance(record.get("subject"), str) else ()
+
+
+def _checked(file: Path, entry: Entry, kind: Kind) -> str:
+    """The id of a record. Raises DataProblem where it breaks a rule."""
+    record = entry.value
+    where = f"{file}, line {int(entry.key) + 1}"
+    if not isinstance(record, Mapping):
+        raise DataProblem(f"{where}: must be a JSON object, not {type(record).__name__}")
+    number = record.get("id", record.get("deliverable_id"))
+    if not isinstance(number, str | int) or isinstance(number, bool) or not str(number):
+        raise DataProblem(f"{where}: id (or deliverable_id) must be a text, not {number!r}")
+    where = f"{where}, record {number!r}"
+    if "id" in kind.fields and ":" in str(number):
+        raise DataProblem(f"{where}: the id must not contain a colon, behind which the published evaluator loses the samples")
+    if "async_index" in record:
+        raise DataProblem(f"{where}: the field async_index is reserved; remove it")
+    messages = record.get("messages")
+    if not isinstance(messages, list) or not messages or not all(isinstance(one, Mapping) and "role" in one for one in messages):
+        raise DataProblem(f"{where}: messages must be a list of chat messages with roles")
+    for name, wanted in kind.fields.items():
+        if not isinstance(record.get(name), wanted) or (isinstance(record[name], bool) and wanted is not bool):
+            names = " or ".join(one.__name__ for one in (wanted if isinstance(wanted, tuple) else (wanted,)))
+            raise DataProblem(f"{where}: {name} must be of type {names}, not {json.dumps(record.get(name), ensure_ascii=False)[:80]}")
+    try:
+        read_groups(record)
+    except NotScorable as problem:
+        raise DataProblem(f"{where}: {problem}") from None
+    if "questions" in kind.fields and len(record["questions"]) != len(record["gt_answers"]):
+        raise DataProblem(f"{where}: {len(record['questions'])} questions and {len(record['gt_answers'])} gt_answers; give one for each")
+    return str(number)
+
+
+def load(index: Index, row: Row, task: str) -> Sample:
+    """Read one record. Raises DataProblem where the file changed since it was indexed."""
+    try:
+        record = json.loads(index.read(row))
+    except ValueError:
+        raise DataProblem(f"{index.file} changed while it was used: record {row.id!r} is not where it was; start the run again") from None
+    return Sample(row.id, task, row.tags, record, index.root, row.position)

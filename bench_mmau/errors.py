@@ -1,0 +1,16 @@
+"""What the Apple MMAU scoring refuses."""
+
+from __future__ import annotations
+
+from harness.errors import DataProblem
+
+
+class NotScorable(DataProblem):
+    """A record for which the published evaluator raises: no number may stand in for it (MMAU spec 10).
+
+    ``record_id`` names the record, ``""`` if the whole file is meant; ``str()`` is the whole sentence.
+    """
+
+    def __init__(self, record_id: str, text: str) -> None:
+        super().__init__(f"Apple MMAU record {record_id!r}: {text}" if record_id else f"Apple MMAU: {text}")
+        self.record_id = record_id

@@ -1,0 +1,138 @@
+"""The cells of a reply, and the notebook that they make with those before them (MMAU spec 7.1)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bench_mmau.errors import NotScorable
+from bench_mmau.notebooks.fixes import PARITY, Fixes
+from bench_mmau.replies import record_id
+
+UNREADABLE = "The reply is no JSON list of notebook cells."
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """One candidate: its conversation and its notebook.
+
+    ``number``: its place among all candidates of the record, from 0, those that could not be read included.
+    ``given``: the cells before the turn; ``generated``: the reply's, which need not be objects [Q27].
+    ``problem``: why there is nothing to run; empty but where ``retry_unreadable`` keeps an unreadable reply [Q26].
+    """
+
+    number: int
+    messages: tuple[Mapping[str, Any], ...]
+    given: tuple[Any, ...]
+    generated: tuple[Any, ...]
+    problem: str = ""
+
+    @property
+    def cells(self) -> tuple[Any, ...]:
+        return self.given + self.generated
+
+
+class NoCells(ValueError):
+    """A reply that cannot be decoded: its candidate is skipped."""
+
+
+def build(record: Mapping[str, Any], contents: Sequence[str | None], *, fixes: Fixes = PARITY) -> tuple[Solution, ...]:
+    """The solutions of a record; ``contents`` are those of all messages of all its responses, in order.
+
+    A record without ``notebook`` has none. An undecodable candidate is skipped and leaves its number unused [Q26].
+    Raises NotScorable for a reply without content and, both in parity only, for one that is a JSON number, true, false or null.
+    """
+    if not record.get("notebook"):
+        return ()
+    given = tuple(_list_of(record, "cells", record["notebook"]))
+    found = []
+    for number, content in enumerate(contents):
+        text = text_of(content, record_id(record), fixes)
+        messages = (*_list_of(record, "messages", record), {"role": "assistant", "content": text})
+        solution = Solution(number, messages, given, ())
+        try:
+            found.append(replace(solution, generated=read_cells(text, record_id(record), fixes=fixes)))
+        except NoCells:
+            if fixes.retry_unreadable:
+                found.append(replace(solution, problem=UNREADABLE))
+    return tuple(found)
+
+
+def oracle(record: Mapping[str, Any]) -> Solution:
+    """The solution that the record stores, for which no code is run (MMAU spec 7.3). Raises NotScorable if there is none."""
+    if "oracle_response" not in record or "last_cell" not in record:
+        raise NotScorable(record_id(record), "the fields 'oracle_response' and 'last_cell' are needed; score the oracle task's own file")
+    turn = {"role": "assistant", "content": json.dumps(record["oracle_response"])}
+    return Solution(0, (*_list_of(record, "messages", record), turn), (), ())
+
+
+def without_fences(text: str) -> str:
+    """The text without any code fence, stripped."""
+    return text.replace("```json", "").replace("```", "").strip()
+
+
+def text_of(content: str | None, number: str, fixes: Fixes) -> str:
+    """The text of a reply. Raises NotScorable where there is none, unless ``null_is_empty``."""
+    if content is None and not fixes.null_is_empty:
+        raise NotScorable(number, "the reply has no text (content null), which the metric cannot judge; score it with --scoring strict")
+    return content or ""
+
+
+def read_cells(text: str, number: str, *, fixes: Fixes = PARITY) -> tuple[Any, ...]:
+    """The cells of a reply, ready to run. Raises NoCells, and in parity NotScorable for JSON that cannot be gone through."""
+    try:
+        decoded = json.loads(without_fences(text))
+    except (ValueError, RecursionError) as error:
+        raise NoCells(UNREADABLE) from error
+    if fixes.any_cells:
+        return tuple(_prepared(cell, place, number, fixes) for place, cell in enumerate(_cells_in(decoded)))
+    if not isinstance(decoded, list | dict | str):
+        raise NotScorable(
+            number, f"the reply is the JSON value {json.dumps(decoded)} where a list of cells is needed; try --scoring strict"
+        )
+    # an object gives its keys, a text its characters [Q27]
+    return tuple(_prepared(cell, place, number, fixes) for place, cell in enumerate(decoded))
+
+
+def _cells_in(decoded: Any) -> list[Any]:
+    """The cells of any sensible shape: a list, one cell, a notebook. Raises NoCells for others (``any_cells``)."""
+    if isinstance(decoded, dict):
+        decoded = decoded.get("cells", [decoded])
+    if isinstance(decoded, list) and all(isinstance(cell, dict) and "cell_type" in cell for cell in decoded):
+        return decoded
+    raise NoCells(UNREADABLE)
+
+
+def _prepared(cell: Any, place: int, number: str, fixes: Fixes) -> Any:
+    """A cell with an id and, for code, with closed lines and without outputs. What is no object stays what it is [Q27].
+
+    The id looks like the reference's, but is the same in every run: the QA model is shown it.
+    """
+    if not isinstance(cell, dict):
+        return cell
+    prepared = {**cell, "id": hashlib.sha256(f"{number}/{place}".encode()).hexdigest()[:8]}
+    if cell.get("cell_type") != "code":
+        return prepared
+    return {**prepared, "source": _lines(cell.get("source"), fixes), "outputs": [], "execution_count": None}
+
+
+def _lines(source: Any, fixes: Fixes) -> Any:
+    """Each element with a final line break. One text is gone through by character, which breaks the code [Q27].
+
+    Anything else stays what it is: the cell then fails when it is run.
+    """
+    if isinstance(source, str):
+        source = source.splitlines() if fixes.any_cells else list(source)
+    if not isinstance(source, list) or not all(isinstance(line, str) for line in source):
+        return source
+    return [line if line.endswith("\n") else line + "\n" for line in source]
+
+
+def _list_of(record: Mapping[str, Any], name: str, where: Any) -> list[Any]:
+    value = where.get(name) if isinstance(where, Mapping) else None
+    if not isinstance(value, list):
+        raise NotScorable(record_id(record), f"{name!r} is {value!r:.80} where a list is needed; mend or remove the record")
+    return value

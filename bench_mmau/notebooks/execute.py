@@ -1,0 +1,237 @@
+"""Run a notebook in the sandbox, in a fresh process and an empty folder beside the data files (MMAU spec 7.2, 8).
+
+The published evaluator lets five kernels share one folder and the user's rights; here each has a folder of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from bench_mmau.notebooks.cells import Solution
+from bench_mmau.notebooks.fixes import PARITY, Fixes
+from bench_mmau.notebooks.outputs import last_with_output
+from harness import sandbox
+from harness.errors import SandboxFault, UsageProblem
+
+PARALLEL = 5  # notebooks at a time, in the published evaluator
+
+_RUNNER = Path(__file__).with_name("runner.py")
+_NEEDED = ("IPython", "matplotlib_inline")
+_ENVIRONMENT = {  # as a kernel has it
+    "MPLBACKEND": "module://matplotlib_inline.backend_inline",  # figures become pictures
+    "TERM": "xterm-color",
+    "CLICOLOR": "1",
+    "FORCE_COLOR": "1",
+    "CLICOLOR_FORCE": "1",
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+}
+_SYSTEM = tuple(
+    Path(name) for name in ("/bin", "/usr/bin", "/etc/fonts", "/usr/share/fonts", "/usr/share/fontconfig", "/usr/share/zoneinfo")
+)  # programs for ``!ls`` and the like, fonts for figures, time zones
+_COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_SHOWN = 4000  # characters of an error that are kept, its end
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a notebook may use. The time per cell is the reference's, which sets no other limit."""
+
+    cell_seconds: float = 180.0  # wall time of each cell
+    notebook_seconds: float | None = None  # wall time of all cells together; None: as many times ``cell_seconds`` as there are cells
+    start_seconds: float = 60.0  # to build the confinement and to start the shell, on a busy machine
+    memory_bytes: int = 4 << 30
+    output_bytes: int = 64 << 20  # of all cells together, as JSON
+    file_bytes: int = 512 << 20
+    disk_bytes: int = 1 << 30
+    processes: int = 128  # processes and threads
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """Where notebooks run. ``data``: the folder that they see as ``../input``, read-only; None if there is none."""
+
+    data: Path | None = None
+    room: Room = Room()
+    allow_unsafe: bool = False  # also below the minimum of protection
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """How it went. ``error`` is for the model, without colours, empty for a success; ``cells`` hold outputs after a success only."""
+
+    success: bool
+    last_cell: Mapping[str, Any] | None = None
+    error: str = ""
+    cells: tuple[Any, ...] = ()
+
+
+def run(solution: Solution, where: Workplace | None = None, *, fixes: Fixes = PARITY) -> Execution:
+    """Run all cells of a solution; the first error ends it. Blocks, at worst for cells x ``cell_seconds``.
+
+    Raises UsageProblem without IPython or below the minimum of protection, SandboxFault if nothing could be run.
+    """
+    if solution.problem:
+        return Execution(False, error=solution.problem)
+    found = run_cells(solution.cells, where or Workplace())
+    start = len(solution.given) if fixes.own_output else 0
+    return Execution(found.success, last_with_output(found.cells, start) if found.success else None, found.error, found.cells)
+
+
+def given(record: Mapping[str, Any]) -> Execution:
+    """The execution that an oracle record stores: always a success, be there an output or not (MMAU spec 7.3)."""
+    return Execution(True, record["last_cell"])
+
+
+def run_cells(cells: Sequence[Any], where: Workplace) -> Execution:
+    """As ``run``, for bare cells; ``last_cell`` is not looked for."""
+    order = []
+    for place, cell in enumerate(cells):
+        wrong = _wrong(cell)
+        if wrong:  # the reference stumbles there when it arrives; what earlier cells do then is of no account
+            return Execution(False, error=f"cell {place + 1} is no notebook cell: {wrong}")
+        tags = (cell.get("metadata") or {}).get("tags") or ()
+        source = _source(cell)
+        if cell["cell_type"] == "code" and source.strip() and "skip-execution" not in tags:
+            order.append((place, source, "raises-exception" in tags))
+    return _read(_run(order, where), cells, where.room) if order else Execution(True, cells=tuple(cells))
+
+
+def _wrong(cell: Any) -> str:
+    """Why a cell cannot be run; empty if it can."""
+    if not isinstance(cell, Mapping):
+        return "it is no object"
+    if not isinstance(cell.get("cell_type"), str):
+        return "it has no cell_type"
+    source = cell.get("source")
+    if not isinstance(source, str) and not (isinstance(source, list) and all(isinstance(line, str) for line in source)):
+        return "its source is no list of lines"
+    metadata = cell.get("metadata") or {}
+    if not isinstance(metadata, Mapping) or not isinstance(metadata.get("tags") or [], list):
+        return "its metadata are no object"
+    return ""
+
+
+def _source(cell: Mapping[str, Any]) -> str:
+    return cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
+
+
+def _run(order: Sequence[tuple[int, str, bool]], where: Workplace) -> sandbox.SandboxResult:
+    check_packages()
+    room = where.room
+    seconds = room.start_seconds + (len(order) * room.cell_seconds if room.notebook_seconds is None else room.notebook_seconds)
+    limits = sandbox.Limits(
+        wall_seconds=seconds,
+        cpu_seconds=seconds * (os.cpu_count() or 1),  # the limit is wall time, also for code on many cores
+        memory_bytes=room.memory_bytes,
+        output_bytes=room.output_bytes,
+        file_bytes=room.file_bytes,
+        disk_bytes=room.disk_bytes,
+        processes=room.processes,
+    )
+    readable: tuple[Path, ...] = _SYSTEM
+    with sandbox.scratch_folder() as folder:
+        if where.data is not None:
+            data = _folder(where.data)
+            readable = (*_SYSTEM, data)
+            (folder / "input").symlink_to(data)  # beside the working directory: ``../input``
+        return sandbox.run(
+            [sys.executable, "-c", _runner()],
+            folder=folder,
+            limits=limits,
+            stdin=json.dumps({"cells": order, "cell_seconds": room.cell_seconds}).encode("ascii"),
+            env=_ENVIRONMENT | {"IPYTHONDIR": str(folder.resolve() / ".ipython")},
+            readable=readable,
+            allow_unsafe=where.allow_unsafe,
+        )
+
+
+def _folder(data: Path) -> Path:
+    if not data.is_dir():
+        raise UsageProblem(
+            f"the folder of the notebooks' data files, {data}, does not exist; unpack the data set and name its 'input' folder"
+        )
+    if os.geteuid() == 0 and data.stat().st_mode & 0o005 != 0o005:  # the cells then run as a user of their own
+        raise UsageProblem(f"the folder of the notebooks' data files, {data}, is closed to other users; run chmod -R a+rX on it")
+    return data.resolve()
+
+
+@lru_cache(maxsize=1)
+def _runner() -> str:
+    return _RUNNER.read_text("utf-8")
+
+
+def check_packages() -> None:
+    """Raises UsageProblem if what runs the cells is not installed."""
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise UsageProblem(f"the Apple MMAU notebooks need {' and '.join(missing)}; install ipython and matplotlib-inline, then run again")
+
+
+def _read(result: sandbox.SandboxResult, cells: Sequence[Any], room: Room) -> Execution:
+    """The report of the runner, which the cells may have tampered with: anything out of order is a failure of the notebook."""
+    began: int | None = None
+    for text in result.stdout.splitlines():
+        try:
+            line = json.loads(text)
+        except (ValueError, RecursionError):
+            break
+        match line:
+            case {"begin": int(place)}:
+                began = place
+            case {"failed": int(), "error": str(error)}:
+                return Execution(False, error=_plain(error))
+            case {"done": list(executed)}:
+                filled = _filled(cells, executed)
+                return Execution(True, cells=filled) if filled else Execution(False, error="DeadKernelError: the outputs are damaged")
+    if began is None:  # no cell has run yet: not the model's doing
+        raise SandboxFault(f"the notebook's shell did not start: {result.stderr.strip()[-300:] or result.reason}", cause="no shell")
+    return Execution(False, error=_ending(result, began, room))
+
+
+def _ending(result: sandbox.SandboxResult, began: int, room: Room) -> str:
+    if result.returncode == -signal.SIGALRM:  # the runner's own limit for a cell
+        return f"CellTimeoutError: cell {began + 1} ran longer than {room.cell_seconds:g} s"
+    if result.status == "timeout":
+        return f"CellTimeoutError: the notebook ran too long; it was in cell {began + 1}"
+    return f"DeadKernelError: the kernel died in cell {began + 1}" + (f": {result.reason}" if result.reason else "")
+
+
+def _filled(cells: Sequence[Any], executed: Sequence[Any]) -> tuple[Any, ...] | None:
+    """The cells with their outputs, sources as one text; None if the report is not what the runner writes."""
+    filled = [{**cell, "source": _source(cell)} for cell in cells]
+    for entry in executed:
+        match entry:
+            case [int(place), int(count), list(outputs)] if 0 <= place < len(filled) and all(map(_is_output, outputs)):
+                filled[place] |= {"execution_count": count, "outputs": outputs}
+            case _:
+                return None
+    return tuple(filled)
+
+
+def _is_output(output: Any) -> bool:
+    if isinstance(output, dict) and not isinstance(output.get("data", {}), dict):
+        return False
+    match output:
+        case {"output_type": "stream", "name": str(), "text": str()}:
+            return True
+        case {"output_type": "display_data" | "execute_result", "data": dict(), "metadata": dict()}:
+            return True
+        case {"output_type": "error", "ename": str(), "evalue": str(), "traceback": list()}:
+            return True
+    return False
+
+
+def _plain(text: str) -> str:
+    """Without colours, its end, and fit to be sent: a cell's error may hold half characters."""
+    return _COLOURS.sub("", text)[-_SHOWN:].encode("utf-8", "replace").decode("utf-8")

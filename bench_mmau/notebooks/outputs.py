@@ -1,0 +1,86 @@
+"""What the QA model is shown of an executed notebook: one cell, its pictures apart (MMAU spec 7.2, 7.3)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+IMAGES = ("image/jpeg", "image/png", "image/gif")  # in this order within an output; others are no images
+PLOTLY = "application/vnd.plotly.v1+json"
+_HTML = "text/html"
+_SCRIPT = "plotly.js"
+
+Render = Callable[[Any], str]
+"""A Plotly figure as JSON to a PNG picture as base64 text."""
+
+
+class NoPicture(RuntimeError):
+    """A Plotly figure that cannot be drawn here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """``images`` are data URIs; the cell has ``<image_k>``, k from 1, in their places."""
+
+    cell: Any
+    images: tuple[str, ...] = ()
+
+
+def last_with_output(cells: Sequence[Any], start: int = 0) -> Mapping[str, Any] | None:
+    """The last code cell from ``start`` on that has outputs, be it an earlier one than the model's [Q28]; None if there is none."""
+    for cell in reversed(cells[start:]):
+        if isinstance(cell, Mapping) and cell.get("cell_type") == "code" and cell.get("outputs"):
+            return cell
+    return None
+
+
+def organise(cell: Mapping[str, Any] | None, *, image_expected: bool, render: Render | None = None) -> Shown:
+    """The cell as the QA model sees it. Where an image is expected, streams and errors are dropped; else the cell is unchanged.
+
+    Raises NoPicture for a Plotly figure that ``render`` (default ``plotly_picture``) cannot draw.
+    """
+    if cell is None or not image_expected:
+        return Shown(cell)
+    images: list[str] = []
+    outputs = [
+        {**output, "data": _without_images(output["data"], images, render or plotly_picture)}
+        for output in cell["outputs"]
+        if "data" in output
+    ]
+    return Shown({**cell, "outputs": outputs}, tuple(images))
+
+
+def _without_images(data: Mapping[str, Any], images: list[str], render: Render) -> dict[str, Any]:
+    left = dict(data)
+    for kind in IMAGES:
+        if kind in left:
+            left[kind] = _placed(images, kind, _joined(left[kind]))
+    if PLOTLY in left:
+        left[PLOTLY] = _placed(images, "image/png", render(left[PLOTLY]))
+        left.pop(_HTML, None)
+    if _SCRIPT in _joined(left.get(_HTML, "")):
+        del left[_HTML]
+    return left
+
+
+def _placed(images: list[str], kind: str, content: str) -> str:
+    images.append(f"data:{kind};base64,{content}".encode("ascii", "replace").decode("ascii"))  # a cell may display anything
+    return f"<image_{len(images)}>"
+
+
+def _joined(text: Any) -> str:
+    return "".join(map(str, text)) if isinstance(text, list) else str(text)
+
+
+def plotly_picture(figure: Any) -> str:
+    """A Plotly figure drawn with plotly and kaleido, if they are installed. Raises NoPicture."""
+    try:
+        import base64
+
+        from plotly.io import from_json, to_image  # type: ignore[import-not-found,import-untyped,unused-ignore]
+
+        return base64.b64encode(to_image(from_json(json.dumps(figure)), format="png")).decode("ascii")
+    except Exception as error:  # kaleido raises what it likes, such as for a missing browser
+        raise NoPicture(f"a Plotly figure cannot be drawn ({type(error).__name__}: {error}); install plotly and kaleido") from error

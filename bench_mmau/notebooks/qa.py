@@ -1,0 +1,98 @@
+"""The question about what the notebook shows: the request to the QA model and its answer (MMAU spec 7.3)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from bench_mmau.errors import NotScorable
+from bench_mmau.notebooks.cells import Solution, text_of, without_fences
+from bench_mmau.notebooks.execute import Execution
+from bench_mmau.notebooks.fixes import PARITY, Fixes
+from bench_mmau.notebooks.outputs import NoPicture, Render, Shown, organise
+from bench_mmau.replies import record_id
+
+SEEING = ("gpt-4", "gemini", "claude-3")  # parts of the names of models that count as able to see [Q29]
+
+QUESTIONS = """The code was run. This is the notebook's last cell that shows something, with its outputs, as JSON:
+
+{cell}
+
+Where an output was a picture, <image_1>, <image_2> and so on stand in its place; the pictures follow this text in that order.
+
+Now answer these multiple-choice questions, given as a JSON list, from what the outputs show:
+
+{questions}
+
+Reply with one JSON list and nothing else: one upper-case letter per question, in the order of the questions, such as ["A", "C"]."""
+
+Message = Mapping[str, Any]
+
+
+def is_multimodal(model: str) -> bool:
+    """True if the name says that the model can see; case matters [Q29]."""
+    return any(part in model for part in SEEING)
+
+
+def can_see(model: str, declared: bool | None = None, *, fixes: Fixes = PARITY) -> bool:
+    """True if the QA model counts as able to see. Strict believes what is declared; without that, the name in any case counts."""
+    if not fixes.declared_sight:
+        return is_multimodal(model)
+    return is_multimodal(model.lower()) if declared is None else declared
+
+
+def request(
+    record: Mapping[str, Any],
+    solution: Solution,
+    execution: Execution,
+    *,
+    sees: bool,
+    fixes: Fixes = PARITY,
+    render: Render | None = None,
+) -> list[Message] | None:
+    """The messages for the QA model; None if it is not asked: the code failed, or there is no output.
+
+    Where an image is expected and the model cannot see, parity sends the conversation without a question [Q29], strict nothing.
+    Raises NotScorable for a record without questions and for a Plotly figure that cannot be drawn.
+    """
+    if not execution.success or execution.last_cell is None:
+        return None
+    if image_expected(record) and not sees:
+        return None if fixes.declared_sight else list(solution.messages)
+    try:
+        shown = organise(execution.last_cell, image_expected=image_expected(record), render=render)
+    except NoPicture as error:
+        raise NotScorable(record_id(record), str(error)) from error
+    return [*solution.messages, {"role": "user", "content": _content(record, shown)}]
+
+
+def image_expected(record: Mapping[str, Any]) -> bool:
+    """Raises NotScorable where the record does not say it."""
+    if "image_expected" not in record:
+        raise NotScorable(record_id(record), "the field 'image_expected' is missing; score a response file of the notebook tasks")
+    return bool(record["image_expected"])
+
+
+def _content(record: Mapping[str, Any], shown: Shown) -> str | list[dict[str, Any]]:
+    """Plain text; with images a list of parts, the text first."""
+    if "questions" not in record:
+        raise NotScorable(record_id(record), "the field 'questions' is missing; score a response file of the notebook tasks")
+    before, _, rest = QUESTIONS.partition("{cell}")
+    between, _, after = rest.partition("{questions}")
+    text = before + json.dumps(shown.cell) + between + json.dumps(record["questions"]) + after
+    if not shown.images:
+        return text
+    return [{"type": "text", "text": text}, *({"type": "image_url", "image_url": {"url": image}} for image in shown.images)]
+
+
+def read_answers(content: str | None, number: str = "", *, fixes: Fixes = PARITY) -> Any:
+    """The decoded answers, in whatever shape they have; None if the reply is no JSON: unanswered.
+
+    Single quotes count as double ones. Raises NotScorable for a reply without content, in parity only.
+    """
+    text = without_fences(text_of(content, number, fixes)).replace("'", '"')
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,63 @@
+"""The texts of the two-stage mathematics tasks. The release has neither prompts nor files for them: they are ours, after the
+paper's description (MMAU spec 1.1, 5.2). Every other prompt is in the data or beside its metric.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bench_mmau.contests.prompts import SOLVER
+from bench_mmau.math_task import GRADER
+from harness.agent.dialects.conversation import fill
+from harness.errors import UsageProblem
+
+MATH_PLAN = """Below is a mathematics problem. Do not solve it. Write a plan for solving it: a few numbered steps, each with what is to be \
+computed and how, so that somebody who follows them reaches the answer. Compute nothing yourself.
+
+#PROBLEM#: {problem}
+
+#PLAN#:"""
+
+MATH_SOLVE = """Below are a mathematics problem and a plan for solving it. Follow the plan.
+
+#PROBLEM#: {problem}
+
+#PLAN#: {plan}
+
+Write your solution in two parts. Behind #THOUGHTS# go through the plan step by step, in a few sentences. Behind #ANSWER#: give the \
+answer and nothing else."""
+
+TEXTS: Mapping[str, str] = {"math_plan": MATH_PLAN, "math_solve": MATH_SOLVE, "math_judge": GRADER, "contest_solver": SOLVER}
+"""What a folder of texts may replace, one file each: ``mmau_math_judge.txt`` and so on."""
+
+PREFIX = "mmau_"
+
+
+def load(folder: Path | None) -> dict[str, str]:
+    """The texts, with those of ``folder`` in their place. Raises UsageProblem for a file of ours by name that is unknown or unreadable."""
+    texts = dict(TEXTS)
+    for file in sorted(folder.glob(f"{PREFIX}*.txt")) if folder else ():
+        name = file.stem.removeprefix(PREFIX)
+        if name not in texts:
+            raise UsageProblem(f"{file} is no prompt text; accepted are {', '.join(f'{PREFIX}{one}.txt' for one in TEXTS)}")
+        try:
+            texts[name] = file.read_text(encoding="utf-8").removesuffix("\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageProblem(f"{file} cannot be read as UTF-8 text: {error}") from None
+    return texts
+
+
+def version(folder: Path | None) -> str:
+    """A fingerprint: runs with different texts are not the same run."""
+    return hashlib.sha256("\0".join(load(folder).values()).encode()).hexdigest()[:12]
+
+
+def plan_request(record: Mapping[str, Any], template: str) -> list[dict[str, Any]]:
+    return [{"role": "user", "content": fill(template, problem=str(record["raw_problem"]))}]
+
+
+def solve_request(record: Mapping[str, Any], plan: str, template: str) -> list[dict[str, Any]]:
+    return [{"role": "user", "content": fill(template, problem=str(record["raw_problem"]), plan=plan)}]

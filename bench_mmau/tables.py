@@ -1,0 +1,78 @@
+"""The tables' columns, in percent, from sums over records. The original metrics with all their keys are beside each rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from harness.estimate import from_totals
+from harness.types import Metric, Score
+
+Sums = Mapping[str, float]
+Column = tuple[str, str, str | None]
+"""Title, counter on top, counter below; without one below it is a plain count."""
+
+RECORDS = "records"
+"""The counter that is 1 for every record."""
+
+TOOLS: Sequence[Column] = (
+    ("Accuracy", "right", RECORDS),
+    ("Function Name", "func_name", "expected_calls"),
+    ("Strict", "strict", "expected_calls"),
+    ("Lenient", "lenient", "expected_calls"),
+    ("Bag of Words", "bow", "expected_calls"),
+    ("Intent Recall", "common_intents", "target_intents"),
+    ("Intent Precision", "common_intents", "predicted_intents"),
+    ("Parsing Errors", "parsing_errors", None),
+    ("Generation Errors", "generation_errors", None),
+)
+PLANS: Sequence[Column] = (("Accuracy", "right", RECORDS), ("Format Errors", "format_error", RECORDS))
+MATH: Sequence[Column] = (
+    ("Accuracy", "correct", "graded"),
+    ("Valid Answers", "valid", None),
+    ("Wrong", "incorrect", None),
+    ("Invalid Judgments", "invalid", None),
+)
+CONTESTS: Sequence[Column] = (("Pass Rate", "solved", RECORDS), ("Pass@1", "pass_at_1", RECORDS), ("Average Score", "score", RECORDS))
+PARSING: Sequence[Column] = (("Accuracy", "correct", RECORDS), ("Valid Answers", "valid", RECORDS))
+RETRY: Sequence[Column] = (
+    ("Pass Rate", "retried_solved", "retried"),
+    ("Average Score", "retried_score", "retried"),
+    ("First Pass Rate", "solved", RECORDS),
+    ("Retried", "retried", None),
+)
+NOTEBOOKS: Sequence[Column] = (
+    ("Accuracy", "correct", "questions"),
+    ("Text", "text_correct", "text_questions"),
+    ("Image", "image_correct", "image_questions"),
+    ("Per Response", "share", RECORDS),
+    ("Executed", "executed", RECORDS),
+)
+
+
+def titles(columns: Sequence[Column]) -> tuple[str, ...]:
+    return tuple(title for title, _, _ in columns)
+
+
+def counts(columns: Sequence[Column]) -> frozenset[str]:
+    return frozenset(title for title, _, below in columns if below is None)
+
+
+def table(columns: Sequence[Column], scores: Sequence[Score]) -> dict[str, Metric]:
+    """The row, with intervals. A rate without anything below is not available."""
+    rests_on = {title: (below,) for title, _, below in columns if below is not None}
+    return from_totals([score.values for score in scores], _rates(columns), rests_on=rests_on)
+
+
+def _rates(columns: Sequence[Column]) -> Callable[[Sums], dict[str, float | None]]:
+    def rates(sums: Sums) -> dict[str, float | None]:
+        found: dict[str, float | None] = {}
+        for title, top, below in columns:
+            part = sums.get(top, 0.0)
+            if below is None:
+                found[title] = part
+            else:
+                whole = sums.get(below, 0.0)
+                found[title] = 100 * part / whole if whole > 0 else None
+        return found
+
+    return rates

@@ -1,0 +1,23 @@
+"""Data science notebooks: cells are written and run, and questions on what they show are answered."""
+
+from harness.plugin import benchmark_task
+
+
+@benchmark_task("mmau.ds_e2e")
+def test_e2e(outcome):
+    outcome.check()
+
+
+@benchmark_task("mmau.ds_codegen")
+def test_codegen(outcome):
+    outcome.check()
+
+
+@benchmark_task("mmau.ds_oracle")
+def test_oracle(outcome):
+    outcome.check()
+
+
+@benchmark_task("mmau.ds_retry")
+def test_retry(outcome):
+    outcome.check()

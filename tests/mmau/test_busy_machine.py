@@ -1,0 +1,130 @@
+"""The same stored programs get the same verdicts with one worker and with eight, while other work keeps every processor busy."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bench_mmau.contests.machine import Machine
+from tests.mmau import records as made
+from tests.plugin.project import records, run_mmau
+
+BURN = "import time\nend = time.monotonic() + 240\nwhile time.monotonic() < end: pass"
+COUNT = "total = 0\nfor i in range({rounds}):\n    total += i\nprint(int(input()) ** 2)"
+PROGRAMS = {
+    "cc_1": "print(int(input()) ** 2)",
+    "cc_2": "print(int(input()) + 1)",
+    **{f"cc_{number}": COUNT.format(rounds=6_000_000) for number in range(3, 6)},  # some tenths of a second of computing
+}
+
+
+@pytest.fixture
+def busy() -> Iterator[None]:
+    burners = [subprocess.Popen([sys.executable, "-c", BURN]) for _ in range(3)]
+    yield
+    for burner in burners:
+        burner.kill()
+        burner.wait()
+
+
+def test_verdicts_do_not_depend_on_workers_or_load(busy: None, tmp_path: Path) -> None:
+    made.write(tmp_path / "data", code_contests_solve=[made.contest(int(name[3:])) for name in PROGRAMS])
+    script = {"replies": {f"*/{name}": [program] for name, program in PROGRAMS.items()}}
+    (tmp_path / "script.json").write_text(json.dumps(script))
+    options = ("--data", "data", "-m", "mmau_contest_solver")
+    run_mmau("--model", f"scripted:{tmp_path / 'script.json'}", *options, "--run-dir", "one", cwd=tmp_path)
+    run_mmau("--rescore", "one", "-n", "8", "--run-dir", "eight", cwd=tmp_path)
+    verdicts = [{record["sample"]: record["status"] for record in records(tmp_path / way)} for way in ("one", "eight")]
+    assert verdicts[0] == {name: "wrong" if name == "cc_2" else "passed" for name in PROGRAMS}
+    assert verdicts[1] == verdicts[0]
+
+
+# -- places that processes share
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from bench_mmau.contests.machine import Machine
+with getattr(Machine(Path(sys.argv[1]), 2), sys.argv[2])():
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> Iterator[object]:
+    """Start a process that holds a place, or the machine, until it is told to let go or is killed."""
+    started = []
+
+    def start(how: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-c", HOLD, str(tmp_path), how]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
+        started.append(process)
+        assert process.stdout and process.stdout.readline() == "held\n"
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def entered(machine: Machine, how: str) -> threading.Event:
+    """An event that is set as soon as a place, or the machine, could be had."""
+    event = threading.Event()
+
+    def enter() -> None:
+        with getattr(machine, how)():
+            event.set()
+
+    threading.Thread(target=enter, daemon=True).start()
+    return event
+
+
+@pytest.mark.parametrize(
+    ("holders", "wanted", "free"),
+    [
+        ([], "place", True),
+        (["place"], "place", True),
+        (["place", "place"], "place", False),
+        (["alone"], "place", False),
+        (["place"], "alone", False),
+        ([], "alone", True),
+    ],
+)
+def test_places_are_shared_by_processes(holders, wanted, free, held, tmp_path):
+    processes = [held(how) for how in holders]
+    event = entered(Machine(tmp_path, 2), wanted)
+    assert event.wait(30 if free else 0.3) == free
+    for process in processes:
+        process.kill()  # the kernel gives the place back
+    assert event.wait(30)
+
+
+def test_who_wants_to_be_alone_goes_first(held, tmp_path):
+    first = held("place")
+    alone = entered(Machine(tmp_path, 2), "alone")
+    time.sleep(0.2)  # until it waits
+    later = entered(Machine(tmp_path, 2), "place")
+    assert not later.wait(0.3)
+    first.kill()
+    assert alone.wait(30) and later.wait(30)
+
+
+def test_a_place_says_whether_it_is_the_only_one(held, tmp_path):
+    machine = Machine(tmp_path, 2)
+    with machine.place() as mine:
+        assert not machine.crowded(mine)
+        process = held("place")
+        assert machine.crowded(mine)
+        process.kill()
+        process.wait()
+        assert not machine.crowded(mine)

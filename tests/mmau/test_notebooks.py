@@ -1,0 +1,498 @@
+"""Notebooks: cells of every shape, what is shown of them, answers, strict scoring, and cells that mean harm."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench_mmau.errors import NotScorable
+from bench_mmau.notebooks import cells, execute, outputs, qa, retry, score
+from bench_mmau.notebooks.execute import Room, Workplace, run_cells
+from bench_mmau.notebooks.fixes import PARITY, STRICT, Fixes
+from harness.errors import UsageProblem
+
+BOUND = 60.0  # seconds; an idle machine needs a few
+
+
+def code(*lines: str, **metadata: Any) -> dict[str, Any]:
+    return {"cell_type": "code", "metadata": metadata, "source": list(lines), "outputs": [], "execution_count": None}
+
+
+def record(**changed: Any) -> dict[str, Any]:
+    return {
+        "id": "turn",
+        "messages": [{"role": "user", "content": "Go on."}],
+        "notebook": {"nbformat": 4, "cells": [code("base = 5\n")]},
+        "image_expected": False,
+        "questions": ["How much?"],
+        "gt_answers": ["A"],
+    } | changed
+
+
+def texts(found: execute.Execution) -> str:
+    assert found.success, found.error
+    return "".join(output.get("text", "") for cell in found.cells for output in cell.get("outputs", []))
+
+
+# -- cells of a reply
+
+
+@pytest.mark.parametrize(
+    ("reply", "parity", "strict"),
+    [
+        ('[{"cell_type": "code", "source": ["a", "b\\n"]}]', [["a\n", "b\n"]], [["a\n", "b\n"]]),
+        ('[{"cell_type": "code", "source": "ab\\nc"}]', [["a\n", "b\n", "\n", "c\n"]], [["ab\n", "c\n"]]),
+        ('{"cells": [{"cell_type": "code", "source": ["a"]}]}', ["cells"], [["a\n"]]),
+        ('{"cell_type": "code", "source": ["a"]}', ["cell_type", "source"], [["a\n"]]),
+        ('```\n[{"cell_type": "code", "source": []}]```', [[]], [[]]),
+        ('[{"cell_type": "code"}, {"cell_type": "code", "source": [1]}]', [None, [1]], [None, [1]]),
+        ("[]", [], []),
+        ("3", NotScorable, None),
+        ("null", NotScorable, None),
+        ('["x"]', ["x"], None),
+        ("sorry", None, None),
+        ("[" * 100_000, None, None),
+        ("", None, None),
+    ],
+)
+def test_read_cells(reply: str, parity: Any, strict: Any) -> None:
+    for fixes, expected in ((PARITY, parity), (STRICT, strict)):
+        if expected is NotScorable or expected is None:
+            with pytest.raises(expected or cells.NoCells):
+                cells.read_cells(reply, "turn", fixes=fixes)
+        else:
+            found = cells.read_cells(reply, "turn", fixes=fixes)
+            assert [cell["source"] if isinstance(cell, dict) else cell for cell in found] == expected
+
+
+@given(st.text())
+@settings(deadline=None)
+def test_any_reply_gives_cells_or_is_refused(reply: str) -> None:
+    for fixes in (PARITY, STRICT):
+        try:
+            cells.read_cells(reply, "turn", fixes=fixes)
+        except (cells.NoCells, NotScorable):
+            continue
+
+
+def test_null_content() -> None:
+    with pytest.raises(NotScorable, match="no text"):
+        cells.build(record(), [None])
+    (found,) = cells.build(record(), [None], fixes=STRICT)
+    assert found.problem == cells.UNREADABLE
+
+
+@pytest.mark.parametrize("name", ["messages", "notebook"])
+def test_damaged_record(name: str) -> None:
+    with pytest.raises(NotScorable, match="a list is needed"):
+        cells.build(record(**{name: {"cells": 3}}), ["[]"])
+
+
+# -- running
+
+
+def test_state_is_shared_and_counts_go_up() -> None:
+    found = run_cells([code("base = 5\n"), {"cell_type": "markdown", "source": ["# T"]}, code(" \n"), code("base\n")], Workplace())
+    assert found.success
+    assert found.cells[3]["outputs"] == [
+        {"output_type": "execute_result", "execution_count": 2, "data": {"text/plain": "5"}, "metadata": {}}
+    ]
+    assert found.cells[3]["execution_count"] == 2
+
+
+def test_figures_become_pictures() -> None:
+    pytest.importorskip("matplotlib")
+    found = run_cells([code("import matplotlib.pyplot as plt\n", "plt.plot([1, 2])\n", "plt.show()\n")], Workplace())
+    assert found.success, found.error
+    (output,) = found.cells[0]["outputs"]
+    assert output["data"]["image/png"].startswith("iVBOR")
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("import sys\nprint('a')\nprint('b', file=sys.stderr)\nprint('c')\nprint('d')", ["a\n", "b\n", "c\nd\n"]),
+        ("import os\nprint('a')\nos.system('echo b')", ["a\n", "execute_result", "b\n"]),
+        ("!echo a", ["a\r\n"]),
+        ("word = 'a'\nfound = !echo {word}\nprint(found)\n!false\nprint(_exit_code)", ["['a']\n1\n"]),
+        ("from IPython.display import clear_output\nprint('a')\nclear_output()\nprint('b')", ["b\n"]),
+        ("from IPython.display import clear_output\nprint('a')\nclear_output(wait=True)\nprint('b')", ["b\n"]),
+        ("import asyncio\nawait asyncio.sleep(0)\nprint('a')", ["a\n"]),
+        ("1;", []),
+        ("?len", []),
+        ("class A:\n def _repr_html_(self): raise ValueError\nA()\n", ["error", "execute_result"]),
+        ("import os\nprint(os.listdir('.'), os.environ.get('HOME') == os.path.dirname(os.getcwd()))", ["[] True\n"]),
+        ("print(chr(0xd800))", ["\ud800\n"]),
+    ],
+)
+def test_outputs(source: str, expected: list[str]) -> None:
+    found = run_cells([code(source)], Workplace())
+    assert found.success, found.error
+    assert [output.get("text", output["output_type"]) for output in found.cells[0]["outputs"]] == expected
+
+
+def test_tables_have_the_shape_that_they_have_in_a_kernel() -> None:
+    pytest.importorskip("pandas")
+    found = run_cells(
+        [code("import pandas\n", "print(pandas.DataFrame([range(40)]))\n", "print(pandas.DataFrame(range(100)))")], Workplace()
+    )
+    assert "[1 rows x 40 columns]" in texts(found) and "  \\\n" in texts(found)  # 20 columns, in two parts
+    assert "[100 rows x 1 columns]" in texts(found)
+
+
+def test_a_display_is_updated_in_place() -> None:
+    lines = ("from IPython.display import display\n", "handle = display('a', display_id=True)\n")
+    found = run_cells([code(*lines), code("handle.update('b')\n")], Workplace())
+    assert [[output["data"] for output in cell["outputs"]] for cell in found.cells] == [[{"text/plain": "'b'"}], []]
+
+
+@pytest.mark.parametrize(
+    ("cells_", "error"),
+    [
+        ([code("1/0")], "ZeroDivisionError: division by zero"),
+        ([code("a\n", "=\n", "1\n")], "SyntaxError"),
+        ([code("import sys\nsys.exit(0)")], "SystemExit"),
+        ([code("input()")], "EOFError"),
+        ([code("print(1)"), "cells"], "cell 2 is no notebook cell: it is no object"),
+        ([{"source": []}], "no cell_type"),
+        ([{"cell_type": "code", "source": [1]}], "no list of lines"),
+        ([{"cell_type": "code", "source": [], "metadata": [1]}], "metadata"),
+        ([code("exit()"), code("1")], "DeadKernelError"),
+        ([code("raise ValueError(chr(0xd800))")], "ValueError: ?"),
+        ([code("class E(Exception):\n def __str__(self): raise RuntimeError\nraise E")], ""),
+    ],
+)
+def test_failures(cells_: list[Any], error: str) -> None:
+    found = run_cells(cells_, Workplace())
+    assert not found.success
+    assert error in found.error
+    assert "\x1b" not in found.error
+
+
+def test_tags_that_the_published_executor_obeys() -> None:
+    found = run_cells([code("1/0", tags=["raises-exception"]), code("1/0", tags=["skip-execution"]), code("print(2)")], Workplace())
+    assert texts(found) == "2\n"
+    assert found.cells[0]["outputs"][0]["ename"] == "ZeroDivisionError"
+
+
+def test_data_files_are_beside_the_working_directory_and_stay_as_they_are(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "a.csv").write_text("x\n1\n")
+    found = run_cells([code("print(open('../input/set/a.csv').read())")], Workplace(data=tmp_path))
+    assert texts(found) == "x\n1\n\n"
+    for attempt in ("open('../input/set/a.csv', 'w')", "open('../input/new', 'w')", "import os\nos.remove('../input/set/a.csv')"):
+        assert not run_cells([code(attempt)], Workplace(data=tmp_path)).success
+    assert [path.name for path in tmp_path.rglob("*")] == ["set", "a.csv"]
+    assert (tmp_path / "set" / "a.csv").read_text() == "x\n1\n"
+
+
+def test_a_missing_data_folder_is_a_usage_problem(tmp_path: Path) -> None:
+    with pytest.raises(UsageProblem, match="does not exist"):
+        run_cells([code("1")], Workplace(data=tmp_path / "none"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs the cells as another user")
+def test_a_closed_data_folder_is_a_usage_problem(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    with pytest.raises(UsageProblem, match="chmod"):
+        run_cells([code("1")], Workplace(data=tmp_path))
+
+
+# -- cells that mean harm
+
+
+@pytest.fixture
+def quick() -> Iterator[None]:
+    began = time.monotonic()
+    yield
+    assert time.monotonic() - began < BOUND
+
+
+HOSTILE = {
+    "endless loop": ("while True:\n pass", "CellTimeoutError: cell 1 ran longer than 2 s"),
+    "endless loop that swallows": ("while True:\n try:\n  while True: pass\n except BaseException: pass", "CellTimeoutError"),
+    "loop inside the interpreter": ("sum(range(10**15))", "CellTimeoutError"),
+    "10 GB": ("x = bytearray(10 << 30)", "MemoryError"),
+    "10 GB by pieces": ("x = []\nwhile True: x.append(bytearray(64 << 20))", "MemoryError"),
+    "host file": ("open('/etc/passwd')", "FileNotFoundError"),
+    "host processes": ("import os\nos.listdir('/proc/1')", "FileNotFoundError"),
+    "write outside": ("open('/tmp/agentgauge-was-here', 'w')", "Error"),
+    "network": ("import socket\nsocket.create_connection(('127.0.0.1', 80), 1)", "PermissionError"),
+    "kernel killed": ("import os\nos._exit(0)", "DeadKernelError"),
+    "crash": ("import ctypes\nctypes.string_at(0)", "DeadKernelError"),
+    "garbage in the report": (
+        "import os\nfor n in range(3, 64):\n try: os.write(n, b'garbage\\n')\n except OSError: pass\nos._exit(0)",
+        "DeadKernelError",
+    ),
+    "forged outputs": (
+        "import os, json\nline = json.dumps({'done': [[0, 1, [{'output_type': 'stream', 'name': 'x', 'text': 'x', 'data': 3}]]]}) + '\\n'\n"
+        "for n in range(3, 64):\n try: os.write(n, line.encode())\n except OSError: pass\nos._exit(0)",
+        "outputs are damaged",
+    ),
+    "flood of output": ("print('x' * (3 << 20))", "DeadKernelError"),
+    "deep nesting displayed": (
+        "x = []\nfor _ in range(10**5): x = [x]\nfrom IPython.display import publish_display_data\npublish_display_data({'a/b': x})",
+        "RecursionError",
+    ),
+}
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile(name: str) -> None:
+    source, error = HOSTILE[name]
+    seconds = 30.0 if "10 GB" in name else 2.0
+    found = run_cells([code(source)], Workplace(room=Room(cell_seconds=seconds, memory_bytes=1 << 30, output_bytes=2 << 20)))
+    assert not found.success
+    assert error in found.error
+
+
+@pytest.mark.usefixtures("quick")
+def test_deaf_ears_meet_the_limit_of_the_notebook() -> None:
+    source = "import signal\nsignal.setitimer(signal.ITIMER_REAL, 0)\nwhile True: pass"
+    found = run_cells([code(source)], Workplace(room=Room(cell_seconds=1, notebook_seconds=1, start_seconds=6)))
+    assert found.error == "CellTimeoutError: the notebook ran too long; it was in cell 1"
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import subprocess\nsubprocess.Popen(['sleep', '600'], start_new_session=True)\nprint('on')",
+        "import os, time\nif os.fork() == 0:\n os.setsid()\n time.sleep(600)\nprint('on')",
+        "import threading, time\nthreading.Thread(target=time.sleep, args=(600,)).start()\nprint('on')",
+        "import os\nchild = os.fork()\nprint('on') if child else 1/0",
+    ],
+)
+def test_what_stays_behind_ends_with_the_notebook(source: str) -> None:
+    assert texts(run_cells([code(source), code("print('and on')")], Workplace())) == "on\nand on\n"
+
+
+@pytest.mark.usefixtures("quick")
+def test_fork_bomb() -> None:
+    source = "import os, time\nfor _ in range(10**4):\n if os.fork() == 0: time.sleep(600)"
+    found = run_cells([code(source)], Workplace(room=Room(cell_seconds=10, processes=32)))
+    assert not found.success
+
+
+# -- what is shown
+
+
+def test_last_output_may_be_an_earlier_cells() -> None:
+    made = record(notebook={"cells": [code("print('earlier')\n")]})
+    (solution,) = cells.build(made, [json.dumps([code("y = 1\n")])])
+    shown = execute.run(solution).last_cell
+    assert shown is not None and shown["outputs"][0]["text"] == "earlier\n"
+    assert execute.run(solution, fixes=STRICT).last_cell is None
+
+
+def display(**data: Any) -> dict[str, Any]:
+    return {"output_type": "display_data", "metadata": {}, "data": {kind.replace("__", "/"): value for kind, value in data.items()}}
+
+
+def test_plotly_figures_are_drawn() -> None:
+    output = {"output_type": "display_data", "metadata": {}, "data": {outputs.PLOTLY: {"data": []}, "text/html": "<b>", "image/png": "AA"}}
+    shown = outputs.organise({"outputs": [output]}, image_expected=True, render=lambda figure: "QQ" if figure == {"data": []} else "")
+    assert shown.images == ("data:image/png;base64,AA", "data:image/png;base64,QQ")
+    assert shown.cell["outputs"][0]["data"] == {outputs.PLOTLY: "<image_2>", "image/png": "<image_1>"}
+
+
+def test_what_cannot_be_drawn_is_refused() -> None:
+    def broken(figure: Any) -> str:
+        raise outputs.NoPicture("no browser")
+
+    shown = execute.Execution(True, {"outputs": [{"data": {outputs.PLOTLY: {}}}]})
+    with pytest.raises(NotScorable, match="no browser"):
+        qa.request(record(image_expected=True), cells.Solution(0, (), (), ()), shown, sees=True, render=broken)
+
+
+def test_pictures_in_lines_are_joined() -> None:
+    shown = outputs.organise({"outputs": [display(image__png=["AA", "BB"])]}, image_expected=True)
+    assert shown.images == ("data:image/png;base64,AABB",)
+
+
+# -- questions and answers
+
+
+@pytest.mark.parametrize(
+    ("success", "last", "sees", "image", "parity", "strict"),
+    [
+        (True, True, False, False, "asked", "asked"),
+        (True, True, True, True, "asked", "asked"),
+        (True, True, False, True, "bare", None),
+        (True, False, True, False, None, None),
+        (False, False, True, False, None, None),
+    ],
+)
+def test_who_is_asked(success: bool, last: bool, sees: bool, image: bool, parity: str | None, strict: str | None) -> None:
+    solution = cells.Solution(0, ({"role": "user", "content": "Go on."},), (), ())
+    execution = execute.Execution(success, {"outputs": []} if last else None)
+    for fixes, expected in ((PARITY, parity), (STRICT, strict)):
+        found = qa.request(record(image_expected=image), solution, execution, sees=sees, fixes=fixes)
+        assert {None: None, 1: "bare", 2: "asked"}[found and len(found)] == expected
+
+
+def test_braces_in_cells_and_questions_stay() -> None:
+    shown = execute.Execution(True, {"outputs": [], "source": "{questions} {cell}"})
+    found = qa.request(record(questions=["{cell}"]), cells.Solution(0, (), (), ()), shown, sees=True)
+    assert found is not None
+    assert '"source": "{questions} {cell}"' in found[0]["content"] and '["{cell}"]' in found[0]["content"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ('["A"]', ["A"]),
+        ("```json\n['A', 'B']```", ["A", "B"]),
+        ("A", None),
+        ("", None),
+        ('"A"', "A"),
+        ("null", None),
+        ("[" * 100_000, None),
+    ],
+)
+def test_read_answers(reply: str, expected: Any) -> None:
+    assert qa.read_answers(reply) == expected
+
+
+def test_an_answer_without_content() -> None:
+    with pytest.raises(NotScorable):
+        qa.read_answers(None)
+    assert qa.read_answers(None, fixes=STRICT) is None
+
+
+def test_sight_may_be_declared_in_strict() -> None:
+    assert not qa.can_see("GPT-4o", True)
+    assert qa.can_see("GPT-4o", fixes=STRICT)
+    assert qa.can_see("own", True, fixes=STRICT) and not qa.can_see("gpt-4", False, fixes=STRICT)
+
+
+# -- retry
+
+
+def test_retry_keeps_the_error_as_it_is_and_the_cells_before() -> None:
+    (solution,) = cells.build(record(), [json.dumps([code("1/0")])])
+    failed = execute.Execution(False, error="{packages} {error}")
+    messages = retry.request(solution, failed)
+    assert "{packages} {error}" in messages[-1]["content"] and "wordcloud" in messages[-1]["content"]
+    again = retry.replaced(solution, messages, '```json\n[{"cell_type": "code", "source": ["2"]}]\n```')
+    assert again.given == solution.given and [cell["source"] for cell in again.generated] == [["2\n"]]
+    assert again.messages[-1]["content"] == '[{"cell_type": "code", "source": ["2"]}]'
+    assert retry.replaced(solution, messages, "sorry") == solution
+
+
+def test_strict_retries_what_could_not_be_read() -> None:
+    assert cells.build(record(), ["sorry"]) == ()
+    (solution,) = cells.build(record(), ["sorry"], fixes=STRICT)
+    failed = execute.run(solution, fixes=STRICT)
+    assert retry.needed(failed) and failed.error == cells.UNREADABLE
+    again = retry.replaced(solution, retry.request(solution, failed), json.dumps([code("print(1)")]), fixes=STRICT)
+    assert texts(execute.run(again, fixes=STRICT)) == "1\n"
+
+
+# -- scores
+
+
+def judged(truth: list[Any], *answers: Any, fixes: Fixes = PARITY, image: bool = False) -> score.Verdict:
+    made = record(gt_answers=truth, image_expected=image)
+    return score.judge(made, [score.Answered(True, one) for one in answers], fixes=fixes)
+
+
+@pytest.mark.parametrize(
+    ("truth", "answers", "parity", "strict"),
+    [
+        (["A", "B"], [["A", "B"]], 2, 2),
+        (["A", "B"], [["A", "C"], ["C", "B"]], 2, 2),
+        (["A"], [["a"], [" A"], ["A", "A"], [], None], 0, 0),
+        (["A", "A"], [[["A"], ["A"]]], 4, 0),
+        (["A", "A"], [[["A"], ["A"]], ["A", "B"]], 4, 1),
+        (["A"], [[["B", "A"]]], 1, 0),
+        (["A", "1"], [["A", 1]], 2, 0),
+        (["A"], ["A"], None, 0),
+        (["A"], [{"1": "A"}], None, 0),
+        (["A"], [True], None, 0),
+        (["A", "B"], [[["A"], "B"]], None, 0),
+        (["A", "B"], [[["A"] * 3, ["B"] * 3]], None, 0),
+        ([], [[]], 0, 0),
+    ],
+)
+def test_judge(truth: list[Any], answers: list[Any], parity: int | None, strict: int) -> None:
+    if parity is None:
+        with pytest.raises(NotScorable):
+            judged(truth, *answers)
+    else:
+        assert judged(truth, *answers).values["correct"] == parity
+    assert judged(truth, *answers, fixes=STRICT).values["correct"] == strict
+
+
+@pytest.mark.parametrize(
+    ("solutions", "passed", "labels"),
+    [
+        ([], False, ("no_cells",)),
+        ([score.Answered(False)], False, ("code_failed",)),
+        ([score.Answered(True)], False, ("unanswered",)),
+        ([score.Answered(True, ["B"])], False, ("wrong_answer",)),
+        ([score.Answered(False), score.Answered(True, ["A"])], True, ()),
+    ],
+)
+def test_verdict(solutions: list[score.Answered], passed: bool, labels: tuple[str, ...]) -> None:
+    found = score.judge(record(), solutions)
+    assert (found.record_id, found.passed, found.labels) == ("turn", passed, labels)
+
+
+@pytest.mark.parametrize("name", ["gt_answers", "image_expected"])
+def test_a_record_that_lacks_a_field_is_refused(name: str) -> None:
+    made = record()
+    del made[name]
+    with pytest.raises(NotScorable, match=name):
+        score.judge(made, [])
+
+
+def test_strict_means() -> None:
+    verdicts = [judged(["A", "B", "C"], ["A", "X", "X"], fixes=STRICT), judged([], [], fixes=STRICT)]
+    found = score.metric(verdicts, fixes=STRICT)
+    assert found["overall_accuracy"] == found["per_response_accuracy"] == 1 / 3
+    assert math.isnan(found["image_overall_accuracy"]) and math.isnan(found["image_per_response_accuracy"])
+    assert math.isnan(score.metric(verdicts)["per_response_accuracy"])
+    assert score.metric(verdicts)["overall_accuracy"] != 1 / 3
+
+
+@given(
+    st.lists(
+        st.tuples(st.lists(st.sampled_from("ABC"), min_size=1, max_size=4), st.lists(st.sampled_from("ABC"), max_size=4), st.booleans()),
+        min_size=1,
+    )
+)
+@settings(deadline=None)
+def test_on_letters_parity_and_strict_agree(turns: list[tuple[list[str], list[str], bool]]) -> None:
+    parity = score.metric([judged(truth, answers, image=image) for truth, answers, image in turns])
+    strict = score.metric([judged(truth, answers, image=image, fixes=STRICT) for truth, answers, image in turns], fixes=STRICT)
+    assert parity.keys() == strict.keys()
+    for key, value in parity.items():
+        assert value == pytest.approx(strict[key], abs=1e-6, nan_ok=True)
+        assert math.isnan(value) or value >= 0
+    assert parity["total_questions"] == parity["total_text_questions"] + parity["total_image_questions"]
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+@settings(deadline=None)
+def test_any_answer_is_counted_or_refused(answers: Any) -> None:
+    with contextlib.suppress(NotScorable):
+        assert judged(["A", "B"], answers).values["correct"] >= 0
+    assert judged(["A", "B"], answers, fixes=STRICT).values["correct"] <= 2
