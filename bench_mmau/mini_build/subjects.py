@@ -181,14 +181,14 @@ _PROMPT = """Solve this problem. Write your reply in two parts: behind #THOUGHTS
 def files() -> dict[str, list[dict[str, Any]]]:
     """Two problems of every subject, and one of each told in a more complicated way."""
     draw = random.Random(20240712)
-    standard = [_record(f"math_{name}_{number}", name, *make(draw)) for name, make in SUBJECTS.items() for number in (1, 2)]
+    standard = [record(f"math_{name}_{number}", name, *make(draw)) for name, make in SUBJECTS.items() for number in (1, 2)]
     told = []
     for place, (name, make) in enumerate(SUBJECTS.items()):
         problem, answer = make(draw)
-        told.append(_record(f"comprehend_{name}", name, _TOLD[place % len(_TOLD)].format(problem=problem), answer))
+        told.append(record(f"comprehend_{name}", name, _TOLD[place % len(_TOLD)].format(problem=problem), answer))
     return {"math_standard_20240712.jsonl": standard, "math_understand_20240712.jsonl": told}
 
 
-def _record(number: str, subject: str, problem: str, answer: str) -> dict[str, Any]:
+def record(number: str, subject: str, problem: str, answer: str) -> dict[str, Any]:
     messages = [{"role": "user", "content": _PROMPT.format(problem=problem)}]
     return {"id": number, "messages": messages, "raw_problem": problem, "gt_answer": answer, "subject": subject}
