@@ -46,14 +46,16 @@ class AllureSide:
         if record is None or listener is None:
             return
         task = item.stash[PLANNED].task
+        story = task.story(record.tags)
         allure.dynamic.epic(task.benchmark)
         allure.dynamic.feature(task.title)
-        allure.dynamic.story(task.story(record.tags))
+        allure.dynamic.story(story)
         allure.dynamic.tag(*record.tags, *(record.score.labels if record.score else ()))
         allure.dynamic.parameter("model", self.settings.model.name)
         if record.attempt > 1:
             allure.dynamic.parameter("attempt", record.attempt)
         result = listener.allure_logger.get_test(None)
+        result.titlePath = list(dict.fromkeys((task.benchmark, task.title, story)))  # the tree: not by our files
         if record.status == "broken":
             result.status = Status.BROKEN  # allure-pytest takes pytest's short form of an error for a failed assertion
         if record.status != "passed":

@@ -38,6 +38,7 @@ def test_each_case_is_told_with_its_steps_status_and_labels(project, endpoint, w
     assert labels(right, "epic") == {"Toy"}
     assert labels(right, "feature") == {"say it"}
     assert labels(right, "story") == {"say it"}
+    assert right["titlePath"] == ["Toy", "say it"]
     assert "even" in labels(right, "tag")
     assert {"name": "model", "value": "'m'"} in right["parameters"]
     assert [step["name"] for step in right["steps"]] == ["model: word0"]
