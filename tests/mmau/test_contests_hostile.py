@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import tempfile
 import threading
 import time
 import uuid
@@ -171,10 +172,24 @@ sys.stdout.close()
 
 
 @pytest.fixture
-def where() -> Iterator[Workplace]:
-    pool = Pool(2)
-    yield Workplace(Room(test_seconds=1, group_seconds=2, memory_bytes=1 << 28, disk_bytes=32 << 20), pool)
-    pool.close()
+def where(monkeypatch: pytest.MonkeyPatch) -> Iterator[Workplace]:
+    """Where programs run; afterwards no file of theirs and no process in their folders is left."""
+    with tempfile.TemporaryDirectory(prefix="hostile-") as folder:
+        monkeypatch.setattr(tempfile, "tempdir", folder)
+        pool = Pool(2)
+        yield Workplace(Room(test_seconds=1, group_seconds=2, memory_bytes=1 << 28, disk_bytes=32 << 20), pool)
+        pool.close()
+        assert list(Path(folder).iterdir()) == []
+        assert _processes_in(folder) == []
+
+
+def _processes_in(folder: str) -> list[str]:
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            if str((process / "cwd").readlink()).startswith(folder):
+                found.append((process / "cmdline").read_text())
+    return found
 
 
 def _beside_neighbour(code: str, where: Workplace) -> Candidate:
