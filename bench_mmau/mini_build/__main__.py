@@ -7,7 +7,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-PARTS = ("tools", "plans", "problems", "subjects", "turns")
+PARTS = ("tools", "plans", "problems", "subjects", "notebooks")
 
 
 def build(folder: Path) -> list[Path]:

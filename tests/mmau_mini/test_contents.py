@@ -96,9 +96,9 @@ def test_mathematics_is_of_many_subjects() -> None:
 
 def test_notebooks_have_texts_and_pictures() -> None:
     found = records("code_kaggle")
-    assert Counter(record["image_expected"] for record in found) == {False: 9, True: 5}
-    assert len({letter for record in found for letter in record["gt_answers"]}) == 4
+    assert Counter(record["image_expected"] for record in found) == {False: 11, True: 7}
+    assert len({letter for record in found for letter in record["gt_answers"]}) == 5
     for record in found:
         kinds = {output["output_type"] for output in record["last_cell"]["outputs"]}
         assert ("display_data" in kinds) == record["image_expected"]
-        assert all(f" {letter}. " in text for text, letter in zip(record["questions"], record["gt_answers"], strict=True))
+        assert all(f"\n{letter}. " in text for text, letter in zip(record["questions"], record["gt_answers"], strict=True))

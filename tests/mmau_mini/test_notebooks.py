@@ -155,7 +155,7 @@ def _warmth(weather):
     degrees = list(warm.values())
     smooth = [statistics.mean(degrees[end - 7 : end]) for end in range(7, len(degrees) + 1)]
     highest = smooth.index(max(smooth)) + 7
-    assert all(mean < 25 for mean in smooth[:-10]) and 25 < max(smooth)
+    assert all(mean < 25 for mean in smooth[:-10]) and max(smooth) > 25
     middle = [row for row in weather if 15 <= int(row["wind_kmh"]) < 25]
     return {
         "notebook-warmth-1": [max(degrees), _top(warm), max(map(len, spells))],
