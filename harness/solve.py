@@ -14,7 +14,7 @@ from typing import Any
 
 from harness.case import Case, CaseSettings
 from harness.data.index import Index, Row
-from harness.errors import Fault
+from harness.errors import AgentGaugeError, Fault
 from harness.model.types import ChatModel
 from harness.portable import portable
 from harness.store import Line, RunFolder
@@ -73,6 +73,8 @@ class Solver:
             if record.transcript and record.status == "wrong":
                 # in a thread: a similarity model takes a while, and other cases wait for this loop
                 record = await asyncio.to_thread(self._score, planned, record, record.transcript)
+        except AgentGaugeError as problem:  # data, or a reply that the published rules cannot score
+            record = replace(record, status="broken", error=str(problem), cause="not scorable")
         except Exception as error:  # a defect of ours or of the data must end this case, not the run
             frame = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"

@@ -138,6 +138,19 @@ def test_a_part_needs_a_model_that_is_known(tmp_path):
     assert "oracle" in output
 
 
+def test_a_reply_that_the_published_rules_cannot_score(tmp_path):
+    """A call where a text is expected: the reference breaks off. Parity says so, strict reads an empty text."""
+    call = {"tool_calls": [{"name": "book", "arguments": {}}]}
+    tested = script(tmp_path / "tested.json", rest=[call])
+    options = ("--model", tested, "--data", data(tmp_path), "-m", "mmau_dag_planning")
+    output = run_mmau(*options, "--run-dir", "parity", cwd=tmp_path, status=1).output
+    assert "broken: 2 × not scorable" in output
+    assert "the reply has no text (content null), which the metric cannot judge" in output
+    assert "internal error" not in output
+    run_mmau(*options, "--scoring", "strict", "--run-dir", "strict", cwd=tmp_path)
+    assert values(tmp_path / "strict", "mmau.dag_planning")["Accuracy"] == 0
+
+
 BAD = [
     ("math_standard", ["{broken"], "damaged in line 1"),
     ("math_standard", [[1]], "line 1: must be a JSON object"),
