@@ -7,7 +7,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-PARTS = ("tools", "plans", "problems", "subjects", "notebooks")
+PARTS = ("tools", "plans", "contests", "maths", "notebooks")
 
 
 def build(folder: Path) -> list[Path]:

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from bench_mmau.mini_build.subjects import record
+from bench_mmau.mini_build.maths import record
 from harness.errors import UsageProblem
 
 _TRIES = 20  # problems that a generator may fail at, one after the other

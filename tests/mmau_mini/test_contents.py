@@ -12,7 +12,7 @@ import pytest
 from bench_mmau.contests.extract import understand_match
 from bench_mmau.contests.fixes import PARITY
 from bench_mmau.mini_build.__main__ import build
-from bench_mmau.mini_build.problems import PROBLEMS, printed
+from bench_mmau.mini_build.contests import PROBLEMS, printed
 from bench_mmau.tasks import TASKS
 
 MINI = Path(__file__).parents[2] / "bench_mmau" / "mini"
