@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,17 +13,16 @@ from bench_gta.files import score_entries
 from bench_gta.fixes import fixes_of
 from bench_gta.metrics import E2E_COLUMNS, STEP_COLUMNS, e2e_metrics, e2e_table, step_metrics, step_table
 from bench_gta.prompts import load_prompts
+from bench_gta.real_tools import RealTools
 from bench_gta.run import run_e2e, run_step, user_turns
 from bench_gta.score import broken_e2e, broken_step, score_e2e, score_step
 from bench_gta.similarity import check, comparable, set_up, similarity
 from bench_gta.tools import CATEGORIES, CATEGORY_OF
 from harness.agent.dialects.registry import FAMILIES
 from harness.case import Case
-from harness.config import Config
 from harness.data.index import Index, Row
 from harness.model.types import ChatReply, ChatRequest
 from harness.task import Task
-from harness.tools import ToolBox
 from harness.types import Json, Metric, Sample, Score, Scoring
 
 _HERE = Path(__file__).parent
@@ -137,7 +134,7 @@ class StepByStep(_GtaAtomic):
         return oracle.answer_step(sample, request)
 
 
-class EndToEnd(_GtaAtomic):
+class EndToEnd(RealTools, _GtaAtomic):
     """The model works on its own, with real tools."""
 
     name = "gta_atomic.e2e"
@@ -173,23 +170,6 @@ class EndToEnd(_GtaAtomic):
 
     def tools_of(self, row: Row) -> tuple[str, ...]:
         return tuple(tag for tag in row.tags if tag in CATEGORY_OF)
-
-    def check_tools(self, names: Sequence[str], config: Config, *, allow_unsafe: bool) -> Mapping[str, str]:
-        from tool_impls.availability import require
-        from tool_impls.settings import parse
-
-        base = config.path.absolute().parent if config.path else Path.cwd()
-        return require(replace(parse(config.tools, base), allow_unsafe=allow_unsafe), names)
-
-    def tool_server(self, config: Config, *, allow_unsafe: bool) -> list[str]:
-        settings = ["--settings", str(config.path)] if config.path else []
-        unsafe = ["--allow-unsafe-code"] if allow_unsafe else []
-        return [sys.executable, "-m", "tool_impls.server", "--port", "0", *settings, *unsafe]
-
-    def toolbox(self, url: str) -> ToolBox:
-        from tool_impls.client import ToolServerBox
-
-        return ToolServerBox(url)
 
 
 def _plain(value: float | None) -> float | int | None:

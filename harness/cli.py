@@ -13,7 +13,7 @@ from harness.errors import AgentGaugeError, UsageProblem
 from harness.task import configure_tasks, find_task, known_options, known_tasks
 
 FORWARDED = {
-    "serve-tools": ("tool_impls.server", "serve the real tools over AgentLego's protocol"),
+    "serve-tools": ("tool_impls.serve", "serve the real tools over AgentLego's protocol"),
     "serve-model": ("harness.model.embedded.serve", "serve an embedded model in the OpenAI format"),
 }
 """Commands that are programs of their own: name → module with ``main(argv)``, and help."""
@@ -84,6 +84,15 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write to")
     report.add_argument("--data", metavar="DIR", help="the data that the run used (default: where it was)")
     report.set_defaults(run=_report)
+    compare = commands.add_parser(
+        "compare",
+        help="put the figures of two runs side by side",
+        description="Put the figures of two runs side by side, and warn of everything besides the model that differs.",
+        epilog="example: agentgauge compare runs/before runs/after",
+    )
+    compare.add_argument("first", type=Path, metavar="A", help="folder of a run")
+    compare.add_argument("second", type=Path, metavar="B", help="folder of another run")
+    compare.set_defaults(run=_compare)
     for name, (_, text) in FORWARDED.items():
         commands.add_parser(name, help=text, add_help=False)
     return parser
@@ -108,6 +117,13 @@ def _score(options: argparse.Namespace) -> int:
         print(f"  left out as invalid: {', '.join(left_out)}")
     if not task.comparable(options.similarity):
         print(f"  not comparable with published figures: {options.similarity} is not the published similarity model")
+    return 0
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from reports.compare import compare
+
+    print(compare(options.first, options.second))
     return 0
 
 

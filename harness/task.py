@@ -150,14 +150,17 @@ class Task(ABC):
         """Names of the real tools that a sample offers."""
         return ()
 
-    def check_tools(self, names: Sequence[str], config: Config, *, allow_unsafe: bool) -> Mapping[str, str]:
-        """State of each tool under ``config``: ready, basic or disabled.
+    def check_tools(
+        self, names: Sequence[str], config: Config, *, scoring: Scoring, allow_unsafe: bool, server: str | None
+    ) -> Mapping[str, Mapping[str, Json]]:
+        """What identifies each tool of the run's own server, or of ``server``: its ``state`` (ready, basic, disabled,
+        ``substitute: what``) and whatever else may change its answers. Empty where a server does not tell.
 
         Raises ToolUnavailable, and UsageProblem where a tool runs a model's code and this machine cannot confine it.
         """
         raise UsageProblem(f"{self.name} uses no tools")
 
-    def tool_server(self, config: Config, *, allow_unsafe: bool) -> list[str]:
+    def tool_server(self, config: Config, *, scoring: Scoring, allow_unsafe: bool) -> list[str]:
         """The command that starts a tool server; it prints ``{"url": ...}`` when it is ready."""
         raise UsageProblem(f"{self.name} uses no tools")
 

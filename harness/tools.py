@@ -16,6 +16,9 @@ ValueType = Literal["text", "int", "float", "bool", "image", "audio", "video", "
 FILE_TYPES: frozenset[str] = frozenset({"image", "audio", "video", "file"})
 """Types whose values are paths of existing files."""
 
+Attach = Literal["file", "files", "markdown"]
+"""How a text names files that must travel with the call: it is one path, paths between commas, or Markdown with pictures."""
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -27,12 +30,13 @@ class Parameter:
     optional: bool = False
     default: Any = None
     filetype: str | None = None
+    attach: Attach | None = None
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Parameter:
         if not isinstance(data, Mapping) or data.get("type") not in get_args(ValueType):
             raise DataProblem(f"a tool parameter must be an object with a type of {', '.join(get_args(ValueType))}; got {data!r}")
-        known = {key: data.get(key) for key in ("name", "description", "default", "filetype")}
+        known = {key: data.get(key) for key in ("name", "description", "default", "filetype", "attach")}
         return Parameter(type=cast(ValueType, data["type"]), optional=bool(data.get("optional")), **known)
 
 
@@ -58,8 +62,13 @@ class Tool:
         )
 
     def to_json(self) -> dict[str, Any]:
+        """The shape of ``toolmeta.json``, with ``attach`` only where an input has it."""
         data = asdict(self)
-        return {**data, "inputs": list(data["inputs"]), "outputs": list(data["outputs"])}
+        return {**data, **{side: [_without_none_attach(value) for value in data[side]] for side in ("inputs", "outputs")}}
+
+
+def _without_none_attach(parameter: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in parameter.items() if key != "attach" or value is not None}
 
 
 @dataclass(frozen=True, slots=True)

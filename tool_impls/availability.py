@@ -6,20 +6,26 @@ from collections.abc import Iterable
 
 from harness.errors import ToolUnavailable, UsageProblem
 from harness.sandbox import check_minimum
-from tool_impls.base import READY, UNAVAILABLE
+from tool_impls.base import DISABLED, READY, UNAVAILABLE
 from tool_impls.registry import TOOLS
 from tool_impls.settings import ToolSettings
 
 
 def check(settings: ToolSettings, names: Iterable[str] | None = None) -> dict[str, str]:
-    """The state of each named tool (all by default): ready, basic, disabled, or ``unavailable: what would help``.
+    """The state of each named tool (all by default): ready, basic, ``substitute: what``, disabled,
+    or ``unavailable: what would help``; with ``missing = "disable"`` the last reads ``disabled: what would help``.
 
     Raises UsageProblem for a name that no tool has.
     """
     wanted = list(TOOLS) if names is None else list(dict.fromkeys(names))
     if unknown := [name for name in wanted if name not in TOOLS]:
         raise UsageProblem(f"there is no tool {unknown[0]!r}; known are {', '.join(TOOLS)}")
-    return {name: TOOLS[name].state(settings) for name in wanted}
+    states = {name: TOOLS[name].state(settings) for name in wanted}
+    if settings.missing == "disable":
+        states = {
+            name: state.replace(UNAVAILABLE, DISABLED, 1) if state.startswith(UNAVAILABLE) else state for name, state in states.items()
+        }
+    return states
 
 
 def require(settings: ToolSettings, names: Iterable[str]) -> dict[str, str]:

@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from harness.errors import ToolError
-from harness.tools import Parameter, Tool
+from harness.tools import Attach, Parameter, Tool
+from tool_impls.options import Option
 from tool_impls.settings import ToolSettings
 
 Category = Literal["perception", "operation", "logic", "creativity"]
 """Fixed by the released evaluators (GTA spec 5.6)."""
 
-READY, BASIC, DISABLED, UNAVAILABLE = "ready", "basic", "disabled", "unavailable"
-"""States of a tool. An unavailable one reads ``unavailable: <the setting that would help>``."""
+READY, BASIC, SUBSTITUTE, DISABLED, UNAVAILABLE = "ready", "basic", "substitute", "disabled", "unavailable"
+"""States of a tool. ``substitute: <what>`` works, but with something else than its official form would use;
+``unavailable: <the setting that would help>`` does not work."""
 
 
 class ToolTimeout(ToolError, TimeoutError):
@@ -27,8 +29,12 @@ class BenchTool(ABC):
 
     meta: ClassVar[Tool]
     category: ClassVar[Category]
+    version: ClassVar[int] = 1  # raised whenever the same arguments may get another answer
+    options: ClassVar[tuple[Option, ...]] = ()  # of its table [tools.NAME], beside ``seconds`` and ``queue``
     packages: ClassVar[tuple[str, ...]] = ()  # import names that the tool needs beyond the default install
-    concurrency: ClassVar[int] = 1
+    extra: ClassVar[str] = "tools"  # the extra of this distribution that brings them
+    concurrency: ClassVar[int] = 1  # calls at a time in one process
+    seconds: ClassVar[float] = 60.0  # for one call, waiting not included; more ends it, and the process that it runs in
     runs_code: ClassVar[bool] = False  # code that a model wrote, in the sandbox
 
     def __init__(self, settings: ToolSettings) -> None:
@@ -40,12 +46,46 @@ class BenchTool(ABC):
         return READY
 
     @classmethod
+    def offered(cls, settings: ToolSettings) -> Tool:
+        """What is announced: the metadata, which for some tools depend on the settings."""
+        return cls.meta
+
+    @classmethod
+    def backend(cls, settings: ToolSettings) -> str:
+        """What does the work under these settings, for reports and fingerprints: ``RapidOCR``, ``endpoint gpt-4o``."""
+        return cls.packages[0] if cls.packages else "Python"
+
+    @classmethod
+    def weights(cls, settings: ToolSettings) -> tuple[Path, ...]:
+        """Files or folders of weights that the tool would load, for its fingerprint."""
+        return ()
+
+    @classmethod
+    def on_device(cls, settings: ToolSettings) -> bool:
+        """Whether it loads a model of its own: such tools share one process for each device."""
+        return False
+
+    @classmethod
+    def known_options(cls) -> tuple[Option, ...]:
+        """All options of its table."""
+        return (
+            *cls.options,
+            Option("seconds", "float", cls.seconds, "time for one call", least=0.1),
+            Option("queue", "int", 256, "calls that may wait or run; further ones are refused", least=1),
+        )
+
+    def option(self, name: str) -> Any:
+        """The value of one of its options."""
+        (option,) = (option for option in self.known_options() if option.name == name)
+        return self.settings.value(self.meta.name, option)
+
+    @classmethod
     def state(cls, settings: ToolSettings) -> str:
         """As ``back_end``, but knows disabled tools and missing packages. Imports nothing heavy."""
         if cls.meta.name in settings.disable:
             return DISABLED
         if missing := [package for package in cls.packages if find_spec(package) is None]:
-            return unavailable(f"the Python package {missing[0]} is missing; install agentgauge[tools]")
+            return unavailable(f"the Python package {missing[0]} is missing; install agentgauge[{cls.extra}]")
         return cls.back_end(settings)
 
     def setup(self, device: str = "cpu") -> None:  # noqa: B027 - most tools have nothing to load
@@ -55,15 +95,21 @@ class BenchTool(ABC):
     def apply(self, folder: Path, /, *args: Any, **values: Any) -> Any:
         """Run the tool.
 
-        ``folder`` is this call's own scratch folder, removed after the reply is encoded. ``values`` are typed as the
-        inputs say: pictures are loaded PIL images, other media paths of files. One output is returned bare, several
-        as a tuple; pictures as PIL images or paths of PNG files. Raises ToolError for what the caller did wrong,
-        Fault for what it did not; any other exception reaches the model as a failed call.
+        ``folder`` is this call's own empty folder, removed after the reply is encoded. ``values`` are typed as the inputs
+        say: pictures are loaded PIL images, other media paths of files. An input that names one file (``attach="file"``)
+        arrives as the path of a copy that still has its name; a tool with inputs that name several gets ``files``, from each
+        name as the model wrote it to a path. One output is returned bare, several as a tuple; pictures as PIL images or
+        paths of PNG files, other media as paths below ``folder``, whose base name is kept. Raises ToolError for what the
+        caller did wrong, Fault for what it did not; any other exception reaches the model as a failed call.
         """
 
 
 def unavailable(reason: str) -> str:
     return f"{UNAVAILABLE}: {reason}"
+
+
+def substitute(what: str) -> str:
+    return f"{SUBSTITUTE}: {what}"
 
 
 def tool(name: str, description: str, inputs: tuple[Parameter, ...], output: Parameter) -> Tool:
@@ -77,6 +123,17 @@ def text(name: str, description: str | None = None) -> Parameter:
 def optional(type_: Literal["text", "int", "float", "bool"], name: str, default: Any, description: str | None = None) -> Parameter:
     return Parameter(type_, name, description, optional=True, default=default)
 
+
+def path(name: str, description: str | None = None, attach: Attach = "file") -> Parameter:
+    """A text that names a file of the task, which travels with the call (``harness.tools.Attach``)."""
+    return Parameter("text", name, description, attach=attach)
+
+
+SAVING = (
+    optional("text", "output_dir", None, "Accepted, but results always lie in the task's output folder."),
+    optional("text", "filename", None, "Name of the file to make, without folders."),
+)
+"""Inputs of the tools that may be asked for a file's name."""
 
 IMAGE = Parameter("image", "image")
 TEXT_OUT = Parameter("text")

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from harness.errors import ToolError, ToolFault
 from harness.tools import FILE_TYPES, Parameter, Tool, ToolOutput
 from tool_impls import protocol
+from tool_impls.naming import plain_name
 from tool_impls.openapi import RemoteTool, read_document
-from tool_impls.protocol import ProtocolError
+from tool_impls.protocol import TOKEN, ProtocolError
 
 if TYPE_CHECKING:
     import aiohttp
@@ -48,7 +52,7 @@ class ToolServerBox:
         """What the server's document announces; asked for once. Raises ToolFault."""
         async with self._discovery:
             if self._tools is None:
-                status, _, body = await self._exchange("GET", f"{self._url}/openapi.json", None, b"")
+                status, _, body, *_ = await self._exchange("GET", f"{self._url}/openapi.json", None, b"")
                 if status != 200:
                     raise ToolFault(f"the tool server {self._url} answered HTTP {status} for its list of tools", cause=f"http {status}")
                 try:
@@ -61,17 +65,18 @@ class ToolServerBox:
         remote = (await self.remote_tools()).get(name)
         if remote is None:
             raise ToolError(f"there is no tool {name!r}; known are {', '.join(self._tools or ())}")
-        values = _form(remote.tool, arguments, (folder, *readable))
-        content_type, body = protocol.encode_call(remote.tool, values, secrets.token_hex(16))
-        status, reason, answer = await self._exchange("POST", remote.url, content_type, body)
+        values, files = _form(remote.tool, arguments, (folder, *readable))
+        content_type, body = protocol.encode_call(remote.tool, values, secrets.token_hex(16), files)
+        status, reason, answer, kind, names = await self._exchange("POST", remote.url, content_type, body)
         if status in TOLD:
             raise ToolError(f"the call of {name} failed: {reason}.\nResponse: {_told(answer)!r}")
         if status != 200:
             raise ToolFault(f"the tool server answered HTTP {status} for {name}: {_told(answer)!r}", cause=f"http {status}")
         try:
-            results = protocol.split_results(remote.tool, _decoded(answer))
-            pairs = zip(remote.tool.outputs, results, strict=True)
-            return tuple([_output(output, result, folder) for output, result in pairs])
+            results: list[Any] = [answer] if kind == protocol.RAW else protocol.split_results(remote.tool, _decoded(answer))
+            named = _names(names, len(results))
+            outputs = zip(remote.tool.outputs, results, named, strict=True)
+            return tuple([_output(output, result, folder, name) for output, result, name in outputs])
         except ProtocolError as error:
             raise ToolFault(f"{name} broke the protocol: {error}", cause="protocol") from None
 
@@ -80,8 +85,8 @@ class ToolServerBox:
             await self._session.close()
             self._session = None
 
-    async def _exchange(self, method: str, url: str, content_type: str | None, body: bytes) -> tuple[int, str, bytes]:
-        """Status, reason and body of an answer. Raises ToolFault; only failures to connect and lost connections are tried again."""
+    async def _exchange(self, method: str, url: str, content_type: str | None, body: bytes) -> tuple[int, str, bytes, str, str]:
+        """Status, reason, body, content type and names of an answer. Raises ToolFault; only lost connections are tried again."""
         import aiohttp
 
         if self._session is None:
@@ -89,14 +94,17 @@ class ToolServerBox:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0), timeout=aiohttp.ClientTimeout(total=self._answer_seconds)
             )
-        headers = {"Content-Type": content_type} if content_type else {}
+        headers = {"Accept": f"application/json, {protocol.RAW}", **({"Content-Type": content_type} if content_type else {})}
+        if token := os.environ.get(TOKEN):
+            headers["Authorization"] = f"Bearer {token}"
         deadline, pause = time.monotonic() + self._retry_seconds, 0.1
         while True:
             try:
                 async with self._session.request(
                     method, url, data=body, headers=headers, skip_auto_headers=("Content-Type",), allow_redirects=False
                 ) as reply:
-                    return reply.status, reply.reason or "", await reply.read()
+                    names = reply.headers.get(protocol.NAMES_HEADER, "")
+                    return reply.status, reply.reason or "", await reply.read(), reply.content_type, names
             except TimeoutError:
                 raise ToolFault(f"the tool server gave no answer within {self._answer_seconds:g} s ({url})", cause="timeout") from None
             except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError) as error:
@@ -108,13 +116,14 @@ class ToolServerBox:
             pause = min(pause * 2, 1.0)
 
 
-def _form(tool: Tool, arguments: Mapping[str, Any], allowed: Sequence[Path]) -> dict[str, str | bytes]:
-    """The form fields of a call, in the order of the arguments. Raises ToolError."""
+def _form(tool: Tool, arguments: Mapping[str, Any], allowed: Sequence[Path]) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
+    """The form fields of a call, in the order of the arguments, and the files that its texts name. Raises ToolError."""
     parameters = {parameter.name: parameter for parameter in tool.inputs}
     if unknown := [name for name in arguments if name not in parameters]:
         raise ToolError(f"{tool.name} has no input {', '.join(map(repr, unknown))}; it takes {', '.join(map(repr, parameters)) or 'none'}")
     multipart = protocol.takes_files(tool)
     form: dict[str, str | bytes] = {}
+    files: dict[str, bytes] = {}
     for name, value in arguments.items():
         if parameters[name].type in FILE_TYPES:
             form[name] = _read(parameters[name], value, allowed)
@@ -123,7 +132,20 @@ def _form(tool: Tool, arguments: Mapping[str, Any], allowed: Sequence[Path]) -> 
             raise ToolError(f"{name}: {value!r} cannot be sent, because {tool.name} takes files and a form with files holds no float")
         else:
             form[name] = str(value)  # null becomes the text None, as released
-    return form
+            files |= _named(parameters[name], str(value), allowed)
+    return form, files
+
+
+def _named(parameter: Parameter, text: str, allowed: Sequence[Path]) -> dict[str, bytes]:
+    """The files that a text names, by their paths there. Where it names several, the tool tells of those that are missing."""
+    found: dict[str, bytes] = {}
+    for path in protocol.named_files(parameter, text):
+        try:
+            found[path] = _read(parameter, path, allowed)
+        except ToolError:
+            if parameter.attach == "file":
+                raise
+    return found
 
 
 def _read(parameter: Parameter, value: Any, allowed: Sequence[Path]) -> bytes:
@@ -154,15 +176,29 @@ def _told(body: bytes) -> Any:
         return body[:500].decode("utf-8", "replace")
 
 
-def _output(output: Parameter, value: Any, folder: Path) -> ToolOutput:
+def _names(header: str, count: int) -> list[str | None]:
+    """The names that the server gives the files of an answer; none where it gives none, as the original does."""
+    if not header:
+        return [None] * count
+    names = _decoded(unquote(header).encode())
+    if not isinstance(names, list) or len(names) != count or not all(name is None or isinstance(name, str) for name in names):
+        raise ProtocolError(f"it names the files {header[:80]!r} where {count} names were due")
+    return names
+
+
+def _output(output: Parameter, value: Any, folder: Path, name: str | None) -> ToolOutput:
     if output.type not in FILE_TYPES:
+        if isinstance(value, bytes):
+            raise ProtocolError("it answered with a file where text was due")
         return ToolOutput("text", value if isinstance(value, str) else str(value))
-    data = protocol.decode_file(value)
+    data = value if isinstance(value, bytes) else protocol.decode_file(value)
     if output.type == "file":
         category, _, kind = (output.filetype or "file").partition("/")
     else:
         category, kind = output.type, SUFFIXES[output.type]
-    return ToolOutput(output.type, str(_store(folder / _clean(category), _clean(kind or "bin"), data)))  # type: ignore[arg-type]
+    folder = folder / _clean(category)
+    path = _store_as(folder, plain_name(name), data) if name else _store(folder, _clean(kind or "bin"), data)
+    return ToolOutput(output.type, str(path))  # type: ignore[arg-type]
 
 
 def _clean(word: str) -> str:
@@ -172,14 +208,24 @@ def _clean(word: str) -> str:
 
 def _store(folder: Path, suffix: str, data: bytes) -> Path:
     """Write ``0001.<suffix>`` or the next free number, so that a case's files have the same names in every run."""
+    first = 1 + sum(1 for _ in folder.iterdir()) if folder.is_dir() else 1
+    return _write(folder, (f"{number:04d}.{suffix}" for number in count(first)), data)
+
+
+def _store_as(folder: Path, name: str, data: bytes) -> Path:
+    """Write ``name``, or ``stem-2.suffix`` and so on where it is taken."""
+    stem, suffix = Path(name).stem, Path(name).suffix
+    return _write(folder, (name if number == 1 else f"{stem}-{number}{suffix}" for number in count(1)), data)
+
+
+def _write(folder: Path, names: Iterator[str], data: bytes) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    number = sum(1 for _ in folder.iterdir())
-    while True:
-        number += 1
-        path = folder.resolve() / f"{number:04d}.{suffix}"
+    for name in names:
+        path = folder.resolve() / name
         try:
             with path.open("xb") as file:
                 file.write(data)
             return path
         except FileExistsError:
             continue
+    raise AssertionError("names never end")

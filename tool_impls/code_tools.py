@@ -13,7 +13,6 @@ import os
 import re
 import sys
 import tempfile
-import uuid
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -68,7 +67,7 @@ def plot(command: str, *, folder: Path, seconds: float = 20.0, allow_unsafe: boo
         content = b""
     if not content.startswith(_PNG):
         raise ToolError("the code gave no picture")
-    path = folder / f"plot-{uuid.uuid4().hex[:8]}.png"
+    path = folder / "plot.png"
     path.write_bytes(content)
     return path
 

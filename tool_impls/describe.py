@@ -1,17 +1,21 @@
-"""Tools that answer questions about a picture, through a vision endpoint or, for two of them, in a plain basic mode."""
+"""Tools that answer questions about a picture or a video, through a vision model or, for most of them, in a plain basic mode."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from harness.errors import ToolError
 from harness.tools import Parameter
-from tool_impls import base
-from tool_impls.colours import main_colours
-from tool_impls.endpoints import Vision, endpoint_state
+from tool_impls import asking, base
+from tool_impls.colours import main_colours, name_of
+from tool_impls.frames import Frame, open_video
 from tool_impls.geometry import crop
 from tool_impls.ocr import PACKAGES, reader
+from tool_impls.options import Option
 from tool_impls.settings import ToolSettings
 
 if TYPE_CHECKING:
@@ -20,31 +24,16 @@ if TYPE_CHECKING:
 BOX = base.text("bbox", "The part to look at, as (x1, y1, x2, y2) in pixels.")
 
 
-class _Seeing(base.BenchTool):
-    """A tool that asks the vision endpoint, or reads text and colours where ``has_basic`` and the settings allow it."""
+class _Seeing(asking.AskingTool):
+    """A tool that asks the vision model, or tells what can be told without one, where ``has_basic`` and the settings allow it."""
 
     has_basic: ClassVar[bool] = False
 
-    def __init__(self, settings: ToolSettings) -> None:
-        super().__init__(settings)
-        self._vision: Vision | None = None
-
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
-        if settings.vision is None and cls.has_basic and settings.basic:
-            return base.BASIC
-        state = endpoint_state(settings.vision, "tools.vision")
-        return f"{state}, or set basic = true in [tools]" if cls.has_basic and settings.vision is None else state
-
-    def setup(self, device: str = "cpu") -> None:
-        if self.settings.vision is not None:
-            self._vision = Vision(self.settings.vision)
-        else:
-            reader()
-
-    def _ask(self, image: Image, question: str) -> str:
-        assert self._vision is not None, "setup comes first, and only with an endpoint"
-        return self._vision.ask(image, question)
+        if asking.configured(settings) or not cls.has_basic:
+            return asking.state(settings)
+        return base.BASIC if settings.basic else f"{asking.state(settings)}; or set basic = true in [tools]"
 
     def _plain(self, image: Image) -> str:
         """Size, main colours and text: what can be told without a model."""
@@ -61,7 +50,7 @@ class ImageDescription(_Seeing):
     has_basic = True
 
     def apply(self, folder: Path, /, image: Image) -> str:
-        return self._ask(image, "Describe this picture in detail.") if self._vision else self._plain(image)
+        return self._ask(image, "Describe this picture in detail.") if self._asker else self._plain(image)
 
 
 class RegionAttributeDescription(_Seeing):
@@ -77,7 +66,7 @@ class RegionAttributeDescription(_Seeing):
 
     def apply(self, folder: Path, /, image: Image, bbox: str, attribute: str) -> str:
         part = crop(image, bbox)
-        return self._ask(part, f"Describe this attribute of the picture in detail: {attribute}.") if self._vision else self._plain(part)
+        return self._ask(part, f"Describe this attribute of the picture in detail: {attribute}.") if self._asker else self._plain(part)
 
 
 class CountGivenObject(_Seeing):
@@ -101,15 +90,6 @@ class CountGivenObject(_Seeing):
         return int(hit[0]) if hit else 0
 
 
-class MathOCR(_Seeing):
-    meta = base.tool("MathOCR", "Reads a formula in a picture and writes it in LaTeX.", (base.IMAGE,), base.TEXT_OUT)
-    category = "logic"
-    packages = ("PIL",)
-
-    def apply(self, folder: Path, /, image: Image) -> str:
-        return self._ask(image, "Write the formula in this picture as LaTeX. Answer with the LaTeX alone.")
-
-
 class TextToBbox(base.BenchTool):
     meta = base.tool(
         "TextToBbox",
@@ -129,3 +109,80 @@ class TextToBbox(base.BenchTool):
 
     def apply(self, folder: Path, /, image: Image, text: str, top1: bool = True) -> str:
         raise AssertionError("the server calls no tool that is unavailable")
+
+
+class VideoDescription(_Seeing):
+    """GTA tools spec 5.4. Released: a caption for every ``frame_skip``-th frame, without an upper limit."""
+
+    meta = base.tool(
+        "VideoDescription",
+        "Describes frames of a video. Each line of the answer is 'Frame', the frame's number from 0, and what it shows.",
+        (
+            base.path("video", "Path of the video file."),
+            base.optional("int", "frame_skip", 5, "Every how many frames one is described; fewer are if the video is long."),
+        ),
+        base.TEXT_OUT,
+    )
+    category = "perception"
+    packages = ("av", "PIL")
+    options = (Option("max_frames", "int", 16, "frames that are described, at most, spread evenly; 0: all", least=0),)
+    has_basic = True
+    concurrency = 2
+    seconds = 600.0
+
+    def apply(self, folder: Path, /, video: Path, frame_skip: int = 5) -> str:
+        if frame_skip < 1:
+            raise ToolError(f"frame_skip must be at least 1; got {frame_skip}")
+        frames = sampled(video, frame_skip, self.option("max_frames"))
+        if self._asker is None:
+            return "\n".join((outline(video), *(f"Frame {frame.number}: {mean_colour(frame.image)}" for frame in frames)))
+        with ThreadPoolExecutor(4, thread_name_prefix="caption") as pool:  # a model answers them together
+            captions = list(pool.map(self._caption, frames))
+        if not captions:
+            raise ToolError(f"{video.name} holds no picture that can be decoded")
+        return "\n".join(captions)
+
+    def _caption(self, frame: Frame) -> str:
+        answer = self._ask(frame.image, "Describe this picture in one short sentence.")
+        return f"Frame {frame.number}: {' '.join(answer.split())}"
+
+
+def sampled(path: Path, every: int, limit: int) -> Iterator[Frame]:
+    """Every ``every``-th frame from the first on; if those are more than ``limit`` (0: any number), so many spread evenly.
+
+    Raises ToolError for a video that cannot be read.
+    """
+    import av
+
+    try:
+        with open_video(path) as container:
+            count = sum(1 for packet in container.demux(container.streams.video[0]) if packet.size)
+        numbers = range(0, count, every)
+        chosen = set(numbers if not limit or len(numbers) <= limit else (numbers[place * len(numbers) // limit] for place in range(limit)))
+        with open_video(path) as container:
+            container.streams.video[0].thread_type = "AUTO"
+            for number, picture in enumerate(container.decode(container.streams.video[0])):
+                if number in chosen:
+                    yield Frame(number, float(picture.time or 0.0), picture.to_image())
+    except av.FFmpegError as error:
+        raise ToolError(f"{path.name} cannot be decoded ({type(error).__name__})") from None
+
+
+def outline(path: Path) -> str:
+    """Size and length of a video."""
+    import av
+
+    with open_video(path) as container:
+        stream = container.streams.video[0]
+        length = float(stream.duration * stream.time_base) if stream.duration else (container.duration or 0) / av.time_base
+        return f"A video of {stream.width} by {stream.height} pixels, {length:.1f} s long."
+
+
+def mean_colour(image: Image) -> str:
+    from PIL import ImageStat
+
+    red, green, blue = (round(value) for value in ImageStat.Stat(image.convert("RGB")).mean)
+    return f"mean colour ({red}, {green}, {blue}), {name_of((red, green, blue))}"
+
+
+VIDEO_TOOLS: tuple[type[base.BenchTool], ...] = (VideoDescription,)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from harness.errors import ToolError
 from tool_impls import base
 from tool_impls.geometry import font_size, numbers, read_box
+from tool_impls.naming import file_name
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -26,6 +27,7 @@ class DrawBox(base.BenchTool):
             base.IMAGE,
             base.text("bbox", "The box as (x1, y1, x2, y2), in pixels."),
             base.optional("text", "annotation", None, "Words to write above the box."),
+            *base.SAVING,
         ),
         base.IMAGE_OUT,
     )
@@ -33,7 +35,16 @@ class DrawBox(base.BenchTool):
     packages = ("PIL",)
     concurrency = 2
 
-    def apply(self, folder: Path, /, image: Image, bbox: str, annotation: str | None = None) -> Image:
+    def apply(
+        self,
+        folder: Path,
+        /,
+        image: Image,
+        bbox: str,
+        annotation: str | None = None,
+        output_dir: str | None = None,
+        filename: str | None = None,
+    ) -> Image | Path:
         from PIL import ImageDraw, ImageFont
 
         box = read_box(bbox)
@@ -44,7 +55,7 @@ class DrawBox(base.BenchTool):
             point = (_near(box.x1), _near(box.y1) - 5)
             font = ImageFont.load_default(font_size(picture.height))
             pen.text(point, annotation, fill=(*RED, 255), font=font, anchor=_anchor("lb", annotation))
-        return picture
+        return _saved(picture, folder, output_dir, filename, "image_with_box")
 
 
 class AddText(base.BenchTool):
@@ -60,6 +71,7 @@ class AddText(base.BenchTool):
                 "(top, middle, bottom).",
             ),
             base.optional("text", "color", "red", "Colour of the text, by English name or as #rrggbb."),
+            *base.SAVING,
         ),
         base.IMAGE_OUT,
     )
@@ -67,7 +79,17 @@ class AddText(base.BenchTool):
     packages = ("PIL",)
     concurrency = 2
 
-    def apply(self, folder: Path, /, image: Image, text: str, position: str, color: str = "red") -> Image:
+    def apply(
+        self,
+        folder: Path,
+        /,
+        image: Image,
+        text: str,
+        position: str,
+        color: str = "red",
+        output_dir: str | None = None,
+        filename: str | None = None,
+    ) -> Image | Path:
         from PIL import ImageColor, ImageDraw, ImageFont
 
         try:
@@ -78,7 +100,16 @@ class AddText(base.BenchTool):
         point, anchor = _place(position, picture.size)
         font = ImageFont.load_default(font_size(picture.height))
         ImageDraw.Draw(picture).text(point, text, fill=ink, font=font, anchor=_anchor(anchor, text))
+        return _saved(picture, folder, output_dir, filename, "image_with_text")
+
+
+def _saved(picture: Image, folder: Path, output_dir: str | None, filename: str | None, default: str) -> Image | Path:
+    """The picture, or a file with the name that was asked for (GTA tools spec 4); a folder alone asks for the default name."""
+    if not (output_dir or filename):
         return picture
+    path = folder / file_name(filename, default, ".png")
+    picture.save(path, "PNG", compress_level=1)
+    return path
 
 
 def _place(position: str, size: tuple[int, int]) -> tuple[tuple[float, float], str]:

@@ -4,45 +4,84 @@ from __future__ import annotations
 
 import base64
 import io
+import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.errors import ToolError, ToolFault
 from tool_impls.base import READY, unavailable
-from tool_impls.settings import Endpoint
+from tool_impls.options import Option
+from tool_impls.settings import ToolSettings
 
 if TYPE_CHECKING:
     from openai import OpenAI
     from PIL.Image import Image
 
 SECONDS = 120.0  # for one answer
+LONGEST = 2048  # pixels of a side of a picture that is asked about; larger ones are scaled down
 T = TypeVar("T")
 
+ENDPOINT = (
+    Option("url", "text", None, "address of an OpenAI-compatible service"),
+    Option("model", "text", None, "name of the model that it serves"),
+    Option("key_env", "text", None, "environment variable that holds its key; none if it needs no key"),
+)
+"""Options of every back end that may be a service."""
 
-def endpoint_state(endpoint: Endpoint | None, table: str) -> str:
-    """READY, or which setting is missing. ``table`` is the endpoint's name in the settings: ``tools.vision``."""
-    if endpoint is None:
-        return unavailable(f"name an OpenAI-compatible endpoint in [{table}] of the settings (url, model, key_env)")
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An OpenAI-compatible service. The key stays in the environment, under the name ``key_env``."""
+
+    url: str
+    model: str
+    key_env: str | None = None
+
+    @property
+    def key(self) -> str | None:
+        """None where a key is asked for but not set; a placeholder where the service needs none."""
+        return (os.environ.get(self.key_env) or None) if self.key_env else "none"
+
+
+def endpoint_of(settings: ToolSettings, table: str) -> Endpoint | None:
+    """The endpoint that a table names, None if it names none (``url`` is not set)."""
+    values = settings.values(table, ENDPOINT)
+    return Endpoint(values["url"], values["model"] or "", values["key_env"]) if values["url"] else None
+
+
+def endpoint_state(endpoint: Endpoint, table: str) -> str:
+    """READY, or which setting is missing or wrong. ``table`` is the endpoint's name in the settings: ``vision``."""
+    if not endpoint.url.startswith(("http://", "https://")):
+        return unavailable(f"url in [tools.{table}] must start with http:// or https://; got {endpoint.url!r}")
+    if not endpoint.model:
+        return unavailable(f"[tools.{table}] has a url but no model; give the name of the model that it serves")
     if endpoint.key is None:
-        return unavailable(f"[{table}] takes its key from the environment variable {endpoint.key_env}, which is not set")
+        return unavailable(f"[tools.{table}] takes its key from the environment variable {endpoint.key_env}, which is not set")
     return READY
 
 
 class Vision:
     """Questions about a picture."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, max_tokens: int = 512) -> None:
         self._endpoint = endpoint
+        self._max_tokens = max_tokens
 
     def ask(self, image: Image, question: str) -> str:
         """The model's answer, stripped. Raises ToolFault when the service fails, ToolError when it refuses the request."""
-        address = "data:image/png;base64," + base64.b64encode(png(image)).decode()
+        shown = image.convert("RGB")
+        shown.thumbnail((LONGEST, LONGEST))
+        address = "data:image/png;base64," + base64.b64encode(png(shown)).decode()
         content: list[Any] = [{"type": "text", "text": question}, {"type": "image_url", "image_url": {"url": address}}]
         reply: Any = _guarded(
             "vision",
             self._endpoint,
             lambda client: client.chat.completions.create(
-                model=self._endpoint.model, messages=[{"role": "user", "content": content}], temperature=0.0, max_tokens=512
+                model=self._endpoint.model,
+                messages=[{"role": "user", "content": content}],
+                temperature=0.0,
+                max_tokens=self._max_tokens,
             ),
         )
         try:
@@ -89,7 +128,7 @@ class Painter:
 def png(image: Image) -> bytes:
     """The picture as an RGB PNG."""
     buffer = io.BytesIO()
-    image.convert("RGB").save(buffer, "PNG")
+    image.convert("RGB").save(buffer, "PNG", compress_level=1)
     return buffer.getvalue()
 
 

@@ -3,28 +3,56 @@
 from __future__ import annotations
 
 import base64
-import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import ToolError
 from harness.tools import FILE_TYPES, Parameter, Tool
-from tool_impls.protocol import SCALARS
+from tool_impls.protocol import SCALARS, named_files
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+MAX_PIXELS = 64_000_000
+"""Of a picture that is sent in; a bomb of a few kilobytes may hold billions."""
 
-def open_inputs(tool: Tool, values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Pictures as loaded PIL images, other uploads as files in ``folder``, the rest as it is. Raises ToolError for no picture."""
+
+def open_inputs(tool: Tool, values: Mapping[str, Any], files: Mapping[str, Path], root: Path | None = None) -> dict[str, Any]:
+    """What the tool takes: pictures as loaded PIL images, named files as paths, the rest as it is.
+
+    ``values``: typed, uploads as paths. ``files``: those that came with the call, by the path that a text names them with;
+    others are looked for below ``root``, if there is one. Raises ToolError for no picture and for a file that is missing.
+    """
     opened = dict(values)
+    named: dict[str, Path] = {}
+    several = False
     for parameter in tool.inputs:
         name = parameter.name or ""
-        data = values.get(name)
-        if parameter.type in FILE_TYPES and isinstance(data, bytes):
-            opened[name] = _picture(name, data) if parameter.type == "image" else _stored(folder / name, data)
-    return opened
+        value = values.get(name)
+        if parameter.type == "image" and value is not None:
+            opened[name] = _picture(name, value)
+        elif parameter.type in FILE_TYPES and value is not None:
+            opened[name] = Path(value)
+        elif parameter.attach == "file" and value is not None:
+            found = files.get(value) or _below(root, value)
+            if found is None:
+                raise ToolError(f"{name}: there is no file {value!r} among the files of this call")
+            opened[name] = found
+        elif parameter.attach:
+            several = True
+            for path in named_files(parameter, value or ""):
+                if found := files.get(path) or _below(root, path):
+                    named[path] = found
+    return {**opened, "files": named} if several else opened
+
+
+def _below(root: Path | None, path: str) -> Path | None:
+    """A file below the folder that the server offers to clients which send no files; None where it is not there."""
+    if root is None or "\0" in path:
+        return None
+    found = (root / path).resolve()
+    return found if found.is_relative_to(root.resolve()) and found.is_file() else None
 
 
 def encode_results(tool: Tool, result: Any) -> Any:
@@ -34,20 +62,30 @@ def encode_results(tool: Tool, result: Any) -> Any:
     return [_encode(output, value) for output, value in zip(tool.outputs, result, strict=True)]
 
 
-def _picture(name: str, data: bytes) -> Image:
+def is_file(tool: Tool) -> bool:
+    """Whether a tool's result is one file and nothing else."""
+    return len(tool.outputs) == 1 and tool.outputs[0].type in FILE_TYPES
+
+
+def file_names(tool: Tool, result: Any) -> list[str | None]:
+    """The base name of each output that is a file with a name."""
+    results = [result] if len(tool.outputs) == 1 else result
+    pairs = zip(tool.outputs, results, strict=True)
+    return [value.name if isinstance(value, Path) and output.type in FILE_TYPES else None for output, value in pairs]
+
+
+def _picture(name: str, path: Path) -> Image:
     from PIL import Image
 
     try:
-        image = Image.open(io.BytesIO(data))
-        image.load()
+        with Image.open(path) as image:
+            width, height = image.size
+            if width * height > MAX_PIXELS:
+                raise ToolError(f"{name} has {width} by {height} pixels; at most {MAX_PIXELS // 10**6} million are taken, so scale it down")
+            image.load()
+            return image
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
         raise ToolError(f"{name} is not a picture that can be read") from None
-    return image
-
-
-def _stored(path: Path, data: bytes) -> Path:
-    path.write_bytes(data)
-    return path
 
 
 def _encode(output: Parameter, value: Any) -> Any:
@@ -55,10 +93,11 @@ def _encode(output: Parameter, value: Any) -> Any:
         return value
     if output.type not in FILE_TYPES:
         return str(value)
-    return base64.b64encode(_bytes(output, value)).decode()
+    return base64.b64encode(content(output, value)).decode()
 
 
-def _bytes(output: Parameter, value: Any) -> bytes:
+def content(output: Parameter, value: Any) -> bytes:
+    """The bytes of a file result; pictures as RGB PNG."""
     if output.type == "image":
         from PIL import Image
 

@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tool_impls import base
+from tool_impls.options import Option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from PIL.Image import Image
+
+    from tool_impls.settings import ToolSettings
 
 PACKAGES = ("rapidocr", "onnxruntime", "PIL", "numpy")
 
@@ -138,10 +141,15 @@ class OCR(base.BenchTool):
     )
     category = "perception"
     packages = PACKAGES
+    options = (Option("paragraphs", "bool", True, "join the lines of a paragraph, as the released tool does"),)
+
+    @classmethod
+    def backend(cls, settings: ToolSettings) -> str:
+        return "RapidOCR"
 
     def setup(self, device: str = "cpu") -> None:
         reader()
 
     def apply(self, folder: Path, /, image: Image) -> str:
         lines = reader().lines(image)
-        return "\n".join(map(str, paragraphs(lines) if self.settings.paragraphs else lines))
+        return "\n".join(map(str, paragraphs(lines) if self.option("paragraphs") else lines))

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import urljoin
 
-from harness.tools import FILE_TYPES, Parameter, Tool
+from harness.tools import FILE_TYPES, Attach, Parameter, Tool
 from tool_impls.protocol import MULTIPART, SCALARS, URLENCODED, ProtocolError, path_name, takes_files
+
+ATTACH_KEY = "x-agentgauge-attach"
+"""Ours: tells our client how a text names files. Other clients pass over it."""
 
 MIME_OUT = {"image": "image/png", "audio": "audio/wav", "video": "video/mp4"}
 
@@ -86,6 +89,8 @@ def _input_schema(parameter: Parameter) -> dict[str, Any]:
         schema["description"] = parameter.description
     if parameter.default is not None:
         schema["default"] = parameter.default
+    if parameter.attach:
+        schema[ATTACH_KEY] = parameter.attach
     return schema
 
 
@@ -185,4 +190,7 @@ def _read_parameter(tool: str, schema: Mapping[str, Any], name: str | None, opti
         type_, filetype = "file", form.partition(";")[0]
     else:
         type_ = "text"
-    return Parameter(type_, name, schema.get("description"), optional, schema.get("default"), filetype)
+    attach = schema.get(ATTACH_KEY)
+    if attach not in (None, *get_args(Attach)):
+        raise ProtocolError(f"the value {name} of {tool} has {ATTACH_KEY} {attach!r}; known are {', '.join(get_args(Attach))}")
+    return Parameter(type_, name, schema.get("description"), optional, schema.get("default"), filetype, attach)

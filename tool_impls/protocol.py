@@ -7,15 +7,34 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from harness.tools import FILE_TYPES, Parameter, Tool
 
 URLENCODED = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
 SCALARS = {"int": "integer", "float": "number", "bool": "boolean"}
+Upload = bytes | Path
+"""A file part of a form: its content, or where the server has put it."""
+
+FILE_PART = "@file"
+"""Name of the form parts that carry the files which texts of the call name. Ours, not the original protocol's: each part's
+file name is the path as the text has it, percent-encoded."""
+
+RAW = "application/octet-stream"
+"""Content type of an answer that is one file as it is. Only for clients that accept it: base64 costs 10 ms a megabyte."""
+
+NAMES_HEADER = "X-AgentGauge-Names"
+"""Header of an answer with the base names of its files: a JSON list, one entry an output, null for other outputs."""
+
+TOKEN = "AGENTGAUGE_TOOL_TOKEN"
+"""Environment variable with the token that server and client share; needed where the server is not on loopback."""
+
+PICTURE = re.compile(r"!\[[^\]\n]*\]\(\s*<?([^)>\n]+?)>?(?:\s+\"[^\"\n]*\")?\s*\)")
 TRUE, FALSE = {"true", "t", "1", "yes", "y", "on"}, {"false", "f", "0", "no", "n", "off"}
 
 
@@ -35,19 +54,39 @@ def takes_files(tool: Tool) -> bool:
 # --- a call, sent by a client --------------------------------------------------------------------------------------
 
 
-def encode_call(tool: Tool, values: Mapping[str, str | bytes], boundary: str) -> tuple[str | None, bytes]:
-    """Content type and body of a call. Texts are form fields, bytes are file parts (upstream names a part's file after its input)."""
+def named_files(parameter: Parameter, text: str) -> list[str]:
+    """The paths that the text of an input names, by the input's ``attach``; none for other inputs."""
+    if parameter.attach == "file":
+        return [text]
+    if parameter.attach == "files":
+        return [path.strip() for path in text.split(",") if path.strip()]
+    return PICTURE.findall(text) if parameter.attach == "markdown" else []
+
+
+def encode_call(
+    tool: Tool, values: Mapping[str, str | bytes], boundary: str, files: Mapping[str, bytes] | None = None
+) -> tuple[str | None, bytes]:
+    """Content type and body of a call. Texts are form fields, bytes are file parts (upstream names a part's file after its input).
+
+    ``files``: content of the files that texts name, by their paths there.
+    """
     if not values:
         return None, b""
-    if not takes_files(tool):
+    if not takes_files(tool) and not files:
         return URLENCODED, urlencode(values).encode()
-    chunks = []
+    chunks: list[bytes] = []
     for name, value in values.items():
         quoted = name.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
-        file_name = f'; filename="{quoted}"' if isinstance(value, bytes) else ""
-        head = f'--{boundary}\r\nContent-Disposition: form-data; name="{quoted}"{file_name}\r\n\r\n'
-        chunks += [head.encode(), value if isinstance(value, bytes) else value.encode(), b"\r\n"]
+        chunks += _part(boundary, quoted, value, quoted if isinstance(value, bytes) else None)
+    for path, content in (files or {}).items():
+        chunks += _part(boundary, FILE_PART, content, quote(path, safe=""))
     return f"{MULTIPART}; boundary={boundary}", b"".join([*chunks, f"--{boundary}--\r\n".encode()])
+
+
+def _part(boundary: str, name: str, value: str | bytes, file_name: str | None) -> list[bytes]:
+    as_file = f'; filename="{file_name}"' if file_name is not None else ""
+    head = f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"{as_file}\r\n\r\n'
+    return [head.encode(), value if isinstance(value, bytes) else value.encode(), b"\r\n"]
 
 
 # --- a call, read by a server --------------------------------------------------------------------------------------
@@ -61,8 +100,8 @@ class BadForm(Exception):
         self.details = details
 
 
-def decode_fields(tool: Tool, fields: Mapping[str, str | bytes]) -> dict[str, Any]:
-    """Typed values from form fields (bytes are uploads). Left out and empty optional inputs get their defaults; unknown fields are ignored.
+def decode_fields(tool: Tool, fields: Mapping[str, str | Upload]) -> dict[str, Any]:
+    """Typed values from form fields, uploads as they are. Empty and left out optional inputs get defaults; unknown fields are ignored.
 
     Raises BadForm with one entry per wrong field.
     """
@@ -96,12 +135,12 @@ def _detail(kind: str, name: str, message: str, value: str | None) -> dict[str, 
     return {"type": kind, "loc": ["body", name], "msg": message, "input": value}
 
 
-def _decode(parameter: Parameter, field: str | bytes) -> Any:
+def _decode(parameter: Parameter, field: str | Upload) -> Any:
     if parameter.type in FILE_TYPES:
         if isinstance(field, str):
             raise _Unfit("value_error", "Value error, a file was expected: a form part with a file name")
         return field
-    if isinstance(field, bytes):
+    if not isinstance(field, str):
         raise _Unfit("string_type", "Input should be a valid string")
     text = field.strip()
     try:

@@ -1,15 +1,21 @@
-"""Every tool that the server can offer, in the order of GTA's list. A family of tools adds its classes here."""
+"""Every tool that the server can offer, and the back ends that several of them share. A family adds its classes here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 
+from harness.errors import UsageProblem
+from tool_impls import asking, audio, describe, documents, generate, prover, speech, video
 from tool_impls.base import BenchTool
 from tool_impls.code import Calculator, Plot, Solver
-from tool_impls.describe import CountGivenObject, ImageDescription, MathOCR, RegionAttributeDescription, TextToBbox
+from tool_impls.describe import CountGivenObject, ImageDescription, RegionAttributeDescription, TextToBbox
 from tool_impls.drawing import AddText, DrawBox
 from tool_impls.generate import ImageStylization, TextToImage
+from tool_impls.mathocr import MathOCR
 from tool_impls.ocr import OCR
+from tool_impls.options import Option
 from tool_impls.search import GoogleSearch
 
 GTA_ATOMIC: tuple[type[BenchTool], ...] = (
@@ -29,4 +35,36 @@ GTA_ATOMIC: tuple[type[BenchTool], ...] = (
     ImageStylization,
 )
 
-TOOLS: Mapping[str, type[BenchTool]] = {kind.meta.name: kind for kind in GTA_ATOMIC}
+GTA_WORKFLOW: tuple[type[BenchTool], ...] = (
+    *documents.TOOLS,
+    *audio.TOOLS,
+    *speech.TOOLS,
+    *video.TOOLS,
+    *describe.VIDEO_TOOLS,
+    *prover.TOOLS,
+)
+"""The 24 tools that GTA-Workflow adds; of the others it lacks TextToBbox (GTA tools spec 1)."""
+
+TOOLS: dict[str, type[BenchTool]] = {kind.meta.name: kind for kind in (*GTA_ATOMIC, *GTA_WORKFLOW)}
+
+BACKENDS: Mapping[str, tuple[Option, ...]] = {
+    asking.TABLE: asking.OPTIONS,
+    generate.TABLE: generate.OPTIONS,
+    speech.TABLE: speech.OPTIONS,
+}
+
+
+def add(path: Path) -> None:
+    """Offer the tools of a Python file too: every subclass of BenchTool that it defines. Same names replace ours. Raises UsageProblem."""
+    spec = spec_from_file_location(f"agentgauge_extra_{path.stem}", path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise UsageProblem(f"--extra names no Python file: {path}")
+    module = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # the user's own code
+        raise UsageProblem(f"--extra {path} cannot be loaded: {error!r}") from error
+    kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, BenchTool) and hasattr(kind, "meta")]
+    if not kinds:
+        raise UsageProblem(f"--extra {path} defines no tool: a subclass of tool_impls.base.BenchTool with meta, category and apply")
+    TOOLS.update({kind.meta.name: kind for kind in kinds if kind.__module__ == module.__name__})

@@ -14,8 +14,13 @@ from typing import Any
 from harness.errors import ToolError, ToolFault
 from tool_impls import base
 from tool_impls.bm25 import Library
-from tool_impls.settings import SERPER_KEY, ToolSettings
+from tool_impls.options import Option
+from tool_impls.settings import ToolSettings
 
+SERPER_KEY = "SERPER_API_KEY"
+SERPER_URL = "https://google.serper.dev/search"
+FOLDER = Option("folder", "path", None, "a folder of text files, searched instead of the web")
+URL = Option("url", "text", SERPER_URL, "another address that speaks Serper's protocol")
 NOTHING = "No good search result was found."
 LENGTH = 1500  # characters
 SECONDS = 5.0  # for one request, as released
@@ -60,6 +65,7 @@ class GoogleSearch(base.BenchTool):
         base.TEXT_OUT,
     )
     category = "operation"
+    options = (FOLDER, URL)
     concurrency = 8
 
     def __init__(self, settings: ToolSettings) -> None:
@@ -68,13 +74,25 @@ class GoogleSearch(base.BenchTool):
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
-        if settings.search.folder is not None or os.environ.get(SERPER_KEY):
+        if folder := settings.value(cls.meta.name, FOLDER):
+            return (
+                base.substitute("local texts")
+                if Path(folder).is_dir()
+                else base.unavailable(f"[tools.GoogleSearch] names no folder: {folder}")
+            )
+        if os.environ.get(SERPER_KEY):
             return base.READY
-        return base.unavailable(f"set the environment variable {SERPER_KEY}, or folder in [tools.search] to search local texts instead")
+        return base.unavailable(
+            f"set the environment variable {SERPER_KEY}, or folder in [tools.GoogleSearch] to search local texts instead"
+        )
+
+    @classmethod
+    def backend(cls, settings: ToolSettings) -> str:
+        return "BM25 over local texts" if settings.value(cls.meta.name, FOLDER) else "Serper"
 
     def setup(self, device: str = "cpu") -> None:
-        if self.settings.search.folder is not None:
-            self._library = Library.read(self.settings.search.folder)
+        if folder := self.option("folder"):
+            self._library = Library.read(Path(folder))
 
     def apply(self, folder: Path, /, query: str, k: int = 10) -> str:
         if not 1 <= k <= MOST:
@@ -94,7 +112,7 @@ class GoogleSearch(base.BenchTool):
                 if attempt:
                     await asyncio.sleep(PAUSE * 2 ** (attempt - 1))
                 try:
-                    async with session.post(self.settings.search.url, json={"q": query, "num": k}, headers=headers) as reply:
+                    async with session.post(self.option("url"), json={"q": query, "num": k}, headers=headers) as reply:
                         if reply.status == 200:
                             data = await reply.json(content_type=None)
                             if isinstance(data, Mapping):

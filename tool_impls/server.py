@@ -1,120 +1,141 @@
-"""The tool server: AgentLego's HTTP protocol (GTA spec 6) in front of the tools, and ``GET /health``.
+"""The tool server: AgentLego's HTTP protocol (GTA spec 6) in front of the tools, and four addresses of its own.
 
-    python -m tool_impls.server --port 16181 --settings agentgauge.toml
+    agentgauge serve-tools --port 16181 --settings agentgauge.toml
 
-Prints one line of JSON, ``{"url": ...}``, when it is ready, and serves until SIGTERM or SIGINT. Models load at a
-tool's first call, so a run pays only for the tools that it uses.
+``GET /health`` (it runs), ``/ready`` (what was to be loaded is loaded), ``/tools`` (fingerprints) and ``/metrics`` (Prometheus).
+It prints one line of JSON, ``{"url": ...}``, when it listens, and serves until SIGTERM or SIGINT. The work is done in
+processes (``tool_impls.crew``): a few for light tools, one for each device for tools with models. A tool's model loads
+at its first call, so a run pays only for the tools that it uses.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
+import hmac
 import json
-import os
+import shutil
 import signal
-import sys
-import tempfile
-import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl
+from urllib.parse import quote
 
-from harness.errors import AgentGaugeError, Fault, UsageProblem
-from harness.services import end_with_parent
-from tool_impls import media, protocol
-from tool_impls.availability import check
-from tool_impls.base import DISABLED, UNAVAILABLE, BenchTool
+from harness.errors import UsageProblem
+from harness.tools import Tool
+from tool_impls import protocol
+from tool_impls.base import DISABLED, UNAVAILABLE
+from tool_impls.forms import Uploads
+from tool_impls.metrics import CONTENT_TYPE, Metrics
 from tool_impls.openapi import write_document
-from tool_impls.registry import TOOLS
-from tool_impls.settings import ToolSettings, load
+from tool_impls.work import Answer, Order, encode, failure
 
 if TYPE_CHECKING:
     from aiohttp import web
 
+    from tool_impls.crew import Crew
+
+    Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
 MAX_BODY = 64 * 2**20  # bytes
-QUEUE = 256  # calls of one tool that may wait or run
 REASONS = {422: "Unprocessable Entity"}  # newer Pythons word it differently, and clients quote it
+OPEN = frozenset({"/health", "/ready"})  # without a token: for whoever watches the server
 
 
 class Station:
-    """One tool on the server: its instance, its queue and its state."""
+    """One tool on the server: its state, its crew and its queue. ``places``: calls at work at a time, in all processes."""
 
-    def __init__(self, tool: BenchTool, state: str, queue: int) -> None:
+    def __init__(self, tool: Tool, state: str, crew: Crew, *, places: int, queue: int, seconds: float) -> None:
         self.tool = tool
         self.state = state
-        self.busy = 0  # calls that wait or run
-        self.threads: set[int] = set()  # those inside the tool; they outlive a call whose client is gone
-        self._queue = queue
-        self._slots = asyncio.Semaphore(tool.concurrency)
-        self._loading = threading.Lock()
-        self._loaded = False
+        self.crew = crew
+        self.calls = 0  # those that wait or run
+        self.running = 0
+        self.queue = queue
+        self._seconds = seconds
+        self._places = asyncio.Semaphore(places)
 
-    async def call(self, pool: ThreadPoolExecutor, scratch: Path, values: Mapping[str, Any]) -> Any:
-        """The decoded JSON answer. Raises what the tool raises, and asyncio.QueueFull where too many calls wait."""
-        if self.busy >= self._queue:
-            raise asyncio.QueueFull
-        self.busy += 1
-        try:
-            async with self._slots:
-                return await asyncio.get_running_loop().run_in_executor(pool, self._work, scratch, values)
-        finally:
-            self.busy -= 1
+    @property
+    def works(self) -> bool:
+        return not self.state.startswith((DISABLED, UNAVAILABLE))
 
-    def _work(self, scratch: Path, values: Mapping[str, Any]) -> Any:
-        self.threads.add(threading.get_ident())
-        try:
-            with self._loading:
-                if not self._loaded:
-                    self.tool.setup()
-                    self._loaded = True
-            with tempfile.TemporaryDirectory(dir=scratch, ignore_cleanup_errors=True) as name:
-                uploads, folder = Path(name, "in"), Path(name, "work")
-                uploads.mkdir()
-                folder.mkdir()
-                result = self.tool.apply(folder, **media.open_inputs(self.tool.meta, values, uploads))
-                return media.encode_results(self.tool.meta, result)
-        finally:
-            self.threads.discard(threading.get_ident())
+    @property
+    def waiting(self) -> int:
+        return self.calls - self.running
+
+    async def call(self, order: Order, wanted: Callable[[], bool]) -> Answer | None:
+        """The answer; None where nobody wants it any more when its turn comes."""
+        async with self._places:
+            if not wanted():
+                return None
+            self.running += 1
+            try:
+                return await self.crew.run(order, self._seconds)
+            finally:
+                self.running -= 1
 
 
 class ToolServer:
-    """A web application that offers tools. ``states`` as of ``availability.check``; a tool without one is ready."""
+    """A web application that offers tools. ``fingerprints`` tells what ``/tools`` shows. ``preload``: load all models at start."""
 
     def __init__(
-        self, tools: Sequence[BenchTool], states: Mapping[str, str] | None = None, *, queue: int = QUEUE, max_body: int = MAX_BODY
+        self,
+        stations: Sequence[Station],
+        metrics: Metrics,
+        scratch: Path,
+        *,
+        fingerprints: Callable[[], Mapping[str, Any]] = dict,
+        token: str | None = None,
+        preload: bool = False,
+        max_body: int = MAX_BODY,
     ) -> None:
-        self._stations = {tool.meta.name: Station(tool, (states or {}).get(tool.meta.name, "ready"), queue) for tool in tools}
-        self._document = write_document([tool.meta for tool in tools])
+        self._stations = {station.tool.name: station for station in stations}
+        self._document = write_document([station.tool for station in stations])
+        self._metrics = metrics
+        self._scratch = scratch
+        self._fingerprints = fingerprints
+        self._token = token
+        self._preload = preload
+        self._loading: dict[str, str] = {}  # tools whose models are to be loaded, and what became of it
         self._max_body = max_body
-        self._scratch = Path()  # set while the application runs
-        self._pool = ThreadPoolExecutor(max(4, sum(tool.concurrency for tool in tools)), thread_name_prefix="tool")
-
-    @property
-    def idle(self) -> bool:
-        """Whether no thread is inside a tool."""
-        return not any(station.threads for station in self._stations.values())
+        for station in stations:
+            metrics.add_tool(station.tool.name, partial(getattr, station, "waiting"), partial(getattr, station, "running"))
 
     def application(self) -> web.Application:
         from aiohttp import web
 
-        app = web.Application(client_max_size=self._max_body, middlewares=[web.middleware(_plain_errors)])
+        layers: list[Any] = [web.middleware(_plain_errors), web.middleware(_guard(self._token))]
+        app = web.Application(client_max_size=self._max_body, middlewares=layers)
         app.router.add_get("/", self._root, allow_head=False)
         app.router.add_get("/openapi.json", self._specification, allow_head=False)
         app.router.add_get("/health", self._health, allow_head=False)
+        app.router.add_get("/ready", self._ready, allow_head=False)
+        app.router.add_get("/tools", self._tools, allow_head=False)
+        app.router.add_get("/metrics", self._figures, allow_head=False)
         for station in self._stations.values():
-            app.router.add_post(f"/{protocol.path_name(station.tool.meta)}", self._handler(station))
+            app.router.add_post(f"/{protocol.path_name(station.tool)}", self._handler(station))
         app.cleanup_ctx.append(self._resources)
         return app
 
     async def _resources(self, _: web.Application) -> AsyncIterator[None]:
-        with tempfile.TemporaryDirectory(prefix="agentgauge-tools-", ignore_cleanup_errors=True) as scratch:
-            self._scratch = Path(scratch)
-            yield
-            self._pool.shutdown(wait=False, cancel_futures=True)
+        self._scratch.mkdir(parents=True, exist_ok=True)
+        loading = asyncio.create_task(self._load()) if self._preload else None
+        yield
+        if loading is not None:
+            loading.cancel()
+        await asyncio.gather(*(crew.close() for crew in {station.crew for station in self._stations.values()}))
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    async def _load(self) -> None:
+        wanted = [station for station in self._stations.values() if station.works]
+        self._loading = {station.tool.name: "loading" for station in wanted}
+        for station in wanted:
+            answer = await station.crew.load(station.tool.name)
+            if answer.status == 200:
+                del self._loading[station.tool.name]
+            else:
+                self._loading[station.tool.name] = json.loads(answer.body)["detail"]
 
     async def _root(self, _: web.Request) -> web.StreamResponse:
         from aiohttp import web
@@ -127,100 +148,104 @@ class ToolServer:
     async def _health(self, _: web.Request) -> web.StreamResponse:
         return _json({"status": "ok", "tools": {name: station.state for name, station in self._stations.items()}})
 
-    def _handler(self, station: Station) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-        name = station.tool.meta.name
+    async def _ready(self, _: web.Request) -> web.StreamResponse:
+        return _json({"ready": not self._loading, "waiting_for": self._loading}, 503 if self._loading else 200)
 
+    async def _tools(self, _: web.Request) -> web.StreamResponse:
+        return _json(self._fingerprints())
+
+    async def _figures(self, _: web.Request) -> web.StreamResponse:
+        from aiohttp import web
+
+        return web.Response(body=self._metrics.text(), headers={"Content-Type": CONTENT_TYPE})
+
+    def _handler(self, station: Station) -> Handler:
         async def handle(request: web.Request) -> web.StreamResponse:
-            if station.state == DISABLED:
-                return _failure(400, f"{name} is disabled in this run: take it out of disable in [tools] of the settings to enable it")
-            if station.state.startswith(UNAVAILABLE):
-                return _failure(503, f"{name} is {station.state}")
-            try:
-                values = protocol.decode_fields(station.tool.meta, await self._fields(request))
-            except protocol.BadForm as error:
-                return _failure(422, error.details)
-            except (UnicodeError, protocol.ProtocolError):
-                return _failure(400, "There was an error parsing the body")
-            try:
-                return _json(await station.call(self._pool, self._scratch, values))
-            except asyncio.QueueFull:
-                return _failure(503, f"{name} has {station.busy} calls waiting, which is its limit; try again, or lower --in-flight")
-            except (Fault, UsageProblem) as error:
-                return _failure(500, str(error))
-            except TimeoutError as error:
-                return _failure(408, repr(error))
-            except Exception as error:  # whatever the tool raises is an answer to the model, as in AgentLego
-                return _failure(400, repr(error))
+            start = time.monotonic()
+            answer = await self._answer(station, request)
+            self._metrics.answered(station.tool.name, answer.status, time.monotonic() - start)
+            return _send(answer)
 
         return handle
 
-    async def _fields(self, request: web.Request) -> dict[str, str | bytes]:
-        """The form of a request: texts, and bytes for parts with a file name. Other content types have no fields."""
-        if request.content_type == protocol.URLENCODED:
-            body = await request.read()
-            return dict(parse_qsl(body.decode(), keep_blank_values=True))
-        if request.content_type == protocol.MULTIPART:
-            return await self._parts(request)
-        return {}
-
-    async def _parts(self, request: web.Request) -> dict[str, str | bytes]:
-        from aiohttp import BodyPartReader, web
-
-        fields: dict[str, str | bytes] = {}
-        size = 0
+    async def _answer(self, station: Station, request: web.Request) -> Answer:
+        name = station.tool.name
+        if station.state.startswith(DISABLED):
+            reason = station.state.partition(": ")[2] or "take it out of disable in [tools] of the settings to enable it"
+            return failure(400, f"{name} is disabled in this run: {reason}")
+        if not station.works:
+            return failure(503, f"{name} is {station.state}")
+        if station.calls >= station.queue:
+            return failure(503, f"{name} has {station.calls} calls waiting, which is its limit; try again, or lower --in-flight")
+        station.calls += 1
+        uploads = Uploads(self._scratch, self._max_body)
         try:
-            reader = await request.multipart()
-            while (part := await reader.next()) is not None:
-                if not isinstance(part, BodyPartReader) or part.name is None:
-                    raise protocol.ProtocolError("a part of the form has no name")
-                data = bytearray()
-                while chunk := await part.read_chunk(2**16):
-                    size += len(chunk)
-                    if size > self._max_body:
-                        raise web.HTTPRequestEntityTooLarge(self._max_body, size)
-                    data += chunk
-                fields[part.name] = bytes(data) if part.filename is not None else _text(bytes(data))
-        except (ValueError, AssertionError) as error:  # what aiohttp raises for a form that it cannot read
-            raise protocol.ProtocolError(str(error)) from None
-        return fields
+            raw = protocol.RAW in request.headers.get("Accept", "")
+            values = protocol.decode_fields(station.tool, await uploads.fields(request))
+            order = Order(name, _as_texts(values), {path: str(place) for path, place in uploads.named.items()}, raw)
+            answer = await station.call(order, lambda: request.transport is not None and not request.transport.is_closing())
+            return answer or failure(499, "the caller has gone")
+        except protocol.BadForm as error:
+            return failure(422, error.details)
+        except (UnicodeError, protocol.ProtocolError):
+            return failure(400, "There was an error parsing the body")
+        finally:
+            station.calls -= 1
+            uploads.remove()
 
 
-def _text(data: bytes) -> str:
-    """UTF-8, or one character a byte where it is something else, so that a wrong field gets a 422 rather than a failure."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
+def _as_texts(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}
+
+
+def _guard(token: str | None) -> Callable[[web.Request, Handler], Awaitable[web.StreamResponse]]:
+    """Refuses requests without the token, if there is one: as a bearer token, or as the password of basic authentication."""
+
+    async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if token is None or request.path in OPEN or _same(token, request.headers.get("Authorization", "")):
+            return await handler(request)
+        return _send(failure(401, f"this tool server wants a token; set {protocol.TOKEN} to the server's"))
+
+    return check
+
+
+def _same(token: str, header: str) -> bool:
+    """Whether an Authorization header holds the token."""
+    import base64
+    import binascii
+
+    scheme, _, value = header.partition(" ")
+    if scheme.lower() == "basic":
+        try:
+            value = base64.b64decode(value, validate=True).decode().partition(":")[2]
+        except (binascii.Error, ValueError):
+            return False
+    return scheme.lower() in ("basic", "bearer") and hmac.compare_digest(value.encode(), token.encode())
+
+
+def _send(answer: Answer) -> web.Response:
+    from aiohttp import web
+
+    names = {protocol.NAMES_HEADER: quote(json.dumps(answer.names), safe='[]", ')} if any(answer.names) else None
+    kind = protocol.RAW if answer.raw else "application/json"
+    return web.Response(body=answer.body, status=answer.status, reason=REASONS.get(answer.status), content_type=kind, headers=names)
 
 
 def _json(value: Any, status: int = 200) -> web.Response:
-    from aiohttp import web
-
-    body = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-    return web.Response(body=body, status=status, reason=REASONS.get(status), content_type="application/json")
+    return _send(Answer(status, encode(value)))
 
 
-def _failure(status: int, detail: Any) -> web.Response:
-    return _json({"detail": detail}, status)
-
-
-async def _plain_errors(request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> web.StreamResponse:
+async def _plain_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Answers of the web framework itself (404, 405, 413) in the protocol's form."""
     from aiohttp import web
 
     try:
         return await handler(request)
     except web.HTTPException as error:
-        response = _failure(error.status, error.reason)
+        response = _send(failure(error.status, error.reason))
         if "Allow" in error.headers:
             response.headers["Allow"] = error.headers["Allow"]
         return response
-
-
-def build(settings: ToolSettings, names: Sequence[str] | None = None) -> ToolServer:
-    """A server with the named tools (all by default). Raises UsageProblem for an unknown name."""
-    states = check(settings, names)
-    return ToolServer([TOOLS[name](settings) for name in states], states)
 
 
 async def serve(server: ToolServer, host: str, port: int) -> None:
@@ -244,43 +269,3 @@ async def serve(server: ToolServer, host: str, port: int) -> None:
         await stop.wait()
     finally:
         await runner.cleanup()
-
-
-def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
-        prog="agentgauge serve-tools",
-        description="Serve the real tools over HTTP, for runs on this machine and for AgentLego clients.",
-        epilog="example: agentgauge serve-tools --port 16181 --settings agentgauge.toml --tools OCR,Calculator",
-    )
-    made.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s, this machine only)")
-    made.add_argument("--port", type=int, default=16181, help="port to listen on, 0 for any free one (default: %(default)s)")
-    made.add_argument("--settings", type=Path, metavar="FILE.toml", help="file whose [tools] table says what the tools may use")
-    made.add_argument("--tools", metavar="A,B", help="names of the tools to serve (default: all)")
-    made.add_argument("--allow-unsafe-code", action="store_true", help="run code of models even where the sandbox lacks protection")
-    return made
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``serve-tools``. Returns the exit status: 0 after a signal, 4 for wrong usage."""
-    arguments = parser().parse_args(argv)
-    end_with_parent()
-    try:
-        settings = load(arguments.settings) if arguments.settings else ToolSettings()
-        settings = replace(settings, allow_unsafe=arguments.allow_unsafe_code)
-        names = [name.strip() for name in arguments.tools.split(",") if name.strip()] if arguments.tools else None
-        asyncio.run(_run(settings, names, arguments.host, arguments.port))
-    except AgentGaugeError as error:
-        print(error, file=sys.stderr)
-        return 4
-    return 0
-
-
-async def _run(settings: ToolSettings, names: Sequence[str] | None, host: str, port: int) -> None:
-    server = build(settings, names)
-    await serve(server, host, port)
-    if not server.idle:
-        os._exit(0)  # Python would wait for threads that are in the middle of a call
-
-
-if __name__ == "__main__":
-    sys.exit(main())

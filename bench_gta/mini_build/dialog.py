@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from bench_gta.mini_build.canvas import Box, Picture
 from harness.tools import Tool
-from tool_impls.base import BASIC, READY, BenchTool
+from tool_impls.base import BASIC, READY, SAVING, SUBSTITUTE, BenchTool
 from tool_impls.registry import GTA_ATOMIC, TOOLS
-from tool_impls.settings import SearchSettings, ToolSettings
+from tool_impls.settings import ToolSettings
 
 NAMES = tuple(kind.meta.name for kind in GTA_ATOMIC)
 """The fourteen tools of GTA-Atomic in the order of the registry."""
@@ -45,15 +45,17 @@ class Bench:
     """The real tools, set up as a default run has them: basic stand-ins allowed, search in the bundled texts."""
 
     def __init__(self, folder: Path) -> None:
-        self._settings = ToolSettings(basic=True, search=SearchSettings(folder / "search"))
+        self._settings = ToolSettings(basic=True, tables={"GoogleSearch": {"folder": str(folder / "search")}})
         self._ready: dict[str, BenchTool] = {}
         self._folder = folder
 
     def meta(self, name: str) -> Tool:
-        return TOOLS[name].meta
+        """As GTA-Atomic describes it: without the inputs for file names, which are GTA-Workflow's."""
+        tool = TOOLS[name].meta
+        return replace(tool, inputs=tuple(parameter for parameter in tool.inputs if parameter not in SAVING))
 
     def can(self, name: str) -> bool:
-        return TOOLS[name].state(self._settings) in (READY, BASIC)
+        return TOOLS[name].state(self._settings).startswith((BASIC, READY, SUBSTITUTE))
 
     def run(self, name: str, arguments: Mapping[str, Any], scratch: Path) -> Any:
         """The tool's own result: text, a number, a PIL image or the path of one."""

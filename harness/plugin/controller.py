@@ -21,7 +21,7 @@ from harness import sandbox
 from harness.agent.dialects.registry import wording
 from harness.budget import BudgetWatch
 from harness.errors import UsageProblem
-from harness.model.tape import create_cassette
+from harness.model.tape import create_cassette, digest
 from harness.plugin.options import Settings, config_fingerprint, stored_settings
 from harness.plugin.progress import Progress
 from harness.plugin.wiring import start_services, stop_services
@@ -45,6 +45,7 @@ class Controller:
         self.services: list[Service] = []
         self._sandbox: tuple[str, ...] = ()
         self.tool_states: dict[str, str] = {}  # tools of this run that are not simply ready
+        self.tools: dict[str, Mapping[str, Any]] = {}  # what identifies each tool of this run
         self.progress: Progress | None = None
         self.summary: dict[str, Any] | None = None
         self.problems: list[str] = []  # why the exit status is 1
@@ -140,8 +141,6 @@ class Controller:
         if self.settings.earlier_tools is not None:
             self.tool_states = dict(self.settings.earlier_tools)
             return
-        if self.settings.tool_server:
-            return
         if any(find_task(name).runs_code for name in tasks):
             sandbox.check_minimum()
             self._sandbox = sandbox.layers()
@@ -151,9 +150,18 @@ class Controller:
             if task.needs_tools:
                 index = task.index(self.settings.roots[name])
                 names = {tool for row in index.rows if (name, row.id) in planned for tool in task.tools_of(row)}
-                states = task.check_tools(sorted(names), self.settings.file, allow_unsafe=self.settings.allow_unsafe_code)
-                self._sandbox = sandbox.layers()
-                self.tool_states |= {tool: state for tool, state in states.items() if state != "ready"}
+                settings = self.settings
+                self.tools |= task.check_tools(
+                    sorted(names),
+                    settings.file,
+                    scoring=settings.scoring,
+                    allow_unsafe=settings.allow_unsafe_code,
+                    server=settings.tool_server,
+                )
+                if settings.tool_server is None:
+                    self._sandbox = sandbox.layers()
+        states = {name: str(tool.get("state", "ready")) for name, tool in self.tools.items()}
+        self.tool_states = {name: state for name, state in states.items() if state != "ready"}
 
     # -- while cases run
 
@@ -265,7 +273,7 @@ class Controller:
         self.summary = sum_up(
             self.folder,
             self.plan,
-            about=describe(settings, tasks, self.tool_states),
+            about=describe(settings, tasks, self.tool_states, self.tools),
             index_of=lambda task: task.index(settings.roots[task.name]),
             scoring=settings.scoring,
             similarity=settings.similarity,
@@ -324,6 +332,7 @@ class Controller:
                 "settings": stored_settings(settings, self.config.option.data or "auto", self.tool_states),
                 "configs": {name: config_fingerprint(settings, find_task(name)) for name in sorted({task for task, _, _ in self.plan})},
                 "planned": len(self.plan),
+                "tools": self.tools,  # empty where no real tool runs
                 "sandbox": self._sandbox,  # what confines code that a model wrote; empty where no real tool runs
                 "started": self._started,
                 "finished": finished,
@@ -331,7 +340,9 @@ class Controller:
         )
 
 
-def describe(settings: Settings, tasks: Sequence[Task], tool_states: Mapping[str, str]) -> dict[str, Any]:
+def describe(
+    settings: Settings, tasks: Sequence[Task], tool_states: Mapping[str, str], tools: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
     """What makes this run's figures what they are; the same for two equal runs, wherever and however they were made."""
     indices = {task.name: task.index(settings.roots[task.name]) for task in tasks}
     return {
@@ -355,6 +366,7 @@ def describe(settings: Settings, tasks: Sequence[Task], tool_states: Mapping[str
             "dialect": wording(settings.dialect, settings.file.prompts),
         },
         "tools": dict(sorted(tool_states.items())),
+        "tool_set": digest(tools) if tools else None,
         "options": {option.name: settings.options[option.name] for task in tasks for option in task.options},
     }
 

@@ -41,7 +41,7 @@ def start_services(settings: Settings, folder: RunFolder, tasks: set[str]) -> li
             services.append(
                 Service(
                     "tool server",
-                    find_task(needing[0]).tool_server(settings.file, allow_unsafe=settings.allow_unsafe_code),
+                    find_task(needing[0]).tool_server(settings.file, scoring=settings.scoring, allow_unsafe=settings.allow_unsafe_code),
                     folder.path / "logs" / "tools.log",
                 )
             )

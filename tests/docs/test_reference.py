@@ -28,7 +28,7 @@ from tool_impls.settings import SERPER_KEY, ToolSettings, load, parse
 README = text("README.md")
 HELP = dict(OPTIONS)
 PYTESTS_OWN = {"--alluredir", "--lf", "--maxfail", "--dist", "--durations", "--clean-alluredir", "--benchmark-only"}
-COMMANDS = {"score", "data", "report", *FORWARDED}
+COMMANDS = {"score", "data", "report", "compare", *FORWARDED}
 NOT_YET = {"fetch"}
 
 

@@ -23,12 +23,11 @@ from harness.agent.convert import convert
 from harness.errors import ToolError
 from harness.tools import Tool
 from tests.parity.golden import golden_folder, load, unknown_files
-from tests.tools.servers import canned_server, web_server
+from tests.tools.servers import canned_server, threaded, web_server
 from tests.tools.servers import http as answer
 from tool_impls.base import BenchTool
 from tool_impls.client import ToolServerBox
 from tool_impls.openapi import read_document, write_document
-from tool_impls.server import ToolServer
 from tool_impls.settings import ToolSettings
 
 pytestmark = pytest.mark.skipif(golden_folder("agentlego") is None, reason="no golden data for agentlego")
@@ -131,7 +130,7 @@ def _canned(meta: Tool) -> BenchTool:
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[str]:
-    with web_server(lambda: ToolServer([_canned(meta) for meta in TOOLS.values()]).application()) as url:
+    with web_server(lambda: threaded([_canned(meta) for meta in TOOLS.values()]).application()) as url:
         yield url
 
 

@@ -38,7 +38,7 @@ def test_a_killed_tool_server_is_started_again_and_resume_completes_what_broke(t
     process = start_gta(*RUN, "--in-flight", "1", "--run-dir", "run", cwd=tmp_path)
     records = tmp_path / "run" / "records" / "main.jsonl"
     wait_for(lambda: records.exists() and records.read_bytes().count(b"\n") >= 2)
-    server = wait_for(lambda: child_running(process.pid, "tool_impls.server"))
+    server = wait_for(lambda: child_running(process.pid, "tool_impls.serve"))
     os.kill(server, signal.SIGKILL)
     output, _ = process.communicate(timeout=120)
     task = summary(tmp_path / "run")["tasks"]["gta_atomic.e2e"]
@@ -52,7 +52,7 @@ def test_a_killed_tool_server_is_started_again_and_resume_completes_what_broke(t
 
 def test_services_end_when_their_controller_is_killed(tmp_path):
     process = start_gta(*RUN, "--in-flight", "1", "--run-dir", "run", cwd=tmp_path)
-    servers = [wait_for(lambda words=words: child_running(process.pid, words)) for words in ("embedded.serve", "tool_impls.server")]
+    servers = [wait_for(lambda words=words: child_running(process.pid, words)) for words in ("embedded.serve", "tool_impls.serve")]
     wait_for(lambda: (tmp_path / "run" / "services.json").exists())
     process.kill()
     process.communicate()

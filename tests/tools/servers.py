@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import tempfile
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tool_impls.base import BenchTool
+    from tool_impls.server import ToolServer
+    from tool_impls.work import Answer, Order
 
 
 @contextmanager
@@ -140,3 +147,40 @@ def canned_server(answers: dict[str, list[Answer]]) -> Iterator[Canned]:
 
     with background(start):
         yield canned
+
+
+class Threads:
+    """A crew of threads of this process, so that tests can use tools which are made on the spot."""
+
+    def __init__(self, tools: Sequence[BenchTool], scratch: Path, root: Path | None = None) -> None:
+        from tool_impls.work import Workbench
+
+        self._bench = Workbench(tools, scratch, root=root)
+
+    async def run(self, order: Order, seconds: float) -> Answer:
+        return await asyncio.to_thread(self._bench.perform, order, lambda: None)
+
+    async def load(self, name: str) -> Answer:
+        from tool_impls.work import Answer
+
+        await asyncio.to_thread(self._bench.load, name)
+        return Answer(200, b"true")
+
+    async def close(self) -> None:
+        """Threads end by themselves."""
+
+
+def threaded(
+    tools: Sequence[BenchTool], states: Mapping[str, str] | None = None, *, queue: int = 256, root: Path | None = None, **options: Any
+) -> ToolServer:
+    """A tool server whose tools run in threads of this process. ``states``: of tools that are not ready."""
+    from tool_impls.metrics import Metrics
+    from tool_impls.server import Station, ToolServer
+
+    scratch = Path(tempfile.mkdtemp(prefix="agentgauge-tools-"))
+    crew = Threads(tools, scratch, root)
+    stations = [
+        Station(tool.meta, (states or {}).get(tool.meta.name, "ready"), crew, places=tool.concurrency, queue=queue, seconds=60)
+        for tool in tools
+    ]
+    return ToolServer(stations, Metrics(), scratch, **options)

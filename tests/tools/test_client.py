@@ -18,7 +18,7 @@ from harness.tools import Parameter, Tool, ToolOutput
 from tests.tools.servers import Answer, Last, canned_server, http, web_server
 from tool_impls.client import ToolServerBox
 from tool_impls.openapi import write_document
-from tool_impls.server import build
+from tool_impls.serve import build
 from tool_impls.settings import ToolSettings
 
 LOOK = Tool("Look", "", (Parameter("image", "image"), Parameter("text", "word", optional=True)), (Parameter("text"),))

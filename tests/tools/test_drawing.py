@@ -157,3 +157,24 @@ def test_unknown_color_is_refused() -> None:
 @pytest.mark.parametrize("position", ["lt", "mb", "rm", "5 25"])
 def test_text_of_several_lines_is_written(position: str) -> None:
     assert inked(write(Image.new("RGB", (100, 60), "white"), text="one\ntwo", position=position)) is not None
+
+
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        ({"filename": "my box"}, "my box.png"),
+        ({"filename": "a.PNG"}, "a.png"),
+        ({"output_dir": "/somewhere/else"}, "image_with_box.png"),
+    ],
+)
+def test_picture_gets_the_name_that_was_asked_for(tmp_path: Path, asked: dict[str, str], name: str) -> None:
+    found = DrawBox(ToolSettings()).apply(tmp_path, image=Image.new("RGB", (40, 30)), bbox="1 1 9 9", **asked)
+    assert found == tmp_path / name
+    with Image.open(found) as picture:
+        assert (picture.size, picture.getpixel((1, 1))) == ((40, 30), (255, 0, 0))
+
+
+@pytest.mark.parametrize("name", ["../evil", "/tmp/evil", "a\\b", ".."])
+def test_name_with_folders_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ToolError, match="plain name without folders"):
+        AddText(ToolSettings()).apply(tmp_path, image=Image.new("RGB", (40, 30)), text="x", position="mm", filename=name)

@@ -15,10 +15,11 @@ from harness.errors import ToolError, ToolFault
 from tests.tools.servers import Canned, canned_server, http
 from tool_impls.base import BenchTool
 from tool_impls.colours import main_colours, name_of
-from tool_impls.describe import CountGivenObject, ImageDescription, MathOCR, RegionAttributeDescription
+from tool_impls.describe import CountGivenObject, ImageDescription, RegionAttributeDescription
 from tool_impls.endpoints import png
 from tool_impls.generate import ImageStylization, TextToImage, effect, text_card
-from tool_impls.settings import Endpoint, ToolSettings
+from tool_impls.mathocr import MathOCR
+from tool_impls.settings import ToolSettings
 
 KEY = "sk-very-secret"
 PICTURE = Image.new("RGB", (8, 6), (40, 90, 210))
@@ -28,7 +29,7 @@ CHAT, MAKE, EDIT = "/v1/chat/completions", "/v1/images/generations", "/v1/images
 @pytest.fixture(autouse=True)
 def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VISION_KEY", KEY)
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "MATHPIX_APP_ID", "MATHPIX_APP_KEY"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -42,8 +43,8 @@ def made(image: Image.Image) -> bytes:
 
 
 def use(kind: type[BenchTool], server: Canned, **values: Any) -> Any:
-    endpoint = Endpoint(f"{server.url}/v1", "some-model", "VISION_KEY")
-    tool = kind(ToolSettings(vision=endpoint, image=endpoint))
+    endpoint = {"url": f"{server.url}/v1", "model": "some-model", "key_env": "VISION_KEY"}
+    tool = kind(ToolSettings(tables={"vision": endpoint, "image": endpoint}))
     tool.setup()
     return tool.apply(Path(), **values)
 
@@ -62,6 +63,12 @@ def test_description_is_the_models_answer() -> None:
     assert "detail" in question and (picture.mode, picture.size, picture.tobytes()) == ("RGB", (8, 6), PICTURE.tobytes())
     request = server.requests[-1]
     assert request.headers["authorization"] == f"Bearer {KEY}" and request.json()["model"] == "some-model"
+
+
+def test_large_pictures_are_sent_smaller() -> None:
+    with canned_server({CHAT: [said("large")]}) as server:
+        use(ImageDescription, server, image=Image.new("RGB", (5000, 10)))
+    assert asked(server)[1].size == (2048, 4)
 
 
 def test_region_is_cropped_and_its_attribute_asked() -> None:

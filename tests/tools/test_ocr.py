@@ -45,7 +45,7 @@ def test_nothing_found_is_an_empty_text() -> None:
 def test_paragraphs_can_be_switched_off() -> None:
     image = page((20, 20, "the quick brown fox"), (20, 48, "jumps over the dog"))
     assert len(read(image).splitlines()) == 1
-    assert len(read(image, ToolSettings(paragraphs=False)).splitlines()) == 2
+    assert len(read(image, ToolSettings(tables={"OCR": {"paragraphs": False}})).splitlines()) == 2
 
 
 def test_reading_says_nothing() -> None:

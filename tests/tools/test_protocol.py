@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -188,14 +190,16 @@ async def _parse(content_type: str | None, body: bytes) -> dict[str, str | bytes
     from aiohttp.streams import StreamReader
     from aiohttp.test_utils import make_mocked_request
 
-    from tool_impls.server import ToolServer
+    from tool_impls.forms import Uploads
 
     stream = StreamReader(BaseProtocol(asyncio.get_running_loop()), 2**16, loop=asyncio.get_running_loop())
     stream.feed_data(body)
     stream.feed_eof()
     headers = {"Content-Type": content_type} if content_type else {}
     request = make_mocked_request("POST", "/T", headers=headers, payload=stream)
-    return await ToolServer([])._fields(request)
+    with tempfile.TemporaryDirectory() as scratch:
+        fields = await Uploads(Path(scratch), 2**20).fields(request)
+        return {name: value.read_bytes() if isinstance(value, Path) else value for name, value in fields.items()}
 
 
 @pytest.mark.parametrize("value", [None, 3, ["x"], "not base64!", "abc"])

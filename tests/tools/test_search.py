@@ -13,8 +13,8 @@ from tests.model.fault_server import FaultServer, silence
 from tests.tools.servers import canned_server, http
 from tool_impls import search
 from tool_impls.bm25 import Library, snippet
-from tool_impls.search import NOTHING, GoogleSearch, format_items, read_serper
-from tool_impls.settings import SERPER_KEY, SearchSettings, ToolSettings
+from tool_impls.search import NOTHING, SERPER_KEY, GoogleSearch, format_items, read_serper
+from tool_impls.settings import ToolSettings
 
 TEXTS = {
     "tower.txt": "Eiffel Tower\nThe Eiffel Tower in Paris is 330 metres high.\nIt was finished in 1889.",
@@ -54,7 +54,7 @@ def test_k_limits_the_hits(texts: Path) -> None:
 
 
 def test_folder_search_has_the_released_form(texts: Path) -> None:
-    tool = GoogleSearch(ToolSettings(search=SearchSettings(texts)))
+    tool = GoogleSearch(ToolSettings(tables={"GoogleSearch": {"folder": str(texts)}}))
     tool.setup()
     assert (
         tool.apply(Path(), query="capital of Peru")
@@ -117,7 +117,7 @@ def serper(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], GoogleSearch]:
     monkeypatch.setenv(SERPER_KEY, "secret-key")
     monkeypatch.setattr(search, "PAUSE", 0.01)
     monkeypatch.setattr(search, "SECONDS", 0.3)
-    return lambda url: GoogleSearch(ToolSettings(search=SearchSettings(url=f"{url}/search")))
+    return lambda url: GoogleSearch(ToolSettings(tables={"GoogleSearch": {"url": f"{url}/search"}}))
 
 
 OK = http(200, {"organic": [{"title": "T", "snippet": "S"}]})

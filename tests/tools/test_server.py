@@ -24,10 +24,10 @@ from PIL import Image
 
 from harness.errors import SandboxFault, ToolError, ToolUnavailable
 from harness.tools import Parameter, Tool
-from tests.tools.servers import web_server
+from tests.tools.servers import threaded, web_server
 from tool_impls.base import BenchTool, ToolTimeout
 from tool_impls.endpoints import png
-from tool_impls.server import ToolServer, build, main, parser
+from tool_impls.serve import build, main, parser
 from tool_impls.settings import ToolSettings
 
 WORD = (Parameter("text", "word"),)
@@ -84,13 +84,13 @@ def failing(error: Exception) -> Any:
     ],
 )
 def test_failures_have_the_status_of_who_is_to_blame(error: Exception, status: int, detail: str) -> None:
-    with web_server(lambda: ToolServer([make("Tool", failing(error))]).application()) as url:
+    with web_server(lambda: threaded([make("Tool", failing(error))]).application()) as url:
         assert ask(url, {"word": "x"}) == [(status, {"detail": detail})]
 
 
 def test_disabled_and_unavailable_tools_say_what_to_do() -> None:
     tools = [make("Off", failing(AssertionError())), make("Gone", failing(AssertionError()))]
-    with web_server(lambda: ToolServer(tools, {"Off": "disabled", "Gone": "unavailable: set KEY"}).application()) as url:
+    with web_server(lambda: threaded(tools, {"Off": "disabled", "Gone": "unavailable: set KEY"}).application()) as url:
         assert list(get(f"{url}/openapi.json")["paths"]) == ["/Off", "/Gone"]
         ((status, body),) = ask(url, {"word": "x"}, tool="Off")
         assert status == 400 and "Off is disabled in this run: " in body["detail"]
@@ -123,7 +123,7 @@ def test_calls_of_a_tool_queue(at_once: int) -> None:
             running[0] -= 1
         return word
 
-    with web_server(lambda: ToolServer([make("Tool", work, at_once=at_once)]).application()) as url:
+    with web_server(lambda: threaded([make("Tool", work, at_once=at_once)]).application()) as url:
         assert ask(url, *({"word": str(i)} for i in range(6))) == [(200, str(i)) for i in range(6)]
     assert most == [at_once]
 
@@ -135,7 +135,7 @@ def test_overfull_queue_is_refused_clearly() -> None:
         assert release.wait(10)
         return word
 
-    with web_server(lambda: ToolServer([make("Tool", wait)], queue=2).application()) as url:
+    with web_server(lambda: threaded([make("Tool", wait)], queue=2).application()) as url:
         threading.Timer(0.3, release.set).start()
         replies = ask(url, *({"word": "x"} for _ in range(5)))
     assert sorted(status for status, _ in replies) == [200, 200, 503, 503, 503]
@@ -157,7 +157,7 @@ def test_tool_is_set_up_once_and_again_after_a_failure() -> None:
         def apply(self, folder: Path, /, word: str) -> str:
             return word
 
-    with web_server(lambda: ToolServer([Tool_(ToolSettings())]).application()) as url:
+    with web_server(lambda: threaded([Tool_(ToolSettings())]).application()) as url:
         assert ask(url, {"word": "a"}) == [(500, {"detail": "the weights are missing"})]
         assert ask(url, {"word": "a"}, {"word": "b"}) == [(200, "a"), (200, "b")]
     assert seen == ["cpu", "cpu"]
@@ -173,14 +173,14 @@ def test_call_has_its_own_folder_which_is_removed() -> None:
         return folder / "out"
 
     tool = make("Tool", work, inputs=(Parameter("file", "file"),), output="file")
-    with web_server(lambda: ToolServer([tool]).application()) as url:
+    with web_server(lambda: threaded([tool]).application()) as url:
         for _ in range(2):
             form = aiohttp.FormData()
             form.add_field("file", b"abc", filename="../../x")
             assert ask(url, form) == [(200, "YWJjYWJj")]
         assert len(set(folders)) == 2
         assert not any(folder.exists() for folder in folders)
-    assert not folders[0].parent.parent.exists()
+    assert not folders[0].parent.exists()
 
 
 @pytest.mark.parametrize("data", [b"", b"GIF89a", png(Image.new("RGB", (9, 9)))[:45]], ids=["empty", "head only", "cut off"])
@@ -188,7 +188,7 @@ def test_damaged_picture_is_the_callers_doing(data: bytes) -> None:
     tool = make("Tool", lambda folder, image: "seen", inputs=(Parameter("image", "image"),))
     form = aiohttp.FormData()
     form.add_field("image", data, filename="image")
-    with web_server(lambda: ToolServer([tool]).application()) as url:
+    with web_server(lambda: threaded([tool]).application()) as url:
         ((status, body),) = ask(url, form)
     assert status == 400 and "image is not a picture that can be read" in body["detail"]
 
@@ -196,7 +196,7 @@ def test_damaged_picture_is_the_callers_doing(data: bytes) -> None:
 @pytest.mark.parametrize("mode", ["RGBA", "P", "L", "1", "CMYK"])
 def test_pictures_travel_as_rgb_png(mode: str) -> None:
     tool = make("Tool", lambda folder, word: Image.new(mode, (3, 2)), output="image")
-    with web_server(lambda: ToolServer([tool]).application()) as url:
+    with web_server(lambda: threaded([tool]).application()) as url:
         ((status, body),) = ask(url, {"word": "x"})
     import base64
 
@@ -210,7 +210,7 @@ def test_body_is_limited(multipart: bool) -> None:
     data = {"word": "x" * 3000}
     form: Any = aiohttp.FormData(data)
     form._is_multipart = multipart
-    with web_server(lambda: ToolServer([tool], max_body=2000).application()) as url:
+    with web_server(lambda: threaded([tool], max_body=2000).application()) as url:
         ((status, body),) = ask(url, form)
     assert status == 413 and "detail" in body
 
@@ -230,7 +230,7 @@ def test_form_that_cannot_be_read_is_refused(kind: str, body: bytes) -> None:
             assert "detail" in await reply.json()
             return reply.status
 
-    with web_server(lambda: ToolServer([make("Tool", lambda folder, word: word)]).application()) as url:
+    with web_server(lambda: threaded([make("Tool", lambda folder, word: word)]).application()) as url:
         assert asyncio.run(post(url)) in (400, 422)
         assert ask(url, {"word": "still there"}) == [(200, "still there")]
 
@@ -240,7 +240,7 @@ def test_form_that_cannot_be_read_is_refused(kind: str, body: bytes) -> None:
 
 @contextmanager
 def process(*arguments: str, **more: Any) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    command = [sys.executable, "-m", "tool_impls.server", "--port", "0", *arguments]
+    command = [sys.executable, "-m", "tool_impls.serve", "--port", "0", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more) as child:
         try:
             assert child.stdout is not None
@@ -263,37 +263,44 @@ def test_process_announces_itself_and_ends_cleanly(number: signal.Signals, tmp_p
 
 
 def test_process_ends_in_the_middle_of_a_call(tmp_path: Path) -> None:
-    """A thread that never comes back must not keep the process; nor is the call's folder left behind."""
-    (tmp_path / "slow.py").write_text(
-        "import time\nfrom pathlib import Path\nimport tool_impls.drawing as d\nimport tool_impls.server as s\n"
-        "def apply(self, folder, /, **values):\n    Path('started').touch()\n    time.sleep(60)\n"
-        "d.DrawBox.apply = apply\nraise SystemExit(s.main(['--port', '0']))\n"
-    )
-    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}
-    with subprocess.Popen([sys.executable, "slow.py"], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) as child:
-        try:
-            assert child.stdout is not None
-            url = json.loads(child.stdout.readline())["url"]
-            form = aiohttp.FormData({"bbox": "0 0 1 1"})
-            form.add_field("image", png(Image.new("RGB", (4, 4))), filename="image")
-            caller = threading.Thread(target=_ask_in_vain, args=(url, form))
-            caller.start()
-            while not (tmp_path / "started").exists():
-                time.sleep(0.01)
-            assert list(tmp_path.glob("agentgauge-tools-*"))
-            start = time.monotonic()
-            child.terminate()
-            assert child.wait(5) == 0
-            assert time.monotonic() - start < 2
-            caller.join(5)
-            assert list(tmp_path.glob("agentgauge-tools-*")) == []
-        finally:
-            child.kill()
+    """A tool that never comes back must not keep the process; nor are its worker and the call's folder left behind."""
+    (tmp_path / "extra.py").write_text(SLEEPER)
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with process("--extra", str(tmp_path / "extra.py"), "--tools", "Sleeper", env=environment) as (child, url):
+        caller = threading.Thread(target=_ask_in_vain, args=(url, {"word": str(tmp_path / "started")}))
+        caller.start()
+        while not (tmp_path / "started").exists():
+            time.sleep(0.01)
+        worker = int((tmp_path / "started").read_text())
+        assert list(tmp_path.glob("agentgauge-tools-*"))
+        start = time.monotonic()
+        child.terminate()
+        assert child.wait(5) == 0
+        assert time.monotonic() - start < 3
+        caller.join(5)
+        assert list(tmp_path.glob("agentgauge-tools-*")) == []
+        assert not Path(f"/proc/{worker}").exists()
 
 
-def _ask_in_vain(url: str, form: aiohttp.FormData) -> None:
+SLEEPER = """
+import os, time
+from pathlib import Path
+from tool_impls import base
+
+class Sleeper(base.BenchTool):
+    meta = base.tool("Sleeper", "Never comes back.", (base.text("word"),), base.TEXT_OUT)
+    category = "logic"
+
+    def apply(self, folder, /, word):
+        Path(word + ".new").write_text(str(os.getpid()))
+        Path(word + ".new").rename(word)
+        time.sleep(60)
+"""
+
+
+def _ask_in_vain(url: str, form: dict[str, str]) -> None:
     with pytest.raises(aiohttp.ClientError):
-        ask(url, form, tool="DrawBox")
+        ask(url, form, tool="Sleeper")
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,10 @@ import pytest
 
 from harness.errors import ToolUnavailable, UsageProblem
 from tool_impls.availability import check, require
+from tool_impls.options import Option, read_table
 from tool_impls.registry import GTA_ATOMIC, TOOLS
-from tool_impls.settings import SERPER_KEY, Endpoint, SearchSettings, ToolSettings, load, parse
+from tool_impls.search import SERPER_KEY
+from tool_impls.settings import ToolSettings, load, parse
 
 
 def read(text: str, base: Path = Path()) -> ToolSettings:
@@ -22,7 +24,7 @@ def read(text: str, base: Path = Path()) -> ToolSettings:
 
 @pytest.fixture(autouse=True)
 def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (SERPER_KEY, "VISION_KEY"):
+    for name in (SERPER_KEY, "VISION_KEY", "MATHPIX_APP_ID", "MATHPIX_APP_KEY"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -31,40 +33,40 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("", ToolSettings()),
         ("[tools]\nbasic = true", ToolSettings(basic=True)),
+        ('[tools]\nmissing = "disable"\ndevices = "cuda:1"', ToolSettings(missing="disable", devices="cuda:1")),
         ('[tools]\ndisable = ["OCR", "Plot"]', ToolSettings(disable=frozenset({"OCR", "Plot"}))),
-        ("[tools.ocr]\nparagraphs = false", ToolSettings(paragraphs=False)),
-        ('[tools.vision]\nurl = "http://h/v1"\nmodel = "m"', ToolSettings(vision=Endpoint("http://h/v1", "m"))),
-        ('[tools.image]\nurl = "http://h"\nmodel = "m"\nkey_env = "K"', ToolSettings(image=Endpoint("http://h", "m", "K"))),
-        ('[tools.search]\nprovider = "serper"', ToolSettings()),
-        ('[tools.search]\nurl = "http://proxy"', ToolSettings(search=SearchSettings(url="http://proxy"))),
+        ("[tools.OCR]\nparagraphs = false", ToolSettings(tables={"OCR": {"paragraphs": False}})),
+        ("[tools.Calculator]\nseconds = 3\nqueue = 9", ToolSettings(tables={"Calculator": {"seconds": 3.0, "queue": 9}})),
+        ('[tools.vision]\nurl = "http://h/v1"\nmodel = "m"', ToolSettings(tables={"vision": {"url": "http://h/v1", "model": "m"}})),
+        ('[tools.image]\nurl = "http://h"\nkey_env = "K"', ToolSettings(tables={"image": {"url": "http://h", "key_env": "K"}})),
     ],
 )
 def test_table_is_read(text: str, settings: ToolSettings) -> None:
     assert read(text) == settings
 
 
-def test_search_folder_starts_from_the_settings_file(tmp_path: Path) -> None:
-    (tmp_path / "texts").mkdir()
-    (tmp_path / "a.toml").write_text('[tools.search]\nfolder = "texts"\n[other]\nx = 1')
-    assert load(tmp_path / "a.toml").search.folder == tmp_path / "texts"
+def test_paths_start_from_the_settings_file(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text('[tools.GoogleSearch]\nfolder = "texts"\n[other]\nx = 1')
+    assert load(tmp_path / "a.toml").tables == {"GoogleSearch": {"folder": str(tmp_path / "texts")}}
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
         ("tools = 3", "must be a table"),
-        ("[tools]\nbasics = true", "does not know basics; accepted are basic, disable, image, ocr, search, vision"),
-        ('[tools]\nbasic = "yes"', "true or false; got 'yes'"),
+        ("[tools]\nbasics = true", "does not know basics; accepted are AddText, "),
+        ('[tools]\nbasic = "yes"', "basic in [tools] must be true or false; got 'yes'"),
+        ('[tools]\nmissing = "ignore"', "missing in [tools] must be one of refuse, disable; got 'ignore'"),
         ('[tools]\ndisable = "OCR"', "must be a list"),
-        ('[tools]\ndisable = ["Ocr"]', "unknown tools: Ocr; known are AddText, Calculator"),
-        ('[tools.vision]\nurl = "http://h"', "needs model"),
-        ('[tools.vision]\nmodel = "m"', "needs url"),
-        ('[tools.vision]\nurl = "h:80"\nmodel = "m"', "must start with http"),
-        ('[tools.vision]\nurl = "http://h"\nmodel = "m"\nkey = "sk"', "does not know key; accepted are key_env, model, url"),
-        ("[tools.ocr]\nmerge = true", "does not know merge"),
-        ('[tools.search]\nprovider = "bing"', "must be \"serper\"; got 'bing'"),
-        ('[tools.search]\nfolder = "nowhere"', "names no folder: "),
-        ('[tools.search]\nfolder = "."\nprovider = "serper"', "not both"),
+        ('[tools]\ndisable = ["Ocr"]', "unknown tools: Ocr; known are AddText, "),
+        ("[tools]\nvision = 3", "[tools.vision] in the settings must be a table; got 3"),
+        ('[tools.vision]\nkey = "sk"', "[tools.vision] in the settings does not know key; accepted are "),
+        ('[tools.vision]\nurl = ""', "url in [tools.vision] must be a text; got ''"),
+        ("[tools.OCR]\nmerge = true", "does not know merge; accepted are paragraphs, queue, seconds"),
+        ("[tools.OCR]\nseconds = 0", "seconds in [tools.OCR] must be at least 0.1; got 0"),
+        ("[tools.OCR]\nqueue = 1.5", "queue in [tools.OCR] must be a whole number; got 1.5"),
+        ("[tools.OCR]\nqueue = true", "queue in [tools.OCR] must be a whole number; got True"),
+        ("[tools.GoogleSearch]\nfolder = 3", "folder in [tools.GoogleSearch] must be a path as a text; got 3"),
     ],
 )
 def test_wrong_table_is_refused_with_what_is_accepted(text: str, told: str) -> None:
@@ -82,7 +84,7 @@ def test_wrong_file_is_refused(tmp_path: Path, content: bytes | None, told: str)
         load(path)
 
 
-VISION = Endpoint("http://h", "m")
+SERVICE = {"url": "http://h", "model": "m"}
 NEEDS_MODEL = {
     "ImageDescription",
     "RegionAttributeDescription",
@@ -103,19 +105,21 @@ NEEDS_MODEL = {
             dict.fromkeys(("ImageDescription", "RegionAttributeDescription", "TextToImage", "ImageStylization"), "basic"),
         ),
         (
-            ToolSettings(vision=VISION),
-            dict.fromkeys(("ImageDescription", "RegionAttributeDescription", "CountGivenObject", "MathOCR"), "ready"),
+            ToolSettings(tables={"vision": SERVICE}),
+            {
+                **dict.fromkeys(("ImageDescription", "RegionAttributeDescription", "CountGivenObject"), "ready"),
+                "MathOCR": "substitute",
+            },
         ),
-        (ToolSettings(image=VISION), dict.fromkeys(("TextToImage", "ImageStylization"), "ready")),
-        (ToolSettings(basic=True, image=VISION, disable=frozenset({"TextToImage"})), {
+        (ToolSettings(tables={"image": SERVICE}), dict.fromkeys(("TextToImage", "ImageStylization"), "ready")),
+        (ToolSettings(basic=True, tables={"image": SERVICE}, disable=frozenset({"TextToImage"})), {
             "ImageDescription": "basic", "RegionAttributeDescription": "basic", "ImageStylization": "ready", "TextToImage": "disabled",
         }),
-        (ToolSettings(search=SearchSettings(Path())), {"GoogleSearch": "ready"}),
+        (ToolSettings(tables={"GoogleSearch": {"folder": "."}}), {"GoogleSearch": "substitute"}),
     ],
 )  # fmt: skip
 def test_states(settings: ToolSettings, changed: dict[str, str]) -> None:
-    states = check(settings)
-    assert list(states) == [kind.meta.name for kind in GTA_ATOMIC]
+    states = check(settings, [kind.meta.name for kind in GTA_ATOMIC])
     expected = {name: "unavailable" if name in NEEDS_MODEL | {"GoogleSearch"} else "ready" for name in states} | changed
     assert {name: state.partition(":")[0] for name, state in states.items()} == expected
 
@@ -126,7 +130,7 @@ def test_key_makes_the_web_search_ready(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_endpoint_without_its_key_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = ToolSettings(basic=True, vision=Endpoint("http://h", "m", "VISION_KEY"))
+    settings = ToolSettings(basic=True, tables={"vision": {**SERVICE, "key_env": "VISION_KEY"}})
     assert "VISION_KEY, which is not set" in check(settings, ["ImageDescription"])["ImageDescription"]
     monkeypatch.setenv("VISION_KEY", "k")
     assert check(settings, ["ImageDescription"]) == {"ImageDescription": "ready"}
@@ -135,7 +139,7 @@ def test_endpoint_without_its_key_is_unavailable(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("names", "told"),
     [
-        (["MathOCR"], "MathOCR is needed but unavailable: name an OpenAI-compatible endpoint in [tools.vision]"),
+        (["MathOCR"], "MathOCR is needed but unavailable: set the environment variables MATHPIX_APP_ID and MATHPIX_APP_KEY"),
         (["TextToBbox"], "TextToBbox is needed but unavailable"),
         (["OCR", "GoogleSearch"], SERPER_KEY),
         (["ImageDescription"], "or set basic = true in [tools]"),
@@ -164,6 +168,41 @@ def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ({"url": "h:80", "model": "m"}, "url in [tools.vision] must start with http:// or https://; got 'h:80'"),
+        ({"url": "http://h"}, "[tools.vision] has a url but no model"),
+    ],
+)
+def test_endpoint_that_cannot_work_is_unavailable(table: dict[str, str], told: str) -> None:
+    assert told in check(ToolSettings(tables={"vision": table}), ["ImageDescription"])["ImageDescription"]
+
+
+def test_search_folder_that_is_not_there_is_unavailable() -> None:
+    settings = ToolSettings(tables={"GoogleSearch": {"folder": "/nowhere"}})
+    assert check(settings, ["GoogleSearch"])["GoogleSearch"] == "unavailable: [tools.GoogleSearch] names no folder: /nowhere"
+
+
+def test_missing_tools_can_be_switched_off_and_keep_their_reason() -> None:
+    states = require(ToolSettings(missing="disable"), ["MathOCR", "OCR"])
+    assert states["OCR"] == "ready" and states["MathOCR"].startswith("disabled: ") and "[tools.vision]" in states["MathOCR"]
+
+
+def test_options_take_the_released_value_under_parity() -> None:
+    option = Option("sound", "bool", True, "", released=False)
+    assert ToolSettings().value("VideoClip", option) is False
+    assert ToolSettings(released=False).value("VideoClip", option) is True
+    assert ToolSettings(tables={"VideoClip": {"sound": True}}).value("VideoClip", option) is True
+
+
+def test_weights_are_a_path_where_one_is_there_and_else_a_name(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    option = Option("weights", "weights", None, "")
+    assert read_table({"weights": "model"}, "t", [option], tmp_path) == {"weights": str(tmp_path / "model")}
+    assert read_table({"weights": "org/model"}, "t", [option], tmp_path) == {"weights": "org/model"}
+
+
 def test_unknown_name_is_refused() -> None:
     with pytest.raises(UsageProblem, match="no tool 'Ocr'"):
         check(ToolSettings(), ["Ocr"])
@@ -186,8 +225,8 @@ SIGNATURES = {
     "ImageDescription": ["image: image"],
     "RegionAttributeDescription": ["image: image", "bbox: text", "attribute: text"],
     "TextToBbox": ["image: image", "text: text", "top1: bool = True"],
-    "DrawBox": ["image: image", "bbox: text", "annotation: text = None"],
-    "AddText": ["image: image", "text: text", "position: text", "color: text = red"],
+    "DrawBox": ["image: image", "bbox: text", "annotation: text = None", "output_dir: text = None", "filename: text = None"],
+    "AddText": ["image: image", "text: text", "position: text", "color: text = red", "output_dir: text = None", "filename: text = None"],
     "GoogleSearch": ["query: text", "k: int = 10"],
     "Calculator": ["expression: text"],
     "Plot": ["command: text"],
@@ -215,11 +254,14 @@ def test_inputs_are_the_released_ones(name: str, signature: list[str]) -> None:
     assert [output.type for output in TOOLS[name].meta.outputs] == [outputs.get(name, "text")]
 
 
+HEAVY = ("PIL", "numpy", "openai", "aiohttp", "onnxruntime", "sympy", "matplotlib", "rapidocr", "torch", "av", "docx", "librosa", "z3")
+
+
 def test_checking_imports_nothing_heavy() -> None:
     code = (
         "import sys; from tool_impls.availability import check; from tool_impls.settings import ToolSettings;"
-        "import tool_impls.client, tool_impls.server;"
+        "import tool_impls.client, tool_impls.serve;"
         "check(ToolSettings(basic=True));"
-        "print([m for m in ('PIL', 'numpy', 'openai', 'aiohttp', 'onnxruntime', 'sympy', 'matplotlib', 'rapidocr') if m in sys.modules])"
+        f"print([m for m in {HEAVY} if m in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

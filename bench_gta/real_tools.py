@@ -1,0 +1,41 @@
+"""What tasks with real tools share: which tools work, the server that runs them, and its client."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from harness.config import Config
+from harness.tools import ToolBox
+from harness.types import Json, Scoring
+
+
+class RealTools:
+    """For a Task whose ``needs_tools`` is set."""
+
+    def check_tools(
+        self, names: Sequence[str], config: Config, *, scoring: Scoring, allow_unsafe: bool, server: str | None
+    ) -> Mapping[str, Mapping[str, Json]]:
+        from tool_impls.fingerprint import fingerprints, of_server
+
+        if server is not None:
+            return of_server(server, names)
+        from tool_impls.availability import require
+        from tool_impls.settings import parse
+
+        base = config.path.absolute().parent if config.path else Path.cwd()
+        settings = replace(parse(config.tools, base), allow_unsafe=allow_unsafe, released=scoring == "parity")
+        require(settings, names)
+        return fingerprints(settings, names)
+
+    def tool_server(self, config: Config, *, scoring: Scoring, allow_unsafe: bool) -> list[str]:
+        settings = ["--settings", str(config.path)] if config.path else []
+        unsafe = ["--allow-unsafe-code"] if allow_unsafe else []
+        return [sys.executable, "-m", "tool_impls.serve", "--port", "0", "--scoring", scoring, *settings, *unsafe]
+
+    def toolbox(self, url: str) -> ToolBox:
+        from tool_impls.client import ToolServerBox
+
+        return ToolServerBox(url)

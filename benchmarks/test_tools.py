@@ -1,0 +1,117 @@
+"""The tool server: what a call costs on top of the tool's own work, and how long OCR takes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tool_impls.client import ToolServerBox
+from tool_impls.endpoints import png
+from tool_impls.registry import TOOLS
+from tool_impls.settings import ToolSettings
+
+ROOT = Path(__file__).parents[1]
+CALLS = 60
+TEXT_OVERHEAD = 5.0  # milliseconds
+IMAGE_OVERHEAD = 15.0
+OCR_SECONDS = 0.3
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    command = [sys.executable, "-m", "tool_impls.serve", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        yield json.loads(server.stdout.readline())["url"]
+        server.terminate()
+
+
+def through_the_server(url: str, name: str, arguments: dict[str, Any], folder: Path) -> float:
+    """Median milliseconds of a call, from arguments to results, files included."""
+
+    async def calls() -> list[float]:
+        box = ToolServerBox(url)
+        seconds = []
+        try:
+            for _ in range(CALLS + 5):
+                start = time.perf_counter()
+                await box.call(name, arguments, folder=folder / "out", readable=[folder])
+                seconds.append(time.perf_counter() - start)
+        finally:
+            await box.close()
+        return seconds[5:]
+
+    return 1000 * statistics.median(asyncio.run(calls()))
+
+
+def in_process(name: str, arguments: dict[str, Any], folder: Path) -> float:
+    """The same with the tool's class: the picture is opened, a picture that comes out is written as a file."""
+    from PIL import Image
+
+    tool = TOOLS[name](ToolSettings())
+    tool.setup()
+    seconds = []
+    for number in range(CALLS + 5):
+        start = time.perf_counter()
+        values = dict(arguments)
+        if "image" in values:
+            values["image"] = Image.open(values["image"])
+            values["image"].load()
+        result = tool.apply(folder, **values)
+        if isinstance(result, Image.Image):
+            (folder / f"{number}.png").write_bytes(png(result))
+        seconds.append(time.perf_counter() - start)
+    return 1000 * statistics.median(seconds[5:])
+
+
+def photograph(folder: Path) -> Path:
+    """A megapixel with the detail of a photograph: about 500 kB as JPEG."""
+    import numpy
+    from PIL import Image, ImageFilter
+
+    noise = numpy.random.default_rng(0).integers(0, 255, (250, 250, 3), dtype=numpy.uint8)
+    picture = Image.fromarray(noise).resize((1000, 1000), Image.Resampling.BICUBIC).filter(ImageFilter.GaussianBlur(1))
+    picture.save(folder / "photo.jpg", quality=92)
+    return folder / "photo.jpg"
+
+
+@pytest.mark.parametrize(
+    ("name", "rest", "most"),
+    [
+        ("Calculator", {"expression": "2 * (3 + sqrt(16))"}, TEXT_OVERHEAD),
+        ("ImageQualityTest", {}, IMAGE_OVERHEAD),
+        ("DrawBox", {"bbox": "100 100 300 300"}, IMAGE_OVERHEAD),
+    ],
+)
+def test_overhead_of_a_call(url, tmp_path, benchmark, figure, name, rest, most):
+    arguments = rest if most == TEXT_OVERHEAD else {"image": str(photograph(tmp_path)), **rest}
+    bare = in_process(name, arguments, tmp_path)
+    ours = benchmark.pedantic(lambda: through_the_server(url, name, arguments, tmp_path), rounds=1)
+    figure(f"tools: ms that server and client add to {name}", ours - bare)
+    figure(f"tools: {name} through the server / in process", ours / bare)
+    assert ours - bare < most
+
+
+def test_ocr_of_a_receipt(benchmark, figure):
+    """The published receipt where AGENTGAUGE_GTA_DATA names a folder with GTA's data, else the bundled one."""
+    from PIL import Image
+
+    given = os.environ.get("AGENTGAUGE_GTA_DATA")
+    picture = Path(given, "image", "receipt.jpg") if given else ROOT / "bench_gta" / "mini" / "image" / "receipt.png"
+    tool = TOOLS["OCR"](ToolSettings())
+    tool.setup()
+    with Image.open(picture) as image:
+        image.load()
+        benchmark.pedantic(lambda: tool.apply(Path(), image=image), rounds=5, warmup_rounds=2)
+    figure(f"tools: seconds for OCR of {'the published' if given else 'a bundled'} receipt", benchmark.stats.stats.median)
+    assert benchmark.stats.stats.median < OCR_SECONDS

@@ -1,0 +1,373 @@
+"""The vision back end: its settings, a small local model with random weights, and the tools that ask it about videos."""
+
+from __future__ import annotations
+
+import re
+import threading
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from harness.errors import ToolError, ToolFault, ToolUnavailable
+from tests.tools.servers import canned_server, http
+from tool_impls import asking
+from tool_impls.base import BASIC, READY, BenchTool
+from tool_impls.describe import ImageDescription, RegionAttributeDescription, VideoDescription, sampled
+from tool_impls.local_vision import PACKAGES, LocalVision, fitted
+from tool_impls.settings import ToolSettings
+
+installed = pytest.mark.skipif(any(find_spec(name) is None for name in PACKAGES), reason="agentgauge[vision] is not installed")
+
+RED, BLUE = Image.new("RGB", (40, 30), "red"), Image.new("RGB", (64, 64), "blue")
+URL = {"url": "http://127.0.0.1:1/v1", "model": "seer"}
+TOOLS = (ImageDescription, RegionAttributeDescription, VideoDescription)
+
+
+def vision(**values: Any) -> ToolSettings:
+    return ToolSettings(tables={"vision": values})
+
+
+# --- settings ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_endpoint_comes_before_the_basic_mode(tool: type[BenchTool]) -> None:
+    settings = ToolSettings(basic=True, tables={"vision": URL})
+    assert (tool.back_end(settings), tool.backend(settings), tool.on_device(settings)) == (READY, "endpoint seer", False)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_nothing_configured_is_basic_or_told(tool: type[BenchTool]) -> None:
+    assert (tool.back_end(ToolSettings(basic=True)), tool.backend(ToolSettings(basic=True))) == (BASIC, "basic")
+    assert tool.back_end(ToolSettings()) == (
+        "unavailable: name its weights in [tools.vision]: a local folder, or Qwen/Qwen3-VL-4B-Instruct (about 9 GB) with "
+        "allow_download = true; or an OpenAI-compatible endpoint (url, model, key_env); or set basic = true in [tools]"
+    )
+
+
+@installed
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        (None, "has no usable config.json"),
+        ("{", "has no usable config.json"),
+        ("[]", "has no usable config.json"),
+        ('{"architectures": []}', "has no usable config.json"),
+        ('{"model_type": "llama", "vocab_size": 5}', "must name a model that sees pictures; model is llama"),
+    ],
+    ids=["none", "broken", "list", "no type", "text only"],
+)
+def test_folder_that_is_no_vision_model_is_refused(tmp_path: Path, config: str | None, told: str) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    if config is not None:
+        (folder / "config.json").write_text(config)
+    settings = ToolSettings(basic=True, tables={"vision": {"weights": str(folder)}})
+    assert told in ImageDescription.back_end(settings) and ImageDescription.back_end(settings).startswith("unavailable: ")
+
+
+def test_endpoint_and_weights_together_are_refused(tmp_path: Path) -> None:
+    state = ImageDescription.back_end(vision(**URL, weights=str(tmp_path)))
+    assert state == "unavailable: [tools.vision] names an endpoint (url) and a local model (weights); take one of them out"
+
+
+@installed
+def test_names_on_the_hub_need_leave_to_download() -> None:
+    assert ImageDescription.back_end(vision(weights="some/model")).startswith(
+        "unavailable: weights in [tools.vision] names nothing that exists"
+    )
+    allowed = vision(weights="some/model", allow_download=True)
+    assert (ImageDescription.back_end(allowed), ImageDescription.backend(allowed)) == (READY, "transformers some/model")
+    assert (ImageDescription.weights(allowed), ImageDescription.on_device(allowed)) == ((), True)
+
+
+def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("tool_impls.local_vision.PACKAGES", ("torch_that_is_not_there",))
+    state = ImageDescription.back_end(vision(weights=str(tmp_path)))
+    assert state.endswith("need the Python package torch_that_is_not_there; install agentgauge[vision]")
+
+
+def test_answer_of_an_endpoint_is_as_long_as_the_settings_say() -> None:
+    reply = http(200, {"choices": [{"message": {"role": "assistant", "content": "a"}, "finish_reason": "stop", "index": 0}]})
+    with canned_server({"/v1/chat/completions": [reply]}) as server:
+        asking.asker(vision(url=f"{server.url}/v1", model="m", max_tokens=7), "cpu").ask(RED, "What?")
+    assert server.requests[0].json()["max_tokens"] == 7
+
+
+@pytest.mark.parametrize(
+    ("size", "result"),
+    [((40, 40), (40, 40)), ((5000, 4000), (2048, 1638)), ((1, 1), (32, 32)), ((3000, 2), (2048, 41)), ((3, 400), (32, 400))],
+)
+def test_pictures_get_a_size_that_every_model_takes(size: tuple[int, int], result: tuple[int, int]) -> None:
+    assert fitted(Image.new("L", size)).size == result and fitted(Image.new("LA", size)).mode == "RGB"
+
+
+# --- a local model -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Qwen3-VL of two layers with random weights, its processor, and a tokenizer whose tokens are bytes."""
+    for package in ("torch", "transformers", "tokenizers"):
+        pytest.importorskip(package)
+    from tool_impls.detection.torchvision_ops import ready_torchvision
+
+    ready_torchvision()
+    import torch
+    import transformers
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    letters = {letter: number for number, letter in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
+    tokenizer = Tokenizer(models.BPE(vocab=letters, merges=[]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.add_special_tokens(["<pad>", "<end>", "<see>", "</see>", "<image>", "<video>"])
+    ids = tokenizer.get_vocab()
+    named = {"image_token": "<image>", "video_token": "<video>", "vision_bos_token": "<see>", "vision_eos_token": "</see>"}
+    words = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="<pad>", eos_token="<end>", unk_token="<pad>", extra_special_tokens=named
+    )
+    template = (
+        "{% for message in messages %}{% for part in message['content'] %}"
+        "{% if part['type'] == 'image' %}<see><image></see>{% else %}{{ part['text'] }}{% endif %}"
+        "{% endfor %}{% endfor %}{% if add_generation_prompt %} A: {% endif %}"
+    )
+    processor = transformers.Qwen3VLProcessor(
+        image_processor=transformers.Qwen2VLImageProcessor(patch_size=16, merge_size=2, size={"shortest_edge": 1024, "longest_edge": 4096}),
+        tokenizer=words,
+        video_processor=transformers.Qwen3VLVideoProcessor(),
+        chat_template=template,
+    )
+    torch.set_num_threads(1)  # so small models lose time with more
+    torch.manual_seed(0)
+    config = transformers.Qwen3VLConfig(
+        vision_config={
+            "depth": 1, "hidden_size": 16, "num_heads": 2, "intermediate_size": 16, "out_hidden_size": 32, "patch_size": 16,
+            "deepstack_visual_indexes": [0], "spatial_merge_size": 2, "num_position_embeddings": 16,
+        },
+        text_config={
+            "vocab_size": len(ids), "hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2,
+            "num_key_value_heads": 2, "head_dim": 16, "pad_token_id": ids["<pad>"], "eos_token_id": ids["<end>"],
+            "initializer_range": 0.5,
+            "rope_scaling": {"rope_type": "default", "mrope_interleaved": True, "mrope_section": [4, 2, 2]},
+        },
+        image_token_id=ids["<image>"], video_token_id=ids["<video>"],
+        vision_start_token_id=ids["<see>"], vision_end_token_id=ids["</see>"],
+    )  # fmt: skip
+    folder = tmp_path_factory.mktemp("vision") / "seer"
+    transformers.Qwen3VLForConditionalGeneration(config).save_pretrained(folder)
+    processor.save_pretrained(folder)
+    return folder
+
+
+def test_local_model_answers_from_picture_and_question(weights: Path) -> None:
+    settings = vision(weights=str(weights), max_tokens=12)
+    assert (ImageDescription.state(settings), ImageDescription.backend(settings)) == (READY, "transformers seer")
+    assert (ImageDescription.weights(settings), ImageDescription.on_device(settings)) == ((weights,), True)
+    seer = asking.asker(settings, "cpu")
+    answers = [seer.ask(RED, "What is it?"), seer.ask(BLUE, "What is it?"), seer.ask(RED, "How many?")]
+    assert len(set(answers)) == 3 and all(answers)
+    assert seer.ask(RED, "What is it?") == answers[0]
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a host was to be contacted")
+
+    for name in ("connect", "connect_ex"):
+        monkeypatch.setattr(f"socket.socket.{name}", refuse)
+    monkeypatch.setattr("socket.getaddrinfo", refuse)
+
+
+@pytest.mark.usefixtures("no_network")
+def test_local_model_contacts_no_host(weights: Path) -> None:
+    assert LocalVision(weights, "cpu", batch=1, max_tokens=3).ask(BLUE, "What?")
+
+
+def test_tools_of_a_process_share_one_model(weights: Path) -> None:
+    settings = vision(weights=str(weights), max_tokens=8)
+    assert asking.asker(settings, "cpu") is asking.asker(settings, "cpu")
+    tool, other = ImageDescription(settings), RegionAttributeDescription(settings)
+    tool.setup("cpu")
+    other.setup("cpu")
+    assert tool._asker is other._asker
+    described = tool.apply(Path(), image=RED)
+    assert described == asking.asker(settings, "cpu").ask(RED, "Describe this picture in detail.")
+    assert other.apply(Path(), image=RED, bbox="0 0 20 20", attribute="colour") != described
+
+
+def test_answer_is_the_same_alone_and_among_others(weights: Path) -> None:
+    seer = LocalVision(weights, "cpu", batch=4, max_tokens=10)
+    questions = [(fitted(RED), "What?"), (fitted(BLUE), "What is it then, and what for?"), (fitted(RED), "Why?")]
+    alone = [seer._answers([question]) for question in questions]
+    assert [[answer] for answer in seer._answers(questions)] == alone
+
+
+def test_questions_of_many_threads_are_answered_together(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seer = LocalVision(weights, "cpu", batch=3, max_tokens=4)
+    sizes: list[int] = []
+    gate = threading.Event()
+    plain = seer._generate
+
+    def generate(questions: Any) -> list[str]:
+        gate.wait(10)
+        sizes.append(len(questions))
+        return plain(questions)
+
+    monkeypatch.setattr(seer, "_generate", generate)
+    answers: dict[str, str] = {}
+    asked = [threading.Thread(target=lambda text=text: answers.update({text: seer.ask(RED, text)})) for text in "abcdefg"]
+    for thread in asked:
+        thread.start()
+    while len(seer._batched._waiting) < len(asked) - 1:
+        threading.Event().wait(0.01)
+    gate.set()
+    for thread in asked:
+        thread.join(60)
+    assert sizes == [1, 3, 3]
+    assert answers == {text: plain([(fitted(RED), text)])[0] for text in "abcdefg"}
+
+
+def test_batch_that_does_not_fit_is_halved(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    seer = LocalVision(weights, "cpu", batch=4, max_tokens=4)
+    sizes: list[int] = []
+
+    def generate(questions: Any) -> list[str]:
+        sizes.append(len(questions))
+        if len(questions) > 2 or questions[0][1] == "huge":
+            raise torch.OutOfMemoryError("too much")
+        return [text for _, text in questions]
+
+    monkeypatch.setattr(seer, "_generate", generate)
+    assert seer._answers([(RED, text) for text in "abcde"]) == list("abcde")
+    assert sizes == [5, 2, 3, 1, 2]
+    with pytest.raises(ToolFault, match="ran out of GPU memory"):
+        seer._answers([(RED, "huge")])
+
+
+def test_weights_that_do_not_load_are_told(weights: Path, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_bytes((weights / "config.json").read_bytes())
+    with pytest.raises(ToolUnavailable, match=r"the weights of \[tools.vision\] cannot be loaded: "):
+        LocalVision(tmp_path, "cpu", 1, 4)
+
+
+def test_model_without_a_chat_template_is_refused(weights: Path, tmp_path: Path) -> None:
+    for path in weights.iterdir():
+        if path.name != "chat_template.jinja":
+            (tmp_path / path.name).write_bytes(path.read_bytes())
+    with pytest.raises(ToolUnavailable, match="chat template"):
+        LocalVision(tmp_path, "cpu", 1, 4)
+
+
+# --- videos --------------------------------------------------------------------------------------------------------
+
+SHADES = [(200, 30, 30), (30, 160, 40), (40, 60, 200), (240, 240, 240)]
+
+
+def film(path: Path, count: int, rate: int = 10) -> Path:
+    """A video of 64 by 48 pixels whose frames take the SHADES in turn."""
+    av = pytest.importorskip("av")
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("libx264", rate=rate)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for number in range(count):
+            frame = av.VideoFrame.from_image(Image.new("RGB", (64, 48), SHADES[number % len(SHADES)]))
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    return path
+
+
+class Scripted:
+    """Answers with the colour that it sees."""
+
+    def __init__(self) -> None:
+        self.questions: set[str] = set()
+
+    def ask(self, image: Image.Image, question: str) -> str:
+        self.questions.add(question)
+        red, green, blue = image.convert("RGB").getpixel((32, 24))  # type: ignore[misc]
+        return f" a {'red' if red > 120 > green else 'green' if green > 120 > red else 'blue' if blue > 120 > red else 'white'}\n field "
+
+
+def describe(video: Path, asker: Any = None, settings: ToolSettings | None = None, **values: Any) -> str:
+    tool = VideoDescription(settings or ToolSettings(basic=True))
+    tool._asker = asker
+    return tool.apply(video.parent, video=video, **values)
+
+
+def test_frames_are_captioned_in_order(tmp_path: Path) -> None:
+    asker = Scripted()
+    assert describe(film(tmp_path / "a.mp4", 12), asker).splitlines() == [
+        "Frame 0: a red field", "Frame 5: a green field", "Frame 10: a blue field",
+    ]  # fmt: skip
+    assert len(asker.questions) == 1
+    lines = describe(film(tmp_path / "a.mp4", 12), asker, frame_skip=3).splitlines()
+    assert lines == ["Frame 0: a red field", "Frame 3: a white field", "Frame 6: a blue field", "Frame 9: a green field"]
+
+
+@pytest.mark.parametrize(
+    ("count", "every", "limit", "numbers"),
+    [
+        (12, 5, 16, [0, 5, 10]),
+        (40, 1, 4, [0, 10, 20, 30]),
+        (40, 2, 16, [0, 2, 4, 6, 10, 12, 14, 16, 20, 22, 24, 26, 30, 32, 34, 36]),
+        (7, 1, 0, [0, 1, 2, 3, 4, 5, 6]),
+        (7, 100, 16, [0]),
+        (1, 1, 1, [0]),
+    ],
+)
+def test_frames_are_spread_evenly_below_the_limit(tmp_path: Path, count: int, every: int, limit: int, numbers: list[int]) -> None:
+    frames = list(sampled(film(tmp_path / "a.mp4", count), every, limit))
+    assert [frame.number for frame in frames] == numbers
+    for frame in frames:
+        seen = frame.image.getpixel((32, 24))
+        assert all(abs(one - other) < 25 for one, other in zip(seen, SHADES[frame.number % 4], strict=True))
+
+
+def test_limit_is_an_option(tmp_path: Path) -> None:
+    settings = ToolSettings(tables={"VideoDescription": {"max_frames": 2}})
+    lines = describe(film(tmp_path / "a.mp4", 20), Scripted(), settings, frame_skip=1).splitlines()
+    assert lines == ["Frame 0: a red field", "Frame 10: a blue field"]
+
+
+def test_basic_description_tells_size_length_and_colours(tmp_path: Path) -> None:
+    lines = describe(film(tmp_path / "a.mp4", 12)).splitlines()
+    assert lines[0] == "A video of 64 by 48 pixels, 1.2 s long." and len(lines) == 4
+    for line, number, name in zip(lines[1:], (0, 5, 10), ("red", "green", "blue"), strict=True):
+        found = re.fullmatch(rf"Frame {number}: mean colour \((\d+), (\d+), (\d+)\), {name}", line)
+        assert found and all(abs(int(text) - value) < 25 for text, value in zip(found.groups(), SHADES[number % 4], strict=True))
+
+
+@pytest.mark.parametrize("asker", [None, Scripted()], ids=["basic", "model"])
+@pytest.mark.parametrize("skip", [0, -3])
+def test_frames_cannot_be_skipped_backwards(tmp_path: Path, skip: int, asker: Any) -> None:
+    with pytest.raises(ToolError, match=f"frame_skip must be at least 1; got {skip}"):
+        describe(tmp_path / "gone.mp4", asker, frame_skip=skip)
+
+
+@pytest.mark.parametrize("content", [b"", b"no video" * 99, None, "cut"])
+@pytest.mark.parametrize("asker", [None, Scripted()], ids=["basic", "model"])
+def test_broken_video_is_refused_by_name(tmp_path: Path, content: bytes | str | None, asker: Any) -> None:
+    path = tmp_path / "clip.mp4"
+    if content == "cut":
+        path.write_bytes(film(tmp_path / "whole.mp4", 5).read_bytes()[:200])
+    elif isinstance(content, bytes):
+        path.write_bytes(content)
+    with pytest.raises(ToolError, match=r"clip\.mp4") as caught:
+        describe(path, asker)
+    assert str(tmp_path) not in str(caught.value)
+
+
+def test_failure_of_the_model_ends_the_call(tmp_path: Path) -> None:
+    class Broken:
+        def ask(self, image: Image.Image, question: str) -> str:
+            raise ToolFault("the vision endpoint answered HTTP 500", cause="http 500")
+
+    with pytest.raises(ToolFault, match="HTTP 500"):
+        describe(film(tmp_path / "a.mp4", 12), Broken())

@@ -1,0 +1,408 @@
+"""A real tool server with its processes, under everything that can go wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import struct
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+import pytest
+
+from harness.errors import ToolError, ToolFault
+from harness.tools import Parameter, Tool, ToolOutput
+from tool_impls.client import ToolServerBox
+from tool_impls.protocol import encode_call
+
+NASTY = Path(__file__).with_name("nasty_tools.py")
+NAMES = "Echo,Where,Hang,Crash,Slow,Chatty,NoWeights,Model,Read,Gather,OCR,Calculator"
+
+
+class Running:
+    """A server process, and calls of its tools by our own client."""
+
+    def __init__(self, *arguments: str, **environment: str) -> None:
+        command = [sys.executable, "-m", "tool_impls.serve", "--port", "0", "--extra", str(NASTY), *arguments]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **environment})
+        assert self.process.stdout is not None
+        self.url = json.loads(self.process.stdout.readline())["url"]
+
+    def calls(self, folder: Path, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
+        """What became of calls that are sent at once: the text of the answer, or the error."""
+
+        async def one(box: ToolServerBox, name: str, arguments: dict[str, Any]) -> Any:
+            try:
+                (output,) = await box.call(name, arguments, folder=folder, readable=())
+                return output.content if output.type == "text" else output
+            except (ToolError, ToolFault) as error:
+                return error
+
+        async def every() -> list[Any]:
+            box = ToolServerBox(self.url, retry_seconds=1)
+            try:
+                return await asyncio.gather(*(one(box, *call) for call in calls))
+            finally:
+                await box.close()
+
+        return asyncio.run(every())
+
+    def get(self, path: str) -> bytes:
+        with urllib.request.urlopen(self.url + path, timeout=10) as reply:
+            return bytes(reply.read())
+
+    def stop(self) -> bytes:
+        self.process.terminate()
+        _, errors = self.process.communicate(timeout=10)
+        assert self.process.returncode == 0
+        return errors
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Running]:
+    running = Running("--tools", NAMES, "--devices", "cpu")
+    yield running
+    running.stop()
+
+
+@pytest.fixture(autouse=True)
+def _serves_on(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
+    """Whatever a test did, the server must still answer afterwards."""
+    yield
+    if "server" in request.fixturenames:
+        assert request.getfixturevalue("server").calls(tmp_path, ("Echo", {"word": "there"})) == ["there"]
+
+
+def test_tool_that_hangs_is_ended_and_told(server: Running, tmp_path: Path) -> None:
+    start = time.monotonic()
+    (error,) = server.calls(tmp_path, ("Hang", {"word": "x"}))
+    assert isinstance(error, ToolError) and "Hang did not finish within 1 s and was ended" in str(error)
+    assert time.monotonic() - start < 8
+
+
+def test_tool_that_crashes_its_process_is_told(server: Running, tmp_path: Path) -> None:
+    (error,) = server.calls(tmp_path, ("Crash", {}))
+    assert isinstance(error, ToolError) and "Crash ended its process with these arguments, twice (SIGSEGV)" in str(error)
+
+
+def test_process_that_dies_once_costs_no_answer(server: Running, tmp_path: Path) -> None:
+    assert server.calls(tmp_path, ("Crash", {"once": str(tmp_path / "died")})) == ["survived"]
+
+
+@pytest.mark.parametrize("culprit", [("Crash", {}), ("Hang", {"word": "x"})])
+def test_calls_beside_a_culprit_are_answered(server: Running, tmp_path: Path, culprit: tuple[str, dict[str, Any]]) -> None:
+    """They share its process, and are done again when that is ended."""
+    slow = [("Slow", {"word": str(number)}) for number in range(4)]
+    *answers, error = server.calls(tmp_path, *slow, culprit)
+    assert answers == ["0", "1", "2", "3"] and isinstance(error, ToolError)
+
+
+def test_what_a_tool_prints_does_not_get_into_answers(server: Running, tmp_path: Path) -> None:
+    assert server.calls(tmp_path, ("Chatty", {}), ("Chatty", {})) == ["done", "done"]
+
+
+def test_tool_that_cannot_load_is_a_fault_each_time(server: Running, tmp_path: Path) -> None:
+    for error in server.calls(tmp_path, ("NoWeights", {}), ("NoWeights", {})):
+        assert isinstance(error, ToolFault) and "the weights are missing" in str(error)
+
+
+def test_model_loads_once_however_long_it_takes_and_works_on_batches(server: Running, tmp_path: Path) -> None:
+    answers = server.calls(tmp_path, *(("Model", {"word": f"w{number}"}) for number in range(32)))
+    assert [answer.split()[:2] for answer in answers] == [[f"W{number}", "cpu"] for number in range(32)]
+    assert len({answer.split()[2] for answer in answers}) == 1
+    sizes = metrics(server, "agentgauge_batch_size")
+    assert sizes["agentgauge_batch_size_sum"] >= 32 > 2 * sizes["agentgauge_batch_size_count"]
+
+
+def test_answers_are_not_mixed_up(server: Running, tmp_path: Path) -> None:
+    words = [f"nonce-{number}" for number in range(300)]
+    assert server.calls(tmp_path, *(("Echo", {"word": word}) for word in words[:250])) == words[:250]
+
+
+def test_named_files_travel_with_the_call(server: Running, tmp_path: Path) -> None:
+    for name in ("my sound.wav", "été.png", "b.png"):
+        (tmp_path / name).write_text(f"content of {name}")
+    audio, first, second = (str(tmp_path / name) for name in ("my sound.wav", "été.png", "b.png"))
+    text = f"# T\n![one]({first})\n![gone](/etc/passwd) and ![no](nowhere.png)"
+    read, gathered = server.calls(
+        tmp_path, ("Read", {"audio": audio}), ("Gather", {"content": text, "image_paths": f"{second}, missing.png"})
+    )
+    assert read == "my sound.wav: content of my sound.wav"
+    assert isinstance(gathered, ToolOutput) and gathered.content == str(tmp_path / "text" / "joined table.csv")
+    assert Path(gathered.content).read_text() == f"{first}=content of été.png|{second}=content of b.png"
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../../etc/passwd", "nowhere.wav", "\0"])
+def test_file_outside_of_the_task_is_refused_before_it_is_sent(server: Running, tmp_path: Path, path: str) -> None:
+    (error,) = server.calls(tmp_path, ("Read", {"audio": path}))
+    assert isinstance(error, ToolError) and "audio: " in str(error)
+
+
+def post(url: str, form: aiohttp.FormData | bytes, headers: dict[str, str] | None = None) -> tuple[int, Any]:
+    async def send() -> tuple[int, Any]:
+        async with aiohttp.ClientSession() as session, session.post(url, data=form, headers=headers) as reply:
+            return reply.status, await reply.json()
+
+    return asyncio.run(send())
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../../../../etc/passwd", "%2e%2e/%2e%2e/etc/passwd", "nasty_tools.py"])
+def test_text_names_no_file_of_the_server(server: Running, path: str) -> None:
+    status, body = post(f"{server.url}/Read", aiohttp.FormData({"audio": path}))
+    assert status == 400 and f"there is no file {path!r}" in body["detail"]
+
+
+@pytest.mark.parametrize("name", ["../../../../tmp/evil", "/tmp/evil", "..\\evil", ".", "..", "a" * 5000, "nul\0byte", ".hidden"])
+def test_name_of_an_upload_leads_nowhere(server: Running, name: str) -> None:
+    tool = Tool("Read", "", (Parameter("text", "audio", attach="file"),), (Parameter("text"),))
+    kind, form = encode_call(tool, {"audio": name}, "b" * 32, {name: b"here"})
+    status, body = post(f"{server.url}/Read", form, {"Content-Type": str(kind)})
+    assert status == 200 and body.endswith(": here")
+    assert "/" not in body and "\\" not in body and len(body) < 200
+    assert not Path("/tmp/evil").exists()
+
+
+def test_full_queue_is_refused_and_the_others_answered(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text("[tools.Calculator]\nqueue = 2\n")
+    running = Running("--tools", "Calculator", "--settings", str(tmp_path / "a.toml"))
+    try:
+        results = running.calls(tmp_path, *(("Calculator", {"expression": f"sum(range(10**5)) + {i}"}) for i in range(12)))
+    finally:
+        running.stop()
+    refused = [result for result in results if isinstance(result, ToolFault)]
+    assert refused and all("calls waiting, which is its limit" in str(result) for result in refused)
+    assert [result for result in results if isinstance(result, str)] == [
+        str(4999950000 + i) for i, result in enumerate(results) if isinstance(result, str)
+    ]
+
+
+def test_caller_that_goes_away_leaves_nothing_behind(server: Running, tmp_path: Path) -> None:
+    address = urlsplit(server.url)
+    for cut in (b"POST /Slow HTTP/1.1\r\nHost: x\r\nContent-Le", SLOW_CALL[:-3], SLOW_CALL):
+        with socket.create_connection((address.hostname, address.port)) as connection:
+            connection.sendall(cut)
+            time.sleep(0.05)
+    deadline = time.monotonic() + 10
+    while (figures := metrics(server, 'tool="Slow"')) and figures['agentgauge_tool_running{tool="Slow"}']:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert figures['agentgauge_tool_queue_length{tool="Slow"}'] == 0
+
+
+SLOW_CALL = b"POST /Slow HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 9\r\n\r\nword=gone"
+
+
+@pytest.mark.parametrize("length", [True, False], ids=["announced", "chunked"])
+def test_200_megabytes_are_refused_without_being_kept(server: Running, length: bool) -> None:
+    """Sent a megabyte at a time until the server has had enough."""
+    address = urlsplit(server.url)
+    head = b'--b\r\nContent-Disposition: form-data; name="image"; filename="image"\r\n\r\n'
+    size = f"Content-Length: {200 * 2**20}" if length else "Transfer-Encoding: chunked"
+    with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
+        connection.sendall(f"POST /OCR HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=b\r\n{size}\r\n\r\n".encode())
+        try:
+            for data in [head] + [bytes(2**20)] * 200:
+                connection.sendall(data if length else b"%x\r\n%b\r\n" % (len(data), data))
+        except OSError:
+            pass  # it has hung up on us, as it should
+        answer = _answer(connection)
+    assert answer in (b"", b"HTTP/1.1 413")
+    assert memory(server.process.pid) < 300 * 2**20
+
+
+def _answer(connection: socket.socket) -> bytes:
+    try:
+        return connection.recv(12)
+    except OSError:
+        return b""
+
+
+def memory(pid: int) -> int:
+    """Bytes in memory of a process."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def png_bomb(side: int) -> bytes:
+    """A PNG of a few kilobytes that says it has ``side`` × ``side`` pixels."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0))
+    data = chunk(b"IDAT", zlib.compress(bytes(10_000_000), 9))
+    return b"\x89PNG\r\n\x1a\n" + head + data + chunk(b"IEND", b"")
+
+
+@pytest.mark.parametrize("side", [9_000, 12_000, 60_000, 2**31 - 1])
+def test_decompression_bomb_is_refused(server: Running, side: int) -> None:
+    form = aiohttp.FormData()
+    form.add_field("image", png_bomb(side), filename="image")
+    status, body = post(f"{server.url}/OCR", form)
+    assert status == 400 and ("million are taken" in body["detail"] or "not a picture that can be read" in body["detail"])
+
+
+def test_killed_worker_is_replaced(server: Running, tmp_path: Path) -> None:
+    (first,) = server.calls(tmp_path, ("Where", {}))
+    os.kill(int(first), 9)
+    (second,) = server.calls(tmp_path, ("Where", {}))
+    assert first != second
+    assert metrics(server, "agentgauge_process_restarts")["agentgauge_process_restarts_total"] >= 1
+
+
+def metrics(server: Running, having: str) -> dict[str, float]:
+    """The figures whose names hold a text."""
+    lines = server.get("/metrics").decode().splitlines()
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if not line.startswith("#")) if having in name}
+
+
+def test_metrics_count_calls_and_errors(server: Running, tmp_path: Path) -> None:
+    before = metrics(server, 'tool="Calculator"')
+    server.calls(tmp_path, ("Calculator", {"expression": "1+1"}), ("Calculator", {"expression": "1/0"}))
+    after = metrics(server, 'tool="Calculator"')
+    rises = {
+        'agentgauge_tool_calls_total{status="200",tool="Calculator"}': 1,
+        'agentgauge_tool_errors_total{tool="Calculator"}': 1,
+        'agentgauge_tool_seconds_count{tool="Calculator"}': 2,
+    }
+    assert {name: after[name] - before.get(name, 0) for name in rises} == rises
+
+
+def test_fingerprints_are_served(server: Running) -> None:
+    found = json.loads(server.get("/tools"))
+    assert found["OCR"]["backend"] == "RapidOCR" and "rapidocr" in found["OCR"]["packages"]
+    assert found["OCR"]["options"] == {"paragraphs": True} and found["Echo"]["state"] == "ready"
+
+
+def test_token_is_needed_beyond_this_machine(capfd: pytest.CaptureFixture[str]) -> None:
+    from tool_impls.serve import main
+
+    assert main(["--host", "0.0.0.0", "--tools", "Calculator"]) == 4
+    assert "can be reached from other machines: set AGENTGAUGE_TOOL_TOKEN" in capfd.readouterr().err
+
+
+def test_token_guards_everything_but_health(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    running = Running("--tools", "Echo", AGENTGAUGE_TOOL_TOKEN="s3cret")
+    try:
+        assert json.loads(running.get("/health"))["status"] == "ok" and json.loads(running.get("/ready"))["ready"]
+        for path in ("/openapi.json", "/tools", "/metrics"):
+            with pytest.raises(urllib.error.HTTPError) as caught:
+                running.get(path)
+            assert caught.value.code == 401
+        assert "HTTP 401" in str(running.calls(tmp_path, ("Echo", {"word": "x"}))[0])
+        monkeypatch.setenv("AGENTGAUGE_TOOL_TOKEN", "wrong")
+        assert "HTTP 401" in str(running.calls(tmp_path, ("Echo", {"word": "x"}))[0])
+        monkeypatch.setenv("AGENTGAUGE_TOOL_TOKEN", "s3cret")
+        assert running.calls(tmp_path, ("Echo", {"word": "x"})) == ["x"]
+        basic = {"Authorization": "Basic dXNlcjpzM2NyZXQ="}  # as AgentLego's client sends it
+        assert post(f"{running.url}/Echo", aiohttp.FormData({"word": "y"}), basic) == (200, "y")
+    finally:
+        assert b"s3cret" not in running.stop()
+
+
+def test_preloading_is_told_by_ready(tmp_path: Path) -> None:
+    running = Running("--tools", "Model,NoWeights,Echo", "--preload", "--devices", "cpu")
+    try:
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            running.get("/ready")
+        assert caught.value.code == 503
+        deadline = time.monotonic() + 20
+        while (waiting := _waiting(running)) != {"NoWeights": "the weights are missing"}:
+            assert time.monotonic() < deadline, waiting
+            time.sleep(0.05)
+    finally:
+        running.stop()
+
+
+def _waiting(running: Running) -> Any:
+    try:
+        return json.loads(running.get("/ready"))["waiting_for"]
+    except urllib.error.HTTPError as error:
+        return json.loads(error.read())["waiting_for"]
+
+
+def test_several_devices_have_a_process_each(tmp_path: Path) -> None:
+    running = Running("--tools", "Model", "--devices", "cpu,cpu", "--preload")
+    try:
+        deadline = time.monotonic() + 20
+        while _waiting(running):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        answers = running.calls(tmp_path, *(("Model", {"word": f"w{number}"}) for number in range(24)))
+        assert len({answer.split()[2] for answer in answers}) == 2
+    finally:
+        running.stop()
+
+
+def test_files_folder_serves_clients_that_send_only_paths(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a.txt").write_text("A")
+    (tmp_path / "secret.txt").write_text("S")
+    (tmp_path / "data" / "link.txt").symlink_to(tmp_path / "secret.txt")
+    running = Running("--tools", "Read", "--files", str(tmp_path / "data"))
+    try:
+        assert post(f"{running.url}/Read", aiohttp.FormData({"audio": "a.txt"})) == (200, "a.txt: A")
+        assert post(f"{running.url}/Read", aiohttp.FormData({"audio": str(tmp_path / "data" / "a.txt")})) == (200, "a.txt: A")
+        for path in ("../secret.txt", "link.txt", str(tmp_path / "secret.txt")):
+            assert post(f"{running.url}/Read", aiohttp.FormData({"audio": path}))[0] == 400
+    finally:
+        running.stop()
+
+
+def test_32_workers_with_50_calls_each_get_their_own_answers_and_memory_stays(tmp_path: Path) -> None:
+    """Two tools at once; each call carries a number that its answer must hold: in a text, or as the size of a picture.
+
+    The first half of the calls brings the server to its usual size.
+    """
+    from PIL import Image
+
+    for number in range(50):
+        Image.new("RGB", (100 + number, 60), "white").save(tmp_path / f"{number}.png")
+    running = Running("--tools", "Calculator,DrawBox")
+
+    async def worker(own: int, numbers: range) -> None:
+        box = ToolServerBox(running.url)
+        try:
+            for number in numbers:
+                nonce = own * 1000 + number
+                folder = tmp_path / f"w{own}"
+                (text,) = await box.call("Calculator", {"expression": f"{nonce} * 7"}, folder=folder, readable=())
+                assert text.content == str(nonce * 7)
+                call = {"image": str(tmp_path / f"{number}.png"), "bbox": "1 1 9 9"}
+                (picture,) = await box.call("DrawBox", call, folder=folder, readable=[tmp_path])
+                with Image.open(picture.content) as drawn:
+                    assert drawn.size == (100 + number, 60)
+        finally:
+            await box.close()
+
+    async def workers(numbers: range) -> None:
+        await asyncio.gather(*(worker(own, numbers) for own in range(32)))
+
+    try:
+        asyncio.run(workers(range(0, 13)))
+        before = _everything(running.process.pid)
+        asyncio.run(workers(range(13, 25)))
+        grown = _everything(running.process.pid) - before
+        assert metrics(running, "calls_total") == {
+            'agentgauge_tool_calls_total{status="200",tool="Calculator"}': 800.0,
+            'agentgauge_tool_calls_total{status="200",tool="DrawBox"}': 800.0,
+        }
+    finally:
+        running.stop()
+    assert grown < 30 * 2**20
+
+
+def _everything(pid: int) -> int:
+    """Bytes in memory of a process and its children."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return memory(pid) + sum(memory(int(child)) for child in children)

@@ -1,0 +1,275 @@
+"""SpeechToText: faster-whisper on a small Whisper whose weights are set so that it always hears the same words."""
+
+from __future__ import annotations
+
+import math
+import wave
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.errors import ToolError, ToolUnavailable
+from tool_impls import speech
+from tool_impls.base import READY
+from tool_impls.options import Option
+from tool_impls.settings import ToolSettings
+from tool_impls.speech import RATE, SpeechToText, read_sound
+
+pytest.importorskip("av")
+numpy = pytest.importorskip("numpy")
+
+WORDS = "hello"  # what the small model hears in every half minute; blanks are among the signs that the library suppresses
+
+
+def tone(path: Path, seconds: float, rate: int = RATE, channels: int = 1, loud: tuple[float, ...] = (0.5,)) -> Path:
+    """A WAV file with 440 Hz, in each channel as loud as ``loud`` says."""
+    beat = [math.sin(2 * math.pi * 440 * index / rate) for index in range(rate)]
+    second = b"".join(int(32767 * loud[channel % len(loud)] * value).to_bytes(2, "little", signed=True)
+                      for value in beat for channel in range(channels))  # fmt: skip
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(channels)
+        file.setsampwidth(2)
+        file.setframerate(rate)
+        file.writeframes((second * math.ceil(seconds))[: round(seconds * rate) * channels * 2])
+    return path
+
+
+def add_picture(container: Any) -> None:
+    """A video track of one frame."""
+    import av
+
+    stream = container.add_stream("mpeg4", rate=10)
+    stream.width = stream.height = 32
+    stream.pix_fmt = "yuv420p"
+    frame = av.VideoFrame(32, 32, "yuv420p")
+    frame.pts, frame.time_base = 0, Fraction(1, 10)
+    for packet in [*stream.encode(frame), *stream.encode(None)]:
+        container.mux(packet)
+
+
+# --- sound ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("rate", "channels"), [(16_000, 1), (44_100, 2), (8_000, 1), (48_000, 2)])
+def test_sound_becomes_one_track_at_16_khz(tmp_path: Path, rate: int, channels: int) -> None:
+    sound = read_sound(tone(tmp_path / "a.wav", 1.5, rate, channels))
+    assert sound.dtype == numpy.float32 and abs(sound.size - 1.5 * RATE) <= 64
+    crossings = int((numpy.diff(numpy.signbit(sound)) != 0).sum())
+    assert abs(crossings - 2 * 440 * 1.5) <= 12
+    assert 0.45 < float(numpy.abs(sound[800:-800]).max()) < 0.55
+
+
+def test_channels_are_mixed_and_not_taken_one_after_the_other(tmp_path: Path) -> None:
+    sound = read_sound(tone(tmp_path / "a.wav", 1, channels=2, loud=(0.5, 0.0)))
+    assert sound.size == RATE and 0.2 < float(numpy.abs(sound).max()) < 0.4
+
+
+@pytest.mark.parametrize(("seconds", "size"), [(0.5, 8_000), (2.0, 32_000), (0.0, 48_000), (9.0, 48_000)])
+def test_only_the_beginning_is_read_where_that_is_wanted(tmp_path: Path, seconds: float, size: int) -> None:
+    assert read_sound(tone(tmp_path / "a.wav", 3), seconds).size == size
+
+
+def test_sound_of_a_video_and_of_other_formats_is_read(tmp_path: Path) -> None:
+    import av
+
+    for name, codec in (("a.mp3", "libmp3lame"), ("a.ogg", "libopus"), ("a.mp4", "aac")):
+        with av.open(str(tmp_path / name), "w") as container:
+            stream = container.add_stream(codec, rate=48_000)
+            if name == "a.mp4":
+                add_picture(container)
+            values = (numpy.sin(numpy.arange(48_000) * 0.05) * 9_000).astype(numpy.int16).reshape(1, -1)
+            frame = av.AudioFrame.from_ndarray(values, format="s16", layout="mono")
+            frame.sample_rate = 48_000
+            for packet in [*stream.encode(frame), *stream.encode(None)]:
+                container.mux(packet)
+        assert abs(read_sound(tmp_path / name).size - RATE) < 2_000
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("song.wav", b"", "song.wav is not a sound file"),
+        ("song.mp3", b"not a sound at all" * 50, "song.mp3 is not a sound file"),
+        ("song.wav", b"RIFF\xff\xff\xff\xffWAVEfmt ", "song.wav is not a sound file"),
+        ("song.txt", b"#EXTM3U\n#EXTINF:10,\nhttp://127.0.0.1:9/a.ts\n", "song.txt is not a sound file"),
+        ("gone.wav", None, "gone.wav is not a sound file"),
+    ],
+)
+def test_broken_sound_is_refused_by_name(tmp_path: Path, name: str, content: bytes | None, told: str) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(ToolError, match=told) as caught:
+        read_sound(tmp_path / name)
+    assert str(tmp_path) not in str(caught.value)
+
+
+def test_files_without_sound_are_refused(tmp_path: Path) -> None:
+    import av
+
+    silent = tmp_path / "silent.mp4"
+    with av.open(str(silent), "w") as container:
+        add_picture(container)
+    with pytest.raises(ToolError, match=r"silent\.mp4 has no sound: it holds no audio track"):
+        read_sound(silent)
+    with pytest.raises(ToolError, match=r"empty\.wav"):
+        read_sound(tone(tmp_path / "empty.wav", 0))
+
+
+def test_endless_sound_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speech, "LONGEST", 2)
+    with pytest.raises(ToolError, match="is longer than"):
+        read_sound(tone(tmp_path / "long.wav", 3))
+    assert read_sound(tone(tmp_path / "long.wav", 3), 2.5).size == 2.5 * RATE
+
+
+# --- settings ------------------------------------------------------------------------------------------------------
+
+
+def spoken(folder: Path | str, released: bool = False, tool: dict[str, Any] | None = None, **values: Any) -> ToolSettings:
+    return ToolSettings(tables={"speech": {"weights": str(folder), **values}, "SpeechToText": tool or {}}, released=released)
+
+
+@pytest.mark.parametrize(
+    ("settings", "state"),
+    [
+        (ToolSettings(), "unavailable: name its weights in [tools.speech]: a local folder, or Systran/faster-whisper-base "
+                         "(about 150 MB) with allow_download = true"),
+        (ToolSettings(basic=True), "unavailable: name its weights in [tools.speech]"),
+        (spoken("no/such/folder"), "unavailable: weights in [tools.speech] names nothing that exists: no/such/folder"),
+        (spoken("some/name", allow_download=True), READY),
+    ],
+)  # fmt: skip
+def test_state_says_what_to_set(settings: ToolSettings, state: str) -> None:
+    assert SpeechToText.back_end(settings).startswith(state)
+
+
+@pytest.mark.parametrize("missing", ["config.json", "model.bin", "tokenizer.json"])
+def test_folder_that_would_send_the_library_to_the_network_is_refused(tmp_path: Path, missing: str) -> None:
+    for name in ("config.json", "model.bin", "tokenizer.json"):
+        (tmp_path / name).touch()
+    assert SpeechToText.back_end(spoken(tmp_path)) == READY
+    (tmp_path / missing).unlink()
+    assert SpeechToText.back_end(spoken(tmp_path)).endswith(f"{tmp_path.name} has no {missing}")
+
+
+def test_backend_and_weights_name_what_works(tmp_path: Path) -> None:
+    assert SpeechToText.backend(spoken(tmp_path)) == f"faster-whisper {tmp_path.name}"
+    assert SpeechToText.weights(spoken(tmp_path)) == (tmp_path,)
+    named = spoken("some/name", allow_download=True)
+    assert (SpeechToText.backend(named), SpeechToText.weights(named)) == ("faster-whisper some/name", ())
+
+
+def test_released_tool_hears_half_a_minute() -> None:
+    (option,) = SpeechToText.options
+    assert isinstance(option, Option) and (option.preset(False), option.preset(True)) == (0.0, 30.0)
+
+
+# --- the model -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A converted Whisper of one layer, for English alone. A token's place decides it: the words stand between two times."""
+    for package in ("torch", "transformers", "faster_whisper", "ctranslate2", "tokenizers"):
+        pytest.importorskip(package)
+    from tool_impls.detection.torchvision_ops import ready_torchvision
+
+    ready_torchvision()
+    import torch
+    from ctranslate2.converters import TransformersConverter
+    from faster_whisper.tokenizer import _LANGUAGE_CODES
+    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast, WhisperConfig, WhisperFeatureExtractor, WhisperForConditionalGeneration
+
+    folder = tmp_path_factory.mktemp("whisper")
+    letters = {letter: number for number, letter in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
+    orders = ["translate", "transcribe", "startoflm", "startofprev", "nospeech", "notimestamps"]
+    names = ["endoftext", "startoftranscript", *_LANGUAGE_CODES, *orders]
+    tokenizer = Tokenizer(models.BPE(vocab=letters, merges=[]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.add_special_tokens([AddedToken(f"<|{name}|>", special=True) for name in names])
+    tokenizer.add_tokens([f"<|{number * 0.02:.2f}|>" for number in range(1501)])
+    ids = tokenizer.get_vocab()
+    end, start = ids["<|endoftext|>"], ids["<|startoftranscript|>"]
+
+    torch.manual_seed(0)
+    config = WhisperConfig(
+        vocab_size=len(ids), d_model=128, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=2,
+        encoder_ffn_dim=32, decoder_ffn_dim=32, pad_token_id=end, bos_token_id=end, eos_token_id=end, decoder_start_token_id=start,
+        suppress_tokens=[], begin_suppress_tokens=[],
+    )  # fmt: skip
+    model = WhisperForConditionalGeneration(config)
+    decoder = model.model.decoder
+    with torch.no_grad():
+        for part in (decoder.layers[0].self_attn.out_proj, decoder.layers[0].encoder_attn.out_proj, decoder.layers[0].fc2):
+            part.weight.zero_()  # what goes before and what is heard say nothing
+        decoder.embed_tokens.weight.copy_(torch.nn.functional.normalize(torch.randn(len(ids), config.d_model)))
+        decoder.embed_positions.weight.zero_()
+        said = [ids["<|0.00|>"], *tokenizer.encode(WORDS).ids, ids["<|30.00|>"], end, end]
+        for place, token in enumerate(said):  # the first one follows the start
+            decoder.embed_positions.weight[place] = 20 * decoder.embed_tokens.weight[token]
+    model.save_pretrained(folder / "made")
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="<|endoftext|>").save_pretrained(folder / "made")
+    WhisperFeatureExtractor().save_pretrained(folder / "made")
+    TransformersConverter(str(folder / "made"), copy_files=["tokenizer.json", "preprocessor_config.json"]).convert(str(folder / "tiny"))
+    return folder / "tiny"
+
+
+def heard(settings: ToolSettings, sound: Path) -> str:
+    tool = SpeechToText(settings)
+    tool.setup("cpu")
+    return tool.apply(sound.parent, audio=sound)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "released", "table", "text"),
+    [
+        (2, False, {}, "hello"),
+        (65, False, {}, "hello hello hello"),
+        (65, True, {}, "hello"),
+        (65, True, {"max_seconds": 40.0}, "hello hello"),
+        (65, False, {"max_seconds": 30.0}, "hello"),
+    ],
+)
+def test_words_of_the_whole_recording_or_of_its_beginning(
+    weights: Path, tmp_path: Path, seconds: int, released: bool, table: dict[str, Any], text: str
+) -> None:
+    assert heard(spoken(weights, released, table), tone(tmp_path / "a.wav", seconds)) == text
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a host was to be contacted")
+
+    for name in ("connect", "connect_ex"):
+        monkeypatch.setattr(f"socket.socket.{name}", refuse)
+    monkeypatch.setattr("socket.getaddrinfo", refuse)
+
+
+@pytest.mark.usefixtures("no_network")
+def test_local_model_contacts_no_host(weights: Path, tmp_path: Path) -> None:
+    assert heard(spoken(weights), tone(tmp_path / "a.wav", 1)) == "hello"
+
+
+def test_language_is_handed_on_and_checked(weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tool = SpeechToText(spoken(weights, language="en"))
+    tool.setup("cpu")
+    seen: dict[str, Any] = {}
+    plain = tool._model.transcribe
+    monkeypatch.setattr(tool._model, "transcribe", lambda sound, **values: seen.update(values) or plain(sound, **values))
+    assert tool.apply(tmp_path, audio=tone(tmp_path / "a.wav", 1)) == "hello"
+    assert (seen["language"], seen["temperature"]) == ("en", 0.0)
+    with pytest.raises(ToolUnavailable, match=r"language in \[tools.speech\] must be one that the model knows: en; got 'klingon'"):
+        SpeechToText(spoken(weights, language="klingon")).setup("cpu")
+
+
+def test_weights_that_are_none_are_told_when_they_load(weights: Path, tmp_path: Path) -> None:
+    for name in ("config.json", "tokenizer.json"):
+        (tmp_path / name).write_bytes((weights / name).read_bytes())
+    (tmp_path / "model.bin").write_bytes(b"no weights")
+    with pytest.raises(ToolUnavailable, match=r"cannot load the weights of \[tools.speech\]"):
+        SpeechToText(spoken(tmp_path)).setup("cpu")

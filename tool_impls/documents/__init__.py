@@ -1,0 +1,27 @@
+"""Tools that write and read documents (GTA tools spec 5.1 and 5.2)."""
+
+from __future__ import annotations
+
+from tool_impls.base import BenchTool
+from tool_impls.documents.docx import DocxFileGenerator
+from tool_impls.documents.html import HtmlFileGenerator
+from tool_impls.documents.pdf import PdfFileGenerator
+from tool_impls.documents.pptx import PptxFileGenerator
+from tool_impls.documents.read_office import ReadDOCX, ReadPPTX
+from tool_impls.documents.read_pdf import ReadPDF
+from tool_impls.documents.read_tables import ReadCSV, ReadXLSX
+from tool_impls.documents.tables import CsvFileGenerator, XlsxFileGenerator
+
+TOOLS: tuple[type[BenchTool], ...] = (
+    CsvFileGenerator,
+    XlsxFileGenerator,
+    DocxFileGenerator,
+    PdfFileGenerator,
+    PptxFileGenerator,
+    HtmlFileGenerator,
+    ReadCSV,
+    ReadXLSX,
+    ReadDOCX,
+    ReadPDF,
+    ReadPPTX,
+)

@@ -1,0 +1,218 @@
+"""DocxFileGenerator (GTA tools spec 5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.tools import Parameter
+from tool_impls import base
+from tool_impls.documents import markdown
+from tool_impls.documents.pictures import Album
+from tool_impls.documents.repeatable import without_times
+from tool_impls.documents.tables import FILENAME, OUTPUT_DIR
+from tool_impls.documents.words import check_length, clean, paragraphs
+from tool_impls.naming import file_name
+from tool_impls.options import Option
+
+if TYPE_CHECKING:
+    from docx.document import Document
+    from docx.text.paragraph import Paragraph
+
+    from tool_impls.settings import ToolSettings
+
+PICTURE_WIDTH, PICTURE_HEIGHT = 5.0, 8.0  # inches; a taller picture would run out of the page
+SIZE = 12  # points
+MONO = "Courier New"
+LEVELS = 3  # of lists, in the styles of Word
+TABLES = Option("tables", "bool", True, "with render_markdown, make tables of Markdown tables", released=False)
+
+CONTENT = Parameter("text", "content", "The text. {{image_1}} stands for the first picture of image_paths, and so on.", attach="markdown")
+IMAGE_PATHS = Parameter("text", "image_paths", "Paths of pictures, with commas between them.", optional=True, default="", attach="files")
+RENDER = base.optional(
+    "bool",
+    "render_markdown",
+    False,
+    "Whether content is Markdown: headings, lists, code, pictures, bold, italic and links. Else it is plain text with empty lines "
+    "between paragraphs.",
+)
+INPUTS = (CONTENT, FILENAME, IMAGE_PATHS, RENDER, OUTPUT_DIR)
+
+
+class DocxFileGenerator(base.BenchTool):
+    meta = base.tool(
+        "DocxFileGenerator",
+        "Makes a Word document from plain text or Markdown, with pictures.",
+        INPUTS,
+        Parameter("file", filetype="application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    )
+    category = "operation"
+    packages = ("docx", "PIL")
+    options = (Option("font", "text", "SimSun", "name of the font, for Latin and Chinese text"), TABLES)
+    concurrency = 2
+
+    @classmethod
+    def backend(cls, settings: ToolSettings) -> str:
+        return "python-docx"
+
+    def apply(
+        self,
+        folder: Path,
+        /,
+        content: str,
+        filename: str,
+        image_paths: str = "",
+        render_markdown: bool = False,
+        output_dir: str | None = None,
+        files: Mapping[str, Path] | None = None,
+    ) -> Path:
+        path = folder / file_name(filename, "document", ".docx")
+        check_length("content", content)
+        content = clean(content)
+        writer = _Writer(self.option("font"), Album(image_paths, files or {}))
+        if render_markdown:
+            for block in markdown.blocks(content, tables=self.option("tables")):
+                writer.add(block)
+        else:
+            writer.add_plain(content)
+        writer.document.save(str(path))
+        without_times(path)
+        return path
+
+
+class _Writer:
+    """Puts blocks into a document, from top to bottom."""
+
+    def __init__(self, font: str, album: Album) -> None:
+        import docx
+
+        self.document: Document = docx.Document()
+        self._album = album
+        self._counters: dict[int, tuple[int, int]] = {}  # by depth: the list's number in the file, and the number of its last item
+        for style in self.document.styles:
+            if hasattr(style, "font"):
+                _set_font(style.element.get_or_add_rPr(), font)
+        self.document.styles["Normal"].font.size = _points(SIZE)
+
+    def add_plain(self, content: str) -> None:
+        for part in markdown.with_pictures(content, paths=False):
+            if isinstance(part, markdown.Picture):
+                self._picture(part)
+            else:
+                for text in paragraphs(part):
+                    self.document.add_paragraph(text)
+
+    def add(self, block: markdown.Block) -> None:
+        if not isinstance(block, markdown.Item | markdown.Picture | markdown.Code):
+            self._counters.clear()
+        match block:
+            case markdown.Heading(level, spans):
+                _write(self.document.add_paragraph(style=f"Heading {level}"), spans)
+            case markdown.Paragraph(spans):
+                _write(self.document.add_paragraph(), spans)
+            case markdown.Item():
+                self._item(block)
+            case markdown.Code(text):
+                self._code(text)
+            case markdown.Picture():
+                self._picture(block)
+            case markdown.Table(rows):
+                self._table(rows)
+
+    def _item(self, item: markdown.Item) -> None:
+        level = min(item.depth, LEVELS - 1)
+        kind = "List Bullet" if item.number is None else "List Number"
+        style = self.document.styles[kind if level == 0 else f"{kind} {level + 1}"]
+        paragraph = self.document.add_paragraph(style=style)
+        _write(paragraph, item.spans)
+        for deeper in [depth for depth in self._counters if depth > item.depth]:
+            del self._counters[deeper]
+        if item.number is None:
+            self._counters.pop(item.depth, None)
+            return
+        number, last = self._counters.get(item.depth, (None, 0))
+        if number is None or item.number != last + 1:
+            number = self._new_list(style, item.number)
+        self._counters[item.depth] = (number, item.number)
+        properties = paragraph._p.get_or_add_pPr().get_or_add_numPr()
+        properties.get_or_add_ilvl().val = 0
+        properties.get_or_add_numId().val = number
+
+    def _new_list(self, style: Any, start: int) -> int:
+        """A list of its own that counts from ``start``; otherwise Word counts through the whole document."""
+        numbering = self.document.part.numbering_part.element
+        used = style.element.pPr.numPr.numId.val
+        pattern = numbering.num_having_numId(used).abstractNumId.val
+        number = numbering.add_num(pattern)
+        number.add_lvlOverride(ilvl=0).add_startOverride(start)
+        return int(number.numId)
+
+    def _code(self, text: str) -> None:
+        paragraph = self.document.add_paragraph()
+        paragraph.paragraph_format.line_spacing = 1.0
+        _shade(paragraph._p.get_or_add_pPr(), "F2F2F2")
+        run = paragraph.add_run(text)
+        _mono(run, SIZE - 2)
+
+    def _picture(self, picture: markdown.Picture) -> None:
+        from docx.shared import Inches
+
+        found = self._album.find(picture)
+        if isinstance(found, str):
+            self.document.add_paragraph(found)
+            return
+        width, height = found.fitted(PICTURE_WIDTH, PICTURE_HEIGHT)
+        self.document.add_picture(found.stream(), Inches(width), Inches(height))
+
+    def _table(self, rows: Sequence[Sequence[Sequence[markdown.Span]]]) -> None:
+        table = self.document.add_table(rows=0, cols=len(rows[0]), style="Table Grid")
+        for place, row in enumerate(rows):
+            for cell, spans in zip(table.add_row().cells, row, strict=True):
+                _write(cell.paragraphs[0], spans, bold=place == 0)
+                cell.paragraphs[0].paragraph_format.space_after = _points(2)
+                if place == 0:
+                    _shade(cell._tc.get_or_add_tcPr(), "F2F2F2")
+        self.document.add_paragraph().paragraph_format.space_after = _points(0)
+
+
+def _write(paragraph: Paragraph, spans: Sequence[markdown.Span], bold: bool = False) -> None:
+    for span in spans:
+        run = paragraph.add_run(span.text)
+        run.bold = True if span.bold or bold else None
+        run.italic = True if span.italic else None
+        if span.code:
+            _mono(run)
+
+
+def _mono(run: Any, size: int | None = None) -> None:
+    run.font.name = MONO  # the East Asian font stays: this one has no such signs
+    run.font.size = None if size is None else _points(size)
+
+
+def _set_font(properties: Any, font: str) -> None:
+    """Name the font for all scripts, and drop the theme's, which would come first."""
+    from docx.oxml.ns import qn
+
+    fonts = properties.get_or_add_rFonts()
+    for name in list(fonts.attrib):
+        del fonts.attrib[name]
+    for script in ("ascii", "hAnsi", "eastAsia", "cs"):
+        fonts.set(qn(f"w:{script}"), font)
+
+
+def _shade(properties: Any, colour: str) -> None:
+    from docx.oxml import OxmlElement
+    from docx.oxml.ns import qn
+
+    shade = OxmlElement("w:shd")
+    shade.set(qn("w:val"), "clear")
+    shade.set(qn("w:color"), "auto")
+    shade.set(qn("w:fill"), colour)
+    properties.append(shade)
+
+
+def _points(size: float) -> Any:
+    from docx.shared import Pt
+
+    return Pt(size)

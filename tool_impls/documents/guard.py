@@ -1,0 +1,195 @@
+"""What stands between a file of unknown origin and the library that reads it (GTA tools spec 5.2).
+
+Office files are zip archives of XML. Before any library sees one, its directory is measured, every part is unpacked once in
+small pieces and thrown away, and its XML goes through a parser that builds nothing. So a file that would unpack to
+gigabytes, that lies about its sizes or that declares entities costs little time and no memory. Checked in this order, with
+the numbers below as limits; each failure is one ToolError.
+"""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+from xml.parsers import expat
+
+from harness.errors import AgentGaugeError, ToolError
+
+MAX_FILE = 256 * 2**20  # bytes of any file
+MAX_DIRECTORY = 4 * 2**20  # bytes of an archive's directory; a part takes about 100
+MAX_PARTS = 10_000
+MAX_TOTAL = 256 * 2**20  # bytes of all parts, unpacked
+MAX_RATIO = 200  # unpacked to packed, counted above FREE_OF_RATIO; honest sheets stay below 50
+FREE_OF_RATIO = 8 * 2**20  # bytes
+MAX_TAGS = 4_000_000  # in parts that are held as a tree, about 100 bytes each; worksheets are read row by row
+CHUNK = 2**16  # bytes
+
+STORED, DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
+OLE = bytes.fromhex("d0cf11e0a1b11ae1")  # the container of Office files before 2007, and of those with a password
+EBCDIC = bytes.fromhex("4c6fa794")  # <?xm there; libxml2 would read it
+UNPARSED = (".svg", ".htm", ".html", ".xhtml", ".mht")  # kept as they are by the libraries, and may well have a DOCTYPE
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Turns whatever a library raises on a broken file into one ToolError. ``what``: ``a PDF``, ``a DOCX file``."""
+    try:
+        yield
+    except (AgentGaugeError, MemoryError):
+        raise
+    except RecursionError:
+        raise ToolError(f"the file is not {what} that can be read: its parts are nested too deeply or in a circle") from None
+    except Exception as error:  # these libraries raise nearly anything, from KeyError to struct.error
+        raise ToolError(f"the file is not {what} that can be read: it is damaged or of another kind ({type(error).__name__})") from None
+
+
+def check_size(path: Path) -> int:
+    """The size in bytes. Raises ToolError for an empty or oversized file."""
+    size = path.stat().st_size
+    if size == 0:
+        raise ToolError("the file is empty")
+    if size > MAX_FILE:
+        raise ToolError(f"the file has {_mb(size)}; at most {_mb(MAX_FILE)} are read")
+    return size
+
+
+def check_office(path: Path, what: str) -> None:
+    """Raises ToolError unless the file is a sound archive of reasonable size whose XML declares no document type."""
+    size = check_size(path)
+    with path.open("rb") as stream:
+        start = stream.read(8)
+        if start == OLE:
+            raise ToolError(
+                f"the file is not {what}: it is protected by a password, or of the Office format before 2007; save it as {what}"
+            )
+        if not start.startswith(b"PK"):
+            raise ToolError(f"the file is not {what}: it is no zip archive")
+        _check_directory(stream, size, what)
+        try:
+            with zipfile.ZipFile(path) as archive:
+                parts = archive.infolist()
+        except (zipfile.BadZipFile, NotImplementedError, UnicodeError, ValueError, struct.error):
+            raise ToolError(f"the file is not {what} that can be read: its directory is damaged") from None
+        _check_parts(parts, size)
+        tags = 0
+        for part in parts:
+            tags += _check_part(stream, part)
+            if tags > MAX_TAGS:
+                raise ToolError(f"the file holds more than {MAX_TAGS:,} XML tags, which is too much to read")
+
+
+def _check_directory(stream: IO[bytes], size: int, what: str) -> None:
+    """Refuse a directory of millions of parts before anything is built from it."""
+    tail = min(size, 22 + 2**16 + 76)  # the end record, the longest comment, the 64-bit records
+    stream.seek(size - tail)
+    data = stream.read(tail)
+    at = data.rfind(b"PK\x05\x06")
+    if at < 0 or len(data) < at + 22:
+        raise ToolError(f"the file is not {what} that can be read: its end is missing, so it was cut off on the way")
+    parts, length = struct.unpack("<HL", data[at + 10 : at + 16])
+    if data[max(at - 20, 0) : at].startswith(b"PK\x06\x07") and at >= 76:
+        parts, length = struct.unpack("<QQ", data[at - 44 : at - 28])
+    if parts > MAX_PARTS or length > MAX_DIRECTORY:
+        raise ToolError(f"the file claims {parts:,} parts in a directory of {_mb(length)}; at most {MAX_PARTS:,} parts are read")
+
+
+def _check_parts(parts: list[zipfile.ZipInfo], size: int) -> None:
+    if len(parts) > MAX_PARTS:
+        raise ToolError(f"the file holds {len(parts):,} parts; at most {MAX_PARTS:,} are read")
+    total = sum(part.file_size for part in parts)
+    if total > MAX_TOTAL:
+        raise ToolError(f"the file would unpack to {_mb(total)}; at most {_mb(MAX_TOTAL)} are read")
+    if total > FREE_OF_RATIO and total > MAX_RATIO * size:
+        raise ToolError(
+            f"the file would unpack to {total // size:,} times its size, which no honest document does; at most {MAX_RATIO} times is read"
+        )
+    for part in parts:
+        if part.flag_bits & 1:
+            raise ToolError(f"the file is protected by a password (part {part.filename!r}); save it without one")
+        if part.compress_type not in (STORED, DEFLATED):
+            raise ToolError(f"part {part.filename!r} is packed with method {part.compress_type}, which Office files do not use")
+
+
+def _check_part(stream: IO[bytes], part: zipfile.ZipInfo) -> int:
+    """Unpack one part in pieces: its size and sum must be as declared, its XML free of document types. The number of its tags."""
+    length, checksum, tags = 0, 0, 0
+    parser: expat.XMLParserType | None = None
+    for piece in _unpacked(stream, part):
+        if not length and _is_xml(part.filename, piece):
+            parser = _parser(part.filename)
+        length += len(piece)
+        checksum = zlib.crc32(piece, checksum)
+        if length > part.file_size:
+            raise ToolError(f"part {part.filename!r} unpacks to more than the {part.file_size:,} bytes that the file declares for it")
+        if parser is not None:
+            tags += piece.count(b"<")
+            _feed(parser, piece, part.filename)
+    if length != part.file_size or checksum != part.CRC:
+        raise ToolError(f"part {part.filename!r} is damaged or cut off")
+    if parser is not None:
+        _feed(parser, b"", part.filename, last=True)
+    return 0 if "/worksheets/" in part.filename else tags
+
+
+def _unpacked(stream: IO[bytes], part: zipfile.ZipInfo) -> Iterator[bytes]:
+    """The part's content. Not through ``ZipFile.read``, which unpacks all of a part before it looks at the declared size."""
+    stream.seek(part.header_offset)
+    header = stream.read(30)
+    if len(header) < 30 or header[:4] != b"PK\x03\x04":
+        raise ToolError(f"part {part.filename!r} is damaged or cut off")
+    stream.seek(sum(struct.unpack("<HH", header[26:30])), 1)
+    left = part.compress_size
+    unpacker = zlib.decompressobj(-zlib.MAX_WBITS) if part.compress_type == DEFLATED else None
+    while left > 0 and (packed := stream.read(min(CHUNK, left))):
+        left -= len(packed)
+        if unpacker is None:
+            yield packed
+            continue
+        while packed:
+            try:
+                piece = unpacker.decompress(packed, CHUNK)
+            except zlib.error:
+                raise ToolError(f"part {part.filename!r} is damaged or cut off") from None
+            if piece:
+                yield piece
+            packed = unpacker.unconsumed_tail
+    if unpacker is not None and (rest := unpacker.flush()):
+        yield rest
+
+
+def _is_xml(name: str, start: bytes) -> bool:
+    """By name, or by how it begins whatever its name is: the name need not tell how a library will take it."""
+    lower = name.lower()
+    if lower.endswith(UNPARSED):
+        return False
+    return (
+        lower.endswith((".xml", ".rels", ".vml"))
+        or start.lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n").startswith(b"<")
+        or start.startswith(EBCDIC)
+    )
+
+
+def _parser(name: str) -> expat.XMLParserType:
+    parser = expat.ParserCreate()
+
+    def refuse(*_: object) -> None:
+        raise ToolError(f"part {name!r} declares a document type or entities, which Office files do not need and which is not read")
+
+    parser.StartDoctypeDeclHandler = refuse
+    parser.EntityDeclHandler = refuse
+    return parser
+
+
+def _feed(parser: expat.XMLParserType, piece: bytes, name: str, last: bool = False) -> None:
+    try:
+        parser.Parse(piece, last)
+    except (expat.ExpatError, ValueError, LookupError):  # the last two for encodings that it does not know
+        raise ToolError(f"part {name!r} is not well-formed XML in UTF-8 or UTF-16") from None
+
+
+def _mb(size: int) -> str:
+    return f"{size / 2**20:,.0f} MB"

@@ -1,0 +1,67 @@
+"""HtmlFileGenerator (GTA tools spec 5.1)."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import ToolError
+from harness.tools import Parameter
+from tool_impls import base
+from tool_impls.documents.markdown import fenced
+from tool_impls.documents.tables import FILENAME, OUTPUT_DIR
+from tool_impls.naming import file_name
+
+if TYPE_CHECKING:
+    from tool_impls.settings import ToolSettings
+
+HTML_TAG = re.compile(r"<html[\s>]", re.IGNORECASE)
+PAGE = """<!DOCTYPE html>
+<html>
+<head>
+<meta charset="utf-8">
+<title>{title}</title>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
+
+
+class HtmlFileGenerator(base.BenchTool):
+    """The first block fenced as html counts, else the first fenced one, else all of it."""
+
+    meta = base.tool(
+        "HtmlFileGenerator",
+        "Makes an HTML file. What is not a whole page is put into one.",
+        (base.text("html_code", "The page or its body, plain or in a Markdown code block."), FILENAME, OUTPUT_DIR),
+        Parameter("file", filetype="text/html"),
+    )
+    category = "operation"
+    concurrency = 2
+
+    @classmethod
+    def backend(cls, settings: ToolSettings) -> str:
+        return "Python"
+
+    def apply(self, folder: Path, /, html_code: str, filename: str, output_dir: str | None = None) -> Path:
+        path = folder / file_name(filename, "page", ".html")
+        code = unwrapped(html_code).strip()
+        if not HTML_TAG.search(code):
+            code = PAGE.format(title=html.escape(path.stem), body=code)
+        try:
+            path.write_bytes(code.encode())
+        except UnicodeEncodeError:
+            raise ToolError("html_code holds half of a character (a lone surrogate), which no file can hold") from None
+        return path
+
+
+def unwrapped(text: str) -> str:
+    """The first block fenced as html, else the first fenced block, else the text, as where a page only quotes such blocks."""
+    if text.lstrip().lower().startswith(("<!doctype", "<html")):
+        return text
+    parts = fenced(text)
+    return next((body for mark, body in parts if mark == "html"), parts[0][1] if parts else text)

@@ -1,0 +1,267 @@
+"""PdfFileGenerator (GTA tools spec 5.1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.tools import Parameter
+from tool_impls import base
+from tool_impls.documents import markdown
+from tool_impls.documents.docx import INPUTS, TABLES
+from tool_impls.documents.pdf_fonts import DOT, DOTS, MONO, SANS, Fonts
+from tool_impls.documents.pictures import Album
+from tool_impls.documents.words import check_length, clean, paragraphs
+from tool_impls.naming import file_name
+from tool_impls.options import Option
+
+if TYPE_CHECKING:
+    from tool_impls.settings import ToolSettings
+
+MARGIN = 72.0  # points, all around a letter page
+PICTURE_WIDTH, PICTURE_HEIGHT = 360.0, 600.0  # points: 5 inches, and what fits on a page
+SIZE, LEADING = 12, 16  # points
+HEADINGS = {1: 22, 2: 18, 3: 15, 4: 13, 5: 12, 6: 11}  # points
+CODE_SIZE, CODE_COLUMNS = 9.5, 80  # points; signs of a line of code, Chinese ones count double
+TEXT_WIDTH = 612 - 2 * MARGIN
+PADDING = 4.0  # points, beside the text of a cell
+INDENT = 18.0  # points for each level of a list
+INDENTED = re.compile(r"^[ \t]{1,80}", re.MULTILINE)
+WIDE = re.compile("[\u2e80-\uffef]")  # Chinese and its like, where a line may end after any sign
+PIECE = 4_000  # characters of one paragraph; the library takes quadratic time over its pages
+MAX_COLUMNS = 12  # of a table; wider ones become lines of text
+FONT = Option("font", "path", None, "a TrueType font file to embed; without it the standard fonts, Chinese as STSong-Light")
+
+
+class PdfFileGenerator(base.BenchTool):
+    """Latin text in Helvetica, Chinese and Korean in fonts that every PDF program knows, which are not embedded.
+
+    Signs that none of the fonts has become an empty square.
+    """
+
+    meta = base.tool(
+        "PdfFileGenerator",
+        "Makes a PDF document from plain text or Markdown, with pictures.",
+        INPUTS,
+        Parameter("file", filetype="application/pdf"),
+    )
+    category = "operation"
+    packages = ("reportlab", "PIL")
+    options = (FONT, TABLES)
+    concurrency = 1  # the library keeps its fonts in the module
+
+    @classmethod
+    def back_end(cls, settings: ToolSettings) -> str:
+        font = settings.value(cls.meta.name, FONT)
+        return (
+            base.READY
+            if font is None or Path(font).is_file()
+            else base.unavailable(f"font in [tools.{cls.meta.name}] names no file: {font}")
+        )
+
+    def apply(
+        self,
+        folder: Path,
+        /,
+        content: str,
+        filename: str,
+        image_paths: str = "",
+        render_markdown: bool = False,
+        output_dir: str | None = None,
+        files: Mapping[str, Path] | None = None,
+    ) -> Path:
+        from reportlab.lib.pagesizes import letter
+        from reportlab.platypus import SimpleDocTemplate
+
+        path = folder / file_name(filename, "document", ".pdf")
+        check_length("content", content)
+        content = clean(content)
+        maker = _Maker(Fonts(self.option("font")), Album(image_paths, files or {}))
+        if render_markdown:
+            story = [part for block in markdown.blocks(content, tables=self.option("tables")) for part in maker.parts(block)]
+        else:
+            story = list(maker.plain(content))
+        document = SimpleDocTemplate(
+            str(path),
+            pagesize=letter,
+            leftMargin=MARGIN,
+            rightMargin=MARGIN,
+            topMargin=MARGIN,
+            bottomMargin=MARGIN,
+            title=path.stem,
+            invariant=1,
+        )
+        document.build(story or [maker.text("")])
+        return path
+
+
+class _Maker:
+    """Turns blocks into what the library flows over the pages."""
+
+    def __init__(self, fonts: Fonts, album: Album) -> None:
+        self._fonts = fonts
+        self._album = album
+
+    def text(self, markup: str, size: float = SIZE, leading: float = LEADING, bullet: str | None = None, **style: Any) -> Any:
+        from reportlab.lib.styles import ParagraphStyle
+        from reportlab.platypus import Paragraph
+
+        style = {"spaceAfter": 8, "wordWrap": "CJK" if WIDE.search(markup) else None, "bulletFontSize": size, **style}
+        return Paragraph(markup, ParagraphStyle("text", fontName=SANS, fontSize=size, leading=leading, **style), bulletText=bullet)
+
+    def plain(self, content: str) -> Iterator[Any]:
+        for part in markdown.with_pictures(content, paths=False):
+            if isinstance(part, markdown.Picture):
+                yield self._picture(part)
+            else:
+                for text in paragraphs(part):
+                    kept = INDENTED.sub(lambda match: "\u00a0" * len(match[0].expandtabs(4)), text)  # the library drops spaces there
+                    yield from self._paragraph((markdown.Span(kept),))
+
+    def parts(self, block: markdown.Block) -> Iterator[Any]:
+        match block:
+            case markdown.Heading(level, spans):
+                size = HEADINGS[level]
+                yield self.text(self._markup(_bold(spans)), size, size * 1.25, spaceBefore=size * 0.6, spaceAfter=6, keepWithNext=1)
+            case markdown.Paragraph(spans):
+                yield from self._paragraph(spans)
+            case markdown.Item(spans, number, depth):
+                indent = INDENT * (depth + 1)
+                sign = DOT if number is None else f"{number}."
+                font = DOTS if number is None else SANS
+                width = 10 if number is None else 7 * len(sign)
+                yield self.text(
+                    self._markup(spans),
+                    bullet=sign,
+                    leftIndent=max(indent, width + 2),
+                    bulletIndent=max(indent - width - 4, 0),
+                    spaceAfter=3,
+                )
+            case markdown.Code(text):
+                yield self._code(text)
+            case markdown.Picture():
+                yield self._picture(block)
+            case markdown.Table(rows) if len(rows[0]) <= MAX_COLUMNS:
+                yield self._table(rows)
+            case markdown.Table(rows):
+                for row in rows:
+                    yield from self._paragraph([span for cell in row for span in (*cell, markdown.Span(" | "))])
+
+    def _paragraph(self, spans: Sequence[markdown.Span]) -> Iterator[Any]:
+        pieces = list(_pieces(spans))
+        for place, piece in enumerate(pieces, start=1):
+            yield self.text(self._markup(piece), spaceAfter=8 if place == len(pieces) else 0)
+
+    def _markup(self, spans: Sequence[markdown.Span]) -> str:
+        """The library's markup of the spans, each run in a font that has its signs."""
+        made = []
+        for span in spans:
+            for font, run in self._fonts.runs(span.text, bold=span.bold, italic=span.italic, mono=span.code):
+                made.append(f'<font name="{font}">{escape(run, quote=False)}</font>'.replace("\n", "<br/>"))
+        return "".join(made)
+
+    def _code(self, text: str) -> Any:
+        from reportlab.lib.colors import HexColor
+        from reportlab.lib.styles import ParagraphStyle
+        from reportlab.platypus import XPreformatted
+
+        lines = [piece for line in text.split("\n") for piece in _wrapped(line)]
+        markup = "\n".join(
+            "".join(f'<font name="{font}">{escape(run, quote=False)}</font>' for font, run in self._fonts.runs(line, mono=True))
+            for line in lines
+        )
+        style = ParagraphStyle(
+            "code",
+            fontName=MONO,
+            fontSize=CODE_SIZE,
+            leading=12,
+            spaceBefore=4,
+            spaceAfter=12,
+            backColor=HexColor("#F2F2F2"),
+            borderPadding=4,
+        )
+        return XPreformatted(markup or " ", style)
+
+    def _picture(self, picture: markdown.Picture) -> Any:
+        from reportlab.platypus import Image
+
+        found = self._album.find(picture)
+        if isinstance(found, str):
+            return self.text(self._markup((markdown.Span(found),)))
+        width, height = found.fitted(PICTURE_WIDTH, PICTURE_HEIGHT, grow=False)
+        image = Image(found.stream(), width, height, hAlign="LEFT")
+        image.spaceAfter = 10
+        return image
+
+    def _table(self, rows: Sequence[Sequence[Sequence[markdown.Span]]]) -> Any:
+        from reportlab.lib.colors import HexColor
+        from reportlab.platypus import Table, TableStyle
+
+        size = 10 if len(rows[0]) < 8 else 8
+        cells = [
+            [self.text(self._markup(_bold(cell) if place == 0 else cell), size, size * 1.3, spaceAfter=0) for cell in row]
+            for place, row in enumerate(rows)
+        ]
+        style = TableStyle(
+            [
+                ("GRID", (0, 0), (-1, -1), 0.5, HexColor("#808080")),
+                ("BACKGROUND", (0, 0), (-1, 0), HexColor("#F2F2F2")),
+                ("VALIGN", (0, 0), (-1, -1), "TOP"),
+                ("LEFTPADDING", (0, 0), (-1, -1), PADDING),
+                ("RIGHTPADDING", (0, 0), (-1, -1), PADDING),
+            ]
+        )
+        widths = _widths(rows, size, TEXT_WIDTH)
+        return Table(cells, colWidths=widths, repeatRows=1, splitInRow=1, style=style, hAlign="LEFT", spaceBefore=4, spaceAfter=12)
+
+
+def _widths(rows: Sequence[Sequence[Sequence[markdown.Span]]], size: float, room: float) -> list[float]:
+    """Widths of columns in points: as wide as their text where all fit, else the room shared out by the lengths of texts."""
+    wanted = []
+    for column in zip(*rows, strict=True):
+        signs = max(min(sum(_columns(span.text) for span in cell), 80) for cell in column)
+        wanted.append(max(signs, 3) * size * 0.6 + 2 * PADDING)
+    if sum(wanted) <= room:
+        return wanted
+    least = room / len(wanted) / 2
+    spare = room - least * len(wanted)
+    return [least + spare * width / sum(wanted) for width in wanted]
+
+
+def _columns(text: str) -> int:
+    """The width of a text in half-width signs."""
+    return len(text) + sum(sign > "\u2e7f" for sign in text[:80])
+
+
+def _bold(spans: Sequence[markdown.Span]) -> tuple[markdown.Span, ...]:
+    return tuple(markdown.Span(span.text, True, span.italic, span.code) for span in spans)
+
+
+def _pieces(spans: Sequence[markdown.Span]) -> Iterator[list[markdown.Span]]:
+    """The spans in pieces of at most PIECE characters."""
+    piece: list[markdown.Span] = []
+    length = 0
+    for span in spans:
+        for start in range(0, len(span.text), PIECE):
+            text = span.text[start : start + PIECE]
+            if piece and length + len(text) > PIECE:
+                yield piece
+                piece, length = [], 0
+            piece.append(markdown.Span(text, span.bold, span.italic, span.code))
+            length += len(text)
+    if piece:
+        yield piece
+
+
+def _wrapped(line: str) -> Iterator[str]:
+    """A line of code in pieces that fit on the page."""
+    columns, start = 0, 0
+    for place, sign in enumerate(line):
+        columns += 2 if sign > "\u2e7f" else 1
+        if columns > CODE_COLUMNS:
+            yield line[start:place]
+            start, columns = place, 2 if sign > "\u2e7f" else 1
+    yield line[start:]

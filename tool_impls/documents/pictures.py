@@ -1,0 +1,94 @@
+"""Pictures on their way into a document: found by path or number, checked, and made into what the formats take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+from harness.errors import ToolError
+from tool_impls.documents.markdown import Picture
+from tool_impls.media import MAX_PIXELS
+
+MOST = 200  # pictures in one document
+PLAIN = ("PNG", "JPEG")  # kept byte for byte; others become PNG
+ORIENTATION = 0x0112  # the EXIF tag that says how the camera was held
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A picture that every format takes. ``width`` and ``height`` in pixels."""
+
+    data: bytes
+    width: int
+    height: int
+
+    def stream(self) -> BytesIO:
+        return BytesIO(self.data)
+
+    def fitted(self, width: float, height: float, grow: bool = True) -> tuple[float, float]:
+        """Its size in a box, in the units of the box, with its proportions. ``grow``: enlarge it where one unit is a pixel."""
+        scale = min(width / self.width, height / self.height)
+        scale = scale if grow else min(scale, 1.0)
+        return self.width * scale, self.height * scale
+
+
+class Album:
+    """The pictures of one call. ``image_paths``: paths between commas; ``files``: local files by path as the model wrote it."""
+
+    def __init__(self, image_paths: str, files: Mapping[str, Path]) -> None:
+        self._numbered = [path.strip() for path in (image_paths or "").split(",") if path.strip()]
+        self._files = files
+        self._ready: dict[Path, Ready | None] = {}
+        self._shown = 0
+
+    def __len__(self) -> int:
+        return len(self._numbered)
+
+    def find(self, picture: Picture) -> Ready | str:
+        """The picture, or the note that stands in its place. Raises ToolError for more pictures than fit in a document."""
+        path = picture.path
+        if picture.number is not None:
+            if not 1 <= picture.number <= len(self._numbered):
+                return f"[image {picture.number} is missing: image_paths names {len(self._numbered)}]"
+            path = self._numbered[picture.number - 1]
+        name = base_name(path or "")
+        file = self._files.get(path or "")
+        if file is None or not file.is_file():
+            return f"[image not found: {name}]"
+        if file not in self._ready:
+            self._ready[file] = load(file)
+        ready = self._ready[file]
+        if ready is None:
+            return f"[image cannot be read: {name}]"
+        self._shown += 1
+        if self._shown > MOST:
+            raise ToolError(f"the document shows more than {MOST} pictures; leave some out")
+        return ready
+
+
+def base_name(path: str) -> str:
+    return path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
+
+
+def load(path: Path) -> Ready | None:
+    """The picture as PNG or JPEG, upright; None for what is no picture. Raises ToolError for one that is too large."""
+    from PIL import Image, ImageOps
+
+    try:
+        with Image.open(path) as image:
+            width, height = image.size
+            if width * height > MAX_PIXELS:
+                raise ToolError(
+                    f"a picture is {width} by {height} pixels, more than the {MAX_PIXELS // 10**6} million that are taken; scale it down"
+                )
+            image.load()
+            if image.format in PLAIN and image.mode in ("1", "L", "P", "RGB", "RGBA") and image.getexif().get(ORIENTATION, 1) == 1:
+                return Ready(path.read_bytes(), width, height)
+            upright = ImageOps.exif_transpose(image)
+            buffer = BytesIO()
+            upright.convert("RGBA" if upright.has_transparency_data else "RGB").save(buffer, "PNG")
+            return Ready(buffer.getvalue(), upright.width, upright.height)
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+        return None

@@ -1,0 +1,171 @@
+"""ReadPDF (GTA tools spec 5.2)."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import ToolError
+from harness.tools import Parameter
+from tool_impls import base, ocr
+from tool_impls.documents.guard import check_size, reading
+from tool_impls.documents.reading import ReadingTool
+from tool_impls.media import MAX_PIXELS
+from tool_impls.options import Option
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+    from pypdf import PdfReader
+
+    from tool_impls.settings import ToolSettings
+
+PAGES = Option("pages", "int", 1_000, "most pages of a file that is read; a longer one is refused", least=1)
+OCR = Option("ocr", "bool", False, "read pages without text as pictures")
+DEEPEST = 50  # levels of a page tree; honest ones have about four
+MAX_CONTENT = 16 * 2**20  # bytes of one page's drawing commands, unpacked
+MAX_PICTURES = 20  # of one page, where it cannot be rendered
+SIDE = 2_000  # pixels of a page's longer side when it is rendered
+
+_rendering = threading.Lock()  # pdfium takes one caller at a time
+
+
+class ReadPDF(ReadingTool):
+    """Pages are separated by a line end, as released. With ``ocr``, pages without text are rendered by pypdfium2 where it
+    is installed; otherwise the pictures on them are read."""
+
+    meta = base.tool(
+        "ReadPDF",
+        "Shows the text of a PDF document.",
+        (Parameter("file", "file", "The document (.pdf)."),),
+        base.TEXT_OUT,
+    )
+    packages = ("pypdf",)
+    options = (*ReadingTool.options, PAGES, OCR)
+
+    @classmethod
+    def backend(cls, settings: ToolSettings) -> str:
+        return "pypdf, RapidOCR" if settings.value(cls.meta.name, OCR) else "pypdf"
+
+    @classmethod
+    def back_end(cls, settings: ToolSettings) -> str:
+        missing = [name for name in ocr.PACKAGES if find_spec(name) is None]
+        if settings.value(cls.meta.name, OCR) and missing:
+            return base.unavailable(f"ocr in [tools.ReadPDF] needs the Python package {missing[0]}; install agentgauge[tools]")
+        return base.READY
+
+    def apply(self, folder: Path, /, file: Path) -> str:
+        import pypdf
+
+        logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it grumbles about every oddity of a file
+        check_size(file)
+        with file.open("rb") as stream:
+            if b"%PDF-" not in stream.read(1024):
+                raise ToolError("the file is not a PDF: it does not begin as one")
+            with reading("a PDF"):
+                reader = pypdf.PdfReader(stream)
+                _unlock(reader)
+                count_pages(reader, self.option("pages"))
+                return self.shown(self._texts(reader, file))
+
+    def _texts(self, reader: PdfReader, file: Path) -> Iterator[str]:
+        for number, page in enumerate(reader.pages):
+            text = _text(page, number + 1)
+            if not text.strip() and self.option("ocr"):
+                text = "\n".join(block.text for image in _images(page, file, number) for block in ocr.reader().lines(image))
+            yield text
+
+
+def _unlock(reader: PdfReader) -> None:
+    """Open a file whose password is empty, as files often are that only forbid printing. Raises ToolError for another one."""
+    from pypdf.errors import DependencyError
+
+    if not reader.is_encrypted:
+        return
+    try:
+        opened = reader.decrypt("")
+    except (DependencyError, NotImplementedError):
+        raise ToolError("the PDF is encrypted in a way that cannot be read here; save it without encryption") from None
+    if not opened:
+        raise ToolError("the PDF is protected by a password; save it without one")
+
+
+def count_pages(reader: PdfReader, most: int) -> int:
+    """The number of pages, counted without trusting what the file claims and without building them.
+
+    Raises ToolError for more than ``most``, and for a tree of pages that is too deep or runs in a circle.
+    """
+    from pypdf.generic import ArrayObject, DictionaryObject, IndirectObject
+
+    seen: set[int] = set()
+    waiting: list[tuple[Any, int]] = [(reader.root_object["/Pages"], 0)]
+    pages = nodes = 0
+    while waiting:
+        node, depth = waiting.pop()
+        if isinstance(node, IndirectObject):
+            number, node = node.idnum, node.get_object()
+            if isinstance(node, DictionaryObject) and "/Kids" in node:
+                if number in seen:
+                    raise ToolError("the file is not a PDF that can be read: its pages refer to each other in a circle")
+                seen.add(number)
+        if not isinstance(node, DictionaryObject):
+            continue
+        if depth > DEEPEST:
+            raise ToolError(f"the file is not a PDF that can be read: its pages are nested more than {DEEPEST} levels deep")
+        nodes += 1
+        kids = node.get("/Kids")
+        if isinstance(kids := kids.get_object() if kids is not None else None, ArrayObject):
+            waiting += [(kid, depth + 1) for kid in kids]
+        else:
+            pages += 1
+        if pages > most or len(waiting) + nodes > 4 * most + 100:
+            raise ToolError(f"the PDF has more than {most:,} pages; give a shorter one, or raise pages in [tools.ReadPDF]")
+    if pages == 0:
+        raise ToolError("the PDF has no pages")
+    return pages
+
+
+def _text(page: Any, number: int) -> str:
+    """The text of a page, or a note where reading it would take minutes."""
+    from pypdf.errors import LimitReachedError
+
+    try:
+        contents = page.get_contents()
+        if contents is None:
+            return ""
+        if (size := len(contents.get_data())) > MAX_CONTENT:
+            return f"[page {number} is left out: its drawing takes {size // 2**20} MB]"
+        return str(page.extract_text()).replace("\x7f", "\u2022")  # as other programs read it
+    except LimitReachedError:
+        return f"[page {number} is left out: its drawing is too large]"
+
+
+def _images(page: Any, file: Path, number: int) -> Iterator[Image]:
+    """Pictures of what a page shows: one of all of it, or without a renderer those that it is made of."""
+    if find_spec("pypdfium2") is not None:
+        yield _render(file, number)
+        return
+    for place, name in enumerate(page.images.keys()):
+        if place >= MAX_PICTURES:
+            return
+        image = page.images[name].image
+        if image is not None and image.width * image.height <= MAX_PIXELS:
+            yield image
+
+
+def _render(file: Path, number: int) -> Image:
+    """A page as a picture, ``number`` from 0."""
+    import pypdfium2
+
+    with _rendering:
+        document = pypdfium2.PdfDocument(file)
+        try:
+            page = document[number]
+            scale = SIDE / max(*page.get_size(), 1.0)
+            image: Image = page.render(scale=scale).to_pil()
+            return image
+        finally:
+            document.close()

@@ -1,0 +1,146 @@
+"""Reading tables: ReadCSV and ReadXLSX (GTA tools spec 5.2)."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+from collections.abc import Iterable, Iterator, Sequence
+from io import StringIO
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import ToolError
+from harness.tools import Parameter
+from tool_impls import base
+from tool_impls.documents.guard import check_office, check_size, reading
+from tool_impls.documents.reading import ReadingTool
+from tool_impls.documents.tables import MAX_ROWS
+from tool_impls.options import Option
+
+if TYPE_CHECKING:
+    from tool_impls.settings import ToolSettings
+
+ALL_SHEETS = Option("all_sheets", "bool", True, "show every sheet of a workbook under its name, not only the first", released=False)
+ENCODING = Option("encoding", "text", "gb18030", "what a file is read as that is neither UTF-8 nor marked as UTF-16")
+MAX_CELLS = 4_000_000  # of one sheet, empty ones included; what holds any text is cut long before
+MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+
+
+class ReadCSV(ReadingTool):
+    """Values stay as they are written; only quotes that are not needed go, and empty lines."""
+
+    meta = base.tool(
+        "ReadCSV",
+        "Shows the content of a CSV file.",
+        (Parameter("file", "csv_file", "The CSV file."),),
+        base.TEXT_OUT,
+    )
+    options = (*ReadingTool.options, ENCODING)
+
+    @classmethod
+    def backend(cls, settings: ToolSettings) -> str:
+        return "csv"
+
+    @classmethod
+    def back_end(cls, settings: ToolSettings) -> str:
+        name = settings.value(cls.meta.name, ENCODING)
+        try:
+            "".encode(name)
+        except LookupError:
+            return base.unavailable(f"encoding in [tools.{cls.meta.name}] names none that Python knows: {name}")
+        return base.READY
+
+    def apply(self, folder: Path, /, csv_file: Path) -> str:
+        check_size(csv_file)
+        text = decode(csv_file.read_bytes(), self.option("encoding"))
+        with reading("a CSV file"):
+            rows = csv.reader(StringIO(text, newline=""))
+            return self.shown(row_text(row) for row in rows if row)
+
+
+class ReadXLSX(ReadingTool):
+    """Values as the program that saved the workbook computed them; a formula without one is shown itself."""
+
+    meta = base.tool(
+        "ReadXLSX",
+        "Shows the content of an Excel workbook as lines of comma-separated values.",
+        (Parameter("file", "file", "The workbook (.xlsx)."),),
+        base.TEXT_OUT,
+    )
+    packages = ("openpyxl",)
+    options = (*ReadingTool.options, ALL_SHEETS)
+
+    def apply(self, folder: Path, /, file: Path) -> str:
+        import openpyxl
+
+        check_office(file, "an XLSX workbook")
+        with reading("an XLSX workbook"), file.open("rb") as stream, file.open("rb") as again:
+            values = openpyxl.load_workbook(stream, read_only=True, data_only=True, keep_links=False)
+            formulas = openpyxl.load_workbook(again, read_only=True, data_only=False, keep_links=False)
+            sheets = list(zip(values.worksheets, formulas.worksheets, strict=True))
+            if not sheets:
+                raise ToolError("the workbook has no sheet with cells")
+            return self.shown(_sheets(sheets if self.option("all_sheets") else sheets[:1]))
+
+
+def decode(data: bytes, other: str) -> str:
+    """The text of a file. Raises ToolError where it is text in none of the known encodings."""
+    named = next((name for mark, name in MARKS.items() if data.startswith(mark)), None)
+    for name in (named,) if named else ("utf-8", other):
+        try:
+            text = data.decode(name)
+        except UnicodeDecodeError:
+            continue
+        if "\0" not in text:
+            return text
+    raise ToolError(f"the file is no text in UTF-8, UTF-16 or {other}; save it as UTF-8")
+
+
+def row_text(row: Sequence[str]) -> str:
+    """A row as CSV, without the line end."""
+    buffer = StringIO()
+    csv.writer(buffer, lineterminator="").writerow(row)
+    return buffer.getvalue()
+
+
+def _sheets(sheets: Sequence[tuple[Any, Any]]) -> Iterator[str]:
+    for place, (values, formulas) in enumerate(sheets):
+        if len(sheets) > 1:
+            yield f"{chr(10) if place else ''}Sheet {values.title}:"
+        for sheet in (values, formulas):
+            sheet.reset_dimensions()  # the size that a file claims may be anything
+        yield from _rows(zip_longest(values.iter_rows(values_only=True), formulas.iter_rows(values_only=True), fillvalue=()))
+
+
+def _rows(pairs: Iterable[tuple[Sequence[Any], Sequence[Any]]]) -> Iterator[str]:
+    """Rows as CSV. Empty cells at the end of a row and empty rows at the end of a sheet are left out.
+
+    Raises ToolError for more rows or cells than a sheet may have, which a file can claim in a few letters.
+    """
+    empty = cells_seen = 0
+    for row, (values, formulas) in enumerate(pairs, start=1):
+        cells_seen += len(values)
+        if row > MAX_ROWS or cells_seen > MAX_CELLS:
+            raise ToolError(f"a sheet has more than {MAX_ROWS:,} rows or {MAX_CELLS:,} cells, nearly all empty; delete what is empty")
+        if not values and not formulas:
+            empty += 1
+            continue
+        cells = [_cell(value, formula) for value, formula in zip_longest(values, formulas)]
+        while cells and not cells[-1]:
+            cells.pop()
+        if not cells:
+            empty += 1
+            continue
+        for _ in range(empty):
+            yield ""
+        empty = 0
+        yield row_text(cells)
+
+
+def _cell(value: Any, formula: Any) -> str:
+    if value is None:
+        value = getattr(formula, "text", formula)  # array formulas come as an object
+    if isinstance(value, datetime.datetime):
+        return value.date().isoformat() if value.time() == datetime.time() else value.isoformat(" ")
+    return "" if value is None else str(value)

@@ -1,0 +1,24 @@
+"""What the tools that read documents share (GTA tools spec 5.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from tool_impls import base
+from tool_impls.documents.words import gathered
+from tool_impls.options import Option
+
+LIMIT = Option("limit", "int", 100_000, "characters of the answer; what is longer is cut, and says so", least=1)
+
+
+class ReadingTool(base.BenchTool):
+    """Shows the text of a document, cut to a length."""
+
+    category = "operation"
+    options: ClassVar[tuple[Option, ...]] = (LIMIT,)
+    concurrency = 2
+    seconds = 120.0
+
+    def shown(self, lines: Iterable[str]) -> str:
+        return gathered(lines, self.option("limit"))

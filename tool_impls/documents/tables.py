@@ -1,0 +1,151 @@
+"""Writing tables: CsvFileGenerator and XlsxFileGenerator (GTA tools spec 5.1)."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from harness.errors import ToolError
+from harness.tools import Parameter
+from tool_impls import base
+from tool_impls.documents.repeatable import without_times
+from tool_impls.documents.words import clean
+from tool_impls.naming import file_name
+
+if TYPE_CHECKING:
+    from tool_impls.settings import ToolSettings
+
+Scalar = str | int | float | bool | None
+
+MAX_ROWS, MAX_COLUMNS, MAX_CELL = 1_048_576, 16_384, 32_767  # of a sheet; the last in characters
+MAX_CELLS = 2_000_000
+WIDEST = 60  # characters of a column
+DATA = base.text("data_str", "The table as JSON: a list of rows, each a list of texts, numbers, true, false or null.")
+FILENAME = base.text("filename", "Name of the file to make, without folders.")
+OUTPUT_DIR = base.optional("text", "output_dir", None, "Has no effect: files lie in the task's output folder.")
+
+
+class CsvFileGenerator(base.BenchTool):
+    """Values are written as the JSON has them, numbers to the last digit; null is an empty field."""
+
+    meta = base.tool(
+        "CsvFileGenerator",
+        "Makes a CSV file from a table.",
+        (DATA, FILENAME, OUTPUT_DIR),
+        Parameter("file", filetype="text/csv"),
+    )
+    category = "operation"
+    concurrency = 2
+
+    @classmethod
+    def backend(cls, settings: ToolSettings) -> str:
+        return "csv"
+
+    def apply(self, folder: Path, /, data_str: str, filename: str, output_dir: str | None = None) -> Path:
+        path = folder / file_name(filename, "table", ".csv")
+        rows = read_rows(data_str, literal=True)
+        try:
+            with path.open("w", encoding="utf-8", newline="") as stream:
+                csv.writer(stream).writerows(rows)
+        except UnicodeEncodeError:
+            raise ToolError("data_str holds half of a character (a lone surrogate), which no file can hold") from None
+        return path
+
+
+class XlsxFileGenerator(base.BenchTool):
+    """Texts stay texts, formula-like ones too. Columns are as wide as what stands in them."""
+
+    meta = base.tool(
+        "XlsxFileGenerator",
+        "Makes an Excel workbook with one sheet from a table. Texts that look like formulas stay texts.",
+        (DATA, FILENAME, OUTPUT_DIR),
+        Parameter("file", filetype="office/xlsx"),
+    )
+    category = "operation"
+    packages = ("openpyxl",)
+    concurrency = 2
+
+    def apply(self, folder: Path, /, data_str: str, filename: str, output_dir: str | None = None) -> Path:
+        path = folder / file_name(filename, "table", ".xlsx")
+        rows = read_rows(data_str)
+        _check_sheet(rows)
+        _workbook(rows).save(path)
+        without_times(path)
+        return path
+
+
+def read_rows(data_str: str, literal: bool = False) -> list[list[Scalar]]:
+    """The table in a JSON text. ``literal``: numbers as the texts that they are. Raises ToolError naming the row that is wrong."""
+    number: Any = str if literal else None
+    try:
+        rows = json.loads(data_str, parse_int=number, parse_float=number, parse_constant=_no_number)
+    except ValueError as error:
+        raise ToolError(f'data_str is not valid JSON ({error}); give a list of rows such as [["name", "age"], ["Li", 30]]') from None
+    except RecursionError:
+        raise ToolError("data_str is nested too deeply; give a list of rows, each a list of texts and numbers") from None
+    if not isinstance(rows, list):
+        raise ToolError(f"data_str must be a list of rows; got {_kind(rows)}")
+    for place, row in enumerate(rows, start=1):
+        if not isinstance(row, list):
+            raise ToolError(f"row {place} of data_str must be a list of values; got {_kind(row)}")
+        for column, value in enumerate(row, start=1):
+            if isinstance(value, list | dict):
+                raise ToolError(
+                    f"row {place}, column {column} of data_str must be a text, a number, true, false or null; got {_kind(value)}"
+                )
+            if isinstance(value, float) and not math.isfinite(value):
+                raise ToolError(f"row {place}, column {column} of data_str is a number too large to store; give it as a text")
+    return rows
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON value")
+
+
+def _kind(value: Any) -> str:
+    return {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}.get(type(value), "a number")
+
+
+def _check_sheet(rows: list[list[Scalar]]) -> None:
+    columns = max(map(len, rows), default=0)
+    if len(rows) > MAX_ROWS or columns > MAX_COLUMNS:
+        raise ToolError(f"a sheet holds at most {MAX_ROWS:,} rows and {MAX_COLUMNS:,} columns; got {len(rows):,} and {columns:,}")
+    if (cells := sum(map(len, rows))) > MAX_CELLS:
+        raise ToolError(f"the table has {cells:,} cells; at most {MAX_CELLS:,} fit in one file, so split it")
+    for place, row in enumerate(rows, start=1):
+        if any(isinstance(value, str) and len(value) > MAX_CELL for value in row):
+            raise ToolError(f"row {place} has a text of more than {MAX_CELL:,} characters, which no cell can hold; shorten it")
+
+
+def _workbook(rows: list[list[Scalar]]) -> Any:
+    from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.utils import get_column_letter
+
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("Sheet")
+    widths: dict[int, int] = {}
+    for row in rows:
+        for column, value in enumerate(row, start=1):
+            widths[column] = max(widths.get(column, 0), _width(value))
+    for column, width in widths.items():
+        sheet.column_dimensions[get_column_letter(column)].width = max(9, min(width, WIDEST) + 2)
+    for row in rows:
+        cells = []
+        for value in row:
+            cell = WriteOnlyCell(sheet, clean(value) if isinstance(value, str) else value)
+            if isinstance(value, str) and cell.data_type != "s":  # a formula or an error by its looks
+                cell.data_type = "s"
+                cell.quotePrefix = True  # keeps it a text when somebody edits it
+            cells.append(cell)
+        sheet.append(cells)
+    return book
+
+
+def _width(value: Scalar) -> int:
+    """Columns that the longest line of a value takes; Chinese signs take two."""
+    lines = ("" if value is None else str(value)).split("\n")
+    return max(len(line) + sum(sign > "\u2e7f" for sign in line[:WIDEST]) for line in lines)

@@ -1,0 +1,110 @@
+"""What identifies a set of tools: two runs with the same fingerprints asked the same tools."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from pathlib import Path
+from typing import Any
+
+from tool_impls.availability import check
+from tool_impls.openapi import read_document
+from tool_impls.protocol import TOKEN
+from tool_impls.registry import TOOLS
+from tool_impls.settings import ToolSettings
+from tool_impls.weights import digest
+
+ANSWER_SECONDS = 5.0
+
+
+def fingerprints(settings: ToolSettings, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """For each tool its state, version, back end, the versions of its packages, its options and a digest of its weights."""
+    return {name: _fingerprint(name, state, settings) for name, state in check(settings, names).items()}
+
+
+def _fingerprint(name: str, state: str, settings: ToolSettings) -> dict[str, Any]:
+    kind = TOOLS[name]
+    found: dict[str, Any] = {
+        "state": state,
+        "version": kind.version,
+        "backend": kind.backend(settings),
+        "packages": _versions(kind.packages),
+        "options": settings.values(name, kind.options),
+    }
+    if weights := kind.weights(settings):
+        found["weights"] = _remembered(weights)
+    return found
+
+
+@cache
+def _distributions() -> Mapping[str, list[str]]:
+    return packages_distributions()  # reads the metadata of every installed package
+
+
+def _versions(packages: Iterable[str]) -> dict[str, str]:
+    """Versions of the distributions behind import names; a missing one is left out."""
+    found = {}
+    for package in packages:
+        for distribution in _distributions().get(package, ()):
+            try:
+                found[distribution.lower()] = version(distribution)
+            except PackageNotFoundError:
+                continue
+    return dict(sorted(found.items()))
+
+
+def _remembered(paths: tuple[Path, ...]) -> str | None:
+    """The digest of weights, which may be many gigabytes: kept in the user's cache under their paths, sizes and times of change."""
+    files = [file for path in paths for file in ([path] if path.is_file() else sorted(item for item in path.rglob("*") if item.is_file()))]
+    key = json.dumps([[str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns] for file in files])
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path("~").expanduser() / ".cache") / "agentgauge" / "weights"
+    kept = base / hashlib.sha256(key.encode()).hexdigest()[:32]
+    if kept.is_file():
+        return kept.read_text("utf-8")
+    value = digest(paths)
+    if value is not None and os.access(base.parent.parent, os.W_OK):
+        base.mkdir(parents=True, exist_ok=True)
+        kept.write_text(value, "utf-8")
+    return value
+
+
+def of_server(url: str, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Fingerprints from a running server of ours; of another, a digest of what it announces of each tool.
+
+    Empty where it does not answer: whether that matters shows when a tool is called.
+    """
+    wanted = set(names)
+    try:
+        told = _get(f"{url}/tools")
+        document = None if told is not None else _get(f"{url}/openapi.json")
+    except (OSError, ValueError):
+        return {}
+    if told is not None:
+        return {name: found for name, found in told.items() if name in wanted}
+    remote = read_document(document, url)
+    tools = {name: tool.tool.to_json() for name, tool in remote.items() if name in wanted}
+    return {name: {"backend": "another server", "announced": _short(tool)} for name, tool in tools.items()}
+
+
+def _get(url: str) -> Any:
+    """The decoded JSON at an address, None where there is nothing. Raises OSError or ValueError."""
+    token = os.environ.get(TOKEN)
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"} if token else {})
+    try:
+        with urllib.request.urlopen(request, timeout=ANSWER_SECONDS) as reply:
+            return json.load(reply)
+    except urllib.error.HTTPError as error:
+        with error:
+            if error.code == 404:
+                return None
+            raise
+
+
+def _short(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]

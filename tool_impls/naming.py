@@ -1,0 +1,30 @@
+"""Names of the files that tools make."""
+
+from __future__ import annotations
+
+import re
+
+from harness.errors import ToolError
+
+LONGEST = 120  # characters, suffix not included
+
+
+def file_name(wanted: str | None, default: str, suffix: str) -> str:
+    """The base name of a file to make: what the model asked for or the default, with the suffix if it is missing.
+
+    Raises ToolError where it holds a path: a tool's files lie where the run puts them (GTA tools spec 2). Signs that file
+    systems do not take become ``_``.
+    """
+    name = (wanted or "").strip() or default
+    if "/" in name or "\\" in name or name in (".", ".."):
+        raise ToolError(f"filename must be a plain name without folders; got {name!r}")
+    stem = name[: -len(suffix)] if name.lower().endswith(suffix.lower()) else name
+    stem = re.sub(r'[\x00-\x1f\x7f<>:"|?*]', "_", stem).strip(" .")[:LONGEST]
+    return f"{stem or default}{suffix}"
+
+
+def plain_name(path: str) -> str:
+    """The base name of a path that somebody else gave, such that it can do no harm: no folders, nothing hidden, nothing long."""
+    base = path.replace("\\", "/").rpartition("/")[2]
+    name = "".join(sign if sign.isprintable() and sign not in '<>:"|?*' else "_" for sign in base)
+    return name.strip(" .")[-LONGEST:] or "file"

@@ -1,0 +1,74 @@
+"""Options of a tool or of a back end: what may stand in its ``[tools.NAME]`` table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from harness.errors import UsageProblem
+
+Kind = Literal["bool", "int", "float", "text", "path", "weights"]
+NOUNS: Mapping[Kind, str] = {
+    "bool": "true or false",
+    "int": "a whole number",
+    "float": "a number",
+    "text": "a text",
+    "path": "a path as a text",
+    "weights": "a path or a name as a text",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One key of a table.
+
+    ``default``: the value where the table has none; None means "not set". ``released``: the value in its place while
+    tools are to behave as the released ones (``ToolSettings.released``), where that differs. ``least``: the smallest
+    number taken. ``accepted``: the texts taken, all if empty. A path is made absolute from the settings file's folder;
+    weights too, unless nothing is there (then they may be a name on a hub).
+    """
+
+    name: str
+    kind: Kind
+    default: Any
+    help: str
+    released: Any = None
+    least: float | None = None
+    accepted: tuple[str, ...] = ()
+
+    def preset(self, released: bool) -> Any:
+        return self.released if released and self.released is not None else self.default
+
+    def read(self, value: Any, table: str, base: Path) -> Any:
+        """The value as the tool gets it. Raises UsageProblem."""
+        fits = {
+            "bool": isinstance(value, bool),
+            "int": isinstance(value, int) and not isinstance(value, bool),
+            "float": isinstance(value, int | float) and not isinstance(value, bool),
+        }.get(self.kind, isinstance(value, str) and value != "")
+        if not fits:
+            raise UsageProblem(f"{self.name} in [{table}] must be {NOUNS[self.kind]}; got {value!r}")
+        if self.least is not None and value < self.least:
+            raise UsageProblem(f"{self.name} in [{table}] must be at least {self.least:g}; got {value!r}")
+        if self.accepted and value not in self.accepted:
+            raise UsageProblem(f"{self.name} in [{table}] must be one of {', '.join(self.accepted)}; got {value!r}")
+        if self.kind == "path" or (self.kind == "weights" and (base / value).exists()):
+            return str(base / value)
+        return float(value) if self.kind == "float" else value
+
+
+def read_table(value: Any, table: str, options: Sequence[Option], base: Path) -> dict[str, Any]:
+    """The checked values that a table sets, and no others. Raises UsageProblem naming what is accepted."""
+    known = {option.name: option for option in options}
+    checked = as_table(value, table, known)
+    return {name: known[name].read(given, table, base) for name, given in checked.items()}
+
+
+def as_table(value: Any, table: str, accepted: Mapping[str, object]) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise UsageProblem(f"[{table}] in the settings must be a table; got {value!r}")
+    if unknown := sorted(set(value) - set(accepted)):
+        raise UsageProblem(f"[{table}] in the settings does not know {', '.join(unknown)}; accepted are {', '.join(sorted(accepted))}")
+    return value

@@ -1,0 +1,134 @@
+"""The command ``agentgauge serve-tools``: a tool server from settings and options."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import ipaddress
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from harness.errors import AgentGaugeError, UsageProblem
+from harness.services import end_with_parent
+from tool_impls import registry
+from tool_impls.availability import check
+from tool_impls.crew import Processes
+from tool_impls.fingerprint import fingerprints
+from tool_impls.metrics import Metrics
+from tool_impls.protocol import TOKEN
+from tool_impls.server import Station, ToolServer, serve
+from tool_impls.settings import ToolSettings, load
+from tool_impls.worker import Start
+
+LIGHT_PROCESSES = max(1, min(4, os.cpu_count() or 1))
+"""Processes for tools without a model of their own; each is started when it is needed."""
+
+
+def build(
+    settings: ToolSettings,
+    names: Sequence[str] | None = None,
+    *,
+    extras: Sequence[Path] = (),
+    files: Path | None = None,
+    preload: bool = False,
+) -> ToolServer:
+    """A server with the named tools (all by default). To be called in its event loop. Raises UsageProblem for an unknown name.
+
+    ``files``: a folder below which texts may name files that did not come with the call.
+    """
+    states = check(settings, names)
+    kinds = [registry.TOOLS[name] for name in states]
+    metrics = Metrics()
+    scratch = Path(tempfile.mkdtemp(prefix="agentgauge-tools-"))
+    heavy = tuple(kind.meta.name for kind in kinds if kind.on_device(settings))
+    light = tuple(kind.meta.name for kind in kinds if kind.meta.name not in heavy)
+    concurrency = {kind.meta.name: kind.concurrency for kind in kinds}
+
+    def crew(tools: tuple[str, ...], devices: Sequence[str]) -> Processes:
+        root = str(files.resolve()) if files else None
+        starts = [Start(settings, tools, tuple(str(path.resolve()) for path in extras), device, str(scratch), root) for device in devices]
+        return Processes(starts, concurrency, observe=metrics.batch, restarted=metrics.restarted)
+
+    devices = [device.strip() for device in settings.devices.split(",") if device.strip()] or ["auto"]
+    lights, heavies = crew(light, ["cpu"] * LIGHT_PROCESSES), crew(heavy, devices)
+    stations = []
+    for kind in kinds:
+        name = kind.meta.name
+        values = settings.values(name, kind.known_options())
+        own, processes = (heavies, len(devices)) if name in heavy else (lights, LIGHT_PROCESSES)
+        places = kind.concurrency * processes
+        stations.append(Station(kind.offered(settings), states[name], own, places=places, queue=values["queue"], seconds=values["seconds"]))
+    return ToolServer(
+        stations,
+        metrics,
+        scratch,
+        fingerprints=cache(lambda: fingerprints(settings, states)),
+        token=os.environ.get(TOKEN) or None,
+        preload=preload,
+    )
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog="agentgauge serve-tools",
+        description="Serve the real tools over HTTP, for runs on this machine and for AgentLego clients.",
+        epilog="example: agentgauge serve-tools --port 16181 --settings agentgauge.toml --tools OCR,Calculator",
+    )
+    made.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s, this machine only)")
+    made.add_argument("--port", type=int, default=16181, help="port to listen on, 0 for any free one (default: %(default)s)")
+    made.add_argument("--settings", type=Path, metavar="FILE.toml", help="file whose [tools] table says what the tools may use")
+    made.add_argument("--tools", metavar="A,B", help="names of the tools to serve (default: all)")
+    made.add_argument("--devices", metavar="cuda:0,cuda:1", help="where models run, one process each (default: the settings', else auto)")
+    made.add_argument("--preload", action="store_true", help="load all models at start; GET /ready tells when that is done")
+    made.add_argument("--scoring", choices=("parity", "strict"), default="parity", help="parity: options take the released tools' values")
+    made.add_argument("--files", type=Path, metavar="DIR", help="folder of files that clients may name without sending them")
+    made.add_argument("--extra", type=Path, action="append", default=[], metavar="FILE.py", help="further tools; same names replace ours")
+    made.add_argument("--allow-unsafe-code", action="store_true", help="run code of models even where the sandbox lacks protection")
+    return made
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Returns the exit status: 0 after a signal, 4 for wrong usage."""
+    arguments = parser().parse_args(argv)
+    end_with_parent()
+    try:
+        for extra in arguments.extra:
+            registry.add(extra)
+        asyncio.run(_run(arguments))
+    except AgentGaugeError as error:
+        print(error, file=sys.stderr)
+        return 4
+    return 0
+
+
+async def _run(arguments: argparse.Namespace) -> None:
+    settings = load(arguments.settings) if arguments.settings else ToolSettings()
+    settings = replace(
+        settings,
+        allow_unsafe=arguments.allow_unsafe_code,
+        released=arguments.scoring == "parity",
+        devices=arguments.devices or settings.devices,
+    )
+    if not _loopback(arguments.host) and not os.environ.get(TOKEN):
+        raise UsageProblem(f"--host {arguments.host} can be reached from other machines: set {TOKEN} to a secret that clients must know")
+    if arguments.files and not arguments.files.is_dir():
+        raise UsageProblem(f"--files names no folder: {arguments.files}")
+    names = [name.strip() for name in arguments.tools.split(",") if name.strip()] if arguments.tools else None
+    server = build(settings, names, extras=arguments.extra, files=arguments.files, preload=arguments.preload)
+    await serve(server, arguments.host, arguments.port)
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:  # a name: it may lead anywhere
+        return False
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,133 @@
+"""A process that works on calls of tools. Started by ``tool_impls.crew``; reads orders from stdin, writes answers to stdout.
+
+Every message has a head of two lengths (bytes of JSON, bytes of body), the JSON and the body. The first message from the
+server is not JSON but a pickled ``Start``. The process ends when its stdin does, so it never outlives its server.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import struct
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from harness.services import end_with_parent
+from tool_impls import batching
+from tool_impls.settings import ToolSettings
+from tool_impls.work import Answer, Order, Workbench, failure
+
+HEAD = struct.Struct(">II")
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What a worker process is for."""
+
+    settings: ToolSettings
+    tools: tuple[str, ...]
+    extras: tuple[str, ...]  # files with further tool classes
+    device: str  # auto: cuda:0 where torch finds one
+    scratch: str
+    root: str | None
+
+
+def pack(head: Any, body: bytes = b"") -> bytes:
+    text = json.dumps(head).encode()
+    return HEAD.pack(len(text), len(body)) + text + body
+
+
+def _read(stream: IO[bytes]) -> bytes | None:
+    """The JSON of the next message; None at the end."""
+    head = stream.read(HEAD.size)
+    if len(head) < HEAD.size:
+        return None
+    length, _ = HEAD.unpack(head)
+    return stream.read(length)
+
+
+class _Channel:
+    """The way back to the server, shared by threads."""
+
+    def __init__(self) -> None:
+        # Whatever a library prints must not get between the messages.
+        self._file = os.fdopen(os.dup(1), "wb")
+        os.dup2(2, 1)
+        self._lock = threading.Lock()
+
+    def send(self, head: Any, body: bytes = b"") -> None:
+        with self._lock:
+            self._file.write(pack(head, body))
+            self._file.flush()
+
+
+def _device(wanted: str) -> str:
+    if wanted != "auto":
+        return wanted
+    try:
+        import torch
+    except ModuleNotFoundError:
+        return "cpu"  # tools that need it say so; speech does without
+    return "cuda:0" if torch.cuda.is_available() else "cpu"
+
+
+def _bench(start: Start) -> Workbench:
+    from tool_impls import registry
+
+    for extra in start.extras:
+        registry.add(Path(extra))
+    kinds = [registry.TOOLS[name] for name in start.tools]
+    loads = any(kind.on_device(start.settings) for kind in kinds)
+    return Workbench(
+        [kind(start.settings) for kind in kinds],
+        Path(start.scratch),
+        device=_device(start.device) if loads else "cpu",
+        root=Path(start.root) if start.root else None,
+    )
+
+
+def _work(bench: Workbench, channel: _Channel, number: int, order: Order) -> None:
+    answer = bench.perform(order, lambda: channel.send({"id": number, "begun": True}))
+    _answer(channel, number, answer)
+
+
+def _load(bench: Workbench, channel: _Channel, number: int, name: str) -> None:
+    try:
+        bench.load(name)
+        answer = Answer(200, b"true")
+    except Exception as error:  # told by whoever asked for it
+        answer = failure(500, str(error))
+    _answer(channel, number, answer)
+
+
+def _answer(channel: _Channel, number: int, answer: Answer) -> None:
+    sizes = [batching.SIZES.popleft() for _ in range(len(batching.SIZES))]
+    channel.send({"id": number, "status": answer.status, "names": answer.names, "raw": answer.raw, "batches": sizes}, answer.body)
+
+
+def main() -> None:
+    end_with_parent()
+    channel = _Channel()
+    stream = sys.stdin.buffer
+    first = _read(stream)
+    if first is None:
+        return
+    start: Start = pickle.loads(first)  # from the server that started this process, nobody else
+    bench = _bench(start)
+    pool = ThreadPoolExecutor(64, thread_name_prefix="tool")  # the server keeps to each tool's own number
+    while (message := _read(stream)) is not None:
+        data = json.loads(message)
+        if "load" in data:
+            pool.submit(_load, bench, channel, data["id"], data["load"])
+        else:
+            pool.submit(_work, bench, channel, data["id"], Order(data["tool"], data["values"], data["files"], data["raw"]))
+    os._exit(0)  # calls in the middle of their work have nobody to answer
+
+
+if __name__ == "__main__":
+    main()
