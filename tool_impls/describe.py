@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from harness.errors import ToolError
-from harness.tools import Parameter
 from tool_impls import asking, base
 from tool_impls.colours import main_colours, name_of
 from tool_impls.frames import Frame, open_video
@@ -69,48 +67,6 @@ class RegionAttributeDescription(_Seeing):
         return self._ask(part, f"Describe this attribute of the picture in detail: {attribute}.") if self._asker else self._plain(part)
 
 
-class CountGivenObject(_Seeing):
-    meta = base.tool(
-        "CountGivenObject",
-        "Counts how many of a named thing a picture holds.",
-        (
-            base.IMAGE,
-            base.text("text", "The thing to count, in English."),
-            base.optional("text", "bbox", None, "The part to look at, as (x1, y1, x2, y2) in pixels; the whole picture if left out."),
-        ),
-        Parameter("int"),
-    )
-    category = "logic"
-    packages = ("PIL",)
-
-    def apply(self, folder: Path, /, image: Image, text: str, bbox: str | None = None) -> int:
-        """The first run of digits in the answer, 0 if there is none (GTA spec 2)."""
-        answer = self._ask(crop(image, bbox) if bbox else image, f"How many of these are in the picture: {text}? Answer with a digit.")
-        hit = re.search(r"[0-9]+", answer)
-        return int(hit[0]) if hit else 0
-
-
-class TextToBbox(base.BenchTool):
-    meta = base.tool(
-        "TextToBbox",
-        "Finds a described object in a picture. Each line of the answer is a box (x1, y1, x2, y2) in pixels and a score in percent.",
-        (
-            base.IMAGE,
-            base.text("text", "The object, in English."),
-            base.optional("bool", "top1", True, "True: only the best match; false: every match with a score above 50."),
-        ),
-        base.TEXT_OUT,
-    )
-    category = "perception"
-
-    @classmethod
-    def back_end(cls, settings: ToolSettings) -> str:
-        return base.unavailable('no detector is built in; use --tool-server with one that has it, or disable = ["TextToBbox"] in [tools]')
-
-    def apply(self, folder: Path, /, image: Image, text: str, top1: bool = True) -> str:
-        raise AssertionError("the server calls no tool that is unavailable")
-
-
 class VideoDescription(_Seeing):
     """GTA tools spec 5.4. Released: a caption for every ``frame_skip``-th frame, without an upper limit."""
 
@@ -119,7 +75,7 @@ class VideoDescription(_Seeing):
         "Describes frames of a video. Each line of the answer is 'Frame', the frame's number from 0, and what it shows.",
         (
             base.path("video", "Path of the video file."),
-            base.optional("int", "frame_skip", 5, "Every how many frames one is described; fewer are if the video is long."),
+            base.optional("int", "frame_skip", None, "Every how many frames one is described, 5 if left out; fewer are if the video is long."),
         ),
         base.TEXT_OUT,
     )
@@ -130,7 +86,8 @@ class VideoDescription(_Seeing):
     concurrency = 2
     seconds = 600.0
 
-    def apply(self, folder: Path, /, video: Path, frame_skip: int = 5) -> str:
+    def apply(self, folder: Path, /, video: Path, frame_skip: int | None = None) -> str:
+        frame_skip = 5 if frame_skip is None else frame_skip
         if frame_skip < 1:
             raise ToolError(f"frame_skip must be at least 1; got {frame_skip}")
         frames = sampled(video, frame_skip, self.option("max_frames"))

@@ -1,15 +1,111 @@
-"""Font files for drawing text: DejaVu, which comes with matplotlib, and for signs that it lacks what the system has."""
+"""Fonts for drawing text: DejaVu, which comes with matplotlib, and for signs that it lacks what the system has."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import ToolError
 
 if TYPE_CHECKING:
-    from PIL.ImageFont import FreeTypeFont
+    from PIL.Image import Image
 
-FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts", "/Library/Fonts", "/System/Library/Fonts", "C:/Windows/Fonts")
-WIDE = ("notosanscjk", "notoserifcjk", "sourcehansans", "wqy", "droidsansfallback", "simsun", "simhei", "msyh", "pingfang", "unifont")
-"""How files with Chinese, Japanese and Korean signs are called, the better ones first."""
+FOLDERS = (
+    "/usr/share/fonts",
+    "/usr/local/share/fonts",
+    "~/.local/share/fonts",
+    "~/.fonts",
+    "/System/Library/Fonts",
+    "/Library/Fonts",
+    "C:/Windows/Fonts",
+)
+WIDE = ("notosanscjk", "notoserifcjk", "sourcehansans", "wqy", "droidsansfallback", "pingfang", "msyh", "simhei", "simsun", "unifont")
+"""How the names of files with Chinese, Japanese and Korean signs begin, the better ones first."""
+
+SUFFIXES = (".ttf", ".otf", ".ttc")
+MOST_FILES = 5000  # looked at below FOLDERS
+UNKNOWN = "\U0010fffe"  # no font has it, so it shows how a font draws what it lacks
+LINE = 1.3  # distance of lines, in font sizes
+
+
+class Pen:
+    """Fonts of one size, in pixels. ``own``: a font file of the settings, before all others. Raises ToolError where it is none."""
+
+    def __init__(self, size: float, *, serif: bool = False, bold: bool = False, italic: bool = False, own: str | None = None) -> None:
+        from PIL import ImageFont
+
+        self.size = size
+        self._fonts: list[Any] = []
+        if own is not None:
+            try:
+                self._fonts.append(ImageFont.truetype(own, size))
+            except OSError:
+                raise ToolError("the font that the settings of this tool name is no font file that can be read") from None
+        for path in (*_bundled(serif, bold, italic), *_wide()):
+            self._fonts.append(ImageFont.truetype(path, size))
+        if not self._fonts:
+            self._fonts.append(ImageFont.load_default(size))
+        self._known: dict[str, int] = {}
+
+    def write(self, mask: Image, x: float, y: float, text: str, stroke: float = 0.0) -> None:
+        """Draw on a grey mask; (x, y) is the left end of the first line's base."""
+        from PIL import ImageDraw
+
+        drawing = ImageDraw.Draw(mask)
+        for number, line in enumerate(text.splitlines()):
+            left = x
+            for font, run in self._runs(line):
+                drawing.text((left, y + number * LINE * self.size), run, fill=255, font=font, anchor="ls", stroke_width=stroke)
+                left += font.getlength(run)
+
+    def length(self, line: str) -> float:
+        """Pixels that a line is long."""
+        return float(sum(font.getlength(run) for font, run in self._runs(line)))
+
+    def _runs(self, line: str) -> Iterator[tuple[Any, str]]:
+        """Stretches of one font each. Signs that no font has stay with the first."""
+        for place, signs in groupby(line, self._place):
+            yield self._fonts[place], "".join(signs)
+
+    def _place(self, sign: str) -> int:
+        if sign not in self._known:
+            self._known[sign] = next((place for place, font in enumerate(self._fonts) if sign.isspace() or _has(font, sign)), 0)
+        return self._known[sign]
+
+
+def _has(font: Any, sign: str) -> bool:
+    return bytes(font.getmask(sign)) != bytes(font.getmask(UNKNOWN))
+
+
+@cache
+def _bundled(serif: bool, bold: bool, italic: bool) -> tuple[str, ...]:
+    """The DejaVu file of a style, if matplotlib is installed. Looked for without importing it."""
+    spec = find_spec("matplotlib")
+    if spec is None or spec.origin is None:
+        return ()
+    slant = ("Italic" if serif else "Oblique") if italic else ""
+    style = ("Bold" if bold else "") + slant
+    name = f"DejaVu{'Serif' if serif else 'Sans'}{'-' if style else ''}{style}.ttf"
+    path = Path(spec.origin).parent / "mpl-data" / "fonts" / "ttf" / name
+    return (str(path),) if path.is_file() else ()
+
+
+@cache
+def _wide() -> tuple[str, ...]:
+    """One font file of the system with Chinese signs, if there is one."""
+    found: dict[int, str] = {}
+    looked = 0
+    for folder in FOLDERS:
+        for path in sorted(Path(folder).expanduser().rglob("*")):
+            looked += 1
+            if looked > MOST_FILES:
+                break
+            name = path.name.lower().replace("-", "").replace("_", "")
+            place = next((place for place, start in enumerate(WIDE) if name.startswith(start)), None)
+            if place is not None and path.suffix.lower() in SUFFIXES:
+                found.setdefault(place, str(path))
+    return (found[min(found)],) if found else ()

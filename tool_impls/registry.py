@@ -7,10 +7,11 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from harness.errors import UsageProblem
-from tool_impls import asking, audio, describe, documents, generate, prover, speech, video
+from tool_impls import asking, audio, describe, detection, documents, generate, prover, speech, video
 from tool_impls.base import BenchTool
 from tool_impls.code import Calculator, Plot, Solver
-from tool_impls.describe import CountGivenObject, ImageDescription, RegionAttributeDescription, TextToBbox
+from tool_impls.describe import ImageDescription, RegionAttributeDescription
+from tool_impls.detection import CountGivenObject, TextToBbox, VideoObjectDetection
 from tool_impls.drawing import AddText, DrawBox
 from tool_impls.generate import ImageStylization, TextToImage
 from tool_impls.mathocr import MathOCR
@@ -41,6 +42,7 @@ GTA_WORKFLOW: tuple[type[BenchTool], ...] = (
     *speech.TOOLS,
     *video.TOOLS,
     *describe.VIDEO_TOOLS,
+    VideoObjectDetection,
     *prover.TOOLS,
 )
 """The 24 tools that GTA-Workflow adds; of the others it lacks TextToBbox (GTA tools spec 1)."""
@@ -50,6 +52,7 @@ TOOLS: dict[str, type[BenchTool]] = {kind.meta.name: kind for kind in (*GTA_ATOM
 BACKENDS: Mapping[str, tuple[Option, ...]] = {
     asking.TABLE: asking.OPTIONS,
     generate.TABLE: generate.OPTIONS,
+    detection.TABLE: detection.OPTIONS,
     speech.TABLE: speech.OPTIONS,
 }
 

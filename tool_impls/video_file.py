@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tool_impls import sound
+from tool_impls.frames import open_media, upright
 
 if TYPE_CHECKING:
     import numpy
@@ -18,7 +19,12 @@ CLOCK = 90_000  # ticks a second: whole for all usual rates
 QUALITY = "20"  # of x264: 0 is exact, 51 is the worst; what it changes is not seen
 SOUND_RATE = 48_000  # samples a second
 DRIFT = 0.05  # seconds that sound may be off before it is moved
-RGB = ("rgb24", "rgba", "gbrp")
+COLOURS = ("colorspace", "color_range", "color_primaries", "color_trc")
+LIMITED = 1  # FFmpeg's number of the range from 16 to 235
+RGB_AS = 1  # FFmpeg's number of the rule for high definition (BT.709), which frames made from RGB follow
+RGB_601 = 5  # and of the older one, by which FFmpeg shows files that name none
+WEIGHTS = {RGB_AS: (0.2126, 0.0722), RGB_601: (0.299, 0.114), 6: (0.299, 0.114), 9: (0.2627, 0.0593)}
+"""Share of red and blue in the brightness, by the number of the rule."""
 
 
 class Writer:
@@ -58,12 +64,17 @@ class Writer:
         finally:
             self._container.close()
 
-    def add(self, frame: Any, seconds: float | None = None) -> None:
-        """One more frame (``av.VideoFrame``). ``seconds``: when it is shown, from the beginning of the file; by the rate if None."""
-        picture = self._fitting(frame)
+    def add(self, frame: Any, seconds: float | None = None, paint: Callable[[Any], Any] | None = None) -> None:
+        """One more frame (``av.VideoFrame``).
+
+        ``seconds``: when it is shown, from the beginning of the file; by the rate if None. ``paint``: changes the frame once it
+        has the format and the size of the file.
+        """
+        picture = fitting(frame, self._stream.width, self._stream.height)
+        picture = paint(picture) if paint else picture
         if not self._begun:
             self._begun = True
-            for name in ("colorspace", "color_range", "color_primaries", "color_trc"):
+            for name in COLOURS:
                 setattr(self._stream.codec_context, name, getattr(picture, name))
         tick = self._next if seconds is None else max(round(seconds * CLOCK), self._next)
         self._next = tick + (self._step if seconds is None else 1)
@@ -75,32 +86,33 @@ class Writer:
             for samples, place in self._track.until((tick + self._step) / CLOCK):
                 self._container.mux(self._sound.encode(sound.frame_of(samples, SOUND_RATE, self._track.layout, place)))
 
-    def _fitting(self, frame: Any) -> Any:
-        """The frame as the encoder takes it. Colours of RGB frames follow the rule for high definition, which the file then says."""
-        import av
 
-        size = {"width": self._stream.width, "height": self._stream.height}
-        if frame.format.name in RGB:
-            if (frame.width, frame.height) != tuple(size.values()):
-                frame = _padded(frame, **size)
-            picture = frame.reformat(format="yuv420p", dst_colorspace="ITU709", dst_color_range="MPEG")
-            picture.colorspace, picture.color_range = av.video.reformatter.Colorspace.ITU709, av.video.reformatter.ColorRange.MPEG
-            return picture
-        if (frame.width, frame.height) != tuple(size.values()):
-            return self._fitting(frame.reformat(format="rgb24"))
-        return frame if frame.format.name == "yuv420p" else frame.reformat(format="yuv420p", dst_color_range="MPEG")
+def fitting(frame: Any, width: int, height: int) -> Any:
+    """The frame upright, in yuv420p, of limited range, with even sides. It keeps its colours and says which they are.
 
-
-def _padded(frame: Any, width: int, height: int) -> Any:
-    """An RGB frame with its edges repeated up to a size; one that is larger, as in files that change in the middle, is scaled."""
+    A side that is one short gets a copy of its last row or column; another size, as in files that change in the middle, is scaled.
+    """
     import av
     import numpy
 
-    if frame.width not in (width, width - 1) or frame.height not in (height, height - 1):
-        return frame.reformat(width=width, height=height)
-    pixels = frame.to_ndarray(format="rgb24")
-    wide = numpy.pad(pixels, ((0, height - frame.height), (0, width - frame.width), (0, 0)), mode="edge")
-    return av.VideoFrame.from_ndarray(wide, format="rgb24")
+    if frame.format.name == "yuv420p" and (frame.width, frame.height) == (width, height) and not frame.rotation:
+        return frame
+    rgb = frame.format.is_rgb or frame.format.has_palette
+    space = RGB_AS if rgb else frame.colorspace
+    if not rgb and (frame.width, frame.height) == (width, height) and not frame.rotation:
+        picture = frame.reformat(format="yuv420p", dst_color_range="MPEG")
+    else:
+        pixels = upright(frame).to_ndarray(format="rgb24")
+        rows, columns = height - pixels.shape[0], width - pixels.shape[1]
+        if 0 <= rows <= 1 and 0 <= columns <= 1:
+            pixels = numpy.pad(pixels, ((0, rows), (0, columns), (0, 0)), mode="edge")
+        upstanding = av.VideoFrame.from_ndarray(numpy.ascontiguousarray(pixels), format="rgb24")
+        matrix = space if space in WEIGHTS else RGB_601
+        picture = upstanding.reformat(width, height, "yuv420p", dst_colorspace=matrix, dst_color_range="MPEG")
+    picture.colorspace, picture.color_range = space, LIMITED
+    if not rgb:
+        picture.color_primaries, picture.color_trc = frame.color_primaries, frame.color_trc
+    return picture
 
 
 class Track:
@@ -115,7 +127,7 @@ class Track:
         self._begin = begin
         self._place = 0  # samples handed out
         self._rest: NDArray[numpy.float32] | None = None  # read, but not yet due
-        self._ended = False
+        self._gap = 0  # samples of silence before it
 
     def __enter__(self) -> Track:
         return self
@@ -125,37 +137,44 @@ class Track:
 
     def until(self, seconds: float) -> Iterator[tuple[NDArray[numpy.float32], int]]:
         """What is not handed out yet of the sound before a moment, and the number of its first sample."""
-        due = round(seconds * SOUND_RATE)
-        while self._place < due:
-            if self._rest is None:
-                self._rest = self._read()
-                if self._rest is None:
-                    return
-            now, later = self._rest[:, : due - self._place], self._rest[:, due - self._place :]
-            self._rest = later if later.size else None
-            if now.size:
-                yield now, self._place
-                self._place += now.shape[1]
-
-    def _read(self) -> NDArray[numpy.float32] | None:
-        """The next piece, its beginning cut or silence put before it such that it is in step; None at the end."""
         import numpy
 
+        due = round(seconds * SOUND_RATE)
+        while self._place < due:
+            if self._rest is None and not self._gap and not self._read():
+                return
+            most = min(due - self._place, SOUND_RATE)
+            if self._gap:
+                now = numpy.zeros((1 if self.layout == "mono" else 2, min(self._gap, most)), dtype=numpy.float32)
+                self._gap -= now.shape[1]
+            else:
+                assert self._rest is not None
+                now, later = self._rest[:, :most], self._rest[:, most:]
+                self._rest = later if later.size else None
+            yield now, self._place
+            self._place += now.shape[1]
+
+    def _read(self) -> bool:
+        """Fetch the next piece, its beginning cut or silence put before it such that it is in step; False at the end."""
         for piece in self._pieces:
             samples = sound.samples_of(piece)
-            offset = round(((piece.time or 0.0) - self._begin) * SOUND_RATE) - self._place if piece.time is not None else 0
+            offset = 0 if piece.time is None else round((piece.time - self._begin) * SOUND_RATE) - self._place
             if offset < 0 and (self._place == 0 or offset < -DRIFT * SOUND_RATE):
                 samples = samples[:, -offset:]
             elif offset > DRIFT * SOUND_RATE:
-                samples = numpy.pad(samples, ((0, 0), (offset, 0)))
+                self._gap = offset
             if samples.size:
-                return samples
-        return None
+                self._rest = samples
+                return True
+        return False
 
 
 def has_sound(path: Path) -> bool:
     """Whether a media file has an audio track that can be decoded."""
-    from tool_impls.frames import open_media
-
     with open_media(path, "video") as container:
         return bool(container.streams.audio) and container.streams.audio[0].codec_context is not None
+
+
+def shown_size(frame: Any) -> tuple[int, int]:
+    """Width and height of a frame once it is upright."""
+    return (frame.height, frame.width) if round(frame.rotation / 90) % 2 else (frame.width, frame.height)

@@ -287,7 +287,10 @@ def test_counting_by_vision_takes_the_first_number_of_the_answer_on_the_crop() -
 
 
 @pytest.mark.parametrize("kind", [TextToBbox, CountGivenObject])
-@pytest.mark.parametrize(("text", "problem"), [("  ", "text must name an object"), ("whale", "cannot look for 'whale'")])
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [("  ", "text must name an object.*empty"), ("a" * 201, "at most 200 characters; it has 201"), ("whale", "cannot look for 'whale'")],
+)
 def test_a_text_that_names_nothing_is_refused(kind: Any, text: str, problem: str) -> None:
     with pytest.raises(ToolError, match=problem):
         tool(kind, Given(HITS)).apply(SCRATCH, image=PICTURE, text=text)
@@ -408,6 +411,12 @@ def test_bundled_detector_finds_the_place_of_a_shape(shapes: finder.Finder) -> N
     assert overlap(red.box, (40, 40, 100, 100)) > 0.8 and overlap(green.box, (380, 180, 440, 240)) > 0.8
     assert len(shapes.find(sheet(), "circles", 0.4)) == 2
     assert shapes.find(sheet(), "triangle", 0.4) == []
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 900), (900, 2), (3000, 20)])
+@pytest.mark.parametrize("mode", ["RGB", "1", "LA", "P", "CMYK", "I;16"])
+def test_odd_pictures_are_no_error(shapes: finder.Finder, size: tuple[int, int], mode: str) -> None:
+    assert shapes.find(Image.new(mode, size), "red circle", 0.5) == []
 
 
 def test_tools_share_one_detector_in_a_process(shapes: finder.Finder) -> None:

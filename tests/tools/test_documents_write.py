@@ -92,7 +92,7 @@ def test_a_reader_reads_what_the_writer_wrote(kind: type[Any], tmp_path: Path) -
     path = make(kind, tmp_path, filename="a", **CALLS[kind])
     text = shown(READERS[path.suffix], path) if path.suffix in READERS else path.read_text(encoding="utf-8")
     assert "Name 名称" in text
-    assert path.suffix == ".html" or "Li, " in text and "王" in text
+    assert path.suffix == ".html" or ("Li, " in text and "王" in text)
 
 
 @each_writer
@@ -219,7 +219,7 @@ def plain(text: str) -> tuple[Span, ...]:
         ("**a *b* c**", "B:a |BI:b|B: c"),
         ("`a*b*` ``c`d``", "C:a*b*| |C:c`d"),
         ("中**重点**文", "中|B:重点|文"),
-        ("2*3*4, snake_case_name, a * b, __init__.py", "2*3*4, snake_case_name, a * b, __init__.py"),
+        ("2*3*4, snake_case_name, a * b, _private", "2*3*4, snake_case_name, a * b, _private"),
         ("**open, *open, `open, [open](", "**open, *open, `open, [open]("),
         ("[label](https://a.b/c_(d)) [](x) [x](x) <https://e.f>", "label (https://a.b/c_(d)) x x https://e.f"),
         ("[**b**](x)", "B:b| (x)"),
@@ -460,7 +460,7 @@ def test_markdown_becomes_a_pdf(files: dict[str, Path], tmp_path: Path) -> None:
 
 def test_signs_are_shown_by_a_font_that_has_them(tmp_path: Path) -> None:
     path = make(PdfFileGenerator, tmp_path, content="é – € “x” • → ≤ α Ж ✓ 汉字 カナ 한국어 😀 ع", filename="a")
-    assert shown(ReadPDF, path).split() == "é – € “x” • → ≤ α Ж ✓ 汉字 カナ 한국어 □ □".split()
+    assert shown(ReadPDF, path).split() == ["é", "–", "€", "“x”", "•", "→", "≤", "α", "Ж", "✓", "汉字", "カナ", "한국어", "□", "□"]
 
 
 def test_a_font_file_can_be_embedded(tmp_path: Path) -> None:
@@ -468,10 +468,10 @@ def test_a_font_file_can_be_embedded(tmp_path: Path) -> None:
     import pypdf
 
     font = Path(matplotlib.get_data_path(), "fonts", "ttf", "DejaVuSans.ttf")
-    path = make(PdfFileGenerator, tmp_path, content="Straße ع 汉", filename="a", options={"font": str(font)})
+    path = make(PdfFileGenerator, tmp_path, content="Straße ქართ 汉", filename="a", options={"font": str(font)})
     names = pypdf.PdfReader(path).pages[0]["/Resources"]["/Font"].values()
     assert any("DejaVu" in str(name.get_object()["/BaseFont"]) for name in names)
-    assert "Straße ع 汉" in shown(ReadPDF, path)
+    assert "Straße ქართ 汉" in shown(ReadPDF, path)
 
 
 def test_a_font_that_is_none_is_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tool_impls.base import BASIC, READY, unavailable
-from tool_impls.batching import Batched
+from tool_impls.batching import SIZES, Batched
 from tool_impls.detection.hues import has_colour
 from tool_impls.detection.seam import Detector, Hit, Names
 from tool_impls.detection.weights_file import SHIPPED, Vocabulary, lacks_encoder, vocabulary
@@ -138,8 +138,12 @@ class Finder:
     def find_all(self, images: Sequence[Image], names: Names | None, threshold: float) -> list[list[Hit]]:
         """Everything in each picture, best first: of the names, or of what the detector knows."""
         requests = [_Request(image, names, threshold) for image in images]
-        parts = (requests[start : start + self.batch] for start in range(0, len(requests), self.batch))
-        return [hits for part in parts for hits in self._work(part)]
+        found: list[list[Hit]] = []
+        for start in range(0, len(requests), self.batch):
+            part = requests[start : start + self.batch]
+            SIZES.append(len(part))
+            found += self._work(part)
+        return found
 
     def _work(self, requests: list[_Request]) -> list[list[Hit]]:
         lowest = min(request.threshold for request in requests)

@@ -15,7 +15,7 @@ HUES: Mapping[str, tuple[Range, ...]] = {
     "orange": ((14, 45),),
     "brown": ((8, 45),),
     "golden": ((36, 62),),
-    "yellow": ((40, 70),),
+    "yellow": ((36, 70),),
     "green": ((70, 172),),
     "turquoise": ((160, 200),),
     "cyan": ((165, 200),),

@@ -26,6 +26,8 @@ BEST = 0.1  # least score of the best hit, where only that is asked for
 COUNTED = 0.4  # least score of a hit that counts
 SEEN = 0.25  # least score of a hit in a frame
 
+LONGEST = 200  # characters of a description
+
 BY = Option("by", "text", None, "who counts; by default vision where [tools.vision] is set", accepted=("vision", "detection"))
 NOTHING = "No such object was found in the picture."
 
@@ -112,6 +114,7 @@ class CountGivenObject(_Detecting):
         Parameter("int"),
     )
     category = "logic"
+    seconds = 300.0  # a local vision model may take its time
     options = (BY,)
 
     def __init__(self, settings: ToolSettings) -> None:
@@ -129,15 +132,15 @@ class CountGivenObject(_Detecting):
 
     @classmethod
     def backend(cls, settings: ToolSettings) -> str:
-        return asking.TABLE if cls._asks(settings) else super().backend(settings)
+        return asking.backend(settings) if cls._asks(settings) else super().backend(settings)
 
     @classmethod
     def weights(cls, settings: ToolSettings) -> tuple[Path, ...]:
-        return () if cls._asks(settings) else super().weights(settings)
+        return asking.weights(settings) if cls._asks(settings) else super().weights(settings)
 
     @classmethod
     def on_device(cls, settings: ToolSettings) -> bool:
-        return not cls._asks(settings)
+        return asking.on_device(settings) if cls._asks(settings) else super().on_device(settings)
 
     def setup(self, device: str = "cpu") -> None:
         if self._asks(self.settings):
@@ -162,7 +165,7 @@ class VideoObjectDetection(_Detecting):
         "every object in it.",
         (
             base.path("video", "The video file."),
-            base.optional("int", "frame_skip", 1, "Every how many frames to look, from the first on; 1 means every frame."),
+            base.optional("int", "frame_skip", None, "Every how many frames to look, from the first on; 1, every frame, if left out."),
         ),
         base.TEXT_OUT,
     )
@@ -181,11 +184,11 @@ class VideoObjectDetection(_Detecting):
         Option("limit", "int", 2000, "most frames that are looked at", least=1),
     )
 
-    def apply(self, folder: Path, /, video: Path, frame_skip: int = 1) -> str:
+    def apply(self, folder: Path, /, video: Path, frame_skip: int | None = None) -> str:
         """One line for each frame (GTA tools spec 5.4); a last one says where the limit cut the video short. Raises ToolError."""
         limit = self.option("limit")
         lines: list[str] = []
-        pictures = frames(video, frame_skip, limit + 1)
+        pictures = frames(video, 1 if frame_skip is None else frame_skip, limit + 1)
         while part := list(islice(pictures, min(self.finder.batch, limit + 1 - len(lines)))):
             lines += self._lines(part)
         if not lines:
@@ -207,10 +210,13 @@ class VideoObjectDetection(_Detecting):
 
 
 def described(text: str) -> str:
-    """The words, without blanks around them. Raises ToolError where there are none."""
-    if not text.strip():
+    """The words, without blanks around them. Raises ToolError where there are none or too many."""
+    words = text.strip()
+    if not words:
         raise ToolError("text must name an object in English, such as 'red car'; it is empty")
-    return text.strip()
+    if len(words) > LONGEST:
+        raise ToolError(f"text must name an object in at most {LONGEST} characters; it has {len(words)}")
+    return words
 
 
 def corners(hit: Hit) -> str:

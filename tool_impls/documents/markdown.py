@@ -11,8 +11,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-
-from tool_impls.protocol import PICTURE  # files travel with a call by the same pattern
+from itertools import groupby
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +69,9 @@ Block = Heading | Paragraph | Item | Code | Picture | Table
 HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
 ITEM = re.compile(r"([ \t]*)(?:[-*+]|(\d{1,9})[.)])[ \t]+(.*)")
 FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})([^`]*)")
+PICTURE = re.compile(r"!\[[^\]\n]{0,400}\]\(\s{0,9}<?([^)>\n]{1,400}?)>?(?:\s{1,9}\"[^\"\n]{0,400}\")?\s{0,9}\)")
+"""As ``protocol.PICTURE``, by which files travel with a call, but with bounds: that one takes quadratic time."""
+
 PLACEHOLDER = re.compile(r"\{\{\s{0,9}image_(\d{1,9})\s{0,9}\}\}")
 DEEPEST = 8  # levels of a list that are told apart
 
@@ -218,10 +220,11 @@ def spans(text: str) -> tuple[Span, ...]:
     pieces = list(_pieces(text))
     closers = Counter(piece.sign for piece in pieces if isinstance(piece, _Mark) and piece.closes)
     within: set[str] = set()
-    made: list[Span] = []
+    styled: list[tuple[Span, str]] = []  # the style as an empty span, and the text
     for piece in pieces:
+        style = Span("", bold=bool(within & {"**", "__"}), italic=bool(within & {"*", "_"}))
         if isinstance(piece, Span):
-            _add(made, replace(piece, bold=bool(within & {"**", "__"}), italic=bool(within & {"*", "_"})))
+            styled.append((replace(style, code=piece.code), piece.text))
             continue
         if piece.closes:
             closers[piece.sign] -= 1
@@ -230,17 +233,9 @@ def spans(text: str) -> tuple[Span, ...]:
         elif piece.sign not in within and piece.opens and closers[piece.sign] > 0:
             within.add(piece.sign)
         else:
-            _add(made, Span(piece.sign, bool(within & {"**", "__"}), bool(within & {"*", "_"})))
-    return tuple(made)
-
-
-def _add(made: list[Span], span: Span) -> None:
-    if not span.text:
-        return
-    if made and replace(made[-1], text="") == replace(span, text=""):
-        made[-1] = replace(span, text=made[-1].text + span.text)
-    else:
-        made.append(span)
+            styled.append((style, piece.sign))
+    runs = groupby((one for one in styled if one[1]), key=lambda one: one[0])
+    return tuple(replace(style, text="".join(text for _, text in run)) for style, run in runs)
 
 
 def _pieces(text: str) -> Iterator[Span | _Mark]:

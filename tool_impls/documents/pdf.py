@@ -122,10 +122,13 @@ class _Maker:
                     yield from self._paragraph((markdown.Span(kept),))
 
     def parts(self, block: markdown.Block) -> Iterator[Any]:
+        from reportlab.platypus import CondPageBreak
+
         match block:
             case markdown.Heading(level, spans):
                 size = HEADINGS[level]
-                yield self.text(self._markup(_bold(spans)), size, size * 1.25, spaceBefore=size * 0.6, spaceAfter=6, keepWithNext=1)
+                yield CondPageBreak(size * 1.25 + 2 * LEADING)  # not keepWithNext, which never ends where a heading fills a page
+                yield self.text(self._markup(_bold(spans)), size, size * 1.25, spaceBefore=size * 0.6, spaceAfter=6)
             case markdown.Paragraph(spans):
                 yield from self._paragraph(spans)
             case markdown.Item(spans, number, depth):

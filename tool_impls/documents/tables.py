@@ -77,9 +77,13 @@ class XlsxFileGenerator(base.BenchTool):
         return path
 
 
+class _Literal(str):
+    """A number as it is written."""
+
+
 def read_rows(data_str: str, literal: bool = False) -> list[list[Scalar]]:
     """The table in a JSON text. ``literal``: numbers as the texts that they are. Raises ToolError naming the row that is wrong."""
-    number: Any = str if literal else None
+    number: Any = _Literal if literal else None
     try:
         rows = json.loads(data_str, parse_int=number, parse_float=number, parse_constant=_no_number)
     except ValueError as error:

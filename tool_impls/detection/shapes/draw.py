@@ -47,12 +47,12 @@ class _Place:
     radius: float  # of the circle around whatever stands here
 
 
-def draw(seed: int, size: tuple[int, int] | None = None) -> Drawing:
+def draw(seed: int, size: tuple[int, int] | None = None, scale: float = 1.0) -> Drawing:
     """A picture, the same for a seed. Without a size each side has 240 to 760 pixels.
 
     Shapes are filled, outlined or both, from a twentieth of the longer to nearly half of the shorter side, in any rotation, and
     touch at most. Lines, words and long rectangles, which are no shapes here, lie between them in every third picture; noise, blur
-    and JPEG follow.
+    and JPEG follow. ``scale``: how many times larger than that the things are.
     """
     from PIL import Image, ImageDraw
 
@@ -69,9 +69,9 @@ def draw(seed: int, size: tuple[int, int] | None = None) -> Drawing:
     palette = [_colour(chance, ground) for _ in range(chance.randint(1, 6))]
     style = chance.choice(("filled", "outlined", "both", "mixed"))
     if chance.random() < 0.35:
-        _clutter(chance, pen, places, (width, height), ground)
+        _clutter(chance, pen, places, (width, height), ground, scale)
     for _ in range(chance.randint(0, 4 if few else MOST)):
-        place = _room(chance, places, (width, height), largest)
+        place = _room(chance, places, (width, height), largest, scale)
         if place is not None:
             places.append(place)
             shapes.append(_shape(chance, pen, place, chance.choice(palette), ground, style))
@@ -112,11 +112,11 @@ def _colour(chance: Random, ground: Colour) -> Colour:
             return colour
 
 
-def _room(chance: Random, places: Sequence[_Place], size: tuple[int, int], largest: float) -> _Place | None:
+def _room(chance: Random, places: Sequence[_Place], size: tuple[int, int], largest: float, scale: float) -> _Place | None:
     """A free place, or None if none was found."""
     width, height = size
     for _ in range(ATTEMPTS):
-        radius = max(SMALLEST * max(size), min(size) * chance.uniform(0.04, largest)) / 2
+        radius = scale * max(SMALLEST * max(size), min(size) * chance.uniform(0.04, largest)) / 2
         if 2 * radius + 4 >= min(size):
             continue
         x, y = chance.uniform(radius + 1, width - radius - 1), chance.uniform(radius + 1, height - radius - 1)
@@ -171,7 +171,7 @@ def _decorate(chance: Random, pen: Pen, middle: Point, radius: float, colour: Co
         pen.ellipse((x - inner, y - inner, x + inner, y + inner), outline=(pale[0], pale[1], pale[2]), width=3)
 
 
-def _clutter(chance: Random, pen: Pen, places: list[_Place], size: tuple[int, int], ground: Colour) -> None:
+def _clutter(chance: Random, pen: Pen, places: list[_Place], size: tuple[int, int], ground: Colour, scale: float) -> None:
     """Things that are no circle, square or triangle."""
     from PIL import ImageFont
 
@@ -183,7 +183,7 @@ def _clutter(chance: Random, pen: Pen, places: list[_Place], size: tuple[int, in
             ends = [(chance.uniform(0, 2 * width), chance.uniform(0, 2 * height)) for _ in range(2)]
             pen.line(ends, fill=ink, width=chance.randint(2, 6))
             continue
-        place = _room(chance, places, size, 0.3)
+        place = _room(chance, places, size, 0.3, scale)
         if place is None:
             continue
         places.append(place)

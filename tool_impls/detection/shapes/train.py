@@ -20,8 +20,8 @@ from tool_impls.detection.shapes.draw import KINDS, draw
 from tool_impls.detection.yolo_env import ultralytics
 
 SIDE = 224  # pixels of the squares that it is trained on
-SEEN = 384  # and of those that it works on; shapes are as many pixels large in both
-STEPS = 2000
+SEEN = 384  # and of those that it works on; so that shapes have as many pixels in both, they are drawn larger for training
+STEPS = 2200
 BATCH = 16
 AHEAD = 4  # batches drawn while the model works
 PEAK = 4e-3  # learning rate
@@ -59,7 +59,7 @@ def picture(number: int) -> tuple[Any, list[tuple[int, float, float, float, floa
 
     chance = Random(number)
     short, long = sorted((chance.randint(140, 320), chance.randint(224, 320)))
-    drawing = draw(number, (long, short) if chance.random() < 0.5 else (short, long))
+    drawing = draw(number, (long, short) if chance.random() < 0.5 else (short, long), scale=chance.uniform(1.0, SEEN / SIDE))
     width, height = drawing.image.size
     scale = SIDE / max(width, height)
     small = drawing.image.resize((round(width * scale), round(height * scale)), Image.Resampling.BILINEAR)
