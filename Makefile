@@ -1,35 +1,36 @@
 # make bench   everything bundled, with the default embedded model, on 2 workers
 # make test    the project's own tests
 # make lint    ruff and mypy
-# All three install what they need into .venv first.
+# Each installs what it needs into .venv first; make bench does without torch.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+BUNDLED := $(VENV)/.installed-bundled
+DEV := $(VENV)/.installed-dev
 
 .PHONY: bench test lint benchmarks
 .DEFAULT_GOAL := test
 
-$(STAMP): pyproject.toml
+$(VENV)/.installed-%: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("AgentGauge needs Python 3.11 or newer; this is %d.%d. Try: make PYTHON=python3.12" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
 	@echo "installing AgentGauge and what it needs into $(VENV) ..."
 	@start=$$(date +%s); \
 	$(PYTHON) -m venv $(VENV) || { echo "python3 -m venv failed; on Debian or Ubuntu: apt-get install python3-venv"; exit 1; }; \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' || exit 1; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]' || exit 1; \
 	echo "installed $$($(BIN)/python -m pip list --disable-pip-version-check --format=freeze 2>/dev/null | wc -l) packages in $$(($$(date +%s) - start)) s"
 	@touch $@
 
-bench: $(STAMP)
+bench: $(BUNDLED)
 	@start=$$(date +%s); $(BIN)/pytest -n 2; status=$$?; echo "make bench took $$(($$(date +%s) - start)) s"; exit $$status
 
-test: $(STAMP)
+test: $(DEV)
 	@start=$$(date +%s); $(BIN)/pytest tests -n 2 --dist worksteal -W error; status=$$?; echo "make test took $$(($$(date +%s) - start)) s"; exit $$status
 
-lint: $(STAMP)
+lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-benchmarks: $(STAMP)
+benchmarks: $(DEV)
 	$(BIN)/pytest benchmarks --benchmark-only -q

@@ -44,7 +44,9 @@ def open_media(path: Path, noun: str) -> Any:
             metadata_errors="ignore",  # titles in old code pages are no reason to fail
         )
     except (av.FFmpegError, OSError, ValueError) as error:
-        raise ToolError(f"{path.name} is not a {noun} that can be read ({type(error).__name__})") from None
+        raise ToolError(
+            f"{path.name} is not a {noun} that can be read: it is damaged or of another kind ({type(error).__name__})"
+        ) from None
 
 
 def open_video(path: Path) -> Any:
@@ -57,9 +59,7 @@ def open_video(path: Path) -> Any:
         if stream.codec_context is None:
             raise ToolError(f"{path.name} is in a video format that cannot be decoded")
         if not 0 < stream.width * stream.height <= MOST_PIXELS:
-            raise ToolError(
-                f"{path.name} has frames of {stream.width} by {stream.height} pixels; at most {MOST_PIXELS // 10**6} million are taken"
-            )
+            raise ToolError(f"{path.name} has frames of no known size or of more than {MOST_PIXELS // 10**6} million pixels")
         stream.codec_context.options = {"max_pixels": str(MOST_PIXELS)}
         stream.thread_type = "AUTO"
     except ToolError:

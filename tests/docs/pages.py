@@ -22,7 +22,12 @@ def without_code(page: str) -> str:
 
 def block(page: str, containing: str) -> str:
     """The fenced block that holds a text."""
-    return next(found for found in re.findall(r"^```\w*\n(.*?)^```$", page, flags=re.DOTALL | re.MULTILINE) if containing in found)
+    return next(found for found in blocks(page, r"\w*") if containing in found)
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The fenced blocks that are marked with a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", page, flags=re.DOTALL | re.MULTILINE)
 
 
 def rows(page: str, *heads: str) -> list[list[str]]:

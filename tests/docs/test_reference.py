@@ -20,10 +20,13 @@ from harness.agent.dialects.registry import FAMILIES
 from harness.cli import FORWARDED
 from harness.plugin.options import OPTIONS
 from harness.task import TaskOption, known_options, known_tasks
-from tests.docs.pages import PAGES, ROOT, block, rows, text
+from tests.docs.pages import PAGES, blocks, rows, text
 from tool_impls.availability import check
+from tool_impls.registry import BACKENDS as BACKENDS_OF_TOOLS
 from tool_impls.registry import TOOLS
-from tool_impls.settings import SERPER_KEY, ToolSettings, load, parse
+from tool_impls.search import SERPER_KEY
+from tool_impls.serve import parser
+from tool_impls.settings import TOP, ToolSettings, parse
 
 README = text("README.md")
 HELP = dict(OPTIONS)
@@ -105,22 +108,33 @@ def test_every_similarity_is_listed() -> None:
     assert [_plain(row[0]) for row in rows(text("docs/score-fidelity.md"), "backend", "E")] == list(BACKENDS)
 
 
-def test_every_tool_is_listed_with_its_category_and_its_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(SERPER_KEY, raising=False)
-    listed = [[_plain(row[0]), row[1], row[2]] for row in rows(text("docs/tools.md"), "tool", "category", "by default")]
-    states = check(load(ROOT / "agentgauge.toml"))
-    assert listed == [[name, kind.category, states[name]] for name, kind in TOOLS.items()]
+def test_every_tool_is_listed_with_its_category_and_whether_it_works_offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (SERPER_KEY, "MATHPIX_APP_ID", "MATHPIX_APP_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    listed = [[_plain(row[0]), row[1], row[3] == "yes"] for row in rows(text("docs/tools.md"), "tool", "category", "backend")]
+    states = check(ToolSettings())
+    assert listed == [[name, kind.category, states[name] == "ready"] for name, kind in TOOLS.items()]
+    assert sum(offline for _, _, offline in listed) >= 27
 
 
-def test_the_settings_of_the_tools_can_be_read_and_are_complete(tmp_path: Path) -> None:
-    written = tomllib.loads(block(text("docs/tools.md"), "[tools.vision]"))["tools"]
-    (tmp_path / "texts").mkdir()
-    settings = parse(written, tmp_path)
-    assert settings.vision is not None
-    assert settings.image is not None
-    assert settings.search.folder == tmp_path / "texts"
-    assert _keys(written) >= {field.name for field in fields(ToolSettings)} - {"allow_unsafe"}
+def test_every_setting_of_the_tools_has_an_example_that_is_read(tmp_path: Path) -> None:
+    written = [tomllib.loads(found)["tools"] for found in blocks(text("docs/tools.md"), "toml")]
+    shown = {key for tools in written for key in _keys(tools)}
+    for tools in written:
+        parse(tools, tmp_path)
+    own = {name: kind.options for name, kind in TOOLS.items()}
+    known = {(table, option.name) for table, options in {**BACKENDS_OF_TOOLS, **own}.items() for option in options}
+    assert shown - {("Calculator", "seconds"), ("Calculator", "queue")} == known | {("", option.name) for option in TOP} | {("", "disable")}
 
 
-def _keys(table: dict[str, Any]) -> set[str]:
-    return {name for key, value in table.items() for name in ({key} | (_keys(value) if isinstance(value, dict) else set()))}
+def _keys(tools: dict[str, Any]) -> set[tuple[str, str]]:
+    """Table and key of every value; the table of the top is empty."""
+    return {(table, key) for table, value in tools.items() for key in (value if isinstance(value, dict) else ())} | {
+        ("", key) for key, value in tools.items() if not isinstance(value, dict)
+    }
+
+
+def test_every_option_of_the_tool_server_is_listed() -> None:
+    listed = {row[0].strip("`").split()[0] for row in rows(text("docs/tools.md"), "option", "default", "meaning")}
+    offered = {name for action in parser()._actions for name in action.option_strings} - {"-h", "--help"}
+    assert listed == offered

@@ -105,9 +105,17 @@ def test_a_return_that_does_not_lead_to_the_answer_stops_the_build() -> None:
 
 def test_a_tool_that_cannot_run_here_needs_a_return_by_hand() -> None:
     dialog = Dialog(Bench(MINI), MINI, {})
-    with pytest.raises(ValueError, match="CountGivenObject cannot run here"):
-        dialog.call("Count.", "CountGivenObject", image="image/shapes.jpg", text="circle")
+    with pytest.raises(ValueError, match="MathOCR cannot run here"):
+        dialog.call("Read.", "MathOCR", image="image/formula_area.jpg")
+    assert dialog.call("Read.", "MathOCR", image="image/formula_area.jpg", returns="x") == "x"
+
+
+def test_what_the_bundled_detector_finds_must_come_and_what_it_does_not_know_is_taken_on_trust() -> None:
+    dialog = Dialog(Bench(MINI), MINI, {})
     assert dialog.call("Count.", "CountGivenObject", image="image/shapes.jpg", text="circle", returns="5") == "5"
+    with pytest.raises(ValueError, match="returned '5', wanted '6'"):
+        dialog.call("Count.", "CountGivenObject", image="image/shapes.jpg", text="circle", returns="6")
+    assert dialog.call("Count.", "CountGivenObject", image="image/harbour_boats.jpg", text="boat", returns="3") == "3"
 
 
 def test_a_folder_with_other_data_is_left_alone(tmp_path: Path) -> None:

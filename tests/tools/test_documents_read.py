@@ -260,7 +260,7 @@ def test_pages_without_text_are_read_as_pictures(renderer: bool, pdf: Path, monk
 def test_reading_as_pictures_needs_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_pdf, "find_spec", lambda name: None)
     wanted = ToolSettings(tables={"ReadPDF": {"ocr": True}})
-    assert "rapidocr is missing" in ReadPDF.back_end(wanted).replace("needs the Python package rapidocr", "rapidocr is missing")
+    assert ReadPDF.back_end(wanted).startswith("unavailable: ocr in [tools.ReadPDF] needs the Python package rapidocr")
     assert ReadPDF.back_end(ToolSettings()) == "ready"
     assert (ReadPDF.backend(wanted), ReadPDF.backend(ToolSettings())) == ("pypdf, RapidOCR", "pypdf")
 
@@ -270,7 +270,7 @@ def test_reading_as_pictures_needs_its_packages(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize(
     ("source", "target", "kind"),
-    [("a.csv", "xlsx", ReadXLSX), ("a.html", "docx", ReadDOCX), ("a.html", "pdf", ReadPDF)],
+    [("a.csv", "xlsx", ReadXLSX), ("a.html", "docx", ReadDOCX), ("a.txt", "pdf", ReadPDF)],
 )
 def test_what_libreoffice_wrote_is_read(source: str, target: str, kind: type[Any], tmp_path: Path) -> None:
     office = shutil.which("soffice")
@@ -279,10 +279,11 @@ def test_what_libreoffice_wrote_is_read(source: str, target: str, kind: type[Any
     content = {
         "a.csv": "city,people\nParis,2100000\n",
         "a.html": "<html><body><p>city Paris</p><table><tr><td>2100000</td></tr></table></body></html>",
+        "a.txt": "city Paris\n2100000\n",
     }
     (tmp_path / source).write_text(content[source])
     profile = f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}"
-    filters = {"docx": "docx:MS Word 2007 XML", "pdf": "pdf:writer_web_pdf_Export", "xlsx": "xlsx"}
+    filters = {"docx": "docx:MS Word 2007 XML", "pdf": "pdf", "xlsx": "xlsx"}
     command = [office, profile, "--headless", "--convert-to", filters[target], "--outdir", str(tmp_path), str(tmp_path / source)]
     subprocess.run(command, check=True, capture_output=True, timeout=120)
     shown = read(kind, tmp_path / f"a.{target}")

@@ -14,6 +14,7 @@ import pytest
 from PIL import Image, ImageChops, ImageDraw
 
 from harness.errors import ToolError
+from tool_impls import protocol
 from tool_impls.documents import (
     TOOLS,
     CsvFileGenerator,
@@ -276,6 +277,15 @@ before ![alt](a b.png "t") after
         Table(((plain("h"), plain("i")), (plain("j | k"), (Span("l", bold=True),)), (plain("n"), ()))),
         Paragraph(plain("####### seven")),
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["![](a.png)", "![x](a b.png)", '![x]( <a b> "t" )', "![x](a.png 't')", "![](a)![](b)", "![](a(1).png)", "![]()", "![](\na)", "[x](a)"],
+)
+def test_pictures_are_found_as_the_files_of_a_call_are(text: str) -> None:
+    found = [block.path for block in blocks(text) if isinstance(block, Picture)]
+    assert found == [path.strip() for path in protocol.PICTURE.findall(text)]
 
 
 def test_tables_may_stay_lines() -> None:

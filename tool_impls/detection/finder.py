@@ -27,7 +27,7 @@ TABLE = "detection"
 BACKEND = Option("backend", "text", "ultralytics", "what runs the detector", accepted=("ultralytics", "transformers"))
 WEIGHTS = weights_option("IDEA-Research/grounding-dino-tiny (transformers) or yolo11n.pt (ultralytics); shapes is the bundled one")
 THRESHOLD = Option("threshold", "float", None, "smallest score of a hit, 0 to 1; by default each tool has its own", least=0.0)
-BATCH = Option("batch", "int", 8, "most pictures that go through the model at once", least=1)
+BATCH = Option("batch", "int", 16, "most pictures that go through the model at once", least=1)
 OPTIONS = (BACKEND, WEIGHTS, ALLOW_DOWNLOAD, THRESHOLD, BATCH)
 
 SHAPES = "shapes"  # names the bundled weights

@@ -37,7 +37,7 @@ class _Detecting(base.BenchTool):
 
     packages: ClassVar[tuple[str, ...]] = ("PIL",)
     extra = "vision"
-    concurrency = 8  # so that calls that come together become one batch
+    concurrency = 16  # so that calls that come together become one batch
     takes_words: ClassVar[bool] = True
 
     def __init__(self, settings: ToolSettings) -> None:
@@ -66,7 +66,7 @@ class _Detecting(base.BenchTool):
 
     @classmethod
     def on_device(cls, settings: ToolSettings) -> bool:
-        return True
+        return finding.chosen(settings) is not None
 
     def setup(self, device: str = "cpu") -> None:
         self._finder = finding.finder(self.settings, device)

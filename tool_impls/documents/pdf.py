@@ -51,6 +51,7 @@ class PdfFileGenerator(base.BenchTool):
     category = "operation"
     packages = ("reportlab", "PIL")
     options = (FONT, TABLES)
+    seconds = 120.0
     concurrency = 1  # the library keeps its fonts in the module
 
     @classmethod
@@ -139,6 +140,7 @@ class _Maker:
                 yield self.text(
                     self._markup(spans),
                     bullet=sign,
+                    bulletFontName=font,
                     leftIndent=max(indent, width + 2),
                     bulletIndent=max(indent - width - 4, 0),
                     spaceAfter=3,

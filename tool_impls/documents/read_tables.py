@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from harness.errors import ToolError
 from harness.tools import Parameter
@@ -72,16 +72,31 @@ class ReadXLSX(ReadingTool):
     options = (*ReadingTool.options, ALL_SHEETS)
 
     def apply(self, folder: Path, /, file: Path) -> str:
-        import openpyxl
-
         check_office(file, "an XLSX workbook")
         with reading("an XLSX workbook"), file.open("rb") as stream, file.open("rb") as again:
-            values = openpyxl.load_workbook(stream, read_only=True, data_only=True, keep_links=False)
-            formulas = openpyxl.load_workbook(again, read_only=True, data_only=False, keep_links=False)
+            values = _workbook(stream, data_only=True)
+            formulas = _workbook(again, data_only=False)
             sheets = list(zip(values.worksheets, formulas.worksheets, strict=True))
             if not sheets:
                 raise ToolError("the workbook has no sheet with cells")
             return self.shown(_sheets(sheets if self.option("all_sheets") else sheets[:1]))
+
+
+def _workbook(stream: IO[bytes], data_only: bool) -> Any:
+    """The workbook, its chart sheets as empty ones: openpyxl fails on charts that it does not know."""
+    from openpyxl.chartsheet import Chartsheet
+    from openpyxl.reader.excel import ExcelReader
+
+    def read_chartsheet(sheet: Any, rel: Any) -> None:
+        chart = Chartsheet()
+        chart._parent = reader.wb
+        chart.title = sheet.name
+        reader.wb._add_sheet(chart)
+
+    reader = ExcelReader(stream, read_only=True, data_only=data_only, keep_links=False)
+    reader.read_chartsheet = read_chartsheet
+    reader.read()
+    return reader.wb
 
 
 def decode(data: bytes, other: str) -> str:
@@ -100,8 +115,8 @@ def decode(data: bytes, other: str) -> str:
 def row_text(row: Sequence[str]) -> str:
     """A row as CSV, without the line end."""
     buffer = StringIO()
-    csv.writer(buffer, lineterminator="").writerow(row)
-    return buffer.getvalue()
+    csv.writer(buffer, lineterminator="\n").writerow(row)  # it quotes a line end in a value only where that is the row's
+    return buffer.getvalue()[:-1]
 
 
 def _sheets(sheets: Sequence[tuple[Any, Any]]) -> Iterator[str]:

@@ -50,8 +50,8 @@ class _Place:
 def draw(seed: int, size: tuple[int, int] | None = None, scale: float = 1.0) -> Drawing:
     """A picture, the same for a seed. Without a size each side has 240 to 760 pixels.
 
-    Shapes are filled, outlined or both, from a twentieth of the longer to nearly half of the shorter side, in any rotation, and
-    touch at most. Lines, words and long rectangles, which are no shapes here, lie between them in every third picture; noise, blur
+    Shapes are filled, outlined or both, from a twentieth of the longer to a third of the shorter side, in any rotation, and
+    touch at most. Lines, words and long rectangles, which are no shapes here, lie between them in every fourth picture; noise, blur
     and JPEG follow. ``scale``: how many times larger than that the things are.
     """
     from PIL import Image, ImageDraw
@@ -65,10 +65,10 @@ def draw(seed: int, size: tuple[int, int] | None = None, scale: float = 1.0) -> 
     places: list[_Place] = []
     shapes: list[Shape] = []
     few = chance.random() < 0.3
-    largest = chance.uniform(0.15, 0.45) if few else chance.uniform(0.07, 0.2)
+    largest = chance.uniform(0.15, 0.33) if few else chance.uniform(0.07, 0.2)
     palette = [_colour(chance, ground) for _ in range(chance.randint(1, 6))]
     style = chance.choice(("filled", "outlined", "both", "mixed"))
-    if chance.random() < 0.35:
+    if chance.random() < 0.25:
         _clutter(chance, pen, places, (width, height), ground, scale)
     for _ in range(chance.randint(0, 4 if few else MOST)):
         place = _room(chance, places, (width, height), largest, scale)

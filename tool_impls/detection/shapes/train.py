@@ -21,7 +21,7 @@ from tool_impls.detection.yolo_env import ultralytics
 
 SIDE = 224  # pixels of the squares that it is trained on
 SEEN = 384  # and of those that it works on; so that shapes have as many pixels in both, they are drawn larger for training
-STEPS = 2200
+STEPS = 4000
 BATCH = 16
 AHEAD = 4  # batches drawn while the model works
 PEAK = 4e-3  # learning rate
