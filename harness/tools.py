@@ -79,6 +79,18 @@ class ToolOutput:
     content: str
 
 
+def by_state(states: Mapping[str, str], *, reasons: bool = True) -> list[str]:
+    """Tools that are not simply ready, a line for each state: ``tools disabled: A, B (why)``.
+
+    ``states``: tool → state, which may go on with a reason (``disabled: why``). Without ``reasons`` disabled tools are one line.
+    """
+    groups: dict[tuple[str, str], list[str]] = {}
+    for tool, state in sorted(states.items()):
+        word, _, reason = state.partition(": ")
+        groups.setdefault((word, "" if word == "disabled" and not reasons else reason), []).append(tool)
+    return [f"tools {word}: {', '.join(tools)}" + (f" ({reason})" if reason else "") for (word, reason), tools in sorted(groups.items())]
+
+
 class ToolBox(Protocol):
     """A set of real tools, wherever they run."""
 

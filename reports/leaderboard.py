@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.task import Task, find_task
+from harness.tools import by_state
 
 
 def leaderboard(summary: Mapping[str, Any]) -> str:
@@ -66,8 +67,7 @@ def not_comparable(run: Mapping[str, Any], task: Task, part: Mapping[str, Any]) 
     if run["scoring"] != "parity":
         reasons.append("strict scoring")
     if task.needs_tools:
-        for state in sorted(set(run["tools"].values())):
-            reasons.append(f"tools {state}: {', '.join(name for name, its in run['tools'].items() if its == state)}")
+        reasons += by_state(run["tools"], reasons=False)
     reasons += task.not_comparable(run["options"])
     if left_out := run["data"][task.name]["left_out"]:
         reasons.append(f"{len(left_out)} left out as invalid")

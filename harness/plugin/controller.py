@@ -30,6 +30,7 @@ from harness.services import Service
 from harness.store import RunFolder
 from harness.store.folder import FORMAT, CaseId
 from harness.task import Task, find_task
+from harness.tools import by_state
 from harness.types import Record
 
 CRASHES_PER_CASE = 2
@@ -128,8 +129,7 @@ class Controller:
             yield f"{name}: {cases} cases, {kind} in {settings.roots[name]}" + (f", texts compared by {similarity}" if similarity else "")
             if left_out := find_task(name).left_out(settings.roots[name]):
                 yield f"{name}: left out: {left_out[0]}" + (f", and {len(left_out) - 1} more (see run.json)" if len(left_out) > 1 else "")
-        for state in sorted(set(self.tool_states.values())):
-            yield f"tools {state}: {', '.join(tool for tool, its in sorted(self.tool_states.items()) if its == state)}"
+        yield from by_state(self.tool_states)
         if settings.rescore:
             yield f"scoring the transcripts of {settings.rescore} again; no model is asked"
         if settings.replay:

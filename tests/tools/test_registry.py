@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UsageProblem
-from harness.tools import Parameter
+from harness.tools import Parameter, by_state
 from tool_impls import registry
 from tool_impls.registry import GTA_ATOMIC, GTA_WORKFLOW, TOOLS
 from tool_impls.settings import ToolSettings
@@ -60,7 +60,8 @@ SIGNATURES = {
     "SoundCharacteristicExtraction": "audio: text@file, output_dir: text = None -> text",
     "SpeechToText": "audio: text@file -> text",
     "ImageQualityTest": "image: image -> text",
-    "VideoClip": "video: text@file, start_time: float = None, end_time: float = None, filename: text = None, output_dir: text = None -> video",
+    "VideoClip": "video: text@file, start_time: float = None, end_time: float = None, filename: text = None, "
+    "output_dir: text = None -> video",
     "AddTextVideoTool": "video: text@file, output_dir: text = None, text: text = None, position: text = None, font: int = None, "
     "font_scale: float = None, color: text = None, thickness: int = None, filename: text = None -> video",
     "TextToVideoTool": "description: text, output_dir: text = None, num_frames: int = 8, resolution: text = 128,128, fps: int = 8, "
@@ -132,3 +133,15 @@ def test_extra_file_that_is_no_use_is_refused(tmp_path: Path, content: str | Non
         (tmp_path / "mine.py").write_text(content)
     with pytest.raises(UsageProblem, match=told):
         registry.add(tmp_path / "mine.py")
+
+
+def test_tools_that_are_not_simply_ready_are_told_by_state_with_the_reason_behind_them() -> None:
+    states = {"B": "disabled: no key", "A": "basic", "C": "disabled", "D": "substitute: local texts", "E": "disabled: no key"}
+    assert by_state(states) == [
+        "tools basic: A",
+        "tools disabled: C",
+        "tools disabled: B, E (no key)",
+        "tools substitute: D (local texts)",
+    ]
+    assert by_state(states, reasons=False)[1:] == ["tools disabled: B, C, E", "tools substitute: D (local texts)"]
+    assert by_state({}) == []

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tool_impls.settings import ToolSettings
 
 PICTURE_WIDTH, PICTURE_HEIGHT = 5.0, 8.0  # inches; a taller picture would run out of the page
+TEXT_WIDTH = 6.0  # inches, of a page of the library's pattern
 SIZE = 12  # points
 MONO = "Courier New"
 LEVELS = 3  # of lists, in the styles of Word
@@ -90,6 +91,7 @@ class _Writer:
 
         self.document: Document = docx.Document()
         self._album = album
+        self._end: Any = self.document.element.body.sectPr  # which closes the text
         self._counters: dict[int, tuple[int, int]] = {}  # by depth: the list's number in the file, and the number of its last item
         self._styles = {style.name: style for style in self.document.styles}
         for style in self._styles.values():
@@ -103,7 +105,7 @@ class _Writer:
                 self._picture(part)
             else:
                 for text in paragraphs(part):
-                    self.document.add_paragraph(text)
+                    self._paragraph().add_run(text)
 
     def add(self, block: markdown.Block) -> None:
         if not isinstance(block, markdown.Item | markdown.Picture | markdown.Code):
@@ -112,7 +114,7 @@ class _Writer:
             case markdown.Heading(level, spans):
                 _write(self._styled(f"Heading {level}"), spans)
             case markdown.Paragraph(spans):
-                _write(self.document.add_paragraph(), spans)
+                _write(self._paragraph(), spans)
             case markdown.Item():
                 self._item(block)
             case markdown.Code(text):
@@ -141,9 +143,18 @@ class _Writer:
         properties.get_or_add_ilvl().val = 0
         properties.get_or_add_numId().val = number
 
+    def _paragraph(self) -> Paragraph:
+        """A new paragraph at the end. The library's own way there looks through all that is before."""
+        from docx.oxml import OxmlElement
+        from docx.text.paragraph import Paragraph
+
+        element = OxmlElement("w:p")
+        self._end.addprevious(element)
+        return Paragraph(element, self.document._body)
+
     def _styled(self, style: str) -> Paragraph:
         """A new paragraph. The library itself takes a millisecond to find a style."""
-        paragraph = self.document.add_paragraph()
+        paragraph = self._paragraph()
         paragraph._p.style = self._styles[style].style_id
         return paragraph
 
@@ -157,7 +168,7 @@ class _Writer:
         return int(number.numId)
 
     def _code(self, text: str) -> None:
-        paragraph = self.document.add_paragraph()
+        paragraph = self._paragraph()
         paragraph.paragraph_format.line_spacing = 1.0
         _shade(paragraph._p.get_or_add_pPr(), "F2F2F2")
         run = paragraph.add_run(text)
@@ -168,13 +179,18 @@ class _Writer:
 
         found = self._album.find(picture)
         if isinstance(found, str):
-            self.document.add_paragraph(found)
+            self._paragraph().add_run(found)
             return
         width, height = found.fitted(PICTURE_WIDTH, PICTURE_HEIGHT)
-        self.document.add_picture(found.stream(), Inches(width), Inches(height))
+        self._paragraph().add_run().add_picture(found.stream(), Inches(width), Inches(height))
 
     def _table(self, rows: Sequence[Sequence[Sequence[markdown.Span]]]) -> None:
-        table = self.document.add_table(rows=0, cols=len(rows[0]))
+        from docx.oxml.table import CT_Tbl
+        from docx.shared import Inches
+        from docx.table import Table
+
+        table = Table(CT_Tbl.new_tbl(0, len(rows[0]), Inches(TEXT_WIDTH)), self.document._body)
+        self._end.addprevious(table._tbl)
         table._tbl.tblPr.style = self._styles["Table Grid"].style_id
         for place, row in enumerate(rows):
             for cell, spans in zip(table.add_row().cells, row, strict=True):
@@ -183,7 +199,7 @@ class _Writer:
                 if place == 0:
                     cell.paragraphs[0].paragraph_format.keep_with_next = True
                     _shade(cell._tc.get_or_add_tcPr(), "F2F2F2")
-        self.document.add_paragraph().paragraph_format.space_after = _points(0)
+        self._paragraph().paragraph_format.space_after = _points(0)
 
 
 def _write(paragraph: Paragraph, spans: Sequence[markdown.Span], bold: bool = False) -> None:
