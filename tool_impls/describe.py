@@ -75,7 +75,7 @@ class VideoDescription(_Seeing):
         "Describes frames of a video. Each line of the answer is 'Frame', the frame's number from 0, and what it shows.",
         (
             base.path("video", "Path of the video file."),
-            base.optional("int", "frame_skip", None, "Every how many frames one is described, 5 if left out; fewer are if the video is long."),
+            base.optional("int", "frame_skip", None, "Every how many frames one is described, 5 if left out; fewer in a long video."),
         ),
         base.TEXT_OUT,
     )

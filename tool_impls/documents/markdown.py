@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from tool_impls.protocol import PICTURE
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -69,9 +71,6 @@ Block = Heading | Paragraph | Item | Code | Picture | Table
 HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
 ITEM = re.compile(r"([ \t]*)(?:[-*+]|(\d{1,9})[.)])[ \t]+(.*)")
 FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})([^`]*)")
-PICTURE = re.compile(r"!\[[^\]\n]{0,400}\]\(\s{0,9}<?([^)>\n]{1,400}?)>?(?:\s{1,9}\"[^\"\n]{0,400}\")?\s{0,9}\)")
-"""As ``protocol.PICTURE``, by which files travel with a call, but with bounds: that one takes quadratic time."""
-
 PLACEHOLDER = re.compile(r"\{\{\s{0,9}image_(\d{1,9})\s{0,9}\}\}")
 DEEPEST = 8  # levels of a list that are told apart
 

@@ -23,7 +23,7 @@ class ReadDOCX(ReadingTool):
     meta = base.tool(
         "ReadDOCX",
         "Shows the text of a Word document.",
-        (Parameter("file", "file", "The document (.docx)."),),
+        (Parameter("file", "file", "The document (.docx).", filetype="file"),),
         base.TEXT_OUT,
     )
     packages = ("docx",)
@@ -48,7 +48,7 @@ class ReadPPTX(ReadingTool):
     meta = base.tool(
         "ReadPPTX",
         "Shows the text of a PowerPoint presentation.",
-        (Parameter("file", "file", "The presentation (.pptx)."),),
+        (Parameter("file", "file", "The presentation (.pptx).", filetype="file"),),
         base.TEXT_OUT,
     )
     packages = ("pptx",)

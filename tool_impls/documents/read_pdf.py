@@ -40,7 +40,7 @@ class ReadPDF(ReadingTool):
     meta = base.tool(
         "ReadPDF",
         "Shows the text of a PDF document.",
-        (Parameter("file", "file", "The document (.pdf)."),),
+        (Parameter("file", "file", "The document (.pdf).", filetype="file"),),
         base.TEXT_OUT,
     )
     packages = ("pypdf",)

@@ -33,7 +33,7 @@ class ReadCSV(ReadingTool):
     meta = base.tool(
         "ReadCSV",
         "Shows the content of a CSV file.",
-        (Parameter("file", "csv_file", "The CSV file."),),
+        (Parameter("file", "csv_file", "The CSV file.", filetype="file"),),
         base.TEXT_OUT,
     )
     options = (*ReadingTool.options, ENCODING)
@@ -65,7 +65,7 @@ class ReadXLSX(ReadingTool):
     meta = base.tool(
         "ReadXLSX",
         "Shows the content of an Excel workbook as lines of comma-separated values.",
-        (Parameter("file", "file", "The workbook (.xlsx)."),),
+        (Parameter("file", "file", "The workbook (.xlsx).", filetype="file"),),
         base.TEXT_OUT,
     )
     packages = ("openpyxl",)
