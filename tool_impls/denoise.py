@@ -37,13 +37,14 @@ def reduce(samples: NDArray[numpy.float32], rate: int) -> NDArray[numpy.float32]
     import noisereduce
 
     with numpy.errstate(invalid="ignore", divide="ignore"):  # digital silence is 0 / 0, which comes back as no number
-        clean = noisereduce.reduce_noise(
+        clean: Any = noisereduce.reduce_noise(
             y=samples,
             sr=rate,
             freq_mask_smooth_hz=max(SMOOTH_HERTZ, math.ceil(2 * rate / FFT) + 1),  # it refuses what is finer than its own steps
             time_mask_smooth_ms=max(SMOOTH_SECONDS * 1000, math.ceil(HOP / rate * 1000) + 1),
         )
-    return numpy.nan_to_num(clean).astype(numpy.float32)
+    result: NDArray[numpy.float32] = numpy.nan_to_num(clean).astype(numpy.float32)
+    return result
 
 
 def gate(channel: NDArray[numpy.float32], rate: int) -> NDArray[numpy.float32]:
@@ -65,7 +66,8 @@ def gate(channel: NDArray[numpy.float32], rate: int) -> NDArray[numpy.float32]:
     for place, piece in enumerate(pieces):
         result[place * HOP : place * HOP + FFT] += piece
         weight[place * HOP : place * HOP + FFT] += window**2
-    return (result / weight)[FFT // 2 :][: channel.size].astype(numpy.float32)
+    whole: NDArray[numpy.float32] = (result / weight)[FFT // 2 :][: channel.size].astype(numpy.float32)
+    return whole
 
 
 def _smoothed(strength: NDArray[Any], frames: float) -> NDArray[Any]:

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,8 @@ FORMATS = (
 )
 """Kinds of files that are opened. Play lists are none of them: they would name other files and addresses."""
 
-LATE = 300  # frames; to reach one beyond, the nearest key frame is looked up rather than everything before it decoded
+LATE = 300  # frames; to reach one beyond, a key frame is looked up rather than everything before it decoded
+LEAD = 60  # frames that are decoded before the wanted one at least, for those that rest on later ones
 FALLBACK_RATE = Fraction(25)
 FASTEST = 1000  # frames a second; files that declare more mean their clock
 
@@ -117,23 +119,34 @@ def rate_of(stream: Any) -> Fraction:
 def video_frames(path: Path, first: int = 0) -> Iterator[tuple[int, Any]]:
     """Number (from 0) and ``av.VideoFrame`` of every frame from number ``first`` on. Raises ToolError."""
     with open_video(path) as container:
-        stream = container.streams.video[0]
-        times = _times(container, stream) if first > LATE else None
-        if times is not None and first >= len(times):
+        if first > LATE and (found := _sought(container, path.name, first)) is not None:
+            yield from found
             return
-        if times is not None:
-            container.seek(times[first], stream=stream)
-            frames = decoded(container, stream, path.name)
-            start = next(frames, None)
-            place = bisect_left(times, start.pts) if start is not None and start.pts is not None else first + 1
-            if start is not None and place <= first and times[place] == start.pts:
-                if place == first:
-                    yield place, start
-                yield from ((number, frame) for number, frame in enumerate(frames, place + 1) if number >= first)
-                return
     with open_video(path) as container:
         frames = decoded(container, container.streams.video[0], path.name)
         yield from ((number, frame) for number, frame in enumerate(frames) if number >= first)
+
+
+def _sought(container: Any, name: str, first: int) -> Iterator[tuple[int, Any]] | None:
+    """As ``video_frames``, from a key frame before ``first`` on; None where it cannot be told which frame that is."""
+    import av
+
+    stream = container.streams.video[0]
+    times = _times(container, stream)
+    if times is None:
+        return None
+    if first >= len(times):
+        return iter(())
+    frames = decoded(container, stream, name)
+    try:
+        container.seek(times[max(0, first - LEAD)], stream=stream)
+        start = next(frames)
+    except (av.FFmpegError, ToolError):
+        return None
+    place = bisect_left(times, start.pts) if start.pts is not None else len(times)
+    if place > first or times[place] != start.pts:
+        return None
+    return ((number, frame) for number, frame in enumerate(chain((start,), frames), place) if number >= first)
 
 
 def _times(container: Any, stream: Any) -> list[int] | None:

@@ -112,7 +112,8 @@ def pieces(container: Any, name: str, rate: int, layout: str) -> Iterator[Any]:
     """The sound of an opened file as ``av.AudioFrame`` of packed floats at one rate and layout. Raises ToolError."""
     import av
 
-    shape, resampler = None, None
+    shape: tuple[str, str, int] | None = None
+    resampler: Any = None
     try:
         for frame in decoded(container, container.streams.audio[0], name, "sounds"):
             if shape != (frame.format.name, frame.layout.name, frame.sample_rate):  # songs that were joined change in the middle
@@ -171,7 +172,7 @@ def write(path: Path, parts: Iterable[Any], rate: int, layout: str) -> float:
     kind = KINDS[path.suffix.lower()]
     length = 0
     with av.open(str(path), "w", format=kind.container, options={"fflags": "+bitexact"}) as container:
-        stream = container.add_stream(kind.codec, rate=rate)
+        stream: Any = container.add_stream(kind.codec, rate=rate)
         stream.layout = layout
         if kind.codec in ("libmp3lame", "aac", "libopus"):
             stream.bit_rate = 96_000 * stream.channels

@@ -13,7 +13,7 @@ from harness.errors import ToolError
 from harness.tools import Parameter
 from tool_impls import base, naming
 from tool_impls.audio import OUTPUT_DIR, check_times, seconds_text
-from tool_impls.fonts import Pen
+from tool_impls.fonts import LINE, Pen
 from tool_impls.frames import open_video, rate_of, video_frames
 from tool_impls.options import Option
 from tool_impls.quality import ImageQualityTest
@@ -33,6 +33,9 @@ MOST_FRAMES, MOST_RATE = 3600, 240
 SHOWN = 32  # characters of the description
 GREY = (240, 240, 240)
 INK = (40, 40, 40)
+WORDS = 0.3  # share of the height below the square that the words may take
+EDGE = 4  # pixels beside the words
+LEAST_LETTERS = 6  # pixels; smaller ones cannot be read
 
 
 class VideoClip(base.BenchTool):
@@ -167,23 +170,42 @@ def drawn(description: str, number: int, count: int, size: tuple[int, int]) -> I
 
     width, height = size
     picture = Image.new("RGB", size, GREY)
+    pen, lines = titled(" ".join(description[:SHOWN].split()), width, height)
     side = max(4, min(size) // 4)
     margin = side // 4
     way = number / (count - 1) if count > 1 else 0.0
-    text_height = max(7.0, min(24.0, height / 12))
-    left = margin + way * (width - side - 2 * margin)
-    top = (height - side - margin - text_height * 1.6) * (1 - way) + margin * way
+    lowest = max(margin, round(height * (1 - WORDS)) - side)
+    left, top = margin + way * (width - side - 2 * margin), lowest + way * (margin - lowest)
     colour = tuple(round(255 * part) for part in colorsys.hsv_to_rgb(number / count, 0.75, 0.85))
     ImageDraw.Draw(picture).rectangle((round(left), round(top), round(left) + side - 1, round(top) + side - 1), fill=colour)
     mask = Image.new("L", size)
-    title = " ".join(description[:SHOWN].split())
-    pen = Pen(text_height)
-    wide = pen.length(title)
-    if wide > width - 2 * 4:
-        pen = Pen(max(5.0, text_height * (width - 8) / wide))
-    pen.write(mask, 4, height - 4 - pen.size * 0.25, title)
+    pen.write(mask, EDGE, height - EDGE - pen.size * (0.2 + LINE * (len(lines) - 1)), "\n".join(lines))
     picture.paste(INK, (0, 0), mask)
     return picture
+
+
+def titled(title: str, width: int, height: int) -> tuple[Pen, list[str]]:
+    """The largest letters with which a title fits into the lower part of a picture, and its lines."""
+    size = max(LEAST_LETTERS, min(24, height // 10))
+    while True:
+        pen = Pen(size)
+        lines = broken(title, pen, width - 2 * EDGE)
+        if size <= LEAST_LETTERS or len(lines) * LINE * size <= height * WORDS - EDGE:
+            return pen, lines
+        size -= 1
+
+
+def broken(title: str, pen: Pen, width: float) -> list[str]:
+    """Lines that are no longer than ``width`` pixels, broken at blanks where there are some."""
+    lines = [""]
+    for word in re.findall(r"\S+\s*", title):
+        if lines[-1] and pen.length(lines[-1] + word.rstrip()) > width:
+            lines.append("")
+        for sign in word:
+            if lines[-1].strip() and not sign.isspace() and pen.length(lines[-1] + sign) > width:
+                lines.append("")
+            lines[-1] += sign
+    return [line.rstrip() for line in lines]
 
 
 TOOLS: tuple[type[base.BenchTool], ...] = (ImageQualityTest, VideoClip, VideoOCR, AddTextVideoTool, TextToVideoTool)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
+SMALL = 400_000  # pixels of a frame up to which one thread is fast enough
 CLOCK = 90_000  # ticks a second: whole for all usual rates
 QUALITY = "20"  # of x264: 0 is exact, 51 is the worst; what it changes is not seen
 SOUND_RATE = 48_000  # samples a second
@@ -31,14 +32,16 @@ class Writer:
     """An MP4 file in the making. Use with ``with``.
 
     ``size``: of the first frame, in pixels; odd sides get one more row or column, a copy of the last, as H.264 needs.
-    ``track``: where sound comes from; None for none. The file holds no time stamp, so that equal videos give equal files.
+    ``track``: where sound comes from; None for none. The file holds no time stamp, so that equal videos give equal
+    files; with frames above SMALL the encoder works in several threads, and then bits may differ on a busy machine.
     """
 
     def __init__(self, path: Path, rate: Fraction, size: tuple[int, int], track: Track | None = None) -> None:
         import av
 
         self._container = av.open(str(path), "w", format="mp4", options={"movflags": "+faststart", "fflags": "+bitexact"})
-        self._stream: Any = self._container.add_stream("libx264", rate=rate, options={"crf": QUALITY, "preset": "veryfast"})
+        options = {"crf": QUALITY, "preset": "veryfast", **({"threads": "1"} if size[0] * size[1] <= SMALL else {})}
+        self._stream: Any = self._container.add_stream("libx264", rate=rate, options=options)
         self._stream.width, self._stream.height = (side + side % 2 for side in size)
         self._stream.pix_fmt = "yuv420p"
         self._stream.codec_context.time_base = Fraction(1, CLOCK)

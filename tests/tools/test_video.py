@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -88,10 +89,12 @@ def test_frames_cannot_be_skipped_backwards(film: Path, tmp_path: Path, every: i
 
 
 @pytest.mark.parametrize("name", ["a.mp4", "a.mkv", "a.avi", "a.ts"])
+@pytest.mark.parametrize("lead", [0, 14])
 @pytest.mark.parametrize("first", [0, 3, 11, 12, 13, 57, 59, 60, 500])
-def test_late_frames_are_found_by_key_frames(tmp_path: Path, name: str, first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_late_frames_are_found_by_key_frames(tmp_path: Path, name: str, first: int, lead: int, monkeypatch: pytest.MonkeyPatch) -> None:
     path = make_video(tmp_path / name, 60, options={"g": "12", "bf": "2", "sc_threshold": "0"})
     monkeypatch.setattr(frames, "LATE", 2)
+    monkeypatch.setattr(frames, "LEAD", lead)
     found = [(number, number_of(picture.to_image())) for number, picture in frames.video_frames(path, first)]
     assert found == [(number, number) for number in range(first, 60)]
 
@@ -99,6 +102,7 @@ def test_late_frames_are_found_by_key_frames(tmp_path: Path, name: str, first: i
 def test_late_frames_are_not_reached_by_decoding_all_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = make_video(tmp_path / "a.mp4", 60, options={"g": "12", "bf": "2", "sc_threshold": "0"})
     monkeypatch.setattr(frames, "LATE", 2)
+    monkeypatch.setattr(frames, "LEAD", 0)
     decoded, counts = frames.decoded, [0]
 
     def counted(*values: Any) -> Any:
@@ -188,9 +192,8 @@ def test_sound_stays_in_step_with_the_pictures(tmp_path: Path, start: float, lat
 def test_frames_that_are_shown_at_odd_times_stay_so(tmp_path: Path) -> None:
     path = make_video(tmp_path / "a.mkv", 6, ticks=[0, 1, 2, 12, 13, 20])
     made = run(VideoClip, tmp_path, video=path, end_time=90.0)
-    assert [(number_of(frame.image), frame.seconds) for frame in frames.frames(made)] == pytest.approx(
-        [(0, 0), (1, 0.1), (2, 0.2), (3, 1.2), (4, 1.3), (5, 2.0)]
-    )
+    assert numbers(made) == [0, 1, 2, 3, 4, 5]
+    assert [frame.seconds for frame in frames.frames(made)] == pytest.approx([0, 0.1, 0.2, 1.2, 1.3, 2.0])
 
 
 def test_odd_sides_get_one_more_row_and_column(tmp_path: Path) -> None:
@@ -204,15 +207,11 @@ def test_odd_sides_get_one_more_row_and_column(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("rotation", "place"), [(90, (6, 89)), (180, (89, 57)), (-90, (57, 6)), (0, (6, 6))])
 def test_films_on_their_side_are_put_upright(tmp_path: Path, rotation: int, place: tuple[int, int]) -> None:
-    path = make_video(
-        tmp_path / "a.mp4", 2, rotation=rotation, paint=lambda pixels, number: pixels.__setitem__(slice(0, 12), 255 * (pixels[:12] < 0))
-    )
+    path = make_video(tmp_path / "a.mp4", 2, rotation=rotation, paint=_dark_corner)
 
     def corner(image: Any) -> bool:
         return image.size == ((64, 96) if rotation % 180 else (96, 64)) and image.getpixel(place)[1] < 60
 
-    (path.parent / "b").mkdir()
-    path = make_video(tmp_path / "b" / "a.mp4", 2, rotation=rotation, paint=_dark_corner)
     assert corner(images(path)[0])
     assert corner(images(run(VideoClip, tmp_path, video=path))[0])
     assert corner(images(run(AddTextVideoTool, tmp_path, video=path, position="20,40", filename="c"))[0])
@@ -253,7 +252,7 @@ def test_colours_stay(tmp_path: Path, kind: type[BenchTool], codec: str, pix_fmt
 
 
 def test_long_parts_are_refused(film: Path, tmp_path: Path) -> None:
-    with pytest.raises(ToolError, match="may be 2 seconds long; from 1 to 3.5 it is longer"):
+    with pytest.raises(ToolError, match=r"may be 2 seconds long; from 1 to 3\.5 it is longer"):
         run(VideoClip, tmp_path, {"max_seconds": 2.0}, video=film, start_time=1.0, end_time=3.5)
     assert len(numbers(run(VideoClip, tmp_path, {"max_seconds": 2.0}, video=film, start_time=1.0, end_time=3.0))) == 20
     with pytest.raises(ToolError, match=r"film\.mp4 is longer than 2 seconds"):
@@ -405,18 +404,23 @@ def test_square_moves_right_and_up_and_changes_its_colour(tmp_path: Path) -> Non
     shown = images(made)
     assert made.name == "text_to_video.mp4" and len(shown) == 8 and shown[0].size == (128, 128) and length(made) == 1.0
     places = [square(image) for image in shown]
-    assert all(one[0] < other[0] and one[1] > other[1] for one, other in zip(places, places[1:], strict=False))
+    assert all(one[0] < other[0] and one[1] > other[1] for one, other in pairwise(places))
     assert len({colour for _, _, colour in places}) == 8
     assert shown[0].getpixel((120, 5)) == pytest.approx((240, 240, 240), abs=4)
 
 
-@pytest.mark.parametrize("size", [(128, 128), (16, 16), (320, 64), (64, 320)])
-def test_words_stand_at_the_bottom_left(size: tuple[int, int]) -> None:
-    picture = drawn("M" * 500, 0, 8, size)
-    assert picture.tobytes() == drawn("M" * 32, 0, 8, size).tobytes() != drawn("M" * 31, 0, 8, size).tobytes()
-    dark = numpy.asarray(picture.convert("L")) < 90
-    ys, xs = numpy.nonzero(dark & (numpy.asarray(picture).max(axis=2) < 90))
-    assert size == (16, 16) or (xs.min() < 12 and ys.min() > size[1] * 0.6 and xs.max() < size[0] - 1 and ys.max() < size[1] - 1)
+@pytest.mark.parametrize("size", [(128, 128), (320, 64), (64, 320), (1000, 700)])
+@pytest.mark.parametrize("words", ["a fox jumps over the lazy dog now and then", "W" * 50, "x"])
+def test_words_stand_at_the_bottom_left(size: tuple[int, int], words: str) -> None:
+    picture = drawn(words, 0, 8, size)
+    assert picture.tobytes() == drawn(words[:32], 0, 8, size).tobytes()
+    assert len(words) < 32 or picture.tobytes() != drawn(words[:31], 0, 8, size).tobytes()
+    ys, xs = numpy.nonzero(numpy.asarray(picture).max(axis=2) < 150)
+    assert xs.min() <= 8 and ys.min() >= size[1] * 0.66 and xs.max() < size[0] - 2 and ys.max() < size[1] - 2
+
+
+def test_the_smallest_picture_has_a_square() -> None:
+    assert square(drawn("a long description of nothing much", 0, 8, (16, 16)))[0] < 8
 
 
 @pytest.mark.parametrize(
@@ -516,10 +520,8 @@ def test_pictures_that_stay_are_read_once_and_left_out_if_wanted(tmp_path: Path,
 
     path = make_video(tmp_path / "a.mp4", 10, paint=paint)
     lines = run(VideoOCR, tmp_path, video=path).splitlines()
-    assert [line[:24] for line in lines] == [
-        f"Frame {place}: " + (f"(1, 2, 3, 4) {number}"[: 24 - len(f"Frame {place}: ")] if number != 3 else "")
-        for place, number in enumerate(shown)
-    ]
+    texts = {1: "(1, 2, 3, 4) 1 | (5, 6, 7, 8) |", 2: "(1, 2, 3, 4) 2 | (5, 6, 7, 8) |", 3: ""}
+    assert lines == [f"Frame {place}: {texts[number]}" for place, number in enumerate(shown)]
     assert spy.read == [1, 2, 3, 1]
     quiet = run(VideoOCR, tmp_path, {"skip_same": True}, video=path).splitlines()
     assert [line.split(":")[0] for line in quiet] == ["Frame 0", "Frame 3", "Frame 5", "Frame 8"]
@@ -576,7 +578,7 @@ def test_truncated_film_gives_what_is_left(tmp_path: Path) -> None:
     path = make_video(tmp_path / "a.mkv", 40, options={"g": "5"})
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     left = numbers(run(VideoClip, tmp_path, video=path))
-    assert 8 <= len(left) < 40 and left[:8] == list(range(8))
+    assert 1 < len(left) < 40 and left == list(range(len(left)))
 
 
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed")

@@ -1,6 +1,6 @@
 """Train the detector of drawn shapes: ``python -m tool_impls.detection.shapes.train [CHECKPOINT]``.
 
-Some minutes on two CPU cores, one of which draws. Every picture is new and drawn from its own number, so a seed makes the same
+About ten minutes on two CPU cores, one of which draws. Every picture is new and drawn from its own number, so a seed makes the same
 checkpoint on the same machine and versions. Beside the checkpoint goes a JSON file with the names of its classes.
 """
 
