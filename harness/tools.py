@@ -79,6 +79,12 @@ class ToolOutput:
     content: str
 
 
+def not_ready(tools: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """The states of the tools that do not run in their official form. ``tools``: what identifies each (``Task.check_tools``)."""
+    states = {name: str(tool.get("state", "ready")) for name, tool in sorted(tools.items())}
+    return {name: state for name, state in states.items() if state != "ready"}
+
+
 def by_state(states: Mapping[str, str], *, reasons: bool = True) -> list[str]:
     """Tools that are not simply ready, a line for each state: ``tools disabled: A, B (why)``.
 

@@ -43,7 +43,7 @@ def differences(one: Mapping[str, Any], other: Mapping[str, Any], tasks: list[st
         for name in a[key].keys() & b[key].keys():
             if a[key][name] != b[key][name]:
                 yield f"{key} of {name} differ: {a[key][name]!r} and {b[key][name]!r}"
-    yield from _tools(one["run"].get("tools", {}), other["run"].get("tools", {}))
+    yield from _tools(one["run"]["settings"]["tools"], other["run"]["settings"]["tools"])
 
 
 def _tools(one: Mapping[str, Mapping[str, Any]], other: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

@@ -156,7 +156,7 @@ class PitchShifting(base.BenchTool):
         AUDIO_OUT,
     )
     category = "operation"
-    packages = ("av", "numpy", "librosa")
+    packages = ("librosa", "av", "numpy")
     seconds = 300.0
 
     @classmethod
@@ -191,7 +191,7 @@ class SoundCharacteristicExtraction(base.BenchTool):
         base.TEXT_OUT,
     )
     category = "perception"
-    packages = ("av", "numpy", "librosa")
+    packages = ("librosa", "av", "numpy")
     seconds = 120.0
 
     def setup(self, device: str = "cpu") -> None:

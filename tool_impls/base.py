@@ -62,7 +62,7 @@ class BenchTool(ABC):
 
     @classmethod
     def on_device(cls, settings: ToolSettings) -> bool:
-        """Whether it loads a model of its own: such tools share one process for each device."""
+        """Whether it loads a model: such tools share one process for each device, so that models are loaded once."""
         return False
 
     @classmethod

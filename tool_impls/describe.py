@@ -33,6 +33,10 @@ class _Seeing(asking.AskingTool):
             return asking.state(settings)
         return base.BASIC if settings.basic else f"{asking.state(settings)}; or set basic = true in [tools]"
 
+    @classmethod
+    def on_device(cls, settings: ToolSettings) -> bool:
+        return asking.on_device(settings) or (not asking.configured(settings) and cls.packages == PACKAGES)  # the reader is a model too
+
     def _plain(self, image: Image) -> str:
         """Size, main colours and text: what can be told without a model."""
         width, height = image.size

@@ -43,6 +43,10 @@ class VideoOCR(base.BenchTool):
     def backend(cls, settings: ToolSettings) -> str:
         return "RapidOCR"
 
+    @classmethod
+    def on_device(cls, settings: ToolSettings) -> bool:
+        return True  # as OCR
+
     def setup(self, device: str = "cpu") -> None:
         reader()
 

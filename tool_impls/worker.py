@@ -22,6 +22,9 @@ from tool_impls import batching
 from tool_impls.settings import ToolSettings
 from tool_impls.work import Answer, Order, Workbench, failure
 
+GPUS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
+"""One of these is there where torch can find a GPU: of NVIDIA, of AMD, and under WSL."""
+
 HEAD = struct.Struct(">II")
 
 
@@ -69,6 +72,8 @@ class _Channel:
 def _device(wanted: str) -> str:
     if wanted != "auto":
         return wanted
+    if not any(Path(name).exists() for name in GPUS):
+        return "cpu"  # importing torch to ask takes seconds
     try:
         import torch
     except ModuleNotFoundError:

@@ -30,7 +30,7 @@ from harness.services import Service
 from harness.store import RunFolder
 from harness.store.folder import FORMAT, CaseId
 from harness.task import Task, find_task
-from harness.tools import by_state
+from harness.tools import by_state, not_ready
 from harness.types import Record
 
 CRASHES_PER_CASE = 2
@@ -45,7 +45,6 @@ class Controller:
         self.plan: list[CaseId] = []
         self.services: list[Service] = []
         self._sandbox: tuple[str, ...] = ()
-        self.tool_states: dict[str, str] = {}  # tools of this run that are not simply ready
         self.tools: dict[str, Mapping[str, Any]] = {}  # what identifies each tool of this run
         self.progress: Progress | None = None
         self.summary: dict[str, Any] | None = None
@@ -98,7 +97,7 @@ class Controller:
             tasks = {task for task, _, _ in self.plan}
             self._check_tools(tasks)
             if self.settings.record:
-                create_cassette(self.settings.record, stored_settings(self.settings, self.config.option.data or "auto", self.tool_states))
+                create_cassette(self.settings.record, stored_settings(self.settings, self.config.option.data or "auto", self.tools))
             (self.folder.path / STOP_FILE).unlink(missing_ok=True)
             self._write_run_json(finished=None)
             self.services = start_services(self.settings, self.folder, tasks)
@@ -129,7 +128,7 @@ class Controller:
             yield f"{name}: {cases} cases, {kind} in {settings.roots[name]}" + (f", texts compared by {similarity}" if similarity else "")
             if left_out := find_task(name).left_out(settings.roots[name]):
                 yield f"{name}: left out: {left_out[0]}" + (f", and {len(left_out) - 1} more (see run.json)" if len(left_out) > 1 else "")
-        yield from by_state(self.tool_states)
+        yield from by_state(not_ready(self.tools))
         if settings.rescore:
             yield f"scoring the transcripts of {settings.rescore} again; no model is asked"
         if settings.replay:
@@ -139,7 +138,7 @@ class Controller:
     def _check_tools(self, tasks: set[str]) -> None:
         """Say before the first request which tools cannot work, and whether programs can run. Raises UsageProblem."""
         if self.settings.earlier_tools is not None:
-            self.tool_states = dict(self.settings.earlier_tools)
+            self.tools = dict(self.settings.earlier_tools)
             return
         if any(find_task(name).runs_code for name in tasks):
             sandbox.check_minimum()
@@ -160,8 +159,6 @@ class Controller:
                 )
                 if settings.tool_server is None:
                     self._sandbox = sandbox.layers()
-        states = {name: str(tool.get("state", "ready")) for name, tool in self.tools.items()}
-        self.tool_states = {name: state for name, state in states.items() if state != "ready"}
 
     # -- while cases run
 
@@ -273,7 +270,7 @@ class Controller:
         self.summary = sum_up(
             self.folder,
             self.plan,
-            about=describe(settings, tasks, self.tool_states, self.tools),
+            about=describe(settings, tasks, self.tools),
             index_of=lambda task: task.index(settings.roots[task.name]),
             scoring=settings.scoring,
             similarity=settings.similarity,
@@ -329,10 +326,9 @@ class Controller:
                 "agentgauge": version("agentgauge"),
                 "python": platform.python_version(),
                 "command": sys.argv[1:],
-                "settings": stored_settings(settings, self.config.option.data or "auto", self.tool_states),
+                "settings": stored_settings(settings, self.config.option.data or "auto", self.tools),
                 "configs": {name: config_fingerprint(settings, find_task(name)) for name in sorted({task for task, _, _ in self.plan})},
                 "planned": len(self.plan),
-                "tools": self.tools,  # empty where no real tool runs
                 "sandbox": self._sandbox,  # what confines code that a model wrote; empty where no real tool runs
                 "started": self._started,
                 "finished": finished,
@@ -340,9 +336,7 @@ class Controller:
         )
 
 
-def describe(
-    settings: Settings, tasks: Sequence[Task], tool_states: Mapping[str, str], tools: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Any]:
+def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """What makes this run's figures what they are; the same for two equal runs, wherever and however they were made."""
     indices = {task.name: task.index(settings.roots[task.name]) for task in tasks}
     return {
@@ -365,7 +359,7 @@ def describe(
             **{task.name: task.prompt_version(settings.file.prompts) for task in tasks},
             "dialect": wording(settings.dialect, settings.file.prompts),
         },
-        "tools": dict(sorted(tool_states.items())),
+        "tools": not_ready(tools),
         "tool_set": digest(tools) if tools else None,
         "options": {option.name: settings.options[option.name] for task in tasks for option in task.options},
     }

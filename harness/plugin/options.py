@@ -144,7 +144,7 @@ class Settings:
     allow_unsafe_code: bool
     options: Mapping[str, str | bool]  # of the tasks themselves: "--wild-language" → "en"
     parts: Mapping[str, ModelSpec]  # how to reach the models that play a part of their own: option → spec
-    earlier_tools: Mapping[str, str] | None  # states of the tools in the run that is replayed or scored again
+    earlier_tools: Mapping[str, Mapping[str, Any]] | None  # what identified the tools of the run that is replayed or scored again
     file: FileConfig
 
 
@@ -228,8 +228,8 @@ def check_folder(settings: Settings) -> None:
             )
 
 
-def stored_settings(settings: Settings, data: str, tools: Mapping[str, str]) -> dict[str, Any]:
-    """What run.json and a cassette keep, so that a later run can start from it. ``tools``: those that are not simply ready."""
+def stored_settings(settings: Settings, data: str, tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """What run.json and a cassette keep, so that a later run can start from it. ``tools``: what identifies each."""
     return {
         "model": asdict(settings.model),
         "dialect": settings.dialect,

@@ -86,4 +86,4 @@ def test_pictures_are_attached_only_where_a_case_is_not_passed(tmp_path, endpoin
     wrong = [result for result in results(tmp_path / "wrong").values() if result["status"] == "failed"]
     assert wrong
     names = [attachment["name"] for result in wrong for attachment in result["attachments"]]
-    assert "0001.png" in names
+    assert "plot.png" in names

@@ -26,7 +26,7 @@ RUN: Any = {
         },
         "tasks": {"t": {"planned": 3, "metrics": {"Acc": {"value": 40.0}, "Other": {"value": None}}}},
     },
-    "run": {"tools": {"OCR": OCR}},
+    "run": {"settings": {"tools": {"OCR": OCR}}},
 }
 
 
@@ -60,9 +60,9 @@ def test_figures_stand_side_by_side_without_a_word_where_only_the_model_differs(
 @pytest.mark.parametrize(
     ("path", "value", "told"),
     [
-        ("run.tools.OCR", {**OCR, "backend": "EasyOCR"}, "the tool sets differ: OCR has backend 'RapidOCR' and 'EasyOCR'"),
-        ("run.tools.OCR", {**OCR, "weights": "abc"}, "the tool sets differ: OCR has weights None and 'abc'"),
-        ("run.tools.Plot", OCR, "the tool sets differ: only one run has Plot"),
+        ("run.settings.tools.OCR", {**OCR, "backend": "EasyOCR"}, "the tool sets differ: OCR has backend 'RapidOCR' and 'EasyOCR'"),
+        ("run.settings.tools.OCR", {**OCR, "weights": "abc"}, "the tool sets differ: OCR has weights None and 'abc'"),
+        ("run.settings.tools.Plot", OCR, "the tool sets differ: only one run has Plot"),
         ("summary.run.data.t.fingerprint", "g", "t: the data sets differ"),
         ("summary.tasks.t.planned", 2, "t: A has 3 cases, B 2"),
         ("summary.run.scoring", "strict", "scoring differs: 'parity' and 'strict'"),

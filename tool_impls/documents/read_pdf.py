@@ -51,6 +51,10 @@ class ReadPDF(ReadingTool):
         return "pypdf, RapidOCR" if settings.value(cls.meta.name, OCR) else "pypdf"
 
     @classmethod
+    def on_device(cls, settings: ToolSettings) -> bool:
+        return bool(settings.value(cls.meta.name, OCR))
+
+    @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
         missing = [name for name in ocr.PACKAGES if find_spec(name) is None]
         if settings.value(cls.meta.name, OCR) and missing:
