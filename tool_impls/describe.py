@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from harness.errors import ToolError
 from tool_impls import asking, base
 from tool_impls.colours import main_colours, name_of
-from tool_impls.frames import Frame, open_video
+from tool_impls.frames import Frame, open_video, spread
 from tool_impls.geometry import crop
 from tool_impls.ocr import PACKAGES, reader
 from tool_impls.options import Option
@@ -92,9 +92,7 @@ class VideoDescription(_Seeing):
 
     def apply(self, folder: Path, /, video: Path, frame_skip: int | None = None) -> str:
         frame_skip = 5 if frame_skip is None else frame_skip
-        if frame_skip < 1:
-            raise ToolError(f"frame_skip must be at least 1; got {frame_skip}")
-        frames = sampled(video, frame_skip, self.option("max_frames"))
+        frames = spread(video, self.option("max_frames") or sys.maxsize, frame_skip)
         if self._asker is None:
             return "\n".join((outline(video), *(f"Frame {frame.number}: {mean_colour(frame.image)}" for frame in frames)))
         with ThreadPoolExecutor(4, thread_name_prefix="caption") as pool:  # a model answers them together
@@ -106,27 +104,6 @@ class VideoDescription(_Seeing):
     def _caption(self, frame: Frame) -> str:
         answer = self._ask(frame.image, "Describe this picture in one short sentence.")
         return f"Frame {frame.number}: {' '.join(answer.split())}"
-
-
-def sampled(path: Path, every: int, limit: int) -> Iterator[Frame]:
-    """Every ``every``-th frame from the first on; if those are more than ``limit`` (0: any number), so many spread evenly.
-
-    Raises ToolError for a video that cannot be read.
-    """
-    import av
-
-    try:
-        with open_video(path) as container:
-            count = sum(1 for packet in container.demux(container.streams.video[0]) if packet.size)
-        numbers = range(0, count, every)
-        chosen = set(numbers if not limit or len(numbers) <= limit else (numbers[place * len(numbers) // limit] for place in range(limit)))
-        with open_video(path) as container:
-            container.streams.video[0].thread_type = "AUTO"
-            for number, picture in enumerate(container.decode(container.streams.video[0])):
-                if number in chosen:
-                    yield Frame(number, float(picture.time or 0.0), picture.to_image())
-    except av.FFmpegError as error:
-        raise ToolError(f"{path.name} cannot be decoded ({type(error).__name__})") from None
 
 
 def outline(path: Path) -> str:

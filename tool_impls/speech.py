@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import ToolError, ToolUnavailable
 from tool_impls import base
+from tool_impls.frames import open_media
 from tool_impls.options import Option
 from tool_impls.settings import ToolSettings
 from tool_impls.weights import ALLOW_DOWNLOAD, resolve, weights_option, weights_state
@@ -119,7 +120,7 @@ def read_sound(path: Path, seconds: float = 0.0) -> NDArray[numpy.float32]:
     limit = int((seconds or LONGEST) * RATE)
     parts, length = [], 0
     try:
-        with av.open(str(path), metadata_errors="ignore") as container:
+        with open_media(path, "sound file") as container:
             if not container.streams.audio:
                 raise ToolError(f"{path.name} has no sound: it holds no audio track")
             resampler = av.AudioResampler(format="s16", layout="mono", rate=RATE)

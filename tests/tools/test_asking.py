@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import threading
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +16,8 @@ from harness.errors import ToolError, ToolFault, ToolUnavailable
 from tests.tools.servers import canned_server, http
 from tool_impls import asking
 from tool_impls.base import BASIC, READY, BenchTool
-from tool_impls.describe import ImageDescription, RegionAttributeDescription, VideoDescription, sampled
+from tool_impls.describe import ImageDescription, RegionAttributeDescription, VideoDescription
+from tool_impls.frames import spread
 from tool_impls.local_vision import PACKAGES, LocalVision, fitted
 from tool_impls.settings import ToolSettings
 
@@ -323,7 +325,7 @@ def test_frames_are_captioned_in_order(tmp_path: Path) -> None:
     ],
 )
 def test_frames_are_spread_evenly_below_the_limit(tmp_path: Path, count: int, every: int, limit: int, numbers: list[int]) -> None:
-    frames = list(sampled(film(tmp_path / "a.mp4", count), every, limit))
+    frames = list(spread(film(tmp_path / "a.mp4", count), limit or sys.maxsize, every))
     assert [frame.number for frame in frames] == numbers
     for frame in frames:
         seen = frame.image.getpixel((32, 24))
