@@ -107,7 +107,7 @@ def test_ocr_of_a_receipt(benchmark, figure):
     from PIL import Image
 
     given = os.environ.get("AGENTGAUGE_GTA_DATA")
-    picture = Path(given, "image", "receipt.jpg") if given else ROOT / "bench_gta" / "mini" / "image" / "receipt.png"
+    picture = Path(given, "image", "receipt.jpg") if given else ROOT / "bench_gta" / "mini" / "image" / "receipt_market.jpg"
     tool = TOOLS["OCR"](ToolSettings())
     tool.setup()
     with Image.open(picture) as image:

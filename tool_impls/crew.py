@@ -21,6 +21,9 @@ from tool_impls.worker import HEAD, Start, pack
 LOAD_SECONDS = 900.0
 """For a tool's models to load, before its first call."""
 
+READ_AHEAD = 8 * 2**20
+"""Bytes of answers that are taken from a worker before somebody asks for them; the preset of 64 KB costs a picture milliseconds."""
+
 TRIES = 3
 """Times that a call is given to a process which ends through no doing of the call."""
 
@@ -188,6 +191,7 @@ class _Seat:
                 stdout=asyncio.subprocess.PIPE,
                 env={**os.environ, PARENT: str(os.getpid())},
                 start_new_session=True,  # Ctrl-C is the server's to handle
+                limit=READ_AHEAD,
             )
             assert self._process.stdin is not None
             start = pickle.dumps(self._start)

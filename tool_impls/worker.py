@@ -6,6 +6,7 @@ server is not JSON but a pickled ``Start``. The process ends when its stdin does
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pickle
@@ -13,6 +14,7 @@ import struct
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -61,6 +63,8 @@ class _Channel:
         # Whatever a library prints must not get between the messages.
         self._file = os.fdopen(os.dup(1), "wb")
         os.dup2(2, 1)
+        with suppress(OSError):  # as much as the system allows: a picture goes through in one piece
+            fcntl.fcntl(self._file, fcntl.F_SETPIPE_SZ, 2**20)
         self._lock = threading.Lock()
 
     def send(self, head: Any, body: bytes = b"") -> None:
