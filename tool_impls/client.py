@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 RETRY_SECONDS = 5.0
 """How long a call goes on trying to connect: a server that died may be on its way back."""
 
-ANSWER_SECONDS = 300.0
+CUT_OFF = 2
+"""How often one call may be cut off in the middle before it counts as the server's fault."""
+
+ANSWER_SECONDS = 1800.0
 """How long one answer may take, queueing on the server included."""
 
 SUFFIXES = {"image": "png", "audio": "wav", "video": "mp4"}
@@ -97,8 +100,9 @@ class ToolServerBox:
         headers = {"Accept": f"application/json, {protocol.RAW}", **({"Content-Type": content_type} if content_type else {})}
         if token := os.environ.get(TOKEN):
             headers["Authorization"] = f"Bearer {token}"
-        deadline, pause = time.monotonic() + self._retry_seconds, 0.1
+        away_since, pause, cut_off = None, 0.1, 0
         while True:
+            start = time.monotonic()
             try:
                 async with self._session.request(
                     method, url, data=body, headers=headers, skip_auto_headers=("Content-Type",), allow_redirects=False
@@ -108,7 +112,11 @@ class ToolServerBox:
             except TimeoutError:
                 raise ToolFault(f"the tool server gave no answer within {self._answer_seconds:g} s ({url})", cause="timeout") from None
             except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError) as error:
-                if time.monotonic() + pause > deadline:
+                now = time.monotonic()
+                if now - start > self._retry_seconds / 2:  # cut off in the middle of a long call: the server may be back soon
+                    away_since, cut_off = None, cut_off + 1
+                away_since = now if away_since is None else away_since
+                if now + pause - away_since > self._retry_seconds or cut_off > CUT_OFF:
                     raise ToolFault(f"the tool server cannot be reached at {url} ({type(error).__name__})", cause="connection") from None
             except (aiohttp.ClientError, ValueError) as error:
                 raise ToolFault(f"{url} does not answer as a tool server ({type(error).__name__})", cause="protocol") from None

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from itertools import count
 from typing import Any, Protocol
 
 from harness.services import PARENT
@@ -86,137 +87,82 @@ class Processes:
 
     async def _run_alone(self, order: Order, seconds: float) -> Answer:
         async with self._alone:
-            seat = _Seat(replace(self._seats[0]._start, tools=(order.tool,)), self._observe)
+            seat = _Seat(replace(self._seats[0].start, tools=(order.tool,)), self._observe)
             try:
                 return await seat.run(order, seconds)
             except _Ended as ended:
+                if not ended.begun:  # it did not even get to the arguments
+                    return failure(500, f"the process of {order.tool} ended before the call began ({ended}); see the server's log")
                 return failure(400, f"ToolError('{order.tool} ended its process with these arguments, twice ({ended})')")
             finally:
                 await seat.close()
 
 
 class _Ended(Exception):
-    """The process ended before it answered. ``innocent``: it was ended because of another call."""
+    """The process ended before it answered. ``innocent``: because of another call. ``begun``: while this one was at work."""
 
-    def __init__(self, how: str, *, innocent: bool) -> None:
+    def __init__(self, how: str, *, innocent: bool, begun: bool) -> None:
         super().__init__(how)
         self.innocent = innocent
+        self.begun = begun
 
 
 @dataclass(slots=True)
 class _Call:
-    tool: str
     answer: asyncio.Future[Answer]
     begun: bool = False  # its models are loaded, the work has started
     begin: Callable[[], None] = lambda: None
 
 
-class _Seat:
-    """A place for one worker process, which is started when it is needed and again after it ended."""
+class _Worker:
+    """One process, the calls that were sent to it, and why it ends."""
 
-    def __init__(self, start: Start, observe: Callable[[int], None]) -> None:
-        self.calls: Counter[str] = Counter()  # calls in the process, by tool
-        self._start = start
+    def __init__(self, process: asyncio.subprocess.Process, observe: Callable[[int], None]) -> None:
+        self.calls: dict[int, _Call] = {}
+        self._process = process
         self._observe = observe
-        self._starting = asyncio.Lock()
-        self._process: asyncio.subprocess.Process | None = None
-        self._reader: asyncio.Task[None] | None = None
-        self._open: dict[int, _Call] = {}
-        self._number = 0
         self._ended_by_us = False
+        self._reader = asyncio.create_task(self._listen())
 
-    async def run(self, order: Order, seconds: float) -> Answer:
-        """Raises _Ended where the process ended before it answered."""
-        return await self._ask(order.tool, asdict(order), seconds)
+    @property
+    def alive(self) -> bool:
+        return not self._ended_by_us and not self._reader.done()
 
-    async def load(self, name: str) -> Answer:
-        return await self._ask(name, {"load": name}, LOAD_SECONDS)
+    async def send(self, message: bytes) -> None:
+        assert self._process.stdin is not None
+        with suppress(ConnectionError):  # it has just ended: the reader says so
+            self._process.stdin.write(message)
+            await self._process.stdin.drain()
+
+    def end(self) -> None:
+        """End the process and what it has started; calls that are still in it are innocent."""
+        self._ended_by_us = True
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)  # it leads a session of its own
 
     async def close(self) -> None:
-        """End the process, in the middle of whatever it does."""
-        process, self._process = self._process, None
-        if process is not None:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-        if self._reader is not None:
-            await self._reader
+        self.end()
+        await self._reader
 
-    async def _ask(self, tool: str, message: Mapping[str, Any], seconds: float) -> Answer:
-        self.calls[tool] += 1
-        number = self._number = self._number + 1
-        try:
-            process = await self._running()
-            call = self._open[number] = _Call(tool, asyncio.get_running_loop().create_future())
-            assert process.stdin is not None
-            with suppress(ConnectionError):  # it has just ended: the reader says so
-                process.stdin.write(pack({"id": number, **message}))
-                await process.stdin.drain()
-            return await self._wait(call, seconds)
-        finally:
-            self._open.pop(number, None)
-            self.calls[tool] -= 1
-
-    async def _wait(self, call: _Call, seconds: float) -> Answer:
-        """The answer, or 408 after ``seconds`` of work. The time to load models does not count."""
-        try:
-            async with asyncio.timeout(LOAD_SECONDS) as limit:
-                call.begin = lambda: limit.reschedule(asyncio.get_running_loop().time() + seconds)
-                return await asyncio.shield(call.answer)
-        except TimeoutError:
-            call.answer.cancel()
-            self._end()
-            if not call.begun:
-                return failure(500, f"the models of {call.tool} did not load within {LOAD_SECONDS:g} s")
-            return failure(408, f"ToolTimeout('{call.tool} did not finish within {seconds:g} s and was ended')")
-
-    def _end(self) -> None:
-        """End the process because of one call; the others in it are done again elsewhere."""
-        self._ended_by_us = True
-        if self._process is not None:
-            with suppress(ProcessLookupError):
-                self._process.kill()
-
-    async def _running(self) -> asyncio.subprocess.Process:
-        async with self._starting:
-            if self._process is not None and self._process.returncode is None and not self._ended_by_us:
-                return self._process
-            if self._reader is not None:
-                await self._reader  # the calls of the one before are told first
-            self._ended_by_us = False
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                *("-m", "tool_impls.worker"),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                env={**os.environ, PARENT: str(os.getpid())},
-                start_new_session=True,  # Ctrl-C is the server's to handle
-                limit=READ_AHEAD,
-            )
-            assert self._process.stdin is not None
-            start = pickle.dumps(self._start)
-            self._process.stdin.write(HEAD.pack(len(start), 0) + start)
-            self._reader = asyncio.create_task(self._listen(self._process))
-            return self._process
-
-    async def _listen(self, process: asyncio.subprocess.Process) -> None:
+    async def _listen(self) -> None:
         """Hand out answers until the process ends, then tell whoever still waits."""
-        assert process.stdout is not None
+        stream = self._process.stdout
+        assert stream is not None
         try:
             while True:
-                lengths = HEAD.unpack(await process.stdout.readexactly(HEAD.size))
-                head = json.loads(await process.stdout.readexactly(lengths[0]))
-                self._hand_out(head, await process.stdout.readexactly(lengths[1]))
+                lengths = HEAD.unpack(await stream.readexactly(HEAD.size))
+                head = json.loads(await stream.readexactly(lengths[0]))
+                self._hand_out(head, await stream.readexactly(lengths[1]))
         except asyncio.IncompleteReadError:
-            status = await process.wait()
-        for call in self._open.values():
+            status = await self._process.wait()
+        for call in self.calls.values():
             if not call.answer.done():
-                call.answer.set_exception(_Ended(_how(status), innocent=self._ended_by_us))
+                call.answer.set_exception(_Ended(_how(status), innocent=self._ended_by_us, begun=call.begun))
 
     def _hand_out(self, head: Mapping[str, Any], body: bytes) -> None:
         for size in head.get("batches", ()):
             self._observe(size)
-        call = self._open.get(head["id"])
+        call = self.calls.get(head["id"])
         if call is None or call.answer.done():
             return  # its time was over
         if head.get("begun"):
@@ -224,6 +170,76 @@ class _Seat:
             call.begin()
         else:
             call.answer.set_result(Answer(head["status"], body, tuple(head["names"]), head["raw"]))
+
+
+class _Seat:
+    """A place for one worker process, which is started when it is needed and again after it ended."""
+
+    def __init__(self, start: Start, observe: Callable[[int], None]) -> None:
+        self.start = start
+        self.calls: Counter[str] = Counter()  # calls in the process, by tool
+        self._observe = observe
+        self._starting = asyncio.Lock()
+        self._worker: _Worker | None = None
+        self._numbers = count(1)
+
+    async def run(self, order: Order, seconds: float) -> Answer:
+        """Raises _Ended where the process ended before it answered."""
+        return await self._ask(order.tool, asdict(order), seconds)
+
+    async def load(self, name: str) -> Answer:
+        """Raises nothing: a process that ends while it loads is a failure."""
+        try:
+            return await self._ask(name, {"load": name}, LOAD_SECONDS)
+        except _Ended as ended:
+            return failure(500, f"the process of {name} ended while it loaded ({ended})")
+
+    async def close(self) -> None:
+        """End the process, in the middle of whatever it does."""
+        if self._worker is not None:
+            await self._worker.close()
+
+    async def _ask(self, tool: str, message: Mapping[str, Any], seconds: float) -> Answer:
+        """The answer, or 408 after ``seconds`` of work. The time to start and to load models does not count."""
+        call = _Call(asyncio.get_running_loop().create_future())
+        number = next(self._numbers)
+        worker: _Worker | None = None
+        self.calls[tool] += 1
+        try:
+            async with asyncio.timeout(LOAD_SECONDS) as limit:
+                call.begin = lambda: limit.reschedule(asyncio.get_running_loop().time() + seconds)
+                worker = await self._running()
+                worker.calls[number] = call
+                await worker.send(pack({"id": number, **message}))
+                return await asyncio.shield(call.answer)
+        except TimeoutError:
+            call.answer.cancel()
+            if worker is not None:
+                worker.end()
+            if not call.begun:
+                return failure(500, f"the models of {tool} did not load within {LOAD_SECONDS:g} s")
+            return failure(408, f"ToolTimeout('{tool} did not finish within {seconds:g} s and was ended')")
+        finally:
+            self.calls[tool] -= 1
+            if worker is not None:
+                worker.calls.pop(number, None)
+
+    async def _running(self) -> _Worker:
+        async with self._starting:
+            if self._worker is None or not self._worker.alive:
+                process = await asyncio.create_subprocess_exec(
+                    sys.executable,
+                    *("-m", "tool_impls.worker"),
+                    stdin=asyncio.subprocess.PIPE,
+                    stdout=asyncio.subprocess.PIPE,
+                    env={**os.environ, PARENT: str(os.getpid())},
+                    start_new_session=True,  # Ctrl-C is the server's to handle
+                    limit=READ_AHEAD,
+                )
+                self._worker = _Worker(process, self._observe)
+                start = pickle.dumps(self.start)
+                await self._worker.send(HEAD.pack(len(start), 0) + start)
+            return self._worker
 
 
 def _how(status: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import http.client
 import json
 import os
 import urllib.error
@@ -13,14 +14,17 @@ from importlib.metadata import PackageNotFoundError, packages_distributions, ver
 from pathlib import Path
 from typing import Any
 
+from harness.errors import ToolUnavailable, UsageProblem
 from tool_impls.availability import check
+from tool_impls.base import UNAVAILABLE
 from tool_impls.openapi import read_document
 from tool_impls.protocol import TOKEN
 from tool_impls.registry import TOOLS
 from tool_impls.settings import ToolSettings
 from tool_impls.weights import digest
 
-ANSWER_SECONDS = 5.0
+ANSWER_SECONDS = 120.0
+"""For a server that has weights to digest first."""
 
 
 def fingerprints(settings: ToolSettings, names: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -75,29 +79,40 @@ def _remembered(paths: tuple[Path, ...]) -> str | None:
 
 
 def of_server(url: str, names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Fingerprints from a running server of ours; of another, a digest of what it announces of each tool.
+    """Fingerprints of the named tools from a running server of ours; of another, a digest of what it announces of each.
 
-    Empty where it does not answer: whether that matters shows when a tool is called.
+    Raises UsageProblem where it does not answer as a tool server or lacks a tool, ToolUnavailable where one cannot work there.
     """
-    wanted = set(names)
+    wanted = sorted(set(names))
     try:
         told = _get(f"{url}/tools")
-        document = None if told is not None else _get(f"{url}/openapi.json")
-    except (OSError, ValueError):
-        return {}
-    if told is not None:
-        return {name: found for name, found in told.items() if name in wanted}
-    remote = read_document(document, url)
-    tools = {name: tool.tool.to_json() for name, tool in remote.items() if name in wanted}
-    return {name: {"backend": "another server", "announced": _short(tool)} for name, tool in tools.items()}
+        if told is None:
+            remote = read_document(_get(f"{url}/openapi.json"), url)
+            told = {name: {"backend": "another server", "announced": _short(tool.tool.to_json())} for name, tool in remote.items()}
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise UsageProblem(f"--tool-server {url} does not answer as a tool server ({error}); start it, or correct the address") from None
+    if lacking := [name for name in wanted if name not in told]:
+        raise UsageProblem(f"--tool-server {url} does not have {', '.join(lacking)}, which selected cases offer; start it with all tools")
+    for name in wanted:
+        if str(told[name].get("state", "")).startswith(UNAVAILABLE):
+            raise ToolUnavailable(f"--tool-server {url}: {name} is {told[name]['state']}")
+    return {name: told[name] for name in wanted}
+
+
+class _Unmoved(urllib.request.HTTPRedirectHandler):
+    """Follows no redirection: the token is for the server that was named."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
 
 
 def _get(url: str) -> Any:
     """The decoded JSON at an address, None where there is nothing. Raises OSError or ValueError."""
     token = os.environ.get(TOKEN)
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"} if token else {})
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Unmoved)
     try:
-        with urllib.request.urlopen(request, timeout=ANSWER_SECONDS) as reply:
+        with opener.open(request, timeout=ANSWER_SECONDS) as reply:
             return json.load(reply)
     except urllib.error.HTTPError as error:
         with error:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from aiohttp import BodyPartReader, web
 
 
+MOST_PARTS = 500  # fields and files of one form
+
+
 class Uploads:
     """The parts of one form. Files go to disk as they come, under names of the server's making."""
 
@@ -26,6 +29,7 @@ class Uploads:
         self._folder: Path | None = None
         self._size = 0
         self._count = 0
+        self._parts_read = 0
 
     async def fields(self, request: web.Request) -> dict[str, str | protocol.Upload]:
         """The fields of a request: texts, and paths for parts with a file name. Other content types have no fields.
@@ -40,12 +44,15 @@ class Uploads:
         return {}
 
     async def _parts(self, request: web.Request) -> dict[str, str | protocol.Upload]:
-        from aiohttp import BodyPartReader
+        from aiohttp import BodyPartReader, web
 
         fields: dict[str, str | protocol.Upload] = {}
         try:
             reader = await request.multipart()
             while (part := await reader.next()) is not None:
+                self._parts_read += 1
+                if self._parts_read > MOST_PARTS:
+                    raise web.HTTPRequestEntityTooLarge(MOST_PARTS, self._parts_read)
                 if not isinstance(part, BodyPartReader) or part.name is None:
                     raise protocol.ProtocolError("a part of the form has no name")
                 if part.filename is None:
@@ -59,15 +66,24 @@ class Uploads:
             raise protocol.ProtocolError(str(error)) from None
         return fields
 
+    def work_folder(self) -> Path:
+        """An empty folder for the call, removed with its uploads."""
+        folder = self._own_folder() / "work"
+        folder.mkdir()
+        return folder
+
+    def _own_folder(self) -> Path:
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="call-", dir=self._scratch))
+        return self._folder
+
     def remove(self) -> None:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     async def _store(self, part: BodyPartReader, name: str) -> Path:
-        if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="in-", dir=self._scratch))
         self._count += 1
-        place = self._folder / str(self._count)
+        place = self._own_folder() / str(self._count)
         place.mkdir()
         with (place / name).open("wb") as file:
             async for chunk in self._chunks(part):

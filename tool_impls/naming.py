@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePosixPath
 
 from harness.errors import ToolError
 
-LONGEST = 120  # characters, suffix not included
+LONGEST = 180  # bytes, suffix not included; file systems take 255
 
 
 def file_name(wanted: str | None, default: str, suffix: str) -> str:
@@ -19,7 +20,8 @@ def file_name(wanted: str | None, default: str, suffix: str) -> str:
     if "/" in name or "\\" in name or name in (".", ".."):
         raise ToolError(f"filename must be a plain name without folders; got {name!r}")
     stem = name[: -len(suffix)] if name.lower().endswith(suffix.lower()) else name
-    stem = re.sub(r'[\x00-\x1f\x7f<>:"|?*]', "_", stem).strip(" .")[:LONGEST]
+    stem = re.sub(r'[\x00-\x1f\x7f<>:"|?*]', "_", stem)
+    stem = _short(stem.strip(" ."))
     return f"{stem or default}{suffix}"
 
 
@@ -27,4 +29,10 @@ def plain_name(path: str) -> str:
     """The base name of a path that somebody else gave, such that it can do no harm: no folders, nothing hidden, nothing long."""
     base = path.replace("\\", "/").rpartition("/")[2]
     name = "".join(sign if sign.isprintable() and sign not in '<>:"|?*' else "_" for sign in base)
-    return name.strip(" .")[-LONGEST:] or "file"
+    path_name = PurePosixPath(name.strip(" ."))
+    suffix = path_name.suffix[:20]
+    return f"{_short(path_name.name.removesuffix(path_name.suffix))}{suffix}".strip(" .") or "file"
+
+
+def _short(text: str) -> str:
+    return text.encode("utf-8", "replace")[:LONGEST].decode("utf-8", "ignore")

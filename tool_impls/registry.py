@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -63,6 +64,7 @@ def add(path: Path) -> None:
     if spec is None or spec.loader is None or not path.is_file():
         raise UsageProblem(f"--extra names no Python file: {path}")
     module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # data classes look themselves up there
     try:
         spec.loader.exec_module(module)
     except Exception as error:  # the user's own code

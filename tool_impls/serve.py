@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import ipaddress
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -44,14 +45,14 @@ def build(
     states = check(settings, names)
     kinds = [registry.TOOLS[name] for name in states]
     metrics = Metrics()
-    scratch = Path(tempfile.mkdtemp(prefix="agentgauge-tools-"))
+    scratch = own_scratch()
     heavy = tuple(kind.meta.name for kind in kinds if kind.on_device(settings))
     light = tuple(kind.meta.name for kind in kinds if kind.meta.name not in heavy)
     concurrency = {kind.meta.name: kind.concurrency for kind in kinds}
 
     def crew(tools: tuple[str, ...], devices: Sequence[str]) -> Processes:
         root = str(files.resolve()) if files else None
-        starts = [Start(settings, tools, tuple(str(path.resolve()) for path in extras), device, str(scratch), root) for device in devices]
+        starts = [Start(settings, tools, tuple(str(path.resolve()) for path in extras), device, root) for device in devices]
         return Processes(starts, concurrency, observe=metrics.batch, restarted=metrics.restarted)
 
     devices = [device.strip() for device in settings.devices.split(",") if device.strip()] or ["auto"]
@@ -71,6 +72,18 @@ def build(
         token=os.environ.get(TOKEN) or None,
         preload=preload,
     )
+
+
+SCRATCH = "agentgauge-tools-"
+
+
+def own_scratch() -> Path:
+    """A new folder for uploads and results. Folders of servers that were killed are removed first."""
+    for old in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*-*"):
+        pid = old.name.removeprefix(SCRATCH).partition("-")[0]
+        if pid.isdigit() and not Path(f"/proc/{pid}").exists() and old.stat().st_uid == os.getuid():
+            shutil.rmtree(old, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=f"{SCRATCH}{os.getpid()}-"))
 
 
 def parser() -> argparse.ArgumentParser:
@@ -118,6 +131,10 @@ async def _run(arguments: argparse.Namespace) -> None:
         raise UsageProblem(f"--host {arguments.host} can be reached from other machines: set {TOKEN} to a secret that clients must know")
     if arguments.files and not arguments.files.is_dir():
         raise UsageProblem(f"--files names no folder: {arguments.files}")
+    if not 0 <= arguments.port < 2**16:
+        raise UsageProblem(f"--port must be from 0 (any free one) to 65535; got {arguments.port}")
+    if arguments.tools is not None and not arguments.tools.strip(", "):
+        raise UsageProblem("--tools names no tool; leave it out to serve all")
     names = [name.strip() for name in arguments.tools.split(",") if name.strip()] if arguments.tools else None
     server = build(settings, names, extras=arguments.extra, files=arguments.files, preload=arguments.preload)
     await serve(server, arguments.host, arguments.port)

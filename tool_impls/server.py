@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import logging
 import shutil
 import signal
 import time
@@ -152,7 +153,7 @@ class ToolServer:
         return _json({"ready": not self._loading, "waiting_for": self._loading}, 503 if self._loading else 200)
 
     async def _tools(self, _: web.Request) -> web.StreamResponse:
-        return _json(self._fingerprints())
+        return _json(await asyncio.to_thread(self._fingerprints))  # it may read gigabytes of weights
 
     async def _figures(self, _: web.Request) -> web.StreamResponse:
         from aiohttp import web
@@ -169,6 +170,8 @@ class ToolServer:
         return handle
 
     async def _answer(self, station: Station, request: web.Request) -> Answer:
+        from aiohttp import web
+
         name = station.tool.name
         if station.state.startswith(DISABLED):
             reason = station.state.partition(": ")[2] or "take it out of disable in [tools] of the settings to enable it"
@@ -182,9 +185,13 @@ class ToolServer:
         try:
             raw = protocol.RAW in request.headers.get("Accept", "")
             values = protocol.decode_fields(station.tool, await uploads.fields(request))
-            order = Order(name, _as_texts(values), {path: str(place) for path, place in uploads.named.items()}, raw)
+            work = uploads.work_folder()
+            order = Order(name, str(work), _as_texts(values), {path: str(place) for path, place in uploads.named.items()}, raw)
             answer = await station.call(order, lambda: request.transport is not None and not request.transport.is_closing())
             return answer or failure(499, "the caller has gone")
+        except web.HTTPRequestEntityTooLarge as error:
+            self._metrics.answered(name, error.status, 0.0)
+            raise  # the framework knows how to end a request that is not read to its end
         except protocol.BadForm as error:
             return failure(422, error.details)
         except (UnicodeError, protocol.ProtocolError):
@@ -243,9 +250,14 @@ async def _plain_errors(request: web.Request, handler: Handler) -> web.StreamRes
         return await handler(request)
     except web.HTTPException as error:
         response = _send(failure(error.status, error.reason))
+        if error.status == 413:
+            response.force_close()  # what is left of the body is no request
         if "Allow" in error.headers:
             response.headers["Allow"] = error.headers["Allow"]
         return response
+    except Exception as error:
+        logging.getLogger("agentgauge.tools").exception("%s %s", request.method, request.path)
+        return _send(failure(500, f"the tool server has a defect: {error!r}"))
 
 
 async def serve(server: ToolServer, host: str, port: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ class Order:
     """A call as it travels to the process that works on it. Paths are absolute texts."""
 
     tool: str
+    folder: str  # empty, the call's own; whoever ordered removes it
     values: Mapping[str, Any]  # typed; an upload is the path of its content
     files: Mapping[str, str] = field(default_factory=dict)  # those that texts name: path as the text has it → where it is
     raw: bool = False  # a single file may be answered as it is, without base64 and JSON
@@ -46,9 +46,8 @@ def encode(value: Any) -> bytes:
 class Workbench:
     """The tools of one process. Each is set up before its first call, by the thread of that call."""
 
-    def __init__(self, tools: Iterable[BenchTool], scratch: Path, *, device: str = "cpu", root: Path | None = None) -> None:
+    def __init__(self, tools: Iterable[BenchTool], *, device: str = "cpu", root: Path | None = None) -> None:
         self._tools = {tool.meta.name: tool for tool in tools}
-        self._scratch = scratch
         self._device = device
         self._root = root
         self._loading = {name: threading.Lock() for name in self._tools}
@@ -66,15 +65,18 @@ class Workbench:
         tool = self._tools[order.tool]
         try:
             self.load(order.tool)
-            begun()
-            with tempfile.TemporaryDirectory(dir=self._scratch, ignore_cleanup_errors=True) as folder:
-                files = {path: Path(place) for path, place in order.files.items()}
-                values = media.open_inputs(tool.meta, order.values, files, self._root)
-                result = tool.apply(Path(folder), **values)
-                names = tuple(media.file_names(tool.meta, result))
-                if order.raw and media.is_file(tool.meta):
-                    return Answer(200, media.content(tool.meta.outputs[0], result), names, raw=True)
-                return Answer(200, encode(media.encode_results(tool.meta, result)), names)
+        except Exception as error:  # nothing that the arguments could do
+            told = isinstance(error, Fault | UsageProblem)
+            return failure(500, str(error) if told else f"{order.tool} cannot load: {error!r}")
+        begun()
+        try:
+            files = {path: Path(place) for path, place in order.files.items()}
+            values = media.open_inputs(tool.meta, order.values, files, self._root)
+            result = tool.apply(Path(order.folder), **values)
+            names = tuple(media.file_names(tool.meta, result))
+            if order.raw and media.is_file(tool.meta):
+                return Answer(200, media.content(tool.meta.outputs[0], result), names, raw=True)
+            return Answer(200, encode(media.encode_results(tool.meta, result)), names)
         except (Fault, UsageProblem) as error:
             return failure(500, str(error))
         except TimeoutError as error:

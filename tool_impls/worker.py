@@ -15,7 +15,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,6 +24,7 @@ from tool_impls import batching
 from tool_impls.settings import ToolSettings
 from tool_impls.work import Answer, Order, Workbench, failure
 
+ORDER = tuple(field.name for field in fields(Order))
 GPUS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
 """One of these is there where torch can find a GPU: of NVIDIA, of AMD, and under WSL."""
 
@@ -38,7 +39,6 @@ class Start:
     tools: tuple[str, ...]
     extras: tuple[str, ...]  # files with further tool classes
     device: str  # auto: cuda:0 where torch finds one
-    scratch: str
     root: str | None
 
 
@@ -94,14 +94,16 @@ def _bench(start: Start) -> Workbench:
     loads = any(kind.on_device(start.settings) for kind in kinds)
     return Workbench(
         [kind(start.settings) for kind in kinds],
-        Path(start.scratch),
         device=_device(start.device) if loads else "cpu",
         root=Path(start.root) if start.root else None,
     )
 
 
 def _work(bench: Workbench, channel: _Channel, number: int, order: Order) -> None:
-    answer = bench.perform(order, lambda: channel.send({"id": number, "begun": True}))
+    try:
+        answer = bench.perform(order, lambda: channel.send({"id": number, "begun": True}))
+    except BaseException as error:  # sys.exit() of a library: somebody waits for an answer
+        answer = failure(500, f"{order.tool} tried to end its process: {error!r}")
     _answer(channel, number, answer)
 
 
@@ -109,13 +111,16 @@ def _load(bench: Workbench, channel: _Channel, number: int, name: str) -> None:
     try:
         bench.load(name)
         answer = Answer(200, b"true")
-    except Exception as error:  # told by whoever asked for it
+    except BaseException as error:  # told by whoever asked for it
         answer = failure(500, str(error))
     _answer(channel, number, answer)
 
 
 def _answer(channel: _Channel, number: int, answer: Answer) -> None:
-    sizes = [batching.SIZES.popleft() for _ in range(len(batching.SIZES))]
+    sizes = []
+    with suppress(IndexError):  # another thread may have been quicker
+        while True:
+            sizes.append(batching.SIZES.popleft())
     channel.send({"id": number, "status": answer.status, "names": answer.names, "raw": answer.raw, "batches": sizes}, answer.body)
 
 
@@ -134,7 +139,7 @@ def main() -> None:
         if "load" in data:
             pool.submit(_load, bench, channel, data["id"], data["load"])
         else:
-            pool.submit(_work, bench, channel, data["id"], Order(data["tool"], data["values"], data["files"], data["raw"]))
+            pool.submit(_work, bench, channel, data["id"], Order(**{name: data[name] for name in ORDER}))
     os._exit(0)  # calls in the middle of their work have nobody to answer
 
 

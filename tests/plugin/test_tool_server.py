@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -67,11 +69,22 @@ def alive(pid: int) -> bool:
         return False
 
 
-def test_a_tool_server_that_is_not_there_breaks_the_cases_that_call_it(tmp_path):
-    result = run_gta(*RUN, "--limit", "2", "--tool-server", "http://127.0.0.1:9", "--run-dir", "run", cwd=tmp_path, status=1)
-    task = result.summary("run")["tasks"]["gta_atomic.e2e"]
-    assert (task["planned"], task["broken"]) == (2, 2)
+def test_a_tool_server_that_is_not_there_is_refused_before_the_first_request(tmp_path):
+    result = run_gta(*RUN, "--limit", "2", "--tool-server", "http://127.0.0.1:9", "--run-dir", "run", cwd=tmp_path, status=4)
+    assert "--tool-server http://127.0.0.1:9 does not answer as a tool server" in result.output
     assert "Traceback" not in result.output
+
+
+def test_a_tool_server_that_lacks_tools_is_refused_before_the_first_request(tmp_path):
+    command = [sys.executable, "-m", "tool_impls.serve", "--port", "0", "--tools", "OCR"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            url = json.loads(server.stdout.readline())["url"]
+            result = run_gta(*RUN, "--tool-server", url, "--run-dir", "run", cwd=tmp_path, status=4)
+        finally:
+            server.terminate()
+    assert f"--tool-server {url} does not have AddText, " in result.output
 
 
 def test_a_tool_that_lacks_a_setting_is_refused_before_the_first_request(tmp_path):

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -84,6 +85,49 @@ class NoWeights(base.BenchTool):
 
     def apply(self, folder, /):
         raise AssertionError
+
+
+class BadLoad(base.BenchTool):
+    meta = base.tool("BadLoad", "Its model is broken.", (), base.TEXT_OUT)
+    category = "logic"
+
+    def setup(self, device="cpu"):
+        raise RuntimeError("invalid device ordinal")
+
+    def apply(self, folder, /):
+        raise AssertionError
+
+
+class DieLoad(BadLoad):
+    meta = base.tool("DieLoad", "Its model takes the process with it.", (), base.TEXT_OUT)
+
+    def setup(self, device="cpu"):
+        os._exit(3)
+
+
+class Leave(base.BenchTool):
+    """A library that ends the process the polite way."""
+
+    meta = base.tool("Leave", "Leaves.", (), base.TEXT_OUT)
+    category = "logic"
+
+    def apply(self, folder, /):
+        sys.exit(1)
+
+
+class Litter(base.BenchTool):
+    """Leaves files behind, starts a process, and never comes back."""
+
+    meta = base.tool("Litter", "Makes a mess.", (base.text("word"),), base.TEXT_OUT)
+    category = "logic"
+    seconds = 1.0
+
+    def apply(self, folder, /, word):
+        (folder / "half.mp4").write_bytes(bytes(1000))
+        child = subprocess.Popen(["sleep", "60"])
+        Path(word).write_text(f"{child.pid} {folder}")
+        time.sleep(60)
+        return "not reached"
 
 
 class Model(base.BenchTool):

@@ -152,10 +152,10 @@ def canned_server(answers: dict[str, list[Answer]]) -> Iterator[Canned]:
 class Threads:
     """A crew of threads of this process, so that tests can use tools which are made on the spot."""
 
-    def __init__(self, tools: Sequence[BenchTool], scratch: Path, root: Path | None = None) -> None:
+    def __init__(self, tools: Sequence[BenchTool], root: Path | None = None) -> None:
         from tool_impls.work import Workbench
 
-        self._bench = Workbench(tools, scratch, root=root)
+        self._bench = Workbench(tools, root=root)
 
     async def run(self, order: Order, seconds: float) -> Answer:
         return await asyncio.to_thread(self._bench.perform, order, lambda: None)
@@ -178,7 +178,7 @@ def threaded(
     from tool_impls.server import Station, ToolServer
 
     scratch = Path(tempfile.mkdtemp(prefix="agentgauge-tools-"))
-    crew = Threads(tools, scratch, root)
+    crew = Threads(tools, root)
     stations = [
         Station(tool.meta, (states or {}).get(tool.meta.name, "ready"), crew, places=tool.concurrency, queue=queue, seconds=60)
         for tool in tools

@@ -237,6 +237,20 @@ def test_silence_is_a_fault_and_not_asked_again(tmp_path: Path) -> None:
     assert len(server.requests) == 2
 
 
+def test_long_call_that_is_cut_off_is_tried_again(tmp_path: Path) -> None:
+    """However long it had been running: a server that was killed may be back in a second."""
+
+    def cut_off(_: object) -> bytes:
+        time.sleep(0.8)  # longer than the client goes on trying to connect
+        return b""
+
+    with canned_server(answering(cut_off, http(200, '"back"'))) as server:
+        assert call(server.url, "Say", {"word": "x"}, tmp_path) == (ToolOutput("text", "back"),)
+    with canned_server(answering(cut_off)) as server:
+        assert isinstance(call(server.url, "Say", {"word": "x"}, tmp_path), ToolFault)
+    assert len(server.requests) == 1 + 3
+
+
 @pytest.mark.parametrize("lost", [1, 2])
 def test_lost_connection_is_tried_again(tmp_path: Path, lost: int) -> None:
     with canned_server(answering(*[b""] * lost, http(200, '"back"'))) as server:

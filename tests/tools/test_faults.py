@@ -9,6 +9,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -27,7 +28,7 @@ from tool_impls.client import ToolServerBox
 from tool_impls.protocol import encode_call
 
 NASTY = Path(__file__).with_name("nasty_tools.py")
-NAMES = "Echo,Where,Hang,Crash,Slow,Chatty,NoWeights,Model,Read,Gather,OCR,Calculator"
+NAMES = "Echo,Where,Hang,Crash,Slow,Chatty,NoWeights,BadLoad,DieLoad,Leave,Litter,Model,Read,Gather,OCR,Calculator"
 
 
 class Running:
@@ -35,7 +36,8 @@ class Running:
 
     def __init__(self, *arguments: str, **environment: str) -> None:
         command = [sys.executable, "-m", "tool_impls.serve", "--port", "0", "--extra", str(NASTY), *arguments]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **environment})
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop; a pipe that nobody reads would stop the server
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self._errors, env={**os.environ, **environment})
         assert self.process.stdout is not None
         self.url = json.loads(self.process.stdout.readline())["url"]
 
@@ -59,14 +61,25 @@ class Running:
         return asyncio.run(every())
 
     def get(self, path: str) -> bytes:
-        with urllib.request.urlopen(self.url + path, timeout=10) as reply:
-            return bytes(reply.read())
+        status, body = self.status(path)
+        assert status == 200
+        return body
+
+    def status(self, path: str) -> tuple[int, bytes]:
+        try:
+            with urllib.request.urlopen(self.url + path, timeout=10) as reply:
+                return 200, bytes(reply.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read()
 
     def stop(self) -> bytes:
         self.process.terminate()
-        _, errors = self.process.communicate(timeout=10)
+        self.process.communicate(timeout=10)
         assert self.process.returncode == 0
-        return errors
+        with self._errors:
+            self._errors.seek(0)
+            return self._errors.read()
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +130,62 @@ def test_tool_that_cannot_load_is_a_fault_each_time(server: Running, tmp_path: P
         assert isinstance(error, ToolFault) and "the weights are missing" in str(error)
 
 
+@pytest.mark.parametrize("name", ["BadLoad", "DieLoad", "Leave"])
+def test_what_is_not_the_arguments_doing_is_a_fault(server: Running, tmp_path: Path, name: str) -> None:
+    """A broken GPU must not count as a model's wrong call."""
+    (error,) = server.calls(tmp_path, (name, {}))
+    assert isinstance(error, ToolFault) and "HTTP 500" in str(error)
+
+
+def test_call_that_is_ended_leaves_no_files_and_no_processes(server: Running, tmp_path: Path) -> None:
+    note = tmp_path / "note"
+    (error,) = server.calls(tmp_path, ("Litter", {"word": str(note)}))
+    assert isinstance(error, ToolError)
+    child, folder = note.read_text().split(maxsplit=1)
+    deadline = time.monotonic() + 5
+    while Path(folder).exists() or _runs(int(child)):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process is there, and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_calls_that_time_out_one_after_the_other_do_not_stop_the_rest(server: Running, tmp_path: Path) -> None:
+    """Each ends the process that others have just moved to."""
+    calls = [("Hang", {"word": "x"}), ("Slow", {"word": "a"})] * 3 + [("Echo", {"word": str(number)}) for number in range(20)]
+    answers = server.calls(tmp_path, *calls)
+    assert [isinstance(answer, ToolError) for answer in answers[:6:2]] == [True] * 3
+    assert answers[1:6:2] == ["a"] * 3 and answers[6:] == [str(number) for number in range(20)]
+
+
+def test_form_of_too_many_parts_is_refused(server: Running) -> None:
+    form = aiohttp.FormData()
+    for number in range(2000):
+        form.add_field("@file", b"x", filename=str(number))
+    start = time.monotonic()
+    assert post(f"{server.url}/Read", form)[0] == 413
+    assert time.monotonic() - start < 10
+
+
+def test_scratch_of_a_server_that_was_killed_is_removed_by_the_next(tmp_path: Path) -> None:
+    running = Running("--tools", "Echo", TMPDIR=str(tmp_path))
+    (left,) = tmp_path.glob("agentgauge-tools-*")
+    running.process.kill()
+    running.process.communicate()
+    running._errors.close()
+    assert left.exists()
+    running = Running("--tools", "Echo", TMPDIR=str(tmp_path))
+    assert not left.exists()
+    running.stop()
+    assert not list(tmp_path.glob("agentgauge-tools-*"))
+
+
 def test_model_loads_once_however_long_it_takes_and_works_on_batches(server: Running, tmp_path: Path) -> None:
     answers = server.calls(tmp_path, *(("Model", {"word": f"w{number}"}) for number in range(32)))
     assert [answer.split()[:2] for answer in answers] == [[f"W{number}", "cpu"] for number in range(32)]
@@ -163,13 +232,15 @@ def test_text_names_no_file_of_the_server(server: Running, path: str) -> None:
     assert status == 400 and f"there is no file {path!r}" in body["detail"]
 
 
-@pytest.mark.parametrize("name", ["../../../../tmp/evil", "/tmp/evil", "..\\evil", ".", "..", "a" * 5000, "nul\0byte", ".hidden"])
+@pytest.mark.parametrize(
+    "name", ["../../../../tmp/evil", "/tmp/evil", "..\\evil", ".", "..", "a" * 5000, "长" * 300 + ".wav", "nul\0byte", ".hidden"]
+)
 def test_name_of_an_upload_leads_nowhere(server: Running, name: str) -> None:
     tool = Tool("Read", "", (Parameter("text", "audio", attach="file"),), (Parameter("text"),))
     kind, form = encode_call(tool, {"audio": name}, "b" * 32, {name: b"here"})
     status, body = post(f"{server.url}/Read", form, {"Content-Type": str(kind)})
     assert status == 200 and body.endswith(": here")
-    assert "/" not in body and "\\" not in body and len(body) < 200
+    assert "/" not in body and "\\" not in body and len(body.encode()) < 260
     assert not Path("/tmp/evil").exists()
 
 
@@ -296,9 +367,7 @@ def test_token_guards_everything_but_health(tmp_path: Path, monkeypatch: pytest.
     try:
         assert json.loads(running.get("/health"))["status"] == "ok" and json.loads(running.get("/ready"))["ready"]
         for path in ("/openapi.json", "/tools", "/metrics"):
-            with pytest.raises(urllib.error.HTTPError) as caught:
-                running.get(path)
-            assert caught.value.code == 401
+            assert running.status(path)[0] == 401
         assert "HTTP 401" in str(running.calls(tmp_path, ("Echo", {"word": "x"}))[0])
         monkeypatch.setenv("AGENTGAUGE_TOOL_TOKEN", "wrong")
         assert "HTTP 401" in str(running.calls(tmp_path, ("Echo", {"word": "x"}))[0])
@@ -313,9 +382,7 @@ def test_token_guards_everything_but_health(tmp_path: Path, monkeypatch: pytest.
 def test_preloading_is_told_by_ready(tmp_path: Path) -> None:
     running = Running("--tools", "Model,NoWeights,Echo", "--preload", "--devices", "cpu")
     try:
-        with pytest.raises(urllib.error.HTTPError) as caught:
-            running.get("/ready")
-        assert caught.value.code == 503
+        assert running.status("/ready")[0] == 503
         deadline = time.monotonic() + 20
         while (waiting := _waiting(running)) != {"NoWeights": "the weights are missing"}:
             assert time.monotonic() < deadline, waiting
@@ -325,10 +392,7 @@ def test_preloading_is_told_by_ready(tmp_path: Path) -> None:
 
 
 def _waiting(running: Running) -> Any:
-    try:
-        return json.loads(running.get("/ready"))["waiting_for"]
-    except urllib.error.HTTPError as error:
-        return json.loads(error.read())["waiting_for"]
+    return json.loads(running.status("/ready")[1])["waiting_for"]
 
 
 def test_several_devices_have_a_process_each(tmp_path: Path) -> None:

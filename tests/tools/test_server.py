@@ -308,6 +308,9 @@ def _ask_in_vain(url: str, form: dict[str, str]) -> None:
     [
         (["--tools", "Ocr"], "there is no tool 'Ocr'; known are OCR"),
         (["--settings", "nowhere.toml"], "nowhere.toml cannot be read"),
+        (["--port", "99999"], "--port must be from 0 (any free one) to 65535; got 99999"),
+        (["--tools", ","], "--tools names no tool"),
+        (["--files", "nowhere"], "--files names no folder: nowhere"),
     ],
 )
 def test_wrong_usage_is_one_sentence_and_status_4(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
