@@ -99,6 +99,7 @@ def asker(settings: ToolSettings, device: str) -> Asker:
 class AskingTool(BenchTool):
     """A tool that asks whatever ``[tools.vision]`` names."""
 
+    tables = ("vision",)
     concurrency = 8  # a local model answers them together
     seconds = 300.0
 

@@ -31,6 +31,7 @@ class BenchTool(ABC):
     category: ClassVar[Category]
     version: ClassVar[int] = 1  # raised whenever the same arguments may get another answer
     options: ClassVar[tuple[Option, ...]] = ()  # of its table [tools.NAME], beside ``seconds`` and ``queue``
+    tables: ClassVar[tuple[str, ...]] = ()  # of back ends whose options it uses
     packages: ClassVar[tuple[str, ...]] = ()  # import names that the tool needs beyond the default install
     extra: ClassVar[str] = "tools"  # the extra of this distribution that brings them
     concurrency: ClassVar[int] = 1  # calls at a time in one process

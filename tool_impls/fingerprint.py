@@ -18,8 +18,9 @@ from harness.errors import ToolUnavailable, UsageProblem
 from tool_impls.availability import check
 from tool_impls.base import UNAVAILABLE
 from tool_impls.openapi import read_document
+from tool_impls.options import Option
 from tool_impls.protocol import TOKEN
-from tool_impls.registry import TOOLS
+from tool_impls.registry import BACKENDS, TOOLS
 from tool_impls.settings import ToolSettings
 from tool_impls.weights import digest
 
@@ -39,11 +40,25 @@ def _fingerprint(name: str, state: str, settings: ToolSettings) -> dict[str, Any
         "version": kind.version,
         "backend": kind.backend(settings),
         "packages": _versions(kind.packages),
-        "options": settings.values(name, kind.options),
+        "options": _options(settings, name, kind.options),
     }
+    for table in kind.tables:
+        found["options"] |= {f"{table}.{option}": value for option, value in _options(settings, table, BACKENDS[table]).items()}
     if weights := kind.weights(settings):
         found["weights"] = _remembered(weights)
     return found
+
+
+def _options(settings: ToolSettings, table: str, options: tuple[Option, ...]) -> dict[str, Any]:
+    """The values of options. Where one is a path, what lies there counts and not where; the name of a key is nobody's business."""
+    values = {}
+    for option in options:
+        value = settings.value(table, option)
+        if option.kind in ("path", "weights") and value is not None and Path(value).exists():
+            value = _remembered((Path(value),))
+        if option.name != "key_env":
+            values[option.name] = value
+    return values
 
 
 @cache

@@ -35,6 +35,7 @@ CARD = 512  # pixels, both sides of a text card
 class _Painting(base.BenchTool):
     """A tool that asks the image endpoint, or a pipeline on this machine, or does something plain where the settings allow it."""
 
+    tables = ("image",)
     source_option: ClassVar[Option]  # names the local pipeline
     model: ClassVar[tuple[str, str]]  # a pipeline that works, and its size
     edits: ClassVar[bool]

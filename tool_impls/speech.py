@@ -37,6 +37,7 @@ class SpeechToText(base.BenchTool):
         (base.path("audio", "Path of the sound file."),),
         base.TEXT_OUT,
     )
+    tables = ("speech",)
     category = "perception"
     packages = ("faster_whisper", "av", "numpy")
     extra = "speech"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ class Order:
     """A call as it travels to the process that works on it. Paths are absolute texts."""
 
     tool: str
-    folder: str  # empty, the call's own; whoever ordered removes it
+    folder: str  # the call's own; whoever ordered removes it
     values: Mapping[str, Any]  # typed; an upload is the path of its content
     files: Mapping[str, str] = field(default_factory=dict)  # those that texts name: path as the text has it → where it is
     raw: bool = False  # a single file may be answered as it is, without base64 and JSON
@@ -72,7 +73,8 @@ class Workbench:
         try:
             files = {path: Path(place) for path, place in order.files.items()}
             values = media.open_inputs(tool.meta, order.values, files, self._root)
-            result = tool.apply(Path(order.folder), **values)
+            folder = tempfile.mkdtemp(dir=order.folder)  # a call that is done again finds nothing of its first time
+            result = tool.apply(Path(folder), **values)
             names = tuple(media.file_names(tool.meta, result))
             if order.raw and media.is_file(tool.meta):
                 return Answer(200, media.content(tool.meta.outputs[0], result), names, raw=True)

@@ -37,6 +37,7 @@ class _Detecting(base.BenchTool):
 
     packages: ClassVar[tuple[str, ...]] = ("PIL",)
     extra = "vision"
+    tables: ClassVar[tuple[str, ...]] = ("detection",)
     concurrency = 16  # so that calls that come together become one batch
     takes_words: ClassVar[bool] = True
 
@@ -116,6 +117,7 @@ class CountGivenObject(_Detecting):
     category = "logic"
     seconds = 300.0  # a local vision model may take its time
     options = (BY,)
+    tables = ("detection", "vision")
 
     def __init__(self, settings: ToolSettings) -> None:
         super().__init__(settings)
