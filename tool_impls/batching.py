@@ -19,7 +19,8 @@ class Batched(Generic[T, R]):
     """Lets many threads share a function that works on lists.
 
     While one list is worked on, further calls gather; they are the next list, at most ``limit`` long. So a lone call never
-    waits for company, and a busy model gets full batches. An exception of the function reaches every call of its list.
+    waits for company, and a busy model gets full batches. Where the function
+    fails, each value of its list is tried alone, so that an exception reaches the call that it is about.
     """
 
     def __init__(self, function: Callable[[list[T]], Sequence[R]], limit: int) -> None:
@@ -60,6 +61,10 @@ class Batched(Generic[T, R]):
             for (_, future), result in zip(batch, results, strict=True):
                 future.set_result(result)
         except BaseException as error:  # whatever it is, nobody may wait forever
-            for _, future in batch:
-                if not future.done():
+            left = [(value, future) for value, future in batch if not future.done()]
+            if len(batch) > 1 and isinstance(error, Exception):
+                for one in left:  # one bad value must not fail the others
+                    self._work([one])
+            else:
+                for _, future in left:
                     future.set_exception(error)

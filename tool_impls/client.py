@@ -141,6 +141,8 @@ def _form(tool: Tool, arguments: Mapping[str, Any], allowed: Sequence[Path]) -> 
         else:
             form[name] = str(value)  # null becomes the text None, as released
             files |= _named(parameters[name], str(value), allowed)
+    if len(files) > protocol.MOST_FILES:
+        raise ToolError(f"{tool.name} names {len(files)} files; at most {protocol.MOST_FILES} can go with one call")
     return form, files
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import pickle
 import signal
@@ -137,8 +138,9 @@ class _Worker:
     def end(self) -> None:
         """End the process and what it has started; calls that are still in it are innocent."""
         self._ended_by_us = True
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)  # it leads a session of its own
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)  # it leads a session of its own
 
     async def close(self) -> None:
         self.end()
@@ -154,7 +156,12 @@ class _Worker:
                 head = json.loads(await stream.readexactly(lengths[0]))
                 self._hand_out(head, await stream.readexactly(lengths[1]))
         except asyncio.IncompleteReadError:
-            status = await self._process.wait()
+            pass  # it has ended
+        except Exception:  # something else than our messages: nothing that it says can be relied on
+            logging.getLogger("agentgauge.tools").exception("a worker process does not keep to the protocol and is ended")
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        status = await self._process.wait()
         for call in self.calls.values():
             if not call.answer.done():
                 call.answer.set_exception(_Ended(_how(status), innocent=self._ended_by_us, begun=call.begun))

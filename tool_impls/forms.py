@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from aiohttp import BodyPartReader, web
 
 
-MOST_PARTS = 500  # fields and files of one form
+MOST_PARTS = protocol.MOST_FILES + 100  # fields and files of one form
 
 
 class Uploads:

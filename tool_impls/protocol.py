@@ -25,6 +25,9 @@ FILE_PART = "@file"
 """Name of the form parts that carry the files which texts of the call name. Ours, not the original protocol's: each part's
 file name is the path as the text has it, percent-encoded."""
 
+MOST_FILES = 400
+"""Files that one call may carry beside its inputs."""
+
 RAW = "application/octet-stream"
 """Content type of an answer that is one file as it is. Only for clients that accept it: base64 costs 10 ms a megabyte."""
 

@@ -160,6 +160,18 @@ class Controller:
                 if settings.tool_server is None:
                     self._sandbox = sandbox.layers()
 
+        if self.settings.resume:
+            self._refuse_other_tools(RunFolder(self.settings.run_dir).read_json("run.json")["settings"]["tools"])
+
+    def _refuse_other_tools(self, before: Mapping[str, Mapping[str, Any]]) -> None:
+        """Records of one run must have had the same tools. Raises UsageProblem."""
+        if other := sorted(name for name in before.keys() & self.tools.keys() if before[name] != self.tools[name]):
+            raise UsageProblem(
+                f"--resume {self.settings.run_dir}: that run had another {', '.join(other)} (see settings.tools in its run.json); "
+                "give the same tools, or start a new run"
+            )
+        self.tools = {**before, **self.tools}
+
     # -- while cases run
 
     @pytest.hookimpl(tryfirst=True)

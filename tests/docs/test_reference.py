@@ -124,7 +124,7 @@ def test_every_setting_of_the_tools_has_an_example_that_is_read(tmp_path: Path) 
         parse(tools, tmp_path)
     own = {name: kind.options for name, kind in TOOLS.items()}
     known = {(table, option.name) for table, options in {**BACKENDS_OF_TOOLS, **own}.items() for option in options}
-    assert shown - {("Calculator", "seconds"), ("Calculator", "queue")} == known | {("", option.name) for option in TOP} | {("", "disable")}
+    assert shown - {("OCR", "seconds"), ("OCR", "queue")} == known | {("", option.name) for option in TOP} | {("", "disable")}
 
 
 def _keys(tools: dict[str, Any]) -> set[tuple[str, str]]:

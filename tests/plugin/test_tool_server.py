@@ -106,3 +106,13 @@ def test_a_tool_that_lacks_a_setting_is_refused_before_the_first_request(tmp_pat
     assert "is needed but unavailable" in done.stderr + done.stdout
     assert "[tools]" in done.stderr + done.stdout
     assert not (tmp_path / "runs").exists() or not list((tmp_path / "runs").glob("*/records/*.jsonl"))
+
+
+def test_a_run_is_not_resumed_with_other_tools(tmp_path):
+    run_gta("-m", "gta_atomic_e2e", "-k", "Calculator", "--limit", "2", "--model", "oracle", "--run-dir", "run", cwd=tmp_path)
+    about = json.loads((tmp_path / "run" / "run.json").read_text())
+    about["settings"]["tools"]["Calculator"]["version"] = 99
+    (tmp_path / "run" / "run.json").write_text(json.dumps(about))
+    resume = ("-m", "gta_atomic_e2e", "-k", "Calculator", "--model", "oracle", "--resume", "run")
+    result = run_gta(*resume, cwd=tmp_path, status=4)
+    assert "run: that run had another Calculator" in result.output
