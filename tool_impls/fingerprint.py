@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 from harness.errors import ToolUnavailable, UsageProblem
@@ -89,7 +90,9 @@ def _remembered(paths: tuple[Path, ...]) -> str | None:
     value = digest(paths)
     if value is not None and os.access(base.parent.parent, os.W_OK):
         base.mkdir(parents=True, exist_ok=True)
-        kept.write_text(value, "utf-8")
+        with NamedTemporaryFile("w", dir=base, delete=False, encoding="utf-8") as file:
+            file.write(value)
+        Path(file.name).replace(kept)
     return value
 
 
