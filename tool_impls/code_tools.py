@@ -68,6 +68,8 @@ def plot(command: str, *, folder: Path, seconds: float = 20.0, allow_unsafe: boo
     if not content.startswith(_PNG):
         raise ToolError("the code gave no picture")
     path = folder / "plot.png"
+    if path.exists():
+        path = folder / f"plot-{1 + sum(1 for _ in folder.glob('plot*.png'))}.png"
     path.write_bytes(content)
     return path
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 
 from harness.errors import ToolError, ToolUnavailable
 from tests.tools import tiny_detectors
@@ -186,3 +187,12 @@ def test_batches_raise_the_throughput_of_a_gpu() -> None:
 
     image = draw(3, (320, 320)).image
     assert seconds(batch=1, callers=1) >= 3 * seconds(batch=32, callers=64)
+
+
+def test_a_damaged_picture_stays_pillows_business() -> None:
+    """ultralytics puts a function of its own in place of Pillow's; other tools share the process."""
+    from tool_impls.detection.yolo_env import ultralytics
+
+    ultralytics()
+    with pytest.raises(UnidentifiedImageError):
+        Image.open(io.BytesIO(b"no picture"))

@@ -15,7 +15,8 @@ from harness.errors import ToolError, ToolFault
 from tests.tools.servers import Canned, canned_server, http
 from tool_impls.base import BenchTool
 from tool_impls.colours import main_colours, name_of
-from tool_impls.describe import CountGivenObject, ImageDescription, RegionAttributeDescription
+from tool_impls.describe import ImageDescription, RegionAttributeDescription
+from tool_impls.detection import CountGivenObject
 from tool_impls.endpoints import png
 from tool_impls.generate import ImageStylization, TextToImage, effect, text_card
 from tool_impls.mathocr import MathOCR

@@ -39,12 +39,16 @@ def _load() -> Any:
     os.environ["YOLO_CONFIG_DIR"] = str(own)
     logging.getLogger("ultralytics").setLevel(logging.ERROR)
     ready_torchvision()
+    from PIL import Image
+
+    pillows_own = Image.open
     import ultralytics as package
     from ultralytics.utils import SETTINGS, USER_CONFIG_DIR
     from ultralytics.utils.events import events  # made on import, so before the setting can be changed
 
     SETTINGS.update({"sync": False, "runs_dir": str(own / "runs"), "weights_dir": str(own / "weights")})
     events.enabled = False
+    Image.open = pillows_own  # theirs looks for a package of HEIF pictures wherever a picture is damaged, in all of this process
     _supply_fonts(USER_CONFIG_DIR)
     return package
 
