@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ from tool_impls.detection.shapes.draw import draw
 from tool_impls.settings import ToolSettings
 
 pytest.importorskip("torch")
-pytest.importorskip("ultralytics")
+if find_spec("ultralytics") is None:  # importing it here would change Pillow for the tests beside these
+    pytest.skip("ultralytics is not installed", allow_module_level=True)
 pytest.importorskip("transformers")
 
 SCRATCH = Path()

@@ -39,16 +39,15 @@ def _load() -> Any:
     os.environ["YOLO_CONFIG_DIR"] = str(own)
     logging.getLogger("ultralytics").setLevel(logging.ERROR)
     ready_torchvision()
-    from PIL import Image
-
-    pillows_own = Image.open
     import ultralytics as package
-    from ultralytics.utils import SETTINGS, USER_CONFIG_DIR
+    from PIL import Image
+    from ultralytics.utils import SETTINGS, USER_CONFIG_DIR, patches
     from ultralytics.utils.events import events  # made on import, so before the setting can be changed
 
     SETTINGS.update({"sync": False, "runs_dir": str(own / "runs"), "weights_dir": str(own / "weights")})
     events.enabled = False
-    Image.open = pillows_own  # theirs looks for a package of HEIF pictures wherever a picture is damaged, in all of this process
+    # Theirs looks for a package of HEIF pictures wherever a picture is damaged, in all of this process.
+    Image.open = getattr(patches, "_image_open", Image.open)
     _supply_fonts(USER_CONFIG_DIR)
     return package
 
