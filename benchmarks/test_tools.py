@@ -90,7 +90,7 @@ def photograph(folder: Path) -> Path:
     [
         ("Calculator", {"expression": "2 * (3 + sqrt(16))"}, TEXT_OVERHEAD),
         ("ImageQualityTest", {}, IMAGE_OVERHEAD),
-        ("DrawBox", {"bbox": "100 100 300 300"}, 2 * IMAGE_OVERHEAD),  # one picture in, one out
+        ("DrawBox", {"bbox": "100 100 300 300"}, IMAGE_OVERHEAD),
     ],
 )
 def test_overhead_of_a_call(url, tmp_path, benchmark, figure, name, rest, most):

@@ -40,7 +40,9 @@ class Writer:
         import av
 
         self._container = av.open(str(path), "w", format="mp4", options={"movflags": "+faststart", "fflags": "+bitexact"})
-        options = {"crf": QUALITY, "preset": "veryfast", **({"threads": "1"} if size[0] * size[1] <= SMALL else {})}
+        threads = {"threads": "1"} if size[0] * size[1] <= SMALL else {}
+        # without mbtree: its fast code gives other bits once in some hundred films where sound is coded beside them
+        options = {"crf": QUALITY, "preset": "veryfast", "x264-params": "mbtree=0", **threads}
         self._stream: Any = self._container.add_stream("libx264", rate=rate, options=options)
         self._stream.width, self._stream.height = (side + side % 2 for side in size)
         self._stream.pix_fmt = "yuv420p"

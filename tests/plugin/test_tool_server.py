@@ -58,7 +58,7 @@ def test_services_end_when_their_controller_is_killed(tmp_path):
     wait_for(lambda: (tmp_path / "run" / "services.json").exists())
     process.kill()
     process.communicate()
-    wait_for(lambda: not any(Path(f"/proc/{server}/cmdline").exists() and alive(server) for server in servers), seconds=15)
+    assert wait_for(lambda: not any(Path(f"/proc/{server}/cmdline").exists() and alive(server) for server in servers), seconds=15)
 
 
 def alive(pid: int) -> bool:

@@ -175,16 +175,6 @@ def test_local_model_answers_from_picture_and_question(weights: Path) -> None:
     assert seer.ask(RED, "What is it?") == answers[0]
 
 
-@pytest.fixture
-def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise AssertionError("a host was to be contacted")
-
-    for name in ("connect", "connect_ex"):
-        monkeypatch.setattr(f"socket.socket.{name}", refuse)
-    monkeypatch.setattr("socket.getaddrinfo", refuse)
-
-
 @pytest.mark.usefixtures("no_network")
 def test_local_model_contacts_no_host(weights: Path) -> None:
     assert LocalVision(weights, "cpu", batch=1, max_tokens=3).ask(BLUE, "What?")

@@ -240,16 +240,6 @@ def test_words_of_the_whole_recording_or_of_its_beginning(
     assert heard(spoken(weights, released, table), tone(tmp_path / "a.wav", seconds)) == text
 
 
-@pytest.fixture
-def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise AssertionError("a host was to be contacted")
-
-    for name in ("connect", "connect_ex"):
-        monkeypatch.setattr(f"socket.socket.{name}", refuse)
-    monkeypatch.setattr("socket.getaddrinfo", refuse)
-
-
 @pytest.mark.usefixtures("no_network")
 def test_local_model_contacts_no_host(weights: Path, tmp_path: Path) -> None:
     assert heard(spoken(weights), tone(tmp_path / "a.wav", 1)) == "hello"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +20,7 @@ OVERLAP = 0.6  # two boxes of a name that share more of their union are one thin
 WORDS_LEAST = 0.25  # score of a word for it to be part of a hit's label, in models that score words
 
 
-class _Hub:
+class _Hub(ABC):
     def __init__(self, model: Any, processor: Any, device: str) -> None:
         self._model = model.to(device).eval()
         self._processor = processor
@@ -38,8 +39,9 @@ class _Hub:
                 found[place] = sorted(seen, key=lambda hit: -hit.score)
         return found
 
+    @abstractmethod
     def _pass(self, images: list[Image], names: Names | None, threshold: float) -> list[list[Hit]]:
-        raise NotImplementedError
+        """The hits in each picture, in any order."""
 
     def _outputs(self, inputs: Any) -> Any:
         import torch
