@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from harness.errors import UsageProblem
 
@@ -60,6 +60,8 @@ class ModelTable:
     endpoint: str | None = None  # Azure
     api_version: str | None = None  # Azure
     deployment: str | None = None  # Azure
+    api: Literal["chat", "responses"] | None = None
+    pdf: Literal["pages", "file"] | None = None  # how chat completions are shown a PDF
     quirks: QuirkTable = QuirkTable()
 
 
@@ -128,6 +130,8 @@ _MODEL_KEYS: Mapping[str, type | tuple[type, ...]] = {
     "endpoint": str,
     "api_version": str,
     "deployment": str,
+    "api": str,
+    "pdf": str,
     "quirks": dict,
 }
 
@@ -146,6 +150,8 @@ def _model_table(reader: _Reader, name: str, data: object) -> ModelTable:
     )
     reader.choice(quirks, f"{where} quirks", "token_field", ("max_tokens", "max_completion_tokens"))
     reader.choice(quirks, f"{where} quirks", "later_system", ("system", "user"))
+    reader.choice(known, where, "api", ("chat", "responses"))
+    reader.choice(known, where, "pdf", ("pages", "file"))
     for key, low in (("temperature", 0), ("max_tokens", 1), ("max_retries", 0)):
         reader.at_least(known, where, key, low)
     for key in prices:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import ModelFault, ReplayMiss, ToolError, ToolFault
+from harness.model.files import by_content
 from harness.model.tape import CassetteReader, CassetteWriter, Header, Key, create_cassette, digest, read_header
 from harness.model.types import ChatModel, ChatReply, ChatRequest, ToolCall
 from harness.tools import Tool, ToolBox, ToolOutput
@@ -55,6 +56,7 @@ class RecordingModel:
 
     def __init__(self, model: ChatModel, cassette: CassetteWriter) -> None:
         self.name = model.name
+        self.fingerprint = model.fingerprint
         self._model = model
         self._cassette = cassette
 
@@ -75,8 +77,9 @@ class RecordingModel:
 class ReplayModel:
     """Answers from a cassette."""
 
-    def __init__(self, cassette: CassetteReader, name: str) -> None:
+    def __init__(self, cassette: CassetteReader, name: str, fingerprint: str = "") -> None:
         self.name = name
+        self.fingerprint = fingerprint
         self._cassette = cassette
 
     async def complete(self, request: ChatRequest) -> ChatReply:
@@ -112,7 +115,7 @@ def _case_words(request: ChatRequest) -> str:
 def _model_parts(request: ChatRequest, cassette: CassetteWriter | CassetteReader) -> dict[str, Any]:
     pack = cassette.portable.pack
     return {
-        "messages": [digest(pack(dict(message))) for message in request.messages],
+        "messages": [digest(pack(by_content(message))) for message in request.messages],
         "tools": digest(pack([dict(tool) for tool in request.tools])),
         "settings": digest(
             [

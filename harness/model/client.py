@@ -1,25 +1,22 @@
-"""The real model: any endpoint that speaks OpenAI's chat completions, reached through the ``openai`` package."""
+"""The real model: an endpoint that speaks OpenAI's chat completions or its Responses API."""
 
 from __future__ import annotations
 
-import asyncio
-import json
 import os
-import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlsplit
+from dataclasses import replace
+from urllib.parse import quote
 
-from harness.errors import ModelFault, UsageProblem
+from harness.model import responses, wire
+from harness.model.endpoint import FILTERED, Endpoint, read_key
+from harness.model.files import expanded, holds_files
 from harness.model.limits import AdaptiveLimiter
-from harness.model.retry import EndpointHealth, Failure, RetryPolicy, backoff_scale, failure_kind, persist, retry_after_seconds
-from harness.model.spec import ModelSpec
+from harness.model.retry import Failure, RetryPolicy
+from harness.model.showing import MAX_INLINE, InlineFiles, NamedFiles, UploadedFiles
+from harness.model.spec import Api, ModelSpec
 from harness.model.types import CaseKey, ChatReply, ChatRequest
-from harness.model.wire import error_text, excerpt, read_reply, redact, request_body
 
-if TYPE_CHECKING:
-    import httpx2
-    import openai
+__all__ = ["CASE_HEADER", "OpenAIModel", "case_header", "read_key"]
 
 CASE_HEADER = "x-agentgauge-case"
 """Tells an embedded model which request of which case this is. Never sent to a real endpoint."""
@@ -31,11 +28,7 @@ def case_header(case: CaseKey) -> str:
 
 
 class OpenAIModel:
-    """A ChatModel behind an OpenAI-compatible endpoint.
-
-    Belongs to one event loop. The client is made with the first request: that is when ``openai`` is imported (0.6 s)
-    and when the key is read.
-    """
+    """A ChatModel behind an OpenAI-compatible endpoint. Belongs to one event loop."""
 
     def __init__(
         self,
@@ -45,197 +38,48 @@ class OpenAIModel:
         policy: RetryPolicy | None = None,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
-        if spec.url is None:
-            raise UsageProblem(f"the model {spec.name} has no address yet; it has to be served first")
         self.name = spec.name
+        self.fingerprint = spec.fingerprint
         self.spec = spec
-        self.limiter = limiter or AdaptiveLimiter(32)
-        self.policy = policy or RetryPolicy(max_retries=spec.max_retries, scale=backoff_scale(environ))
-        self.health = EndpointHealth()
-        self._environ = environ
-        self._key: str | None = None
-        self._auth: dict[str, Any] = {}
-        self._client: openai.AsyncOpenAI | None = None
-        self._answer_type: type[httpx2.Response] | None = None
+        self._endpoint = Endpoint(spec, limiter, policy, environ)
+        self._inline = InlineFiles(spec)
+        self._uploaded = UploadedFiles(spec, self._endpoint)
 
     def __repr__(self) -> str:
         return f"OpenAIModel({self.name!r})"
 
     async def complete(self, request: ChatRequest) -> ChatReply:
-        """Ask, with retries. Raises ModelFault with a short cause, UsageProblem for an unusable key."""
-        body = request_body(self.spec, request)
+        """Ask, with retries. Raises ModelFault with a short cause, SandboxFault where a file cannot be looked at, UsageProblem
+        for an unusable key or a package that showing files needs."""
+        api = self._api(request)
+        if holds_files(request.messages):
+            room = MAX_INLINE if api == "chat" else None
+            request = replace(request, messages=await expanded(request.messages, self._show(api), room))
         headers = {CASE_HEADER: case_header(request.case)} if self.spec.embedded and request.case else {}
-        outcome = await persist(lambda: self._limited(body, headers, request.stop), self.policy, self.health)
+        spec = self.spec
+        if api == "responses":
+            path, body, read_reply = responses.PATH, responses.request_body(spec, request), responses.read_reply
+        else:
+            path, body, read_reply = wire.PATH, wire.request_body(spec, request), wire.read_reply
+        outcome = await self._endpoint.post(path, body, lambda data: read_reply(data, spec, request.stop), headers=headers)
         if isinstance(outcome, Failure):
-            tries = "" if outcome.tries == 1 else f", after {outcome.tries} tries"
+            if outcome.cause == FILTERED:
+                return ChatReply(refusal=outcome.message, finish_reason="content_filter")
             # Raised outside any handler: a traceback chain through the client's stack is what makes faults expensive.
-            raise ModelFault(f"model {self.name}: {outcome.message}{tries}", cause=outcome.cause)
+            raise self._endpoint.fault(outcome)
         return outcome
 
     async def close(self) -> None:
-        if self._client is not None:
-            await self._client.close()
-            self._client = None
+        await self._uploaded.close()
+        await self._endpoint.close()
 
-    async def _limited(self, body: dict[str, Any], headers: dict[str, str], stop: tuple[str, ...]) -> ChatReply | Failure:
-        async with self.limiter.slot() as ticket:
-            outcome = await self._attempt(body, headers, stop)
-            if not isinstance(outcome, Failure):
-                self.limiter.succeeded()
-            elif outcome.kind == "limit":
-                self.limiter.throttled(ticket)
-            return outcome
+    def _api(self, request: ChatRequest) -> Api:
+        """OpenAI itself takes whole files in its Responses API only, so requests with files go there unless the table says otherwise."""
+        if self.spec.api is not None:
+            return self.spec.api
+        return "responses" if self.spec.provider == "openai" and holds_files(request.messages) else "chat"
 
-    async def _attempt(self, body: dict[str, Any], headers: dict[str, str], stop: tuple[str, ...]) -> ChatReply | Failure:
-        """One try. What goes wrong on the way comes back as a Failure."""
-        import aiohttp
-        import openai
-
-        client = self._client or self._make_client()
-        assert self._answer_type is not None
-        try:
-            # The client's own time-out counts from one chunk to the next; an endpoint that trickles would never end.
-            async with asyncio.timeout(self.spec.timeout):
-                # The raw answer: building the package's typed objects costs more than the rest of the request.
-                answer = await client.post(
-                    "/chat/completions", body=body, cast_to=self._answer_type, options={"headers": {**headers, **self._auth}}
-                )
-        except openai.APIStatusError as error:
-            return self._read_error(error.response)
-        except TimeoutError:
-            return self._timeout()
-        except (openai.APIConnectionError, aiohttp.ClientError) as error:
-            return self._lost(error)
-        return self._read(answer, stop)
-
-    def _read(self, answer: httpx2.Response, stop: tuple[str, ...]) -> ChatReply | Failure:
-        kind = _content_type(answer.headers)
-        try:
-            data = json.loads(answer.content)
-        except ValueError:
-            if kind.endswith("json"):
-                return self._failure("invalid json", f"the endpoint's answer is no valid JSON: {excerpt(answer.text)!r}")
-            return self._failure(f"not json ({kind})", f"the endpoint answered with {kind} instead of JSON: {excerpt(answer.text)!r}")
-        except RecursionError:
-            return self._failure("invalid json", "the endpoint's answer is JSON nested too deep")
-        outcome = read_reply(data, self.spec, stop)
-        if isinstance(outcome, Failure):
-            return self._failure(outcome.cause, outcome.message, outcome)
-        return outcome
-
-    def _read_error(self, answer: httpx2.Response) -> ChatReply | Failure:
-        """An answer with an error status."""
-        status = answer.status_code
-        try:
-            data = json.loads(answer.content)
-        except (ValueError, RecursionError):
-            data = answer.text
-        error = data.get("error") if isinstance(data, Mapping) else None
-        code = error.get("code") if isinstance(error, Mapping) else None
-        if status == 400 and code == "content_filter":
-            # Azure's filter answers in the model's place. It would do so at every resume: a refusal, not a fault.
-            text = redact(error_text(data), self._key)
-            return ChatReply(refusal=text, finish_reason="content_filter")
-        kind = failure_kind(status)
-        if code == "insufficient_quota":
-            kind = "final"  # OpenAI says 429 for an empty account too, which no patience fills
-        message = f"the endpoint answered HTTP {status}: {error_text(data) or answer.reason_phrase}{_advice(status, self.spec)}"
-        wait = retry_after_seconds(answer.headers, time.time()) if status in (429, 503, 529) else None
-        return self._failure(f"http {status}", message, Failure("", "", kind, wait))
-
-    def _lost(self, error: BaseException) -> Failure:
-        """No whole answer came. What happened is at the root of the exception chain, below two layers that rename it."""
-        import aiohttp
-
-        root: BaseException = error
-        while root.__cause__ is not None and not isinstance(root, aiohttp.ClientError):
-            root = root.__cause__
-        if isinstance(root, TimeoutError):
-            return self._timeout()
-        if isinstance(root, aiohttp.ClientPayloadError):
-            return self._failure("truncated body", "the endpoint closed the connection in the middle of its answer")
-        detail = excerpt(str(root)) or type(root).__name__
-        if isinstance(root, aiohttp.ClientResponseError):
-            return self._failure("not http", f"the answer from {self._place} is not HTTP: {detail}")
-        if not isinstance(root, aiohttp.ClientConnectionError | OSError):
-            return self._failure("garbled body", f"the endpoint's answer cannot be decoded: {detail}")
-        return self._failure("connection", f"no connection to {self._place}: {detail}", Failure("", "", "unreachable"))
-
-    def _timeout(self) -> Failure:
-        return self._failure("timeout", f"no answer from {self._place} within {self.spec.timeout:g} s", Failure("", "", "unreachable"))
-
-    def _failure(self, cause: str, message: str, like: Failure | None = None) -> Failure:
-        kind, wait = (like.kind, like.retry_after) if like else ("again", None)
-        return Failure(cause, redact(message, self._key), kind, wait)
-
-    @property
-    def _place(self) -> str:
-        return urlsplit(self.spec.url or "").netloc
-
-    def _make_client(self) -> openai.AsyncOpenAI:
-        import httpx2
-        import openai
-
-        spec = self.spec
-        self._key = read_key(spec, self._environ)
-        # Loopback needs no proxy, and a proxy set for the outside would not find it.
-        http = openai.DefaultAioHttpClient(trust_env=not _loopback(spec.url or ""))
-        headers: dict[str, Any] = dict(spec.headers)
-        common: dict[str, Any] = {"max_retries": 0, "timeout": spec.timeout, "http_client": http}
-        if spec.kind == "azure":
-            self._client = openai.AsyncAzureOpenAI(
-                azure_endpoint=spec.url or "",
-                azure_deployment=spec.deployment,
-                api_version=spec.api_version,
-                api_key=self._key,
-                default_headers=headers,
-                **common,
-            )
-        else:
-            if urlsplit(spec.url or "").hostname != "api.openai.com":
-                # The package adds what these variables say to every request, wherever it goes.
-                lines = self._environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n")
-                ambient = {line.partition(":")[0].strip(): openai.Omit() for line in lines if ":" in line}
-                headers = {**ambient, **headers}
-                # Said per request, because the package takes no other word for "no key"; and it wins over an ambient one.
-                self._auth = {"Authorization": f"Bearer {self._key}" if self._key else openai.Omit()}
-            self._client = openai.AsyncOpenAI(base_url=spec.url, api_key=self._key or "none", default_headers=headers, **common)
-        if urlsplit(spec.url or "").hostname != "api.openai.com":
-            self._client.organization = self._client.project = None
-        self._answer_type = httpx2.Response
-        return self._client
-
-
-def read_key(spec: ModelSpec, environ: Mapping[str, str] = os.environ) -> str | None:
-    """The key's value. Raises UsageProblem when a required one is missing or cannot be a key."""
-    key = environ.get(spec.key_env, "").strip() if spec.key_env else ""
-    if not key:
-        if spec.key_required:
-            raise UsageProblem(f"model {spec.name} needs a key: set the environment variable {spec.key_env}")
-        return None
-    if not key.isascii() or not key.isprintable() or " " in key:
-        raise UsageProblem(
-            f"the value of {spec.key_env} cannot be a key: it holds blanks, line breaks or other characters that a header cannot carry"
-        )
-    return key
-
-
-def _content_type(headers: Mapping[str, str]) -> str:
-    return headers.get("content-type", "").split(";")[0].strip().lower() or "no content type"
-
-
-def _loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
-
-
-def _advice(status: int, spec: ModelSpec) -> str:
-    if status in (401, 403):
-        return (
-            f" (check the key in {spec.key_env})"
-            if spec.key_env
-            else " (no key was sent; name its variable with key_env, or set AGENTGAUGE_API_KEY)"
-        )
-    if status == 404:
-        return f" (is {spec.model!r} a model of this endpoint, and {spec.url} its base address?)"
-    return ""
+    def _show(self, api: Api) -> InlineFiles | UploadedFiles | NamedFiles:
+        if self.spec.embedded:
+            return NamedFiles()
+        return self._uploaded if api == "responses" else self._inline

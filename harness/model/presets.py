@@ -142,6 +142,8 @@ def _spec(name: str, preset: Preset, model: str, table: ModelTable, environ: Map
         quirks=quirks,
         api_version=(table.api_version or environ.get("OPENAI_API_VERSION") or AZURE_API_VERSION) if azure else None,
         deployment=(table.deployment or model) if azure else None,
+        api=table.api,
+        pdf=table.pdf,
     )
 
 
@@ -194,7 +196,7 @@ def _checked_url(url: str) -> str:
         raise UsageProblem(f"{url!r} is no address of a model endpoint; give one such as http://localhost:8000/v1")
     path = parts.path.rstrip("/")
     # People paste the whole address out of a curl example.
-    return f"{parts.scheme}://{parts.netloc}{path.removesuffix('/chat/completions')}"
+    return f"{parts.scheme}://{parts.netloc}{path.removesuffix('/chat/completions').removesuffix('/responses')}"
 
 
 def _unknown(name: str, config: Config) -> UsageProblem:

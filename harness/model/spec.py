@@ -13,6 +13,8 @@ from harness.config import Prices
 from harness.model.providers import Quirks
 
 ModelKind = Literal["openai", "azure", "oracle", "baseline", "scripted"]
+Api = Literal["chat", "responses"]
+PdfForm = Literal["pages", "file"]
 EMBEDDED_KINDS: tuple[ModelKind, ...] = ("oracle", "baseline", "scripted")
 
 DEFAULT_TIMEOUT = 120.0  # seconds for one try; reasoning models need minutes, a dead endpoint should not cost an hour
@@ -40,6 +42,8 @@ class ModelSpec:
     quirks: Quirks = field(default_factory=Quirks)
     api_version: str | None = None  # Azure
     deployment: str | None = None  # Azure
+    api: Api | None = None  # None: chat completions, but Responses for requests with files to OpenAI itself
+    pdf: PdfForm | None = None  # how chat completions are shown a PDF; None: as pictures of its pages
     script: Path | None = None  # scripted:FILE
     script_digest: str = ""  # of the script's content
 
@@ -72,5 +76,7 @@ class ModelSpec:
             self.deployment,
             self.script_digest,
         ]
+        if forms := {key: value for key, value in (("api", self.api), ("pdf", self.pdf)) if value is not None}:
+            content.append(forms)
         text = json.dumps(content, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -9,14 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from harness.errors import UsageProblem
-from harness.portable import portable
+from harness.portable import Portable
 from harness.types import Json
 
 FORMAT = 1
@@ -39,34 +38,6 @@ class Header:
 def digest(value: Json) -> str:
     """Short digest of a JSON value; the order of keys does not matter."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:16]
-
-
-class Portable:
-    """Folders of this machine and this run to tokens, and back.
-
-    ``tokens`` maps an absolute folder to its token. Each folder needs a token of its own, or there would be no way back.
-    """
-
-    def __init__(self, tokens: Mapping[str, str]) -> None:
-        if len(set(tokens.values())) != len(tokens):
-            raise ValueError(f"two folders have the same token: {dict(tokens)}")
-        self._tokens = dict(tokens)
-        self._folders = {token: folder for folder, token in tokens.items()}
-        self._pattern = re.compile("|".join(map(re.escape, self._folders))) if tokens else None
-
-    def pack(self, value: Json) -> Json:
-        """Folders to tokens."""
-        return portable(value, self._tokens)
-
-    def unpack(self, value: Json) -> Json:
-        """Tokens to folders, in every text."""
-        if isinstance(value, str) and self._pattern is not None:
-            return self._pattern.sub(lambda hit: self._folders[hit[0]], value)
-        if isinstance(value, Mapping):
-            return {self.unpack(key): self.unpack(item) for key, item in value.items()}
-        if isinstance(value, list):
-            return [self.unpack(item) for item in value]
-        return value
 
 
 def create_cassette(path: Path, settings: Mapping[str, Json]) -> None:

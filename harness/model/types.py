@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NotRequired, Protocol, TypedDict
 
 from harness.types import Usage
 
 Message = Mapping[str, Any]
-"""A chat message in the OpenAI wire form: role, content (text or parts), tool_calls, tool_call_id."""
+"""A chat message in the OpenAI wire form: role, content (text or parts), tool_calls, tool_call_id. A part may be a LocalFile."""
+
+
+class LocalFile(TypedDict):
+    """A part of a message that shows the model a file of this machine. Our own: no endpoint ever gets it in this form.
+
+    Requests hold the path, never the bytes. Whoever sends a request reads the file then; a cassette compares content, name
+    and the other fields, not the path.
+    """
+
+    type: Literal["local_file"]
+    kind: Literal["image", "file"]  # image: PNG, JPEG, GIF or WebP, others as Pillow reads them; file: PDF
+    path: str  # absolute; followed as it is, so links in an untrusted folder are the caller's concern
+    name: str  # base name to show
+    instead: str  # text to send where the file cannot be read, is damaged or is refused; empty: nothing
+    stands_for: NotRequired[str]  # digest of what it was made of, where making it again gives other bytes: compared instead of these
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +85,7 @@ class ChatModel(Protocol):
     """A model that can be asked. Implementations: the openai client, embedded models behind it, cassettes."""
 
     name: str
+    fingerprint: str  # of everything about the model that may change a reply; empty where that is not known
 
     async def complete(self, request: ChatRequest) -> ChatReply:
         """Raises ModelFault when the endpoint fails in a way that retrying does not mend."""

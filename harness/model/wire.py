@@ -15,6 +15,7 @@ from harness.types import Usage
 
 Number = TypeVar("Number", int, float)
 
+PATH = "/chat/completions"
 _EXCERPT = 200  # characters of an endpoint's text in a message
 
 
@@ -22,9 +23,9 @@ def request_body(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
     """The JSON body. Settings of the request go before those of the spec, and those before the benchmark's usual ones;
     ``extra_body`` has the last word."""
     quirks = spec.quirks
-    temperature = _first(request.temperature, spec.temperature, request.usual.temperature)
-    max_tokens = _first(request.max_tokens, spec.max_tokens, request.usual.max_tokens)
-    body: dict[str, Any] = {"model": spec.model, "messages": _messages(request.messages, quirks.later_system)}
+    temperature = first(request.temperature, spec.temperature, request.usual.temperature)
+    max_tokens = first(request.max_tokens, spec.max_tokens, request.usual.max_tokens)
+    body: dict[str, Any] = {"model": spec.model, "messages": role_messages(request.messages, quirks.later_system)}
     if request.tools:
         body["tools"] = [dict(tool) for tool in request.tools]
         if request.raw:
@@ -45,11 +46,12 @@ def request_body(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
     return body
 
 
-def _first(*values: Number | None) -> Number | None:
+def first(*values: Number | None) -> Number | None:
     return next((value for value in values if value is not None), None)
 
 
-def _messages(messages: Sequence[Message], later_system: str) -> list[dict[str, Any]]:
+def role_messages(messages: Sequence[Message], later_system: str) -> list[dict[str, Any]]:
+    """Copies of the messages, with another role for system messages behind the first other one where the endpoint needs that."""
     result: list[dict[str, Any]] = []
     leading = True
     for message in messages:
@@ -80,13 +82,13 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
         return Failure("no choices", "the endpoint's answer holds no choices, so no message of the model")
     text = _text(message.get("content"))
     if not spec.quirks.stop:
-        text = _cut(text, stop)
+        text = cut(text, stop)
     refusal = message.get("refusal")
     reasoning = message.get("reasoning_content") or message.get("reasoning")  # vLLM has renamed it
     finish = choice.get("finish_reason")
     return ChatReply(
         text=text,
-        tool_calls=_tool_calls(message.get("tool_calls")),
+        tool_calls=read_tool_calls(message.get("tool_calls")),
         refusal=clean(refusal) if isinstance(refusal, str) and refusal else None,
         reasoning=clean(reasoning) if isinstance(reasoning, str) else None,
         finish_reason=finish if isinstance(finish, str) else "stop",
@@ -104,7 +106,7 @@ def _text(content: object) -> str:
     return ""
 
 
-def _tool_calls(calls: object) -> tuple[ToolCall, ...]:
+def read_tool_calls(calls: object) -> tuple[ToolCall, ...]:
     """Arguments stay raw text. Servers that send an object instead of text get it written as JSON.
 
     What is missing is made up, and named: most benchmarks go on with it, WildToolBench's published protocol does not.
@@ -134,14 +136,14 @@ def _tool_call(call: object, place: int) -> ToolCall:
     )
 
 
-def read_usage(usage: object, prices: Prices) -> Usage:
-    counts = [usage.get(key) if isinstance(usage, Mapping) else 0 for key in ("prompt_tokens", "completion_tokens")]
+def read_usage(usage: object, prices: Prices, keys: tuple[str, str] = ("prompt_tokens", "completion_tokens")) -> Usage:
+    counts = [usage.get(key) if isinstance(usage, Mapping) else 0 for key in keys]
     prompt, completion = (int(n) if isinstance(n, int | float) and 0 <= n < 1e12 else 0 for n in counts)
     usd = (prompt * prices.prompt + completion * prices.completion) / 1e6
     return Usage(requests=1, prompt_tokens=prompt, completion_tokens=completion, usd=usd)
 
 
-def _cut(text: str, stop: Sequence[str]) -> str:
+def cut(text: str, stop: Sequence[str]) -> str:
     for word in stop:
         text = text.partition(word)[0] if word else text
     return text

@@ -10,6 +10,8 @@ back on the same port. It runs in a thread of its own with raw sockets, so that 
 
 from __future__ import annotations
 
+import email
+import email.policy
 import json
 import socket
 import struct
@@ -30,7 +32,7 @@ class Seen:
     method: str
     path: str
     headers: Mapping[str, str]  # names in lower case
-    body: Any = None
+    body: Any = None  # JSON data; of a form the fields, a file among them as (name, media type, content)
 
 
 def completion(text: str | None = "ok", *, tool_calls: Sequence[Mapping[str, Any]] = (), **message: Any) -> dict[str, Any]:
@@ -239,4 +241,16 @@ def _read_request(stream: Any) -> Seen | None:
         name, _, value = line.partition(":")
         headers[name.strip().lower()] = value.strip()
     content = stream.read(int(headers.get("content-length", "0")))
-    return Seen(first[0], first[1], headers, json.loads(content) if content else None)
+    return Seen(first[0], first[1], headers, _decoded(headers.get("content-type", ""), content) if content else None)
+
+
+def _decoded(kind: str, content: bytes) -> Any:
+    if not kind.startswith("multipart/form-data"):
+        return json.loads(content)
+    message = email.message_from_bytes(b"Content-Type: " + kind.encode() + b"\r\n\r\n" + content, policy=email.policy.HTTP)
+    fields: dict[str, Any] = {}
+    for part in message.iter_parts():
+        name = str(part.get_param("name", header="content-disposition"))
+        payload = part.get_payload(decode=True)
+        fields[name] = (part.get_filename(), part.get_content_type(), payload) if part.get_filename() else payload.decode()
+    return fields

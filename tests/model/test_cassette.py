@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from harness.errors import AgentGaugeError, ModelFault, ReplayMiss, ToolError, ToolFault, UsageProblem
 from harness.model.cassette import Cassette, RecordingModel, RecordingToolBox, ReplayModel, ReplayToolBox, create_cassette
-from harness.model.tape import Portable
 from harness.model.types import CaseKey, ChatReply, ChatRequest, ToolCall
+from harness.portable import Portable
 from harness.tools import Parameter, Tool, ToolOutput
 from harness.types import Usage
 
@@ -45,6 +45,7 @@ class FakeModel:
 
     answers: list[ChatReply | AgentGaugeError]
     name: str = "m"
+    fingerprint: str = "f"
 
     async def complete(self, request: ChatRequest) -> ChatReply:
         answer = self.answers.pop(0)

@@ -32,6 +32,8 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
         prices = { prompt = 2.5, completion = 10 }
         extra_body = { top_p = 0.9 }
         headers = { X-Title = "test" }
+        api = "responses"
+        pdf = "file"
         quirks = { seed = false, later_system = "user" }
         [tools]
         GoogleSearch = { folder = "pages" }
@@ -44,6 +46,7 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
     assert (table.temperature, table.max_tokens, table.timeout, table.max_retries) == (0, 512, 30, 2)
     assert table.prices == Prices(2.5, 10)
     assert table.extra_body == {"top_p": 0.9} and table.headers == {"X-Title": "test"}
+    assert (table.api, table.pdf) == ("responses", "file")
     assert table.quirks.seed is False and table.quirks.later_system == "user" and table.quirks.stop is None
     assert config.tools == {"GoogleSearch": {"folder": "pages"}}
     assert config.prompts == tmp_path / "texts"
@@ -67,6 +70,9 @@ def test_without_a_file_the_configuration_is_empty(tmp_path: Path) -> None:
         ("[models.a]\nprices = { input = 1 }\n", "prices has no setting 'input'; accepted are prompt, completion"),
         ("[models.a]\nprices = { prompt = -1 }\n", "prices prompt is -1"),
         ("[models.a]\nquirks = { token_field = 'tokens' }\n", "accepted are max_tokens, max_completion_tokens"),
+        ("[models.a]\napi = 'response'\n", "api is 'response'; accepted are chat, responses"),
+        ("[models.a]\npdf = true\n", "pdf must be a text"),
+        ("[models.a]\npdf = 'text'\n", "pdf is 'text'; accepted are pages, file"),
         ("[models.a]\nheaders = { A = 1 }\n", "headers.A must be a text"),
         ("[prompts]\nfolder = 'nowhere'\n", "there is no folder"),
         ("[models.a\n", "is not valid TOML"),

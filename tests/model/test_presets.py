@@ -184,11 +184,23 @@ def test_embedded_models(tmp_path: Path) -> None:
         ({"model": "n"}, False),
         ({"temperature": 0.1}, False),
         ({"extra_body": {"top_p": 1}}, False),
+        ({"api": "chat"}, False),
+        ({"pdf": "file"}, False),
     ],
 )
 def test_the_fingerprint_covers_what_may_change_an_answer(change: dict[str, Any], same: bool) -> None:
     spec = ModelSpec(name="m", kind="openai", model="m", provider="url", url="http://h/v1")
     assert (replace(spec, **change).fingerprint == spec.fingerprint) is same
+
+
+def test_a_model_without_the_newer_settings_keeps_its_fingerprint() -> None:
+    """Runs that were made before ``api`` and ``pdf`` existed can be resumed."""
+    assert resolve("gpt-4o", environ={"OPENAI_API_KEY": "k"}).fingerprint == "9b40cf78430d"
+
+
+@pytest.mark.parametrize("path", ["", "/", "/chat/completions", "/responses"])
+def test_an_address_may_be_that_of_a_request(path: str) -> None:
+    assert resolve("m", url=f"http://h/v1{path}", environ={}).url == "http://h/v1"
 
 
 @pytest.mark.parametrize("value", ["two words", "line\nbreak", "kéy"])

@@ -1,0 +1,76 @@
+"""What ``viewing`` runs in the sandbox: the file comes on standard input, one JSON object a line goes out.
+
+A picture: ``{"fits": media type}`` if it may be sent as it is, else ``{"jpeg": base64}``. A PDF: ``{"pages": n}``, then
+``{"jpeg": base64}`` for each page, empty for one that cannot be drawn. Nothing for what cannot be read.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import sys
+from typing import Any
+
+MEDIA = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp"}
+SMALLER = 2048  # pixels a side of a picture that is drawn again
+TALLEST = 3  # times its width, for a page
+QUALITY = 88
+
+
+def say(**line: Any) -> None:
+    print(json.dumps(line), flush=True)
+
+
+def encoded(image: Any) -> str:
+    """As JPEG, on white."""
+    from PIL import Image
+
+    if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+        image = image.convert("RGBA")
+        image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
+    stream = io.BytesIO()
+    image.convert("RGB").save(stream, "JPEG", quality=QUALITY)
+    return base64.b64encode(stream.getvalue()).decode("ascii")
+
+
+def picture(content: bytes, largest: int, side: int) -> None:
+    from PIL import Image
+
+    image = Image.open(io.BytesIO(content))
+    form, still = image.format, getattr(image, "n_frames", 1) == 1
+    image.load()  # the whole of it: a header alone says nothing
+    if form in MEDIA and still and len(content) <= largest and max(image.size) <= side:
+        say(fits=MEDIA[form])
+        return
+    image.thumbnail((SMALLER, SMALLER))
+    say(jpeg=encoded(image))
+
+
+def pages(content: bytes, limit: int, width: int) -> None:
+    import pypdfium2
+
+    document = pypdfium2.PdfDocument(content)
+    say(pages=len(document))
+    for number in range(min(limit, len(document))):
+        try:
+            page = document[number]
+            across, down = page.get_size()
+            scale = min(width / max(across, 1.0), TALLEST * width / max(down, 1.0))
+            say(jpeg=encoded(page.render(scale=scale).to_pil()))
+        except pypdfium2.PdfiumError:
+            say(jpeg="")
+
+
+def main() -> None:
+    order = json.loads(sys.argv[1])
+    sys.path += order["path"]
+    content = sys.stdin.buffer.read()
+    if order["kind"] == "picture":
+        picture(content, order["bytes"], order["side"])
+    else:
+        pages(content, order["pages"], order["width"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,202 @@
+"""Files that a model is shown: inside the request, uploaded before it, or replaced by a sentence."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import io
+import json
+import os
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from harness.errors import ReplayMiss, UsageProblem
+from harness.model import viewing
+from harness.model.cassette import Cassette, RecordingModel, ReplayModel, create_cassette
+from harness.model.files import LARGEST, read_file
+from harness.model.presets import resolve
+from harness.model.types import ChatRequest, LocalFile
+from tests.model import fault_server as serve
+from tests.model.fault_server import FaultServer
+from tests.model.files_server import FilesServer, ask, client, own, part, pdf, png, request, response, said
+
+
+def _chat(asked: ChatRequest, **table: Any) -> list[dict[str, Any]]:
+    """The parts that a chat completion of this request goes out with, the first text left out."""
+    with FaultServer([serve.answer()]) as server:
+        ask(own(server.url, **table), asked)
+    parts: list[dict[str, Any]] = server.requests[0].body["messages"][0]["content"]
+    assert parts[0] == {"type": "text", "text": "Look."}
+    return parts[1:]
+
+
+def _inside(part: Mapping[str, Any]) -> tuple[str, bytes]:
+    head, _, data = part["image_url"]["url"].partition(";base64,")
+    return head.removeprefix("data:"), base64.b64decode(data)
+
+
+def _saved(image: Image.Image, form: str, **options: Any) -> bytes:
+    stream = io.BytesIO()
+    image.save(stream, form, **options)
+    return stream.getvalue()
+
+
+def _noise(side: int) -> Image.Image:
+    return Image.frombytes("L", (side, side), random.Random(side).randbytes(side * side))
+
+
+@pytest.mark.parametrize(("form", "media"), [("PNG", "image/png"), ("JPEG", "image/jpeg"), ("GIF", "image/gif"), ("WEBP", "image/webp")])
+def test_a_whole_picture_goes_inside_the_request_as_it_is_whatever_its_name_says(tmp_path: Path, form: str, media: str) -> None:
+    content = _saved(Image.new("RGB", (8, 8), "red"), form)
+    assert [_inside(shown) for shown in _chat(request(part(tmp_path / "a.png", content)))] == [(media, content)]
+
+
+@pytest.mark.parametrize(
+    ("content", "size"),
+    [
+        (_saved(Image.new("RGBA", (9, 8), (255, 255, 255, 0)), "BMP"), (9, 8)),
+        (_saved(Image.new("RGBA", (9, 8), (0, 0, 0, 0)), "TIFF"), (9, 8)),
+        (_saved(Image.new("L", (9, 8), "white"), "GIF", save_all=True, append_images=[Image.new("L", (9, 8))]), (9, 8)),
+        (_saved(Image.new("1", (9000, 90), "white"), "PNG"), (2048, 20)),
+    ],
+    ids=["BMP", "transparent TIFF", "moving GIF", "too wide"],
+)
+def test_a_picture_that_endpoints_do_not_take_is_drawn_again(tmp_path: Path, content: bytes, size: tuple[int, int]) -> None:
+    ((media, drawn),) = [_inside(shown) for shown in _chat(request(part(tmp_path / "a.png", content)))]
+    image = Image.open(io.BytesIO(drawn))
+    assert (media, image.format, image.size, image.getpixel((0, 0))) == ("image/jpeg", "JPEG", size, (255, 255, 255))
+
+
+def test_the_pages_of_a_pdf_follow_a_line_that_counts_them(tmp_path: Path) -> None:
+    line, *pages = _chat(request(part(tmp_path / "x.pdf", pdf(2), name="report.docx")))
+    assert line == {"type": "text", "text": "[report.docx: 2 pages follow as images]"}
+    assert [(media, Image.open(io.BytesIO(data)).size) for media, data in map(_inside, pages)] == [("image/jpeg", (1000, 500))] * 2
+
+
+def test_pages_beyond_the_twentieth_are_left_out_and_counted(tmp_path: Path) -> None:
+    line, *pages = _chat(request(part(tmp_path / "x.pdf", pdf(23))))
+    assert line == {"type": "text", "text": "[x.pdf: 23 pages, of which 20 follow as images; 3 left out]"}
+    assert len(pages) == 20
+
+
+def test_a_very_tall_page_is_made_narrower(tmp_path: Path) -> None:
+    _, page = _chat(request(part(tmp_path / "x.pdf", pdf(1, 10, 100))))
+    assert Image.open(io.BytesIO(_inside(page)[1])).size == (300, 3000)
+
+
+def test_a_pdf_goes_whole_to_an_endpoint_that_reads_them(tmp_path: Path) -> None:
+    (shown,) = _chat(request(part(tmp_path / "x.pdf", pdf(), name="report.docx")), pdf="file")
+    data = "data:application/pdf;base64," + base64.b64encode(pdf()).decode()
+    assert shown == {"type": "file", "file": {"filename": "report.docx.pdf", "file_data": data}}
+
+
+BROKEN = {
+    "cut picture": ("a.png", _saved(_noise(64), "PNG")[:-2000]),
+    "no picture": ("a.png", b"<svg/>"),
+    "empty": ("a.png", b""),
+    "no PDF": ("a.pdf", b"hello"),
+    "damaged PDF": ("a.pdf", b"%PDF-1.4\n%%EOF\n"),
+    "PDF without pages": ("a.pdf", pdf(0)),
+}
+
+
+@pytest.mark.parametrize("table", [{}, {"pdf": "file"}, {"api": "responses"}], ids=["pages", "file", "responses"])
+@pytest.mark.parametrize("broken", BROKEN)
+def test_a_damaged_file_is_replaced_by_its_sentence_and_by_nothing_without_one(tmp_path: Path, broken: str, table: dict[str, Any]) -> None:
+    name, content = BROKEN[broken]
+    asked = request(part(tmp_path / name, content, instead="It could not be shown."), part(tmp_path / name))
+    with FilesServer(answers=[serve.data(serve.completion() | response(said("ok")))]) as server:
+        ask(own(server.url, **table), asked)
+    assert server.uploaded == []
+    body = server.asked[0].body
+    parts = (body.get("messages") or body["input"])[0]["content"]
+    assert [shown["text"] for shown in parts] == ["Look.", "It could not be shown."]
+
+
+def test_what_cannot_be_read_has_no_content(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    with (tmp_path / "large").open("wb") as stream:
+        stream.truncate(LARGEST + 1)
+    (tmp_path / "good").write_bytes(b"1")
+    found = {name: read_file(str(tmp_path / name)) for name in ("pipe", "folder", "large", "missing", "a\0b", "good")}
+    assert [name for name, content in found.items() if content is not None] == ["good"]
+
+
+def test_messages_without_files_and_other_parts_stay_as_they_are(tmp_path: Path) -> None:
+    link = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
+    asked = ChatRequest(({"role": "system", "content": "Be short."}, *request(link, part(tmp_path / "gone.png")).messages))
+    with FaultServer([serve.answer()]) as server:
+        ask(own(server.url), asked)
+    assert server.requests[0].body["messages"] == [
+        {"role": "system", "content": "Be short."},
+        {"role": "user", "content": [{"type": "text", "text": "Look."}, link]},
+    ]
+
+
+def test_files_for_which_there_is_no_room_are_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that come first go first; a smaller one behind may still fit."""
+    sizes = {name: _saved(_noise(side), "PNG") for name, side in (("a", 20), ("b", 40), ("c", 20), ("d", 20))}
+    monkeypatch.setattr("harness.model.client.MAX_INLINE", int(1.4 * (len(sizes["a"]) + len(sizes["c"]))) + 100)
+    shown = _chat(request(*(part(tmp_path / f"{name}.png", data, instead=f"no {name}") for name, data in sizes.items())))
+    assert [one["text"] if one["type"] == "text" else _inside(one)[1] for one in shown] == [sizes["a"], "no b", sizes["c"], "no d"]
+
+
+def test_models_of_our_own_are_told_the_name(tmp_path: Path) -> None:
+    with FaultServer([serve.answer()]) as server:
+        spec = resolve("oracle", environ={}).served_at(server.url.removesuffix("/v1"))
+        ask(spec, request(part(tmp_path / "x.pdf", pdf()), part(tmp_path / "a.png", png(), name="plan\ud800.png")))
+    texts = [shown["text"] for shown in server.requests[0].body["messages"][0]["content"]]
+    assert texts == ["Look.", "[file: x.pdf]", "[image: plan?.png]"]
+
+
+def test_a_file_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = []
+    real = viewing.sandbox.run_async
+
+    async def counted(*args: Any, **options: Any) -> Any:
+        runs.append(options["stdin"])
+        return await real(*args, **options)
+
+    monkeypatch.setattr(viewing.sandbox, "run_async", counted)
+    asked = request(part(tmp_path / "a.png", png(1)), part(tmp_path / "b.png", png(1)), part(tmp_path / "c.png", png(2)))
+    with FaultServer([serve.answer()]) as server:
+        ask(own(server.url), asked, asked)
+    assert sorted(runs) == sorted([png(1), png(2)])
+
+
+def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(viewing, "find_spec", lambda name: None)
+    with pytest.raises(UsageProblem, match=r"needs pillow and pypdfium2; pip install 'agentgauge\[tools\]'"):
+        ask(own("http://127.0.0.1:9/v1"), request(part(tmp_path / "a.png", png())))
+
+
+def test_a_replay_knows_files_by_their_content(tmp_path: Path) -> None:
+    here, there, tape = tmp_path / "here", tmp_path / "there", tmp_path / "tape.jsonl"
+    here.mkdir()
+    there.mkdir()
+    create_cassette(tape, {})
+
+    async def record(url: str) -> None:
+        model = RecordingModel(client(own(url, api="responses")), Cassette.append_to(tape, {}))
+        await model.complete(request(part(here / "a.png", png(1)), part(here / "gone.png")))
+        await model.close()
+
+    def replayed(*parts: LocalFile) -> str:
+        return asyncio.run(ReplayModel(Cassette.read(tape, {}), "m").complete(request(*parts))).text
+
+    with FilesServer() as server:
+        asyncio.run(record(server.url))
+    (here / "a.png").unlink()
+    assert replayed(part(there / "other.png", png(1), name="a.png"), part(there / "gone.png")) == "ok"
+    assert len(server.uploaded) == 1  # nobody was asked
+    same = there / "other.png"
+    for other in (part(there / "a.png", png(2)), part(same, name="b.png"), part(same, name="a.png", instead="x"), part(there / "gone.png")):
+        with pytest.raises(ReplayMiss, match="number 1 of the messages differs"):
+            replayed(other, part(there / "gone.png"))
+    assert str(here) not in tape.read_text() and json.loads(tape.read_text().splitlines()[1])["outcome"]["reply"]["text"] == "ok"
