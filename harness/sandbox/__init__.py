@@ -24,6 +24,7 @@ def run(
     stdin: bytes = b"",
     env: Mapping[str, str] | None = None,
     readable: Sequence[Path] = (),
+    network: bool = False,
     allow_unsafe: bool = False,
 ) -> SandboxResult:
     """Run a program (``argv[0]`` is an absolute path) in the sandbox and wait for its end. Safe in any thread.
@@ -31,10 +32,11 @@ def run(
     ``folder`` is the only place that the program can write, and its working directory. One run at a time in a folder;
     what it leaves there is as untrusted as its output (links!), and files put there should be copies, not hard links.
     ``env`` is added to the small fixed environment; ``readable`` names further files and folders that may be read.
+    ``network`` lets it use the network of this machine over IP, what listens on localhost included; nothing else opens.
 
     Raises UsageProblem below the minimum of protection unless ``allow_unsafe``, SandboxFault if nothing could be run.
     """
-    return _job(argv, folder, limits, stdin, env, readable, allow_unsafe).run()
+    return _job(argv, folder, limits, stdin, env, readable, network, allow_unsafe).run()
 
 
 async def run_async(
@@ -45,10 +47,11 @@ async def run_async(
     stdin: bytes = b"",
     env: Mapping[str, str] | None = None,
     readable: Sequence[Path] = (),
+    network: bool = False,
     allow_unsafe: bool = False,
 ) -> SandboxResult:
     """As ``run``, in a thread; cancelling the task ends the program."""
-    job = await asyncio.to_thread(_job, argv, folder, limits, stdin, env, readable, allow_unsafe)  # the first one probes
+    job = await asyncio.to_thread(_job, argv, folder, limits, stdin, env, readable, network, allow_unsafe)  # the first one probes
     return await execute_async(job)
 
 
@@ -59,7 +62,8 @@ def _job(
     stdin: bytes,
     env: Mapping[str, str] | None,
     readable: Sequence[Path],
+    network: bool,
     allow_unsafe: bool,
 ) -> Job:
     check_minimum(allow_unsafe=allow_unsafe)
-    return Job(argv, chosen()[0], folder=folder, limits=limits, stdin=stdin, env=env, readable=readable)
+    return Job(argv, chosen()[0], folder=folder, limits=limits, stdin=stdin, env=env, readable=readable, network=network)

@@ -82,6 +82,7 @@ class Job:
         stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
         readable: Sequence[Path] = (),
+        network: bool = False,
     ) -> None:
         if not argv or not Path(argv[0]).is_absolute():
             raise SandboxFault(f"the program to run must be an absolute path, not {argv[0] if argv else 'nothing'!r}", cause="no program")
@@ -99,6 +100,7 @@ class Job:
             "folder": str(real),
             "stdin": stdin,
             "read_only": list(interpreter_paths() + places(map(str, readable))),
+            "network": network,
             "refuse": setup.refuse,
             "outer": ("bubblewrap",) if setup.bubblewrap else (),
             "wall_seconds": limits.wall_seconds,
@@ -160,6 +162,8 @@ class Job:
         if not self._setup.bubblewrap:
             return []
         words = [self._setup.bubblewrap, "--unshare-all", "--clearenv", "--proc", "/proc"]
+        if self._spec["network"]:
+            words.append("--share-net")
         for source, target in [*self._spec["read_only"], (_HERE, _HERE)]:
             words += ["--ro-bind", source, target]
         folder = self._spec["folder"]

@@ -68,6 +68,8 @@ def run_as_first(spec: Spec, report: Report, *, pid_ns: bool, uid: int) -> NoRet
     proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) if bwrap else None  # it shows the namespace only
     if not bwrap and "namespaces" not in refuse:
         for name, flag in (("net_ns", linux.CLONE_NEWNET), ("ipc_ns", linux.CLONE_NEWIPC), ("uts_ns", linux.CLONE_NEWUTS)):
+            if flag == linux.CLONE_NEWNET and spec["network"]:
+                continue
             if _unshared(flag):
                 report.send("layer", name)
         if "mount_ns" not in refuse and _unshared(linux.CLONE_NEWNS):
@@ -181,14 +183,14 @@ def _become(spec: Spec, report: Report, *, uid: int | None, alone: bool) -> NoRe
     found = 0
     if "landlock" not in spec["refuse"]:
         targets = [target for _, target in spec["read_only"]]
-        found = landlock.restrict(targets, [spec["folder"]], mounts.DEVICES)
+        found = landlock.restrict(targets, [spec["folder"]], mounts.DEVICES, network=spec["network"])
         if found:
             report.send("layer", "landlock")
-            if found >= landlock.FIRST_WITH_TCP:
+            if found >= landlock.FIRST_WITH_TCP and not spec["network"]:
                 report.send("layer", "landlock_tcp")
     for number in (_SIGPIPE, _SIGXFSZ):
         linux.default_signal(number)
-    filtered = "seccomp" not in spec["refuse"] and seccomp.restrict(alone=alone)
+    filtered = "seccomp" not in spec["refuse"] and seccomp.restrict(alone=alone, network=spec["network"])
     if filtered:
         report.send("layer", "seccomp")
         if alone:

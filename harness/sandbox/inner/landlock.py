@@ -47,17 +47,17 @@ def version() -> int:
         return 0
 
 
-def restrict(read_only: Iterable[str], read_write: Iterable[str], devices: Iterable[str]) -> int:
+def restrict(read_only: Iterable[str], read_write: Iterable[str], devices: Iterable[str], *, network: bool = False) -> int:
     """Restrict this process and its children for good; paths that do not exist are left out.
 
-    Needs no_new_privs. Gives the version in force, 0 where the kernel has none.
+    ``network`` leaves TCP alone. Needs no_new_privs. Gives the version in force, 0 where the kernel has none.
     """
     found = version()
     if not found:
         return 0
     bits = {1: 13, 2: 14, 3: 15, 4: 15}.get(found, 16)
     everything = (1 << bits) - 1
-    rules = _Ruleset(everything, _TCP if found >= FIRST_WITH_TCP else 0, _SCOPES if found >= FIRST_WITH_SCOPES else 0)
+    rules = _Ruleset(everything, _TCP if found >= FIRST_WITH_TCP and not network else 0, _SCOPES if found >= FIRST_WITH_SCOPES else 0)
     size = 24 if found >= FIRST_WITH_SCOPES else 16 if found >= FIRST_WITH_TCP else 8
     ruleset = linux.syscall(_CREATE, ctypes.byref(rules), size, 0)
     writing = everything & ~(_MAKE_CHAR | _MAKE_BLOCK | _EXECUTE)

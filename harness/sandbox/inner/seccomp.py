@@ -3,7 +3,8 @@
 Written as a plain BPF program, so it needs no package and no libseccomp. x86-64 and arm64; elsewhere the layer is
 reported missing.
 
-What is refused: sockets (``socketpair`` stays, asyncio needs it), new namespaces and mounts, reaching into other
+What is refused: sockets (``socketpair`` stays, asyncio needs it; ``network`` lets IPv4 and IPv6 pass, and no others: a
+UNIX socket could reach a service of the host), new namespaces and mounts, reaching into other
 processes, io_uring (it would go round this filter), kernel keys, BPF, clocks and modules. ``alone`` refuses new
 processes as well (threads stay), and every call that reaches another process; it is used where there is no PID
 namespace to hold the processes together.
@@ -18,7 +19,6 @@ from . import linux
 
 # (x86-64, arm64); None where the architecture does not have the call.
 _NEVER = {
-    "socket": (41, 198),
     "ptrace": (101, 117),
     "unshare": (272, 97),
     "setns": (308, 268),
@@ -81,10 +81,12 @@ _NEVER_ALONE = {
     "migrate_pages": (256, 238),
     "move_pages": (279, 239),
 }
+_SOCKET = (41, 198)
 _CLONE, _CLONE3 = (56, 220), (435, 435)
 _KILL, _TGKILL, _PRLIMIT64 = (62, 129), (234, 131), (302, 261)
 _ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
+_INET, _INET6 = 2, 10  # families of sockets
 _CLONE_NEW_ANYTHING = 0x7E020000
 _CLONE_THREAD = 0x00010000
 _X32_BIT = 0x40000000
@@ -97,8 +99,8 @@ _NUMBER, _ARCH, _FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data; th
 _Step = tuple[int, int, int, int]  # code, jump if true, jump if false, value
 
 
-def program(machine: str, *, alone: bool, pid: int) -> list[_Step]:
-    """The filter for one architecture. ``pid`` is the process that may be signalled when ``alone``."""
+def program(machine: str, *, alone: bool, pid: int, network: bool = False) -> list[_Step]:
+    """The filter for one architecture. ``pid`` is the process that may be signalled when ``alone``; ``network`` lets it use IP sockets."""
     which, audit = _ARCHITECTURES[machine]
     refuse = (_RETURN, 0, 0, _ERRNO | _EPERM)
     steps: list[_Step] = [(_LOAD, 0, 0, _ARCH), (_EQUAL, 1, 0, audit), (_RETURN, 0, 0, _KILL_PROCESS), (_LOAD, 0, 0, _NUMBER)]
@@ -112,6 +114,10 @@ def program(machine: str, *, alone: bool, pid: int) -> list[_Step]:
     steps += [(_EQUAL, 0, 1, _CLONE3[which]), (_RETURN, 0, 0, _ERRNO | _ENOSYS)]
     allow = (_RETURN, 0, 0, _ALLOW)
     argument = (_LOAD, 0, 0, _FIRST_ARGUMENT)
+    if network:
+        steps += [(_EQUAL, 0, 5, _SOCKET[which]), argument, (_EQUAL, 1, 0, _INET), (_EQUAL, 0, 1, _INET6), allow, refuse]
+    else:
+        steps += [(_EQUAL, 0, 1, _SOCKET[which]), refuse]
     if alone:
         steps += [
             (_EQUAL, 0, 5, _CLONE[which]),
@@ -136,12 +142,12 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_uint16), ("steps", ctypes.POINTER(_Instruction)))
 
 
-def restrict(*, alone: bool) -> bool:
+def restrict(*, alone: bool, network: bool = False) -> bool:
     """Put the filter in force for this process and its children. Needs no_new_privs. False where it cannot be."""
     machine = os.uname().machine
     if machine not in _ARCHITECTURES:
         return False
-    steps = program(machine, alone=alone, pid=os.getpid())
+    steps = program(machine, alone=alone, pid=os.getpid(), network=network)
     array = (_Instruction * len(steps))(*(_Instruction(*step) for step in steps))
     try:
         linux.prctl(linux.PR_SET_SECCOMP, 2, ctypes.byref(_Program(len(steps), array)))
