@@ -18,7 +18,7 @@ TEMPLATE_SLOTS = ("tool_description", "action_names", *SLOTS)
 """The slots that ``call_protocol`` may use; a literal brace is written twice."""
 
 
-OTHERS = ("dialect_", "mmau_")
+OTHERS = ("dialect_", "mmau_", "workflow_")
 """How the names of texts begin that model families and another benchmark read from the same folder."""
 
 

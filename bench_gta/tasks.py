@@ -168,7 +168,7 @@ class EndToEnd(RealTools, _GtaAtomic):
     def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
         return oracle.answer_e2e(sample, request)
 
-    def tools_of(self, row: Row) -> tuple[str, ...]:
+    def tools_of(self, index: Index, row: Row) -> tuple[str, ...]:
         return tuple(tag for tag in row.tags if tag in CATEGORY_OF)
 
 

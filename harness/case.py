@@ -10,8 +10,9 @@ from typing import Any
 
 from harness.errors import AgentGaugeError
 from harness.model.types import CaseKey, ChatModel, ChatReply, ChatRequest, Message, Sampling
+from harness.store.stage import Kept, Stage
 from harness.tools import Tool, ToolBox, ToolOutput
-from harness.types import Event, Sample, Scoring, Usage
+from harness.types import Event, Json, Sample, Scoring, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class CaseSettings:
     temperature: float | None = None
     max_tokens: int | None = None
     prompts: Path | None = None  # folder of texts that replace the built-in wording
+    live: bool = True  # False while a cassette is made or played: every reply has to go through it
 
 
 @dataclass(slots=True)
@@ -37,10 +39,23 @@ class Case:
     toolbox: ToolBox | None
     folder: Path  # where this case's produced files go; made when first needed
     others: Callable[[str], ChatModel] | None = None  # the models that options name for parts of their own
+    stage: Stage | None = None  # where what is finished before the end is kept
+    kept: Json | None = None  # what ``keep`` was given, now or in an earlier run that broke afterwards
     events: list[Event] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     _turn: int = 0
     _previous: tuple[Message, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.stage and (found := self.stage.read()):
+            self.kept, self.events, self.usage, self._turn = found.output, list(found.events), found.usage, found.turn
+
+    def keep(self, output: Json) -> None:
+        """Write down what the case has come to. Where a fault ends it later on, a resumed run finds that in ``kept``, and the
+        files in ``folder``, instead of asking for it again."""
+        self.kept = output
+        if self.stage:
+            self.stage.write(Kept(output, tuple(self.events), self.usage, self._turn))
 
     async def ask(
         self,
@@ -60,13 +75,14 @@ class Case:
         this request, such as a judge. The other arguments are those of ChatRequest.
         """
         model = self._model_of(part)
+        own = model is self.model  # what is set for the tested model is not for others
         request = ChatRequest(
             messages=tuple(messages),
             tools=tuple(tools),
             raw=raw,
             template=template or {},
-            temperature=self.settings.temperature,
-            max_tokens=self.settings.max_tokens,
+            temperature=self.settings.temperature if own else None,
+            max_tokens=self.settings.max_tokens if own else None,
             usual=usual,
             seed=(self.seed + draw) & 0x7FFFFFFF,
             stop=tuple(stop),
@@ -97,6 +113,10 @@ class Case:
     def name_of(self, part: str) -> str:
         """The name of the model that plays a part; of the one that is tested without one."""
         return self._model_of(part).name
+
+    def fingerprint_of(self, part: str) -> str:
+        """Of everything about that model which may change its replies."""
+        return self._model_of(part).fingerprint
 
     async def catalog(self) -> Mapping[str, Tool]:
         """The real tools' own metadata; empty without a tool server."""

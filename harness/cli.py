@@ -15,6 +15,7 @@ from harness.task import configure_tasks, find_task, known_options, known_tasks
 FORWARDED = {
     "serve-tools": ("tool_impls.serve", "serve the real tools over AgentLego's protocol"),
     "serve-model": ("harness.model.embedded.serve", "serve an embedded model in the OpenAI format"),
+    "pack": ("bench_gta.pack.command", "run, pack, score and compare agent apps on GTA-Workflow"),
 }
 """Commands that are programs of their own: name → module with ``main(argv)``, and help."""
 
@@ -129,7 +130,9 @@ def _compare(options: argparse.Namespace) -> int:
 
 def _add_task_options(parser: argparse.ArgumentParser) -> None:
     for option in known_options().values():
-        if option.accepted:
+        if option.default is not None:
+            parser.add_argument(option.name, dest=option.name, metavar=option.metavar, help=option.help)
+        elif option.accepted:
             parser.add_argument(option.name, dest=option.name, choices=option.accepted, help=option.help)
         else:
             parser.add_argument(option.name, dest=option.name, action="store_true", help=option.help)

@@ -9,16 +9,16 @@ import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from harness.case import Case, CaseSettings
 from harness.data.index import Index, Row
 from harness.errors import AgentGaugeError, Fault
 from harness.model.types import ChatModel
-from harness.portable import portable
+from harness.portable import Portable
 from harness.store import Line, RunFolder
 from harness.store.folder import CaseId
+from harness.store.stage import Stage
 from harness.task import Task
 from harness.tools import ToolBox
 from harness.types import ROOT_TOKEN, RUN_TOKEN, Record, Score, Scoring, Transcript
@@ -85,6 +85,11 @@ class Solver:
 
     async def _run(self, planned: Planned, record: Record) -> Record:
         sample = planned.task.load(planned.index, planned.row)
+        places = Portable({str(sample.root): ROOT_TOKEN, str(self.folder.path): RUN_TOKEN})
+        stage = Stage(self.folder.stage(*planned.id), record.config, places)
+        folder = self.folder.files(*planned.id)
+        if stage.read() is None and folder.exists():
+            shutil.rmtree(folder)  # the names of produced files must not depend on leftovers
         case = Case(
             sample=sample,
             attempt=planned.attempt,
@@ -93,7 +98,8 @@ class Solver:
             model=self.models(),
             others=self.models,
             toolbox=self.boxes(planned.task),
-            folder=self._clean_folder(planned.id),
+            folder=folder,
+            stage=stage,
         )
         clock = time.monotonic()
         output: Any = None
@@ -102,24 +108,14 @@ class Solver:
             record = replace(record, status="wrong")  # until it is scored
         except Fault as fault:
             record = replace(record, error=str(fault), cause=fault.cause)
-        tokens = {str(sample.root): ROOT_TOKEN, str(self.folder.path): RUN_TOKEN}
         transcript = Transcript(
-            output=portable(output, tokens),
-            events=tuple(
-                replace(event, detail=portable(event.detail, tokens), error=portable(event.error, tokens)) for event in case.events
-            ),
+            output=places.pack(output),
+            events=tuple(replace(event, detail=places.pack(event.detail), error=places.pack(event.error)) for event in case.events),
             usage=case.usage,
             seconds=time.monotonic() - clock,
             seed=case.seed,
         )
         return replace(record, transcript=transcript)
-
-    def _clean_folder(self, case: CaseId) -> Path:
-        """A case that runs again starts as the first time: the names of produced files must not depend on leftovers."""
-        folder = self.folder.files(*case)
-        if folder.exists():
-            shutil.rmtree(folder)
-        return folder
 
     def _recall(self, planned: Planned, record: Record, stored: Mapping[CaseId, Line]) -> Record:
         line = stored.get(planned.id)

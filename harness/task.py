@@ -34,10 +34,22 @@ class TaskOption:
     default: str | None = None
     asks: bool = True  # what is asked of a model depends on it, so that stored transcripts are bound to the value
     model: bool = False  # the value is the name of a model that plays a part of its own; ``same`` is the one that is tested
+    metavar: str = "NAME"  # what stands for the value in texts, where ``accepted`` does not
+    instead: tuple[str, ...] = ()  # of such an option, values that name no model: something of the benchmark's own plays the part
 
 
 SAME = "same"
 """The value of a model option that stands for the model that is tested."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibit:
+    """Something to be shown of a case: a file, or a page that stands for the case itself."""
+
+    name: str
+    path: str = ""  # of a file; may start with RUN_TOKEN or ROOT_TOKEN
+    html: str = ""
+
 
 Chosen = Mapping[str, str | bool]
 """Option name to value."""
@@ -107,7 +119,10 @@ class Task(ABC):
         """Score the original benchmark's own files: {"metrics": {name: value}, "samples": [...]}."""
 
     def export(self, results: Iterable[tuple[Sample, Json]], folder: Path, *, model: str, scoring: Scoring) -> list[str]:
-        """Write predictions as the original benchmark's own files below ``folder``. Returns what could not be written, and why."""
+        """Write predictions as the original benchmark's own files below ``folder``. Returns what could not be written, and why.
+
+        Paths in them are those of this machine.
+        """
         raise UsageProblem(f"{self.name} has no layout of its own to export to")
 
     @abstractmethod
@@ -137,6 +152,9 @@ class Task(ABC):
         """The similarity backend where none is configured; empty for a task that uses none. ``official``: the data is the user's."""
         return ""
 
+    def check_options(self, root: Path) -> None:  # noqa: B027 - most options fit all data
+        """Raises UsageProblem where an option does not go with the data below ``root``. Comes before the first request."""
+
     def check_similarity(self, similarity: str) -> None:  # noqa: B027 - nothing to check where none is used
         """Raises UsageProblem where a similarity backend is unknown or not installed. Cheap: nothing is loaded."""
 
@@ -146,7 +164,7 @@ class Task(ABC):
 
     # -- real tools; only asked where ``needs_tools``
 
-    def tools_of(self, row: Row) -> tuple[str, ...]:
+    def tools_of(self, index: Index, row: Row) -> tuple[str, ...]:
         """Names of the real tools that a sample offers."""
         return ()
 
@@ -174,6 +192,14 @@ class Task(ABC):
         ``scores`` has the tasks of this benchmark that were run. A score with missing tasks has no value.
         """
         return {}
+
+    def remarks(self, metrics: Mapping[str, Mapping[str, Any]]) -> Sequence[str]:
+        """What a reader of the table must know, one sentence each. ``metrics``: as in ``summary.json``."""
+        return ()
+
+    def exhibits(self, output: Json, score: Score | None) -> Sequence[Exhibit]:
+        """What a person should see of a case in reports, besides its transcript. Paths as in ``output``."""
+        return ()
 
     def story(self, tags: Sequence[str]) -> str:
         """Heading of a case in reports, below the task's title: its category."""

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from harness.data.find import find_data
 from harness.errors import UsageProblem
+from harness.portable import Portable
 from harness.store import RunFolder
 from harness.task import Task, configure_tasks, known_tasks
-from harness.types import Json, Sample
+from harness.types import ROOT_TOKEN, RUN_TOKEN, Json, Sample
 
 
 def export(run: Path, format: str, output: Path, data: str | None = None) -> tuple[list[Path], list[str]]:
@@ -38,7 +39,8 @@ def export(run: Path, format: str, output: Path, data: str | None = None) -> tup
 
 
 def _results(folder: RunFolder, task: Task, root: Path, attempt: int) -> Iterator[tuple[Sample, Json]]:
-    """Finished cases. Paths in what they yielded are tokens still."""
+    """Finished cases, with the paths of this machine in what they yielded."""
+    places = Portable({str(root.absolute()): ROOT_TOKEN, str(folder.path.absolute()): RUN_TOKEN})
     index = task.index(root)
     rows = {row.id: row for row in index.rows}
     for (name, sample, number), line in folder.lines().items():
@@ -48,4 +50,4 @@ def _results(folder: RunFolder, task: Task, root: Path, attempt: int) -> Iterato
             raise UsageProblem(f"{root} has no sample {sample!r} of {task.name}, which the run has; give --data as in the run")
         transcript = line.read().transcript
         if transcript is not None:
-            yield task.load(index, rows[sample]), transcript.output
+            yield task.load(index, rows[sample]), places.unpack(transcript.output)

@@ -51,6 +51,7 @@ def _notes(summary: Mapping[str, Any], tasks: Sequence[Task]) -> list[str]:
         part = summary["tasks"][task.name]
         done = part["passed"] + part["wrong"]
         notes.append(f"- `{task.name}`: {done} of {part['planned']} cases scored, {part['broken']} broken, {part['missing']} missing.")
+        notes += [f"- {remark}" for remark in task.remarks(part["metrics"])]
         notes += [f"- **Not comparable:** {reason}." for reason in not_comparable(run, task, part)]
     return list(dict.fromkeys(notes))
 

@@ -32,6 +32,8 @@ def tables(summary: Mapping[str, Any], width: int = 80) -> Iterator[str]:
             widths = [max(map(len, cell)) for cell in block]
             for label, line in zip(("", "value", "95 %"), zip(*block, strict=True), strict=True):
                 yield f"{_INDENT}{label:5}  " + "  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+        for remark in task.remarks(metrics):
+            yield f"    {remark}"
         reasons = not_comparable(summary["run"], task, part)
         if reasons:
             yield f"    not comparable with published rows: {'; '.join(reasons)}"

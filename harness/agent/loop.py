@@ -9,7 +9,7 @@ from harness.agent.actions import Action, Call, CallError, Finish
 from harness.agent.dialect import Dialect, Told, ask
 from harness.case import Case
 from harness.errors import ToolError
-from harness.model.types import Message
+from harness.model.types import Message, Sampling
 from harness.tools import Tool, ToolOutput
 
 
@@ -30,6 +30,7 @@ async def use_tools(
     *,
     max_turns: int,
     last_turn_note: str | None = None,
+    usual: Sampling = Sampling(),  # noqa: B008 - frozen
 ) -> list[Exchange]:
     """Ask the model, run the tools it calls, tell it the results, until it finishes or ``max_turns`` replies are used up.
 
@@ -41,7 +42,7 @@ async def use_tools(
     exchanges: list[Exchange] = []
     for turn in range(max_turns):
         closing = [dialect.note(last_turn_note)] if last_turn_note and turn == max_turns - 1 else []
-        reply = await ask(case, dialect.request([*conversation, *closing], list(tools.values())))
+        reply = await ask(case, dialect.request([*conversation, *closing], list(tools.values())), usual)
         reading = dialect.read(reply, tools, turn)
         thought, told = reading.thought, list[Told]()
         for action in reading.actions:

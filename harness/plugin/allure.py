@@ -7,6 +7,7 @@ a case was solved before pytest came to it, so steps are put into the result as 
 from __future__ import annotations
 
 import json
+import mimetypes
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -18,6 +19,7 @@ from allure_commons.model2 import Parameter, Status, StatusDetails, TestStepResu
 
 from harness.plugin.options import Settings
 from harness.plugin.worker import PLANNED, RECORD
+from harness.task import Task
 from harness.types import RUN_TOKEN, Event, Record, Transcript
 
 MAX_PARAMETER = 200
@@ -67,9 +69,20 @@ class AllureSide:
                 result.start = _milliseconds(transcript.events[0].start)
                 result.stop = result.start + _milliseconds(transcript.seconds)
             allure.attach(_compact(record), "transcript", allure.attachment_type.JSON)
-            if record.status != "passed":
-                for path in self._pictures(transcript):
-                    allure.attach.file(str(path), path.name, extension=path.suffix.lstrip("."))
+            shown = self._exhibits(task, record)
+            for path in shown or (self._pictures(transcript) if record.status != "passed" else ()):
+                allure.attach.file(str(path), path.name, mimetypes.guess_type(path.name)[0], path.suffix.lstrip("."))
+
+    def _exhibits(self, task: Task, record: Record) -> list[Path]:
+        """Put pages that stand for the case into its description; returns the files."""
+        if record.transcript is None or record.score is None:
+            return []
+        exhibits = task.exhibits(record.transcript.output, record.score)
+        if pages := [exhibit.html for exhibit in exhibits if exhibit.html]:
+            allure.dynamic.description_html("".join(pages))
+        folder = str(self.settings.rescore or self.settings.run_dir)
+        files = (Path(exhibit.path.replace(RUN_TOKEN, folder)) for exhibit in exhibits if exhibit.path)
+        return [path for path in files if path.is_file()]
 
     def _pictures(self, transcript: Transcript) -> Iterator[Path]:
         """Pictures that tools made in this case."""

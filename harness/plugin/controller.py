@@ -137,6 +137,8 @@ class Controller:
 
     def _check_tools(self, tasks: set[str]) -> None:
         """Say before the first request which tools cannot work, and whether programs can run. Raises UsageProblem."""
+        for name in sorted(tasks):
+            find_task(name).check_options(self.settings.roots[name])
         if self.settings.earlier_tools is not None:
             self.tools = dict(self.settings.earlier_tools)
             return
@@ -148,7 +150,7 @@ class Controller:
             task = find_task(name)
             if task.needs_tools:
                 index = task.index(self.settings.roots[name])
-                names = {tool for row in index.rows if (name, row.id) in planned for tool in task.tools_of(row)}
+                names = {tool for row in index.rows if (name, row.id) in planned for tool in task.tools_of(index, row)}
                 settings = self.settings
                 self.tools |= task.check_tools(
                     sorted(names),

@@ -94,7 +94,7 @@ def add_options(parser: pytest.Parser) -> None:
     for name, keywords in OPTIONS:
         group.addoption(name, **keywords)
     for option in known_options().values():
-        accepted = "|".join(option.accepted) or ("NAME" if option.default is not None else "")
+        accepted = "|".join(option.accepted) or (option.metavar if option.default is not None else "")
         group.addoption(
             option.name,
             dest=_destination(option.name),
@@ -271,7 +271,8 @@ def _fingerprint(settings: Settings, option: str) -> str | bool:
 
 def _parts(options: Mapping[str, str | bool], file: FileConfig) -> dict[str, ModelSpec]:
     """Raises UsageProblem for a model that is not known or lacks its key."""
-    named = {name: str(options[name]) for name, option in known_options().items() if option.model and options[name] != SAME}
+    models = {name: option for name, option in known_options().items() if option.model}
+    named = {name: str(options[name]) for name, option in models.items() if options[name] not in (SAME, *option.instead)}
     found = {}
     for name, model in named.items():
         try:

@@ -204,6 +204,12 @@ class WorkerSide:
         width = max(1, share + (self.place.number % self.place.count < rest))
         wiring = Wiring(settings, self.folder, width)
 
+        def keep(record: Record) -> Line:
+            line = appender.append(record)
+            if line.finished:
+                self.folder.stage(record.task, record.sample, record.attempt).unlink(missing_ok=True)
+            return line
+
         async def close() -> None:
             await wiring.close()
             appender.close()
@@ -215,6 +221,7 @@ class WorkerSide:
                 temperature=settings.model.temperature,
                 max_tokens=settings.model.max_tokens,
                 prompts=settings.file.prompts,
+                live=not (settings.record or settings.replay),
             ),
             folder=self.folder,
             worker=self.place.name,
@@ -228,7 +235,7 @@ class WorkerSide:
             stored=stored,
         )
         held = (self.folder.path / STOP_FILE).exists
-        self._lookahead = LookAhead(solver.solve, appender.append, close, width=width, held=held)
+        self._lookahead = LookAhead(solver.solve, keep, close, width=width, held=held)
         if not self.place.is_replacement:
             self._lookahead.plan(case for case in self._share(session) if case.id not in self._done)
 

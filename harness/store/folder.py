@@ -4,6 +4,7 @@
     planned.json    the cases that the run set out to do
     records.jsonl   one Record per case, merged from records/<worker>.jsonl
     files/          what tools produced, by task and sample
+    stages/         of unfinished cases, what they have come to
 
 Workers append whole lines with one ``os.write`` to a file of their own, so a killed worker loses nothing that it had
 finished and tears no line of another's.
@@ -80,6 +81,10 @@ class RunFolder:
     def files(self, task: str, sample: str, attempt: int) -> Path:
         """Where a case's produced files go. Only made when a tool first writes there."""
         return self.path / "files" / task / f"{quote(sample, safe='')}-a{attempt}"
+
+    def stage(self, task: str, sample: str, attempt: int) -> Path:
+        """Where a case keeps what it has come to before its end."""
+        return self.path / "stages" / task / f"{quote(sample, safe='')}-a{attempt}.json"
 
     # -- reading
 

@@ -56,7 +56,7 @@ def test_the_readme_has_every_option_of_the_benchmarks() -> None:
 
 
 def _values(option: TaskOption) -> str:
-    return ", ".join(option.accepted) or ("–" if option.default is None else f"NAME, default {option.default}")
+    return ", ".join(option.accepted) or ("–" if option.default is None else f"{option.metavar}, default {option.default}")
 
 
 def test_the_readme_has_every_task_with_its_columns() -> None:
