@@ -23,12 +23,11 @@ _KIND = "gta_atomic 1"  # to be raised when tags or checks change
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
-    """A sample as upstream's loader leaves it, paths resolved."""
+class Resolved:
+    """What both halves of GTA-2 load alike: a sample as upstream's loader leaves it, paths made absolute."""
 
     dialogs: list[dict[str, Json]]
     resources: list[dict[str, Json]]  # tools in the order of the prompt, then files
-    gt_answer: Json
 
     @property
     def tool_names(self) -> list[str]:
@@ -38,6 +37,13 @@ class Loaded:
     def files(self) -> list[str]:
         """Absolute paths."""
         return [resource["path"] for resource in self.resources if resource["type"] == "file"]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded(Resolved):
+    """A sample of GTA-Atomic."""
+
+    gt_answer: Json
 
 
 def index(root: Path) -> Index:
@@ -62,16 +68,21 @@ def load(index: Index, row: Row, task: str) -> Sample:
 
 def require_files(sample: Sample) -> None:
     """Raises Fault where a picture of the sample is gone since the index was made: the model would be blamed for it."""
-    for used in sample.payload["files"]:
-        if not (sample.root / used["path"]).is_file():
-            raise Fault(f"the file {used['path']!r} is missing below {sample.root}; put it back", cause="missing file")
+    require(sample.root, [used["path"] for used in sample.payload["files"]])
+
+
+def require(root: Path, paths: Sequence[str]) -> None:
+    """Raises Fault where one of the files, relative to ``root``, is gone."""
+    for path in paths:
+        if not (root / path).is_file():
+            raise Fault(f"the file {path!r} is missing below {root}; put it back", cause="missing file")
 
 
 @lru_cache(maxsize=8)
 def read_tools(root: Path) -> Mapping[str, Tool]:
     """toolmeta.json: the tools by name. Raises DataProblem."""
     file = root / TOOLMETA
-    return {entry.key: _tool(file, entry) for entry in object_entries(file)}
+    return {entry.key: tool_of(file, entry) for entry in object_entries(file)}
 
 
 def resolve(sample: Sample, root: str | None = None) -> Loaded:
@@ -85,7 +96,7 @@ def resolve(sample: Sample, root: str | None = None) -> Loaded:
     payload = sample.payload
     resources: list[dict[str, Json]] = [{"type": "tool", "name": tool["name"]} for tool in payload["tools"]]
     resources += [{"type": "file", "filetype": f["type"], "path": f"{root}/{os.path.normpath(f['path'])}"} for f in payload["files"]]
-    return Loaded([_turn(turn, sample.root, root) for turn in payload["dialogs"]], resources, payload.get("gt_answer"))
+    return Loaded([absolute_turn(turn, sample.root, root) for turn in payload["dialogs"]], resources, payload.get("gt_answer"))
 
 
 def in_data_set(root: Path, path: str) -> bool:
@@ -93,15 +104,21 @@ def in_data_set(root: Path, path: str) -> bool:
     return all(part not in ("", ".", "..") for part in path.split("/")) and os.path.isfile(f"{root}/{path}")  # noqa: PTH113 - never raises
 
 
-def _turn(turn: Mapping[str, Json], folder: Path, root: str) -> dict[str, Json]:
+def absolute_turn(turn: Mapping[str, Json], folder: Path, root: str) -> dict[str, Json]:
+    """A turn of a dialog as it is loaded: a tool's with three fields only, a call's file arguments as ``root/path``.
+
+    Arguments that are no object are left alone.
+    """
     if turn["role"] == "tool":
         return {"role": "tool", "name": turn.get("name"), "content": turn.get("content")}
     if not turn.get("tool_calls"):
         return dict(turn)
     first, *others = turn["tool_calls"]
+    given = first["function"]["arguments"]
+    if not isinstance(given, Mapping):
+        return dict(turn)
     arguments = {
-        name: f"{root}/{value}" if isinstance(value, str) and in_data_set(folder, value) else value
-        for name, value in first["function"]["arguments"].items()
+        name: f"{root}/{value}" if isinstance(value, str) and in_data_set(folder, value) else value for name, value in given.items()
     }
     return {**turn, "tool_calls": [{**first, "function": {**first["function"], "arguments": arguments}}, *others]}
 
@@ -115,13 +132,9 @@ def _describe_in(root: Path, entry: Entry) -> tuple[str, Sequence[str]]:
     tools, offered = read_tools(root), [tool["name"] for tool in entry.value["tools"]]
     for place, name in enumerate(offered):
         if name not in tools:
-            raise _problem(file, entry, f"tools[{place}].name", f"the tool {name!r} is not in {TOOLMETA}")
+            raise problem_in(file, entry, f"tools[{place}].name", f"the tool {name!r} is not in {TOOLMETA}")
     for place, used in enumerate(entry.value["files"]):
-        path = used["path"]
-        if os.path.isabs(path) or ".." in Path(path).parts:  # noqa: PTH117
-            raise _problem(file, entry, f"files[{place}].path", f"{path!r} must be a path relative to the data set's folder and below it")
-        if not (root / path).is_file():
-            raise _problem(file, entry, f"files[{place}].path", f"the file {path!r} is missing below {root}")
+        check_path(root, file, entry, f"files[{place}].path", used["path"])
     return key, _tags(entry.value, offered)
 
 
@@ -140,54 +153,67 @@ def kind_of(reference: Json) -> str:
     return "objective" if isinstance(reference, Mapping) else "subjective"
 
 
-def _check(file: Path, entry: Entry) -> str:
-    """Check a sample's own shape and return its key. Raises DataProblem."""
-    sample = entry.value
+def check_key(file: Path, entry: Entry) -> dict[str, Json]:
+    """The record itself, once its key is a whole number and it is an object. Raises DataProblem."""
     try:
         int(entry.key)
     except ValueError:
         raise DataProblem(f"{file}: the key {entry.key!r} must be a whole number written as text, such as '0'") from None
-    if not isinstance(sample, dict):
-        raise _problem(file, entry, "", f"must be an object, not {type(sample).__name__}")
+    if not isinstance(entry.value, dict):
+        raise problem_in(file, entry, "", f"must be an object, not {type(entry.value).__name__}")
+    return entry.value
+
+
+def check_path(root: Path, file: Path, entry: Entry, field: str, path: str) -> None:
+    """Raises DataProblem unless ``path`` is that of a file below ``root``, written relative to it."""
+    if os.path.isabs(path) or ".." in Path(path).parts:  # noqa: PTH117
+        raise problem_in(file, entry, field, f"{path!r} must be a path relative to the data set's folder and below it")
+    if not (root / path).is_file():
+        raise problem_in(file, entry, field, f"the file {path!r} is missing below {root}")
+
+
+def _check(file: Path, entry: Entry) -> str:
+    """Check a sample's own shape and return its key. Raises DataProblem."""
+    sample = check_key(file, entry)
     for field in ("tools", "files", "dialogs"):
         if not isinstance(sample.get(field), list):
-            raise _problem(file, entry, field, "must be a list")
+            raise problem_in(file, entry, field, "must be a list")
     for place, tool in enumerate(sample["tools"]):
         if not isinstance(tool, dict) or not isinstance(tool.get("name"), str):
-            raise _problem(file, entry, f"tools[{place}]", "must be an object with a text 'name'")
+            raise problem_in(file, entry, f"tools[{place}]", "must be an object with a text 'name'")
     for place, used in enumerate(sample["files"]):
         if not isinstance(used, dict) or not isinstance(used.get("path"), str) or not isinstance(used.get("type"), str):
-            raise _problem(file, entry, f"files[{place}]", "must be an object with the texts 'type' and 'path'")
+            raise problem_in(file, entry, f"files[{place}]", "must be an object with the texts 'type' and 'path'")
     for place, turn in enumerate(sample["dialogs"]):
         _check_turn(file, entry, f"dialogs[{place}]", turn)
     if not any(turn["role"] == "user" for turn in sample["dialogs"]):
-        raise _problem(file, entry, "dialogs", "must hold a user turn")
+        raise problem_in(file, entry, "dialogs", "must hold a user turn")
     _check_reference(file, entry, sample.get("gt_answer"))
     return entry.key
 
 
 def _check_turn(file: Path, entry: Entry, field: str, turn: Json) -> None:
     if not isinstance(turn, dict) or turn.get("role") not in ("user", "assistant", "tool"):
-        raise _problem(file, entry, field, "must be an object with the role user, assistant or tool")
+        raise problem_in(file, entry, field, "must be an object with the role user, assistant or tool")
     if turn["role"] == "user" and not isinstance(turn.get("content"), str):
-        raise _problem(file, entry, f"{field}.content", "must be a text")
+        raise problem_in(file, entry, f"{field}.content", "must be a text")
     content = turn.get("content")
     if (
         turn["role"] == "tool"
         and content
         and not (isinstance(content, dict) and isinstance(content.get("content"), str) and content.get("type"))
     ):
-        raise _problem(file, entry, f"{field}.content", "must be an object with 'type' and the text 'content'")
+        raise problem_in(file, entry, f"{field}.content", "must be an object with 'type' and the text 'content'")
     if turn["role"] != "assistant":
         return
     calls = turn.get("tool_calls")
     if not calls:
         if not isinstance(content, str):
-            raise _problem(file, entry, field, "must hold 'tool_calls' or a text 'content'")
+            raise problem_in(file, entry, field, "must hold 'tool_calls' or a text 'content'")
         return
     function = calls[0].get("function") if isinstance(calls, list) and isinstance(calls[0], dict) else None
     if not isinstance(function, dict) or not isinstance(function.get("name"), str) or not isinstance(function.get("arguments"), dict):
-        raise _problem(file, entry, f"{field}.tool_calls[0]", "must hold a function with a text 'name' and an object 'arguments'")
+        raise problem_in(file, entry, f"{field}.tool_calls[0]", "must hold a function with a text 'name' and an object 'arguments'")
 
 
 def _check_reference(file: Path, entry: Entry, reference: Json) -> None:
@@ -198,20 +224,17 @@ def _check_reference(file: Path, entry: Entry, reference: Json) -> None:
             isinstance(reference.get("whitelist"), list) and _groups(reference["whitelist"]) and _groups(reference.get("blacklist") or [])
         )
         if not fits:
-            raise _problem(file, entry, "gt_answer", "must hold a 'whitelist' of lists of texts, and as 'blacklist' the same or null")
+            raise problem_in(file, entry, "gt_answer", "must hold a 'whitelist' of lists of texts, and as 'blacklist' the same or null")
     elif not isinstance(reference, list) or not all(isinstance(text, str) for text in reference):
-        raise _problem(file, entry, "gt_answer", "must be an object with a 'whitelist', a list of texts, or null")
-
-
-def _is_output(content: Json) -> bool:
-    return isinstance(content, dict) and isinstance(content.get("content"), str) and isinstance(content.get("type"), str)
+        raise problem_in(file, entry, "gt_answer", "must be an object with a 'whitelist', a list of texts, or null")
 
 
 def _groups(value: Json) -> bool:
     return isinstance(value, list) and all(isinstance(group, list) and all(isinstance(alias, str) for alias in group) for group in value)
 
 
-def _tool(file: Path, entry: Entry) -> Tool:
+def tool_of(file: Path, entry: Entry) -> Tool:
+    """A tool of an object-shaped toolmeta.json. Raises DataProblem."""
     try:
         tool = Tool.from_json(entry.value)
     except DataProblem as problem:
@@ -221,6 +244,7 @@ def _tool(file: Path, entry: Entry) -> Tool:
     return tool
 
 
-def _problem(file: Path, entry: Entry, field: str, what: str) -> DataProblem:
+def problem_in(file: Path, entry: Entry, field: str, what: str) -> DataProblem:
+    """A problem that names the record and the field; an empty field names the record alone."""
     where = f"{file}: sample {entry.key!r}" + (f", {field}" if field else "")
     return DataProblem(f"{where}: {what}")

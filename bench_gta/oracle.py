@@ -26,9 +26,9 @@ def answer_step(sample: Sample, request: ChatRequest) -> ChatReply:
     """The gold turn that the request asks for: the n-th assistant turn of the dialog for the n-th request."""
     loaded = resolve(sample)
     turns = [turn for turn in loaded.dialogs if turn["role"] == "assistant"]
-    turn = turns[min(_turn(request), len(turns) - 1)]
+    turn = turns[min(turn_of(request), len(turns) - 1)]
     if turn.get("tool_calls"):
-        return _call(request, turn)
+        return call_reply(request, turn)
     texts = [one for one in turns if not one.get("tool_calls")]
     return ChatReply(text=right_answer(loaded.gt_answer, turn["content"]) if turn is texts[-1] else turn["content"])
 
@@ -40,16 +40,26 @@ def answer_e2e(sample: Sample, request: ChatRequest) -> ChatReply:
     by the file that the real tool produced.
     """
     loaded = resolve(sample)
-    turn = _turn(request)
-    parts = user_turns(loaded.dialogs)
+    number, answers, call, closing = planned(loaded.dialogs, turn_of(request))
+    if call is not None:
+        return call_reply(request, _with_real_files(sample, answers, call, request))
+    return ChatReply(text=right_answer(loaded.gt_answer, closing) if number == 0 else closing)
+
+
+def planned(dialogs: Sequence[Mapping[str, Json]], turn: int) -> tuple[int, Sequence[Mapping[str, Json]], Mapping[str, Json] | None, str]:
+    """What the gold has for the ``turn``-th request of a run, from 0: each user turn takes its calls and one closing text.
+
+    The number of the user turn, the turns that answer it, the call (None when it is time to close), and the closing text.
+    """
+    parts = user_turns(dialogs)
     for number, (_, answers) in enumerate(parts):
         calls = [one for one in answers if one["role"] == "assistant" and one.get("tool_calls")]
+        closing = [one["content"] for one in answers if one["role"] == "assistant" and not one.get("tool_calls")]
+        text = closing[-1] if closing else DONE
         if turn < len(calls):
-            return _call(request, _with_real_files(sample, answers, calls[turn], request))
+            return number, answers, calls[turn], text
         if turn == len(calls) or number == len(parts) - 1:
-            closing = [one["content"] for one in answers if one["role"] == "assistant" and not one.get("tool_calls")]
-            text = closing[-1] if closing else DONE
-            return ChatReply(text=right_answer(loaded.gt_answer, text) if number == 0 else text)
+            return number, answers, None, text
         turn -= len(calls) + 1
     raise AssertionError("a sample has a user turn: the loader checks it")
 
@@ -75,14 +85,16 @@ def right_answer(reference: Json, gold: str) -> str:
     return gold
 
 
-def _turn(request: ChatRequest) -> int:
+def turn_of(request: ChatRequest) -> int:
+    """How many requests of the case came before this one."""
     return request.case.turn if request.case else 0
 
 
-def _call(request: ChatRequest, turn: Mapping[str, Json]) -> ChatReply:
+def call_reply(request: ChatRequest, turn: Mapping[str, Json]) -> ChatReply:
+    """The first call of a gold turn, as a reply."""
     function = turn["tool_calls"][0]["function"]
     arguments = json.dumps(function["arguments"], ensure_ascii=False)
-    return ChatReply(tool_calls=(ToolCall(function["name"], arguments, f"call_{_turn(request)}_0"),), finish_reason="tool_calls")
+    return ChatReply(tool_calls=(ToolCall(function["name"], arguments, f"call_{turn_of(request)}_0"),), finish_reason="tool_calls")
 
 
 def _with_real_files(
@@ -92,17 +104,17 @@ def _with_real_files(
     function = call["tool_calls"][0]["function"]
     tool = read_tools(sample.root).get(function["name"])
     paths = {parameter.name for parameter in tool.inputs if parameter.type in FILE_TYPES} if tool else set()
-    produced = _produced(answers, request)
+    made = produced(answers, request)
     arguments = dict(function["arguments"])
     for name in paths & arguments.keys():
         value = arguments[name]
-        if isinstance(value, str) and value.removeprefix(f"{sample.root}/") == value and not in_data_set(sample.root, value) and produced:
+        if isinstance(value, str) and value.removeprefix(f"{sample.root}/") == value and not in_data_set(sample.root, value) and made:
             # a path that no gold turn names can only mean the newest file
-            arguments[name] = produced.get(value) or list(produced.values())[-1]
+            arguments[name] = made.get(value) or list(made.values())[-1]
     return {**call, "tool_calls": [{"type": "function", "function": {**function, "arguments": arguments}}]}
 
 
-def _produced(answers: Sequence[Mapping[str, Json]], request: ChatRequest) -> dict[str, str]:
+def produced(answers: Sequence[Mapping[str, Json]], request: ChatRequest) -> dict[str, str]:
     """Files that this run's tools returned, by the path that the gold has for them: the n-th stands for the n-th.
 
     Whatever the dialect, a result reads ``[image](path)`` somewhere in what was told to the model.

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from bench_gta.data import Loaded, read_tools, resolve
 from bench_gta.prompts import Prompts, load_prompts
-from harness.agent.actions import Action, CallError, Finish
+from bench_gta.workflow.steps import files_note, opening, record, records
 from harness.agent.dialect import Dialect, Past, PastCall, PastResult, PastText, ask
 from harness.agent.dialects.registry import format_of
-from harness.agent.loop import Exchange, shown, use_tools
+from harness.agent.loop import shown, use_tools
 from harness.agent.native import Native
 from harness.agent.react import React
 from harness.agent.spoken import Spoken
@@ -31,18 +31,18 @@ async def run_step(case: Case) -> Json:
     prompts = load_prompts(case.settings.prompts)
     loaded = resolve(case.sample)
     tools = _offered(loaded, read_tools(case.sample.root))
-    dialect = _dialect(case, prompts)
-    opening = _files_note(case, prompts, loaded, role="system")
+    dialect = dialect_of(case, prompts)
+    note = files_note(loaded.files, prompts.files_note, role="system")
     turns = [place for place, turn in enumerate(loaded.dialogs) if turn["role"] == "assistant"]
     prediction = []
     for number, place in enumerate(turns):
-        messages = [*opening, *dialect.history(_history(loaded.dialogs[:place]))]
+        messages = [*note, *dialect.history(_history(loaded.dialogs[:place]))]
         if place == turns[-1]:
             # sent whatever the gold turn is, a tool call included: as upstream
             messages.append({"role": "user", "content": prompts.summarise})
         reply = await ask(case, dialect.request(messages, list(tools.values())))
         # of parallel calls the first counts: the gold has one call a turn
-        prediction.append(_record(dialect.read(reply, tools, number).actions[0]))
+        prediction.append(record(dialect.read(reply, tools, number).actions[0]))
     return {
         "gold": [loaded.dialogs[place] for place in turns],
         "prediction": prediction,
@@ -60,19 +60,20 @@ async def run_e2e(case: Case, *, max_turns: int = MAX_TURNS) -> Json:
     loaded = resolve(case.sample)
     # descriptions come from the tool server; a server without a tool leaves the data set's own
     tools = _offered(loaded, _described(read_tools(case.sample.root), await case.catalog()))
-    dialect = _dialect(case, prompts)
-    memory: list[Message] = _files_note(case, prompts, loaded, role="user")
+    dialect = dialect_of(case, prompts)
+    memory: list[Message] = []
     prediction, gold, asked = [], [], []
     for question, answers in user_turns(loaded.dialogs):
-        memory.append({"role": "user", "content": question})
+        memory = opening(question, loaded.files, note=prompts.files_note, dialect=case.settings.dialect, memory=memory)
         exchanges = await use_tools(case, dialect, tools, memory, max_turns=max_turns, last_turn_note=prompts.force_stop)
-        prediction.append([record for exchange in exchanges for record in _records(exchange)])
+        prediction.append([step for exchange in exchanges for step in records(exchange)])
         gold.append(answers)
         asked.append(question)
     return {"gold": gold, "prediction": prediction, "origin_prompt": asked, "steps": []}
 
 
-def _dialect(case: Case, prompts: Prompts) -> Dialect:
+def dialect_of(case: Case, prompts: Prompts) -> Dialect:
+    """The run's dialect, with the texts of these benchmarks."""
     match case.settings.dialect:
         case "react":
             return React(prompts.call_protocol, prompts.parameter_description, prompts.no_action, prompts.invalid_action)
@@ -95,15 +96,6 @@ def _described(known: Mapping[str, Tool], served: Mapping[str, Tool]) -> dict[st
 
 def _offered(loaded: Loaded, known: Mapping[str, Tool]) -> dict[str, Tool]:
     return {name: known[name] for name in loaded.tool_names}
-
-
-def _files_note(case: Case, prompts: Prompts, loaded: Loaded, *, role: str) -> list[Message]:
-    """The note naming the sample's files. Outside ReAct it is always a system message, which there comes first: two user
-    messages in a row are refused by several chat templates."""
-    if not loaded.files:
-        return []
-    files = ", ".join(f"`{path}`" for path in loaded.files)
-    return [{"role": role if case.settings.dialect == "react" else "system", "content": f"{prompts.files_note}{files}"}]
 
 
 def _history(turns: Sequence[Mapping[str, Json]]) -> list[Past]:
@@ -132,26 +124,3 @@ def user_turns(turns: Sequence[Mapping[str, Json]]) -> list[tuple[str, list[Json
         elif parts:
             parts[-1][1].append(turn)
     return parts
-
-
-def _record(action: Action) -> dict[str, Json]:
-    """An action as a prediction file has it (GTA spec 3.2)."""
-    if isinstance(action, Finish):
-        return {"role": "assistant", "content": action.text}
-    call = {"type": "function", "function": {"name": action.name, "arguments": action.arguments}}
-    record: dict[str, Json] = {"role": "assistant", "tool_calls": [call]}
-    if isinstance(action, CallError):
-        record["error"] = {"type": action.type, "msg": action.message}
-    return record
-
-
-def _records(exchange: Exchange) -> list[dict[str, Json]]:
-    """An exchange as the 2026 edition's step list has it (GTA spec 4.3)."""
-    records = [_record(exchange.action)]
-    if exchange.thought.strip():
-        records.insert(0, {"role": "assistant", "content": exchange.thought, "meta": {"type": "thought"}})
-    if not isinstance(exchange.action, Finish):
-        outputs = exchange.outputs
-        content = None if outputs is None else [{"type": output.type, "content": output.content} for output in outputs]
-        records.append({"role": "tool", "content": content})
-    return records

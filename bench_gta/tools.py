@@ -1,4 +1,4 @@
-"""What the evaluator knows of the fourteen tools: their categories, and which of them draw (GTA spec 2 and 5.6)."""
+"""The tools' categories, and which of GTA-Atomic's tools draw (GTA spec 2 and 5.6, GTA-Workflow spec 5.5)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,46 @@ CATEGORIES: Mapping[str, tuple[str, ...]] = {
     "creativity": ("TextToImage", "ImageStylization"),
 }
 
+"""The fourteen that GTA-Atomic's evaluator knows. It gives no other name a category, so that they stay apart from the 24 below."""
+
 CATEGORY_OF: Mapping[str, str] = {tool: category for category, tools in CATEGORIES.items() for tool in tools}
 """Other names, such as NoAction, have no category."""
+
+_ADDED: Mapping[str, tuple[str, ...]] = {
+    "perception": (
+        "ImageQualityTest",
+        "SoundCharacteristicExtraction",
+        "VideoDescription",
+        "VideoObjectDetection",
+        "VideoOCR",
+        "SpeechToText",
+    ),
+    "operation": (
+        "CsvFileGenerator",
+        "DocxFileGenerator",
+        "PdfFileGenerator",
+        "PptxFileGenerator",
+        "XlsxFileGenerator",
+        "HtmlFileGenerator",
+        "ReadCSV",
+        "ReadDOCX",
+        "ReadPDF",
+        "ReadPPTX",
+        "ReadXLSX",
+        "AudioClipTool",
+        "NoiseReduction",
+        "PitchShifting",
+        "VideoClip",
+        "AddTextVideoTool",
+    ),
+    "logic": ("Prover",),
+    "creativity": ("TextToVideoTool",),
+}
+
+WORKFLOW_CATEGORIES: Mapping[str, tuple[str, ...]] = {category: (*tools, *_ADDED[category]) for category, tools in CATEGORIES.items()}
+"""All 38 tools of both benchmarks by category; GTA-Workflow offers 37 of them, all but TextToBbox."""
+
+WORKFLOW_CATEGORY_OF: Mapping[str, str] = {tool: category for category, tools in WORKFLOW_CATEGORIES.items() for tool in tools}
 
 DRAWING: frozenset[str] = frozenset({"DrawBox", "AddText", "Plot", "TextToImage", "ImageStylization"})
 """Tools whose calls are compared for queries that are answered by a picture."""

@@ -1,0 +1,64 @@
+"""Judges' replies, kept by what was judged, so that no leaf is paid for twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+from harness.data.index import cache_folder
+from harness.errors import UsageProblem
+from harness.types import Json
+
+USER, NONE = "user", "none"
+"""As a folder's name: one in the user's cache folder; nothing is kept."""
+
+
+class Judgements:
+    """A folder with one small file for each vote. Several processes may share it."""
+
+    def __init__(self, folder: Path | None) -> None:
+        """``folder``: None keeps nothing."""
+        self._folder = folder
+
+    def find(self, key: str) -> str | None:
+        """The reply kept under a key; None where there is none, or where the file is damaged."""
+        if self._folder is None:
+            return None
+        try:
+            reply = json.loads(self._place(key).read_text(encoding="utf-8"))["reply"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None  # it is asked for again
+        return reply if isinstance(reply, str) else None
+
+    def keep(self, key: str, reply: str, about: Json) -> None:
+        """``about``: what a person may want to know of it. A folder that cannot be written costs money, not the run."""
+        if self._folder is None:
+            return
+        place = self._place(key)
+        scratch = place.with_name(f".{place.name}.{os.getpid()}")
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            scratch.write_text(json.dumps({"reply": reply, "about": about}, ensure_ascii=False), encoding="utf-8")
+            scratch.replace(place)
+        except OSError:
+            scratch.unlink(missing_ok=True)
+
+    def _place(self, key: str) -> Path:
+        assert self._folder is not None
+        return self._folder / key[:2] / f"{key}.json"
+
+
+def open_judgements(name: str) -> Judgements:
+    """``name``: a folder, ``user`` or ``none``. Raises UsageProblem for an empty one."""
+    if not name:
+        raise UsageProblem(f"--judge-cache is empty; give a folder, {USER} or {NONE}")
+    if name == NONE:
+        return Judgements(None)
+    return Judgements(cache_folder() / "judgements" if name == USER else Path(name).expanduser().absolute())
+
+
+def key_of(content: Json) -> str:
+    """A key for what a vote rests on: any JSON value."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()

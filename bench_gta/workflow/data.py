@@ -1,0 +1,213 @@
+"""GTA-Workflow's official files: end.json, toolmeta.json and the attached files (GTA-Workflow spec 1)."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from bench_gta.data import Resolved, absolute_turn, check_key, check_path, problem_in, require, tool_of
+from bench_gta.data import load as load
+from bench_gta.tools import WORKFLOW_CATEGORIES, WORKFLOW_CATEGORY_OF
+from bench_gta.workflow import tree
+from harness.data.index import Entry, Index, build_index, object_entries
+from harness.errors import DataProblem
+from harness.tools import Tool
+from harness.types import Json, Sample
+
+DATASET = "end.json"
+TOOLMETA = "toolmeta.json"
+
+CATEGORIES_OF_TASKS: Mapping[str, str] = {
+    "Data Analysis": "data_analysis",
+    "Education & Instruction": "education_instruction",
+    "Planning & Decision": "planning_decision",
+    "Creative Design": "creative_design",
+    "Marketing Strategy": "marketing_strategy",
+    "Retrieval & QA": "retrieval_qa",
+}
+"""``workflow_category_6class`` → keyword."""
+
+_KIND = "gta_workflow 1"  # to be raised when tags or checks change
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded(Resolved):
+    """A task as upstream's loader leaves it: every tool of the data set, the task's files, its checkpoint tree."""
+
+    full_tree: Json
+
+
+def index(root: Path) -> Index:
+    """The tasks below ``root``, in the order of the file. Raises DataProblem, naming the record and the field.
+
+    Keywords of a task: its own tools, their categories, the task's category, ``files_<kind>`` and ``leaves_<n>``.
+    """
+    root = root.absolute()
+    read_tools(root)  # whatever is wrong with it is told, though no task refers to it
+    return build_index([root / DATASET, root / TOOLMETA], object_entries, lambda entry: _describe(root, entry), kind=_KIND)
+
+
+def require_files(sample: Sample) -> None:
+    """Raises Fault where an attached file is gone since the index was made."""
+    require(sample.root, [used["path"] for used in files_of(sample.payload)])
+
+
+def files_of(task: Mapping[str, Json]) -> list[dict[str, Json]]:
+    """A task's attached files: its ``files``; where that field is missing, the ``resources`` of the first turn.
+
+    Entries without a path are dropped (GTA-Workflow spec 1.3).
+    """
+    listed = task["files"] if "files" in task else _resources_of(task)
+    return [used for used in listed or [] if isinstance(used, dict) and used.get("path")]
+
+
+def tools_of(task: Mapping[str, Json]) -> list[str]:
+    """Names of the tools that a task relates to; they are given as texts or as objects with a ``name``."""
+    listed = task.get("tools") or []
+    names = [tool.get("name") if isinstance(tool, Mapping) else tool for tool in listed]
+    return list(dict.fromkeys(name for name in names if isinstance(name, str)))
+
+
+def categories_of(task: Mapping[str, Json], category_of: Mapping[str, str] = WORKFLOW_CATEGORY_OF) -> list[str]:
+    """Every tool category that a task touches, in the table's order. The map is a parameter (GTA-Workflow spec 5.5)."""
+    touched = {category_of[name] for name in tools_of(task) if name in category_of}
+    return [category for category in WORKFLOW_CATEGORIES if category in touched]
+
+
+def resolve(sample: Sample, root: str | None = None) -> Loaded:
+    """The task with its paths made absolute (GTA-Workflow spec 1.3 and 1.7).
+
+    ``root`` is the text that stands for the data set's folder, by default its absolute path; whether a file exists is
+    looked up in the real folder either way. Resources are all tools of toolmeta.json, then the task's files. As upstream,
+    a folder without toolmeta.json gives no tools; ``index`` refuses such a folder, so that no run comes to that.
+    """
+    root = str(sample.root) if root is None else root
+    task = sample.payload
+    tools = read_tools(sample.root) if (sample.root / TOOLMETA).is_file() else ()
+    resources: list[dict[str, Json]] = [{"type": "tool", "name": name} for name in tools]
+    resources += [
+        {"type": "file", "filetype": used.get("type"), "path": f"{root}/{os.path.normpath(used['path'])}"} for used in files_of(task)
+    ]
+    dialogs = [absolute_turn(turn, sample.root, root) for turn in task.get("dialogs") or []]
+    return Loaded(dialogs, resources, task.get("sub_tasks", []))
+
+
+@lru_cache(maxsize=8)
+def read_tools(root: Path) -> Mapping[str, Tool]:
+    """toolmeta.json: the tools by name, in the order of the file. Raises DataProblem, also where the file is missing.
+
+    It is an object from name to description, or a list of objects (named by ``name``, ``tool_name`` or ``id``) and of plain
+    names; objects without a name are dropped (GTA-Workflow spec 1.5).
+    """
+    file = root / TOOLMETA
+    meta = read_toolmeta(root)
+    if isinstance(meta, dict):
+        entries = [Entry(name, {"name": name, **tool} if isinstance(tool, dict) else tool, 0, 0) for name, tool in meta.items()]
+    else:
+        entries = [entry for entry in map(_listed, meta) if entry]
+    return {entry.key: tool_of(file, entry) for entry in entries}
+
+
+def read_toolmeta(root: Path) -> Json:
+    """toolmeta.json as it is: an object or a list. Raises DataProblem."""
+    file = root / TOOLMETA
+    try:
+        meta = json.loads(file.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        # upstream goes on without any tool; that is never what a user wants (GTA-Workflow spec 1.7)
+        raise DataProblem(f"{file} does not exist; give a folder with the data set in its official layout (--data)") from None
+    except OSError as error:
+        raise DataProblem(f"{file} cannot be read: {error.strerror or error}; check the path and its permissions") from None
+    except (ValueError, RecursionError) as error:
+        raise DataProblem(f"{file} is damaged: {error}; get the file again") from None
+    if not isinstance(meta, dict | list):
+        raise DataProblem(f"{file} must hold an object of tools by name or a list of tools, not {type(meta).__name__}")
+    return meta
+
+
+def strange(root: Path) -> list[str]:
+    """What is odd about sound data below ``root``, one sentence each. Raises DataProblem where a file cannot be read."""
+    file, known = root / DATASET, read_tools(root)
+    return [f"{file}: task {entry.key!r}: {what}" for entry in object_entries(file) for what in _oddities(entry.value, known)]
+
+
+def _oddities(task: Mapping[str, Json], known: Mapping[str, Tool]) -> list[str]:
+    odd = []
+    files = {used["path"] for used in files_of(task)}
+    resources = {used.get("path") for used in _resources_of(task) if isinstance(used, Mapping)}
+    if resources and files != resources:
+        odd.append("'files' and the first turn's 'resources' name different files; 'files' are used")
+    if dropped := len(task.get("files") or []) - len(files_of(task)):
+        odd.append(f"entries of 'files' without a path: {dropped}; they are dropped")
+    if unknown := [name for name in tools_of(task) if name not in known]:
+        odd.append(f"'tools' names {', '.join(map(repr, unknown))}, not in {TOOLMETA}")
+    if (category := task.get("workflow_category_6class")) is not None and category not in CATEGORIES_OF_TASKS:
+        odd.append(f"the category {category!r} is unknown; known are {', '.join(CATEGORIES_OF_TASKS)}")
+    return odd
+
+
+def _listed(tool: Json) -> Entry | None:
+    """A tool of a list-shaped toolmeta.json; None without a name."""
+    described = tool if isinstance(tool, dict) else {"name": tool}
+    name = next((described[field] for field in ("name", "tool_name", "id") if described.get(field)), None)
+    return Entry(name, {**described, "name": name}, 0, 0) if name else None
+
+
+def _resources_of(task: Mapping[str, Json]) -> list[Json]:
+    dialogs = task.get("dialogs") or []
+    found = dialogs[0].get("resources") if dialogs and isinstance(dialogs[0], Mapping) else None
+    return found if isinstance(found, list) else []
+
+
+# -- checking
+
+
+def _describe(root: Path, entry: Entry) -> tuple[str, Sequence[str]]:
+    file = root / DATASET
+    task = check_key(file, entry)
+    for field in ("dialogs", "files", "tools"):
+        if field in task and not isinstance(task[field], list):
+            raise problem_in(file, entry, field, "must be a list")
+    for place, turn in enumerate(task.get("dialogs", [])):
+        _check_turn(file, entry, f"dialogs[{place}]", turn)
+    if not any(turn["role"] == "user" for turn in task.get("dialogs", [])):
+        raise problem_in(file, entry, "dialogs", "must hold a user turn")
+    for place, used in enumerate(files_of(task)):
+        if not isinstance(used["path"], str):
+            raise problem_in(file, entry, f"files[{place}].path", "must be a text")
+        check_path(root, file, entry, f"files[{place}].path", used["path"])
+    try:
+        root_node = tree.parse(task.get("sub_tasks", []))
+        tree.check_weights(root_node)
+    except DataProblem as problem:
+        raise problem_in(file, entry, "sub_tasks", str(problem)) from None
+    return entry.key, _tags(task, len(tree.leaves(root_node)))
+
+
+def _check_turn(file: Path, entry: Entry, field: str, turn: Json) -> None:
+    if not isinstance(turn, dict) or turn.get("role") not in ("system", "user", "assistant", "tool"):
+        raise problem_in(file, entry, field, "must be an object with the role system, user, assistant or tool")
+    if turn["role"] == "user" and not isinstance(turn.get("content"), str):
+        raise problem_in(file, entry, f"{field}.content", "must be a text")
+    if calls := turn.get("tool_calls"):
+        function = calls[0].get("function") if isinstance(calls, list) and isinstance(calls[0], dict) else None
+        if not isinstance(function, dict) or "arguments" not in function:
+            raise problem_in(file, entry, f"{field}.tool_calls[0]", "must hold a function with 'name' and 'arguments'")
+
+
+def _tags(task: Mapping[str, Json], leaves: int) -> list[str]:
+    category = CATEGORIES_OF_TASKS.get(str(task.get("workflow_category_6class")))
+    kinds = [f"files_{kind}" for kind in map(_kind_of, files_of(task)) if kind]
+    tags = [*tools_of(task), *categories_of(task), *([category] if category else []), *kinds, f"leaves_{leaves}"]
+    return list(dict.fromkeys(tags))
+
+
+def _kind_of(used: Mapping[str, Json]) -> str:
+    """``xlsx``: a file's type, or its suffix where the type is missing."""
+    kind = used.get("type") or Path(used["path"]).suffix
+    return re.sub(r"[^a-z0-9]+", "_", str(kind).lower()).strip("_")

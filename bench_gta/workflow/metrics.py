@@ -1,0 +1,203 @@
+"""From judged tasks to GTA-Workflow's table rows (GTA-Workflow spec 5)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from bench_gta.tools import WORKFLOW_CATEGORIES
+from harness.estimate import from_totals, totals
+from harness.types import Json, Metric, Score
+
+Values = Mapping[str, float]
+
+THRESHOLD = 7.0
+"""Of leaves and of roots, inclusive. It is published nowhere; reasons in GTA-Workflow spec 5.4."""
+
+SENSITIVITY = (5, 6, 7, 8, 9)
+"""Thresholds at which every report shows Leaf SR and Root SR beside the chosen ones."""
+
+CATEGORY_COLUMNS: Mapping[str, str] = {f"{category[0].upper()}-SR": category for category in WORKFLOW_CATEGORIES}
+"""P-SR, O-SR, L-SR, C-SR → category."""
+
+PUBLISHED = ("Tool SR", *CATEGORY_COLUMNS, "Root Score", "Leaf SR", "Root SR")
+"""The columns of the published table, in its order."""
+
+COUNTS: Mapping[str, str] = {
+    "Tasks": "tasks",
+    "Leaves": "leaves",
+    **{f"{category[0].upper()} tasks": category for category in WORKFLOW_CATEGORIES},
+    "Tool calls": "tool_calls",
+    "Tool errors": "tool_errors",
+}
+"""Plain counts: column → value. The denominators belong into every report (GTA-Workflow spec 5.5)."""
+
+COLUMNS = (*PUBLISHED, "Root Score (scored)", "Module SR", *COUNTS)
+
+_REFERENCE = Path(__file__).parent.parent / "reference" / "gta_workflow.json"
+
+_PUBLISHED_AS: Mapping[str, str] = {column: column.lower().replace(" ", "_").replace("-", "_") for column in PUBLISHED}
+
+_RESTS_ON: Mapping[str, tuple[str, ...]] = {
+    "Root Score": ("tasks",),
+    "Root Score (scored)": ("scored",),
+    "Leaf SR": ("leaves",),
+    "Root SR": ("tasks",),
+    **{column: (category,) for column, category in CATEGORY_COLUMNS.items()},
+    "Tool SR": ("tool_calls",),
+    "Module SR": ("modules",),
+}
+_OUT_OF_TEN = ("Root Score", "Root Score (scored)")
+
+
+def calls_of(prediction: Sequence[Sequence[Json]], outputs: Sequence[Sequence[Json]]) -> dict[str, int]:
+    """What ``values_of`` has to know of a run's calls: ``tool_calls``, ``tool_errors``, ``modules``, ``modules_ok``.
+
+    ``prediction`` and ``outputs``: raw and compressed steps, a list per user turn. A call is any step with ``tool_calls``, those
+    for NoAction and InvalidAction included; it is an error where the step has an ``error`` (GTA-Workflow spec 5.6).
+    """
+    calls = [step for turn in prediction for step in turn if isinstance(step, Mapping) and step.get("tool_calls")]
+    summaries = [step.get("tool_calls_summary") for turn in outputs for step in turn if isinstance(step, Mapping)]
+    modules = [module for summary in summaries for module in summary or () if isinstance(module, Mapping)]
+    return {
+        "tool_calls": len(calls),
+        "tool_errors": sum(bool(step.get("error")) for step in calls),
+        "modules": len(modules),
+        "modules_ok": sum(module.get("success") is True for module in modules),
+    }
+
+
+def values_of(
+    root_score: float,
+    leaf_scores: Sequence[float],
+    categories: Collection[str],
+    tool_calls: int,
+    tool_errors: int,
+    modules: int,
+    modules_ok: int,
+    status: Literal["ok", "error"],
+    *,
+    leaf_threshold: float = THRESHOLD,
+    root_threshold: float = THRESHOLD,
+) -> dict[str, float]:
+    """What one task contributes to every figure. All figures are functions of sums of these.
+
+    ``root_score`` and ``leaf_scores``: 0 to 10. ``categories``: the tool categories that the task touches. ``modules``:
+    calls after compression. A task with the status ``error`` could not be run or judged: it counts as root score 0 and
+    ``len(leaf_scores)`` failed leaves, whatever the scores are (GTA-Workflow spec 5.7).
+    """
+    ok = status == "ok"
+    roots, leaf = ([root_score] if ok else []), (leaf_scores if ok else [])
+    passed = float(_reaching(roots, root_threshold))
+    values = {
+        "tasks": 1.0,
+        "scored": float(ok),
+        "root_sum": float(root_score) if ok else 0.0,
+        "root_ok": passed,
+        "leaves": float(len(leaf_scores)),
+        "leaves_ok": float(_reaching(leaf, leaf_threshold)),
+        "tool_calls": float(tool_calls),
+        "tool_errors": float(tool_errors),
+        "modules": float(modules),
+        "modules_ok": float(modules_ok),
+    }
+    for category in WORKFLOW_CATEGORIES:
+        values[category] = float(category in categories)
+        values[f"{category}_ok"] = passed if category in categories else 0.0
+    for threshold in SENSITIVITY:
+        values[f"root_ok_{threshold}"] = float(_reaching(roots, threshold))
+        values[f"leaves_ok_{threshold}"] = float(_reaching(leaf, threshold))
+    return values
+
+
+def figures(values: Sequence[Values]) -> dict[str, float | None]:
+    """Every column of a run; None where the denominator is 0 (GTA-Workflow spec 5.1 to 5.7)."""
+    return _figures(totals(values))
+
+
+def table(scores: Sequence[Score]) -> dict[str, Metric]:
+    """The table's row, with intervals. Leaves of a task hang together, so intervals are over tasks."""
+    found = from_totals([score.values for score in scores], _of_hundred, rests_on=_RESTS_ON)
+    return {column: _tenth(found[column]) if column in _OUT_OF_TEN else found[column] for column in COLUMNS}
+
+
+def sensitivity(scores: Sequence[Score]) -> list[dict[str, float | None]]:
+    """Leaf SR and Root SR at several thresholds (GTA-Workflow spec 5.4)."""
+    sums = totals(score.values for score in scores)
+    return [
+        {
+            "threshold": threshold,
+            "Leaf SR": _percent(sums, f"leaves_ok_{threshold}", "leaves"),
+            "Root SR": _percent(sums, f"root_ok_{threshold}", "tasks"),
+        }
+        for threshold in SENSITIVITY
+    ]
+
+
+def reference_rows() -> list[Mapping[str, Any]]:
+    """The published main table: ``{"edition", "model", column: value}``."""
+    published = _published()
+    return [_row(f"{published['benchmark']}, {published['leaderboard_date']}", row) for row in published["main_results"]]
+
+
+def harness_rows() -> list[Mapping[str, Any]]:
+    """The published comparison of agent applications on 30 tasks: ``{"edition", "harness", "model", column: value}``.
+
+    Columns that it lacks are None. Time is in minutes and cost in US dollars, of all 30 tasks.
+    """
+    published = _published()
+    edition = f"{published['benchmark']}, 30 tasks, {published['leaderboard_date']}"
+    return [
+        {"harness": row["harness"], **_row(edition, row), "minutes": row.get("total_time_min"), "usd": row.get("total_cost_usd")}
+        for row in published["harness_results_30_task_subset"]
+    ]
+
+
+@lru_cache(maxsize=1)
+def _published() -> Json:
+    return json.loads(_REFERENCE.read_text(encoding="utf-8"))
+
+
+def _row(edition: str, row: Mapping[str, Json]) -> dict[str, Any]:
+    return {"edition": edition, "model": row["model"], **{column: row.get(name) for column, name in _PUBLISHED_AS.items()}}
+
+
+def _reaching(scores: Sequence[float], threshold: float) -> int:
+    return sum(score >= threshold for score in scores)
+
+
+def _figures(sums: Values) -> dict[str, float | None]:
+    calls = sums.get("tool_calls", 0.0)
+    return {
+        "Tool SR": 100 * (calls - sums.get("tool_errors", 0.0)) / calls if calls else None,
+        **{column: _percent(sums, f"{category}_ok", category) for column, category in CATEGORY_COLUMNS.items()},
+        "Root Score": _mean(sums, "root_sum", "tasks"),
+        "Leaf SR": _percent(sums, "leaves_ok", "leaves"),
+        "Root SR": _percent(sums, "root_ok", "tasks"),
+        "Root Score (scored)": _mean(sums, "root_sum", "scored"),
+        "Module SR": _percent(sums, "modules_ok", "modules"),
+        **{column: sums.get(name, 0.0) for column, name in COUNTS.items()},
+    }
+
+
+def _of_hundred(sums: Values) -> dict[str, float | None]:
+    """The figures with root scores as percentages of 10, which is what intervals are made for."""
+    found = _figures(sums)
+    return found | {column: None if (value := found[column]) is None else 10 * value for column in _OUT_OF_TEN}
+
+
+def _tenth(metric: Metric) -> Metric:
+    value, low, high = (None if part is None else part / 10 for part in (metric.value, metric.low, metric.high))
+    return replace(metric, value=value, low=low, high=high)
+
+
+def _mean(sums: Values, part: str, whole: str) -> float | None:
+    return sums.get(part, 0.0) / sums[whole] if sums.get(whole) else None
+
+
+def _percent(sums: Values, part: str, whole: str) -> float | None:
+    return 100 * sums.get(part, 0.0) / sums[whole] if sums.get(whole) else None

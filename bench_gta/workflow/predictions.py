@@ -1,0 +1,97 @@
+"""The prediction file: one record per task, written and read (GTA-Workflow spec 2.6)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bench_gta.run import user_turns
+from bench_gta.workflow.compress import compress
+from bench_gta.workflow.discovery import attached_files
+from bench_gta.workflow.steps import until_error
+from harness.data.index import object_entries
+from harness.errors import DataProblem, UsageProblem
+from harness.types import Json
+
+_LISTS = ("gold", "prediction", "assistant_outputs")
+
+
+def record(
+    dialogs: Sequence[Mapping[str, Json]],
+    turns: Sequence[Sequence[Json]],
+    full_tree: Json,
+    *,
+    files: Sequence[str] | None = None,
+    task_id: str | None = None,
+) -> Json:
+    """One task's record; None where the dialogs have no user turn.
+
+    ``turns``: the recorded steps, a list per user turn; those after a turn that begins with an error step are left out.
+    ``files``: the produced files, by default upstream's list. ``task_id`` is ours: upstream's keys are positions only. A
+    turn that compresses to nothing adds no entry to ``assistant_outputs``. Raises DataProblem for a damaged step.
+    """
+    turns = until_error(turns)
+    asked = list(zip(user_turns(dialogs), turns, strict=False))  # what was not run is not in the record
+    if not asked:
+        return None
+    outputs = [compress(turn) for turn in turns]
+    return {
+        **({} if task_id is None else {"task_id": task_id}),
+        "gold": [answers for (_, answers), _ in asked],
+        "prediction": [list(turn) for turn in turns],
+        "origin_prompt": [question for (question, _), _ in asked],
+        "steps": [],
+        "full_tree": full_tree,
+        "attached_files": attached_files(turns) if files is None else list(files),
+        "assistant_outputs": [output for output in outputs if output],
+    }
+
+
+def write(path: Path, records: Sequence[Mapping[str, Json]]) -> None:
+    """Write a prediction file: one object, keys "0", "1" ... in the order given. Raises UsageProblem."""
+    # in ASCII, since a model's words may hold halves of surrogate pairs, which UTF-8 has no place for
+    text = json.dumps({str(place): entry for place, entry in enumerate(records)}, indent=4)
+    temporary = path.with_name(f".{path.name}.part")
+    try:
+        temporary.write_text(text + "\n", encoding="utf-8")
+        os.replace(temporary, path)  # noqa: PTH105 - a reader never sees half a file
+    except OSError as error:
+        raise UsageProblem(f"{path} cannot be written: {error.strerror or error}; check the folder and its permissions") from None
+
+
+def read(path: Path) -> list[Mapping[str, Json]]:
+    """The records of a prediction file, upstream's or ours, in the order of their keys.
+
+    Raises DataProblem for a file that is missing or damaged, a key that is no whole number, and a record that lacks what is
+    judged: ``full_tree``, ``origin_prompt`` and ``assistant_outputs``.
+    """
+    found: dict[int, Mapping[str, Json]] = {}
+    for entry in object_entries(path):
+        if not (entry.key.isascii() and entry.key.isdigit()):
+            raise DataProblem(f"{path}: the key {entry.key!r} must be a position such as '0'; is this a prediction file?")
+        place = int(entry.key)
+        if place in found:
+            raise DataProblem(f"{path}: the position {place} occurs twice; get the file again")
+        found[place] = _checked(path, entry.key, entry.value)
+    return [found[place] for place in sorted(found)]
+
+
+def _checked(path: Path, key: str, entry: Json) -> Mapping[str, Json]:
+    where = f"{path}: record {key!r}"
+    if not isinstance(entry, Mapping):
+        raise DataProblem(f"{where}: must be an object, not {type(entry).__name__}")
+    if "full_tree" not in entry:
+        raise DataProblem(f"{where}: has no 'full_tree'; a prediction file of GTA-Workflow's end-to-end runs is needed")
+    for field in ("assistant_outputs", "origin_prompt"):
+        if field not in entry:
+            raise DataProblem(f"{where}: has no {field!r}; a prediction file of GTA-Workflow's end-to-end runs is needed")
+    for field in _LISTS:
+        if not isinstance(entry.get(field, []), list):
+            raise DataProblem(f"{where}, {field}: must be a list with one entry per user turn")
+    if not isinstance(entry["origin_prompt"], str | list):
+        raise DataProblem(f"{where}, origin_prompt: must be a list of texts or one text")
+    if not isinstance(entry.get("attached_files", []), list | None):
+        raise DataProblem(f"{where}, attached_files: must be a list of paths")
+    return entry

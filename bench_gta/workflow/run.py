@@ -1,0 +1,88 @@
+"""Letting an agent do one task with the whole tool set, and having what it delivers judged (GTA-Workflow spec 2 and 3).
+
+The output is a record of the released prediction file, with ``delivered``, the files that were really made, and ``judged``,
+the judge's replies, beside it.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench_gta.prompts import load_prompts
+from bench_gta.run import dialect_of, user_turns
+from bench_gta.workflow import data
+from bench_gta.workflow.discovery import attached_files
+from bench_gta.workflow.judge import Delivery, Judge
+from bench_gta.workflow.predictions import record
+from bench_gta.workflow.steps import opening, records
+from harness.agent.loop import use_tools
+from harness.case import Case
+from harness.model.types import Message, Sampling
+from harness.tools import Tool
+from harness.types import ROOT_TOKEN, RUN_TOKEN, Json
+
+MAX_TURNS = 10
+"""Replies that a user turn may take (GTA-Workflow spec 2.1)."""
+
+OURS = Sampling(max_tokens=4096)
+PAPER = Sampling(temperature=0.7, max_tokens=512)
+"""The released wrapper's defaults, which cut long tool calls off (GTA-Workflow spec 2.1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dealt:
+    """What an agent did and made."""
+
+    turns: Sequence[Sequence[Json]]  # recorded steps by user turn
+    folder: Path
+
+
+async def deal(case: Case, usual: Sampling) -> Dealt:
+    """Let the model answer every user turn. Lets Fault through.
+
+    As end to end in GTA-Atomic: replies and results of one user turn are not shown in the next.
+    """
+    prompts = load_prompts(case.settings.prompts)
+    loaded = data.resolve(case.sample)
+    tools = offered(data.read_tools(case.sample.root), await case.catalog())
+    dialect = dialect_of(case, prompts)
+    note = prompts.files_note
+    memory: list[Message] = []
+    turns = []
+    for question, _ in user_turns(loaded.dialogs):
+        memory = opening(question, loaded.files, note=note, dialect=case.settings.dialect, memory=memory)
+        exchanges = await use_tools(case, dialect, tools, memory, max_turns=MAX_TURNS, last_turn_note=prompts.force_stop, usual=usual)
+        turns.append([step for exchange in exchanges for step in records(exchange)])
+    return Dealt(turns, case.folder)
+
+
+def offered(known: Mapping[str, Tool], served: Mapping[str, Tool]) -> dict[str, Tool]:
+    """The data set's tools as the server describes them; a tool that only one of the two knows stays as it is there."""
+    return {name: served.get(name, tool) for name, tool in known.items()}
+
+
+async def run_workflow(case: Case, judge: Judge, usual: Sampling) -> Json:
+    """Deal with the task, or take up what was done before a judge failed, and judge it. Lets Fault through."""
+    if case.kept is None:
+        dealt = await deal(case, usual)
+        loaded = data.resolve(case.sample)
+        entry = record(loaded.dialogs, dealt.turns, loaded.full_tree, task_id=case.sample.id)
+        case.keep({**entry, "delivered": attached_files(dealt.turns, extended=True, folder=dealt.folder)})
+    output = case.kept
+    assert output is not None
+    scratch = case.folder.with_name(f"{case.folder.name}.judge")
+    delivery = Delivery(
+        origin_prompt=output["origin_prompt"],
+        trace=output["assistant_outputs"],
+        files=tuple(output["delivered" if judge.everything else "attached_files"]),
+        tree=output["full_tree"],
+        tokens={str(case.folder): RUN_TOKEN, str(case.sample.root): ROOT_TOKEN},
+    )
+    try:
+        leaves = await judge.judge(delivery, scratch=scratch)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return {**output, "judged": {"judge": judge.name, "leaves": leaves}}

@@ -1,0 +1,139 @@
+"""From a judged task to its score, and what a person is told of it (GTA-Workflow spec 4 and 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from html import escape
+
+from bench_gta.workflow.data import categories_of
+from bench_gta.workflow.fields import NO_ANSWER, leaf_fields
+from bench_gta.workflow.judge import Scored, scored
+from bench_gta.workflow.metrics import THRESHOLD, calls_of, values_of
+from bench_gta.workflow.replies import Verdict
+from bench_gta.workflow.tree import Value, leaves, parse
+from harness.types import Json, Score
+
+SHOWN = 160  # characters of a requirement or of the judge's words in a line
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Scores, 0 to 10, from which on a leaf and a root count as met."""
+
+    leaf: float = THRESHOLD
+    root: float = THRESHOLD
+
+
+def score_output(task: Mapping[str, Json], output: Json, thresholds: Thresholds, *, strict: bool) -> Score:
+    """``task``: the data set's entry. ``output``: what ``run_workflow`` gave. Raises Unreadable, DataProblem."""
+    result = scored(output["full_tree"], output["judged"]["leaves"], strict=strict)
+    values = values_of(
+        result.root.value,
+        [verdict.score for verdict in result.verdicts],
+        categories_of(task),
+        **calls_of(output["prediction"], output["assistant_outputs"]),
+        status="ok",
+        leaf_threshold=thresholds.leaf,
+        root_threshold=thresholds.root,
+    )
+    values["fallbacks"] = float(result.fallbacks)
+    passed = result.root.value >= thresholds.root
+    labels = () if passed else _labels(output, values)
+    return Score(passed, values, labels, "\n".join(lines(result, thresholds)))
+
+
+def _labels(output: Json, values: Mapping[str, float]) -> tuple[str, ...]:
+    """What may be behind a low score."""
+    answered = leaf_fields({}, output["assistant_outputs"], None).final_answer != NO_ANSWER
+    signs = {
+        "no_answer": not answered,
+        "no_files": not output.get("delivered", output.get("attached_files")),
+        "tool_errors": values["tool_errors"] > 0,
+        "partial": values["leaves_ok"] > 0,
+    }
+    return tuple(label for label, holds in signs.items() if holds)
+
+
+def failed(task: Mapping[str, Json], thresholds: Thresholds) -> Score:
+    """A task that could not be run or judged: root score 0, all leaves failed (GTA-Workflow spec 5.7)."""
+    count = len(leaves(parse(task.get("sub_tasks", []))))
+    values = values_of(
+        0.0,
+        [0.0] * count,
+        categories_of(task),
+        **calls_of([], []),
+        status="error",
+        leaf_threshold=thresholds.leaf,
+        root_threshold=thresholds.root,
+    )
+    return Score(False, {**values, "fallbacks": 0.0}, ("not_judged",), "it could not be run or judged")
+
+
+def lines(result: Scored, thresholds: Thresholds) -> Iterator[str]:
+    """The tree as text: scores, requirements, and the judge's words at the leaves."""
+    root = result.root
+    met = sum(leaf.value >= thresholds.leaf for leaf, _ in _judged_leaves(result))
+    yield (
+        f"root score {root.value:.2f} of 10, {thresholds.root:g} are needed;"
+        f" {met} of {len(result.verdicts)} leaves reach {thresholds.leaf:g}"
+    )
+    verdicts = iter(result.verdicts)
+    for value in _walk(root):
+        if value.depth == 0 and value.children:
+            continue
+        line = f"{'  ' * value.depth}{value.value:5.2f}  {value.node.id}"
+        if not value.children:
+            verdict = next(verdicts)
+            line += f"  {_short(value.node.requirement)}"
+            if verdict.analysis:
+                line += f"\n{'  ' * value.depth}       judge: {_short(verdict.analysis)}"
+        yield line
+
+
+def page(result: Scored, judge: str, thresholds: Thresholds) -> str:
+    """The tree as HTML. Everything that a model or a judge wrote is escaped."""
+    verdicts = iter(result.verdicts)
+    rows = []
+    for value in _walk(result.root):
+        leaf = not value.children
+        verdict = next(verdicts) if leaf else None
+        least = thresholds.leaf if leaf else thresholds.root
+        colour = "#1a7f37" if value.value >= least else "#b35900" if value.value > 0 else "#b3261e"
+        bar = f'<span style="display:inline-block;width:{max(value.value, 0) * 6:.0f}px;height:9px;background:{colour}"></span>'
+        words = _words(value, verdict)
+        weight = "" if value.depth == 0 else f"{value.node.weight}"
+        rows.append(
+            f'<tr><td style="padding-left:{value.depth * 18 + 4}px;white-space:nowrap"><b>{escape(str(value.node.id))}</b></td>'
+            f'<td style="text-align:right">{escape(weight)}</td><td style="color:{colour};text-align:right"><b>{value.value:.2f}</b></td>'
+            f'<td style="width:64px">{bar}</td><td>{words}</td></tr>'
+        )
+    return (
+        '<table style="border-collapse:collapse;font:14px sans-serif" cellpadding="4">'
+        f"<caption style='text-align:left'>Checkpoints, judged by {escape(judge)}: root score {result.root.value:.2f} of 10</caption>"
+        "<thead><tr><th align='left'>checkpoint</th><th>weight</th><th>score</th><th></th>"
+        "<th align='left'>requirement, judge</th></tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table>"
+    )
+
+
+def _words(value: Value, verdict: Verdict | None) -> str:
+    if verdict is None:
+        return ""
+    read = f" <small>({verdict.fallback})</small>" if verdict.fallback else ""
+    return f"{escape(str(value.node.requirement))}<br><i>{escape(str(verdict.analysis))}</i>{read}"
+
+
+def _judged_leaves(result: Scored) -> Iterator[tuple[Value, Verdict]]:
+    return zip((value for value in _walk(result.root) if not value.children), result.verdicts, strict=True)
+
+
+def _walk(value: Value) -> Iterator[Value]:
+    yield value
+    for child in value.children:
+        yield from _walk(child)
+
+
+def _short(text: Json) -> str:
+    words = " ".join(str(text).split())
+    return words if len(words) <= SHOWN else words[: SHOWN - 1] + "…"

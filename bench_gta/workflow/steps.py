@@ -1,0 +1,74 @@
+"""Messages that open a user turn, and an agent's actions as recorded steps (GTA-Workflow spec 2.2 and 2.3, GTA spec 3.2 and 4.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from harness.agent.actions import Action, CallError, Finish
+from harness.agent.loop import Exchange, shown
+from harness.model.types import Message
+from harness.types import Json
+
+
+def opening(query: str, files: Sequence[str], *, note: str, dialect: str, memory: Sequence[Message] = ()) -> list[Message]:
+    """The messages up to a user turn's question. ``memory``: those of earlier turns, which have announced the files already.
+
+    ``files``: absolute paths. The note is the user's under ReAct; elsewhere a system message, which there comes first: two
+    user messages in a row are refused by several chat templates.
+    """
+    before = list(memory) or files_note(files, note, role="user" if dialect == "react" else "system")
+    return [*before, {"role": "user", "content": query}]
+
+
+def files_note(files: Sequence[str], note: str, *, role: str) -> list[Message]:
+    """The one message that names the files, or none: the text ``note``, then the paths in back-ticks."""
+    named = ", ".join(f"`{path}`" for path in files)
+    return [{"role": role, "content": f"{note}{named}"}] if files else []
+
+
+def record(action: Action) -> dict[str, Json]:
+    """An action as a prediction file has it."""
+    if isinstance(action, Finish):
+        return {"role": "assistant", "content": action.text}
+    call = {"type": "function", "function": {"name": action.name, "arguments": action.arguments}}
+    step: dict[str, Json] = {"role": "assistant", "tool_calls": [call]}
+    if isinstance(action, CallError):
+        step["error"] = {"type": action.type, "msg": action.message}
+    return step
+
+
+def records(exchange: Exchange) -> list[dict[str, Json]]:
+    """An exchange as steps: the thought unless it is blank, the action, and the result of a call.
+
+    The result is null where the call failed. An answer that comes as several items is joined by newlines.
+    """
+    steps = [record(exchange.action)]
+    if exchange.thought.strip():
+        steps.insert(0, {"role": "assistant", "content": exchange.thought, "meta": {"type": "thought"}})
+    outputs = exchange.outputs
+    if not isinstance(exchange.action, Finish):
+        content = None if outputs is None else [{"type": output.type, "content": output.content} for output in outputs]
+        steps.append({"role": "tool", "content": content})
+    elif outputs is not None:
+        steps[-1]["content"] = "\n".join(shown(output.type, output.content) for output in outputs)
+    return steps
+
+
+def error_step(kind: str, message: str) -> dict[str, Json]:
+    """What stands for a user turn in which something other than the model failed. ``kind``: the exception's name."""
+    return {"role": "assistant", "content": f"[AgentInferencerError] {kind}: {message}", "meta": {"type": "error"}}
+
+
+def until_error(turns: Sequence[Sequence[Json]]) -> list[Sequence[Json]]:
+    """The user turns up to the first that begins with an error step: the sample ended there (GTA-Workflow spec 2.3)."""
+    kept: list[Sequence[Json]] = []
+    for turn in turns:
+        kept.append(turn)
+        if turn and _is_error(turn[0]):
+            break
+    return kept
+
+
+def _is_error(step: Json) -> bool:
+    meta = step.get("meta") if isinstance(step, Mapping) else None
+    return isinstance(meta, Mapping) and meta.get("type") == "error"

@@ -1,0 +1,234 @@
+"""The task of GTA-Workflow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bench_gta.prompts import load_prompts
+from bench_gta.real_tools import RealTools
+from bench_gta.workflow import data, oracle, prompts
+from bench_gta.workflow.cache import NONE, USER, open_judgements
+from bench_gta.workflow.judge import RULES, Judge, ModelJudge, RulesJudge, check_of, scored
+from bench_gta.workflow.judges import USUAL, identity_of, make_judge
+from bench_gta.workflow.metrics import COLUMNS, COUNTS, PUBLISHED, THRESHOLD, reference_rows, sensitivity, table
+from bench_gta.workflow.predictions import write
+from bench_gta.workflow.run import OURS, PAPER, run_workflow
+from bench_gta.workflow.score import Thresholds, failed, page, score_output
+from bench_gta.workflow.tree import leaves, parse
+from harness.agent.dialects.registry import FAMILIES
+from harness.case import Case
+from harness.config import load_config
+from harness.data.index import Index, Row, object_entries
+from harness.errors import DataProblem, UsageProblem
+from harness.model.types import ChatReply, ChatRequest, Message
+from harness.task import Chosen, Exhibit, Task, TaskOption
+from harness.types import Json, Metric, Sample, Score, Scoring
+
+_HERE = Path(__file__).parent.parent
+
+JUDGE = TaskOption(
+    "--judge-model",
+    f"GTA-Workflow: multimodal model that judges what was delivered; {RULES} checks it by machine where the data says how, as the "
+    f"bundled tasks do (default: {RULES})",
+    default=RULES,
+    model=True,
+    instead=(RULES,),
+)
+VOTES = TaskOption(
+    "--judge-votes", "GTA-Workflow: times that each leaf is judged; the median counts (default: 1)", default="1", metavar="K"
+)
+CACHE = TaskOption(
+    "--judge-cache",
+    f"GTA-Workflow: folder of judgements that are paid for; {USER} is one in the user's cache folder, {NONE} keeps none (default: {USER})",
+    default=USER,
+    metavar="DIR",
+    asks=False,
+)
+_USUAL = f"{THRESHOLD:g}"
+LEAF = TaskOption(
+    "--leaf-threshold",
+    f"GTA-Workflow: score from which on a leaf is met, 0 to 10 (default: {_USUAL})",
+    default=_USUAL,
+    metavar="SCORE",
+    asks=False,
+)
+ROOT = TaskOption(
+    "--root-threshold",
+    f"GTA-Workflow: score from which on a task is solved, 0 to 10 (default: {_USUAL})",
+    default=_USUAL,
+    metavar="SCORE",
+    asks=False,
+)
+SAMPLING = TaskOption(
+    "--workflow-sampling",
+    "GTA-Workflow: usual settings of the tested model; ours: 4096 tokens a reply; paper: the released 512 tokens and temperature 0.7 "
+    "(default: ours)",
+    ("ours", "paper"),
+)
+
+
+class Workflow(RealTools, Task):
+    """Long open-ended tasks with the whole tool set, judged on what the agent delivers."""
+
+    name = "gta_workflow"
+    benchmark = "GTA-Workflow"
+    title = "workflows"
+    data_set = "gta_workflow"
+    data_files = (data.DATASET, data.TOOLMETA)
+    mini = _HERE / "mini_workflow"
+    columns = (*COLUMNS, "Fallbacks")
+    counts = frozenset({*COUNTS, "Fallbacks"})
+    published = PUBLISHED
+    published_dialect = "react"
+    dialects = ("native", "react", *FAMILIES)
+    needs_tools = True
+    options = (JUDGE, VOTES, CACHE, LEAF, ROOT, SAMPLING)
+    exported_as = "gta_workflow"
+    samples_needed = False
+
+    def __init__(self) -> None:
+        self.judge = RULES
+        self.votes = 1
+        self.cache = USER
+        self.thresholds = Thresholds()
+        self.usual = OURS
+
+    def configure(self, chosen: Chosen) -> None:
+        self.judge = str(chosen[JUDGE.name])
+        self.votes = _whole(VOTES.name, str(chosen[VOTES.name]))
+        self.cache = str(chosen[CACHE.name])
+        open_judgements(self.cache)  # whether it can be one
+        self.thresholds = Thresholds(_score(LEAF.name, str(chosen[LEAF.name])), _score(ROOT.name, str(chosen[ROOT.name])))
+        self.usual = PAPER if chosen[SAMPLING.name] == "paper" else OURS
+
+    def index(self, root: Path) -> Index:
+        return data.index(root)
+
+    def load(self, index: Index, row: Row) -> Sample:
+        return data.load(index, row, self.name)
+
+    async def run(self, case: Case) -> Json:
+        data.require_files(case.sample)
+        return await run_workflow(case, self._judge_of(case), self.usual)
+
+    def _judge_of(self, case: Case) -> Judge:
+        if self.judge == RULES:
+            return RulesJudge()
+        template = prompts.load_template(case.settings.prompts)
+
+        async def ask(messages: Sequence[Message], draw: int) -> ChatReply:
+            return await case.ask(messages, part=JUDGE.name, usual=USUAL, draw=draw)
+
+        return ModelJudge(
+            case.name_of(JUDGE.name),
+            ask,
+            template=template,
+            identity=identity_of(case.fingerprint_of(JUDGE.name)),
+            votes=self.votes,
+            released=case.settings.scoring == "parity",
+            judgements=open_judgements(self.cache if case.settings.live else NONE),
+        )
+
+    def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
+        if output is None:
+            return failed(sample.payload, self.thresholds)
+        return score_output(sample.payload, output, self.thresholds, strict=scoring == "strict")
+
+    def metrics(self, scores: Sequence[Score], scoring: Scoring) -> dict[str, Metric]:
+        fallbacks = sum(score.values["fallbacks"] for score in scores)
+        found = table(scores)
+        for column, threshold in (("Leaf SR", self.thresholds.leaf), ("Root SR", self.thresholds.root)):
+            at = {str(row["threshold"]): row[column] for row in sensitivity(scores)}
+            found[column] = replace(found[column], extra={"threshold": threshold, "at": at})
+        return {**found, "Fallbacks": Metric(fallbacks, n=len(scores))}
+
+    def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
+        return oracle.answer(sample, request)
+
+    def score_files(self, samples: Path | None, predictions: Path, *, scoring: Scoring, similarity: str) -> Mapping[str, Any]:
+        from bench_gta.workflow.files import score_predictions
+
+        made = make_judge(self.judge, votes=self.votes, cache=self.cache, released=scoring == "parity", config=load_config(root=Path.cwd()))
+        return score_predictions(samples, predictions, made, self.thresholds, strict=scoring == "strict")
+
+    def export(self, results: Iterable[tuple[Sample, Json]], folder: Path, *, model: str, scoring: Scoring) -> list[str]:
+        folder.mkdir(parents=True, exist_ok=True)
+        write(folder / f"{model.replace('/', '_')}_gta_workflow.json", [output for _, output in results])
+        return []
+
+    def exhibits(self, output: Json, score: Score | None) -> Sequence[Exhibit]:
+        """The checkpoint tree, and what was delivered."""
+        found = scored(output["full_tree"], output["judged"]["leaves"], strict=False)
+        tree = Exhibit("checkpoints", html=page(found, output["judged"]["judge"], self.thresholds))
+        return [tree, *(Exhibit(Path(path).name, path) for path in output["delivered"])]
+
+    def prompt_version(self, folder: Path | None) -> str:
+        return f"{load_prompts(folder).version}-{prompts.version(prompts.load_template(folder))}"
+
+    def check_options(self, root: Path) -> None:
+        """The embedded judge needs conditions at every leaf, which official data has not."""
+        if self.judge != RULES:
+            return
+        for entry in object_entries(root / data.DATASET):
+            for node in leaves(parse(entry.value.get("sub_tasks", []))):
+                try:
+                    check_of(node)
+                except DataProblem as problem:
+                    raise UsageProblem(f"{root / data.DATASET}: task {entry.key!r}: {problem}") from None
+
+    def not_comparable(self, chosen: Chosen) -> Sequence[str]:
+        reasons = [] if chosen[SAMPLING.name] == "paper" else ["4096 tokens a reply instead of 512"]
+        if self.votes != 1:
+            reasons.append(f"median of {self.votes} votes instead of one")
+        return [f"judge {chosen[JUDGE.name]} instead of gpt-5.2", *reasons] if chosen[JUDGE.name] != "gpt-5.2" else reasons
+
+    def check_data(self, folder: Path) -> tuple[list[str], list[str]]:
+        problems, odd = super().check_data(folder)
+        root = self.find(folder)
+        assert root is not None
+        return problems, [*odd, *data.strange(root)]
+
+    def tools_of(self, index: Index, row: Row) -> tuple[str, ...]:
+        """All of them: the whole set is offered for every task (GTA-Workflow spec 2.1)."""
+        return tuple(data.read_tools(index.root))
+
+    def story(self, tags: Sequence[str]) -> str:
+        """The task's category."""
+        return next((title for title, tag in data.CATEGORIES_OF_TASKS.items() if tag in tags), self.title)
+
+    def remarks(self, metrics: Mapping[str, Mapping[str, Any]]) -> Sequence[str]:
+        """The thresholds, which are published nowhere, and what others would give (GTA-Workflow spec 5.4)."""
+        rows = [(column, metrics[column]) for column in ("Leaf SR", "Root SR")]
+        if any(metric["value"] is None for _, metric in rows):
+            return ()
+        said = ", ".join(f"{column} from {metric['threshold']:g}" for column, metric in rows)
+        return [
+            f"thresholds (of 10, inclusive, our choice): {said}; at other ones:",
+            *(f"{column} at " + ", ".join(f"{at}: {value:.2f}" for at, value in metric["at"].items()) for column, metric in rows),
+        ]
+
+    def reference_rows(self) -> list[Mapping[str, Any]]:
+        return reference_rows()
+
+
+def _whole(name: str, text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 25:
+        raise UsageProblem(f"{name} must be a whole number from 1 to 25; got {text!r}")
+    return int(text)
+
+
+def _score(name: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 10:
+        raise UsageProblem(f"{name} must be a number from 0 to 10; got {text!r}")
+    return value
+
+
+TASKS: tuple[Task, ...] = (Workflow(),)
+"""What the entry point ``agentgauge.tasks`` announces."""

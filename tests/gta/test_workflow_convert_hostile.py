@@ -1,0 +1,184 @@
+"""Hostile deliverables: each is told about, within its limits, and the run goes on."""
+
+from __future__ import annotations
+
+import os
+import struct
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench_gta.workflow import convert, programs, sources
+from bench_gta.workflow.parts import Shown, extended_parts
+from harness import sandbox
+from tests.gta.deliverables import claiming, conversions, letter, png, show, word
+from tests.tools.media import BROKEN, make_video
+
+for package in ("PIL", "av", "docx", "pptx", "openpyxl", "pypdf", "reportlab"):
+    pytest.importorskip(package)
+pytestmark = pytest.mark.skipif(not sandbox.layers(), reason="no sandbox on this machine")
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """The folder of what was delivered."""
+    (tmp_path / "out").mkdir()
+    return tmp_path / "out"
+
+
+@pytest.fixture(autouse=True)
+def _soon() -> Iterator[None]:
+    start = time.monotonic()
+    yield
+    assert time.monotonic() - start < SECONDS
+
+
+SECONDS = 20.0  # far above what is measured
+
+
+def bomb(path: Path) -> None:
+    word(path)
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/media/extra.bin", bytes(40 << 20))
+
+
+def sparse(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(3 << 30)
+
+
+ENTITIES = '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]>'
+
+
+def evil_word(path: Path) -> None:
+    word(path)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("word/evil.xml", f"{ENTITIES}<a>&b;</a>")
+
+
+def lying_member(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a", b"x")
+    data = bytearray(path.read_bytes())
+    struct.pack_into("<L", data, data.find(b"PK\x01\x02") + 42, 2**31)
+    path.write_bytes(data[:-30])
+
+
+HOSTILE: dict[str, tuple[str, Any, str]] = {
+    "bomb": ("a.docx", bomb, "times its size"),
+    "entities": ("a.docx", evil_word, "declares a document type"),
+    "no office file": ("a.pptx", b"hello", "no zip archive"),
+    "bomb of OpenDocument": ("a.odt", bomb, "LibreOffice would" if programs.office() is None else "times its size"),
+    "sparse": ("a.pdf", sparse, "it has 3,072 MB; at most 256 MB are looked at"),
+    "empty": ("a.pdf", b"", "the file is empty"),
+    "huge picture": ("a.png", claiming(60_000, 60_000), "60,000 by 60,000 pixels"),
+    "truncated picture": ("a.png", png()[:60], "not a picture"),
+    "truncated jpeg": ("a.jpg", png(900, 900, kind="JPEG")[:900], "not a picture"),
+    "truncated PDF": ("a.pdf", letter(3)[:300], "not a PDF"),
+    "no PDF": ("a.pdf", b"<html>", "not a PDF"),
+    "no zip": ("a.zip", lying_member, "no archive"),
+    "rar": ("a.tar", b"Rar!\x1a\x07" * 50, "no archive"),
+    "empty text": ("a.txt", b"  \n", "holds no text"),
+    "binary text": ("a.md", bytes(range(256)), "no text in UTF-8"),
+    **{f"video, {kind}": ("a.mp4", content, "") for kind, content in BROKEN.items()},
+    **{f"sound, {kind}": ("a.mp3", content, "") for kind, content in BROKEN.items()},
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_a_hostile_file_is_told_and_no_more(case: str, out: Path) -> None:
+    name, content, why = HOSTILE[case]
+    shown = show(out, name, content)
+    assert why in shown.why and shown.why and "\n" not in shown.why and str(out.parent) not in shown.why
+    assert shown.files == () and shown.text == ""
+    assert list((out.parent / "scratch").glob("code-*")) == []
+
+
+def test_a_drawing_with_entities_is_shown_by_its_source(out: Path) -> None:
+    shown = show(out, "a.svg", f"{ENTITIES}<svg>&b;</svg>")
+    assert shown.files == () and "&b;" in shown.text and "root:" not in shown.text
+
+
+def test_a_video_that_claims_hours_is_as_long_as_its_frames(out: Path) -> None:
+    def lying(path: Path) -> None:
+        make_video(path, 20, rate=10)
+        data = bytearray(path.read_bytes())
+        at = data.find(b"mvhd")
+        struct.pack_into(">I", data, at + 20, 2**32 - 2)  # its length, in units of a thousandth of a second
+        path.write_bytes(data)
+
+    assert "video of 2.0 s" in show(out, "a.mp4", lying).note
+
+
+def test_links_are_not_followed(out: Path) -> None:
+    (out.parent / "secret.txt").write_text("secret")
+    for name, target in (("a.txt", out.parent / "secret.txt"), ("b.png", Path("/etc/passwd")), ("c.md", Path("c.md"))):
+        (out / name).symlink_to(target)
+        assert conversions(out).show(str(out / name), 8) == Shown(why="it is a link")
+
+
+def test_what_is_no_regular_file_is_told(out: Path) -> None:
+    os.mkfifo(out / "a.txt")
+    (out / "b.txt").mkdir()
+    made = conversions(out)
+    assert made.show(str(out / "a.txt"), 8).why == made.show(str(out / "b.txt"), 8).why == "it is no regular file"
+
+
+def test_a_page_gets_nothing_but_pictures_below_its_folder(out: Path) -> None:
+    (out.parent / "up.png").write_bytes(png())
+    (out / "link.png").symlink_to(out.parent / "up.png")
+    (out / "deep").mkdir()
+    (out / "deep" / "real.png").write_bytes(png())
+    names = [
+        "../up.png",
+        "link.png",
+        "/etc/passwd",
+        "file:///etc/passwd",
+        "http://127.0.0.1:9/a.png",
+        "out/../../up.png",
+        "deep/real.png?v=1",
+    ]
+    (out / "a.html").write_text("".join(f'<img src="{name}">' for name in names))
+    assert list(sources.take(out / "a.html").companions) == ["deep/real.png?v=1"]
+
+
+def test_a_drawing_that_is_no_text_is_told(out: Path) -> None:
+    assert show(out, "a.svg", bytes(range(256))).why == "its kind is not known, and it is no text"
+
+
+def test_a_folder_that_is_called_as_the_page_is_harmless(out: Path) -> None:
+    (out / "a_page.html").mkdir()
+    (out / "a_page.html" / "b.png").write_bytes(png())
+    assert show(out, "a page.html", '<p>x<img src="a_page.html/b.png">').why == ""
+
+
+def test_a_conversion_that_does_not_end_is_ended(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(convert, "SECONDS", 0.05)
+    assert "it ran longer than 0.05 s" in show(out, "a.txt", "hello").why
+
+
+def test_a_conversion_that_takes_too_much_memory_is_ended(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(convert, "MEMORY", 60)
+    assert show(out, "a.mp4", lambda path: make_video(path, 20)).why.startswith("the program that looked at it was ended")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [None, [], {"note": 5}, {"note": "x", "files": "a.pdf"}, {"note": "x", "files": ["../a.pdf"]}, {"note": "x", "files": ["none.pdf"]}],
+)
+def test_a_child_that_was_taken_over_gains_nothing(answer: Any, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(convert, "run_child", lambda *words, **options: answer)
+    shown = show(out, "a.txt", "hello")
+    assert shown.why and shown.files == ()
+
+
+def test_a_judge_is_told_of_good_and_bad_files_alike(out: Path) -> None:
+    (out / "a.csv").write_text("a,b")
+    (out / "b.png").write_bytes(claiming(60_000, 60_000))
+    found = extended_parts([out / "a.csv", out / "b.png", out / "gone.pdf"], convert=conversions(out))
+    assert [part["text"].split("\n")[0] for part in found[:2]] == ["[File a.csv: text, 3 bytes]", "----- content of a.csv begins -----"]
+    assert "- b.png: it has 60,000 by 60,000 pixels" in found[2]["text"] and found[2]["text"].endswith("- gone.pdf: it does not exist")

@@ -1,0 +1,277 @@
+"""What is told of delivered files, and that nothing in them can harm: they are looked at in the sandbox."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench_gta.workflow import facts as module
+from bench_gta.workflow.confined import run_child
+from bench_gta.workflow.facts import KINDS, MEASURES, Facts, facts
+from bench_gta.workflow.facts_child import READERS
+from harness.errors import DataProblem, SandboxFault
+from tests.tools.media import make_video
+from tool_impls.base import BenchTool
+from tool_impls.documents import TOOLS
+from tool_impls.settings import ToolSettings
+
+for needed in ("PIL", "av", "docx", "pptx", "openpyxl", "pypdf", "reportlab"):
+    pytest.importorskip(needed, reason="documents and media need agentgauge[tools]")
+
+MARKDOWN = "# Title\n\nThree plain words.\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
+PAGE = """<html><head><title>Tea &amp; more</title><style>p { color: red }</style></head><body><h1>Prices</h1>
+<p>One
+ <b>po</b>t</p><script>var hidden = 1;</script><img src=x.png alt="a pot"><svg/>
+<table><tr><th>Tea<th>EUR</tr><tr>
+<td>Mint</td>
+<td>2.80</td></tr></table><a href=m>Book</a></body></html>"""
+
+
+def tool(name: str) -> BenchTool:
+    return next(kind for kind in TOOLS if kind.meta.name == name)(ToolSettings(released=False))
+
+
+def sound(path: Path, loud: float) -> None:
+    import numpy
+
+    from tool_impls import sound as sounds
+
+    time = numpy.arange(16_000) / 16_000
+    sounds.write(path, [(loud * numpy.sin(2 * numpy.pi * 440 * time))[None, :].astype(numpy.float32)], 16_000, "mono")
+
+
+def picture(path: Path) -> None:
+    from PIL import Image
+
+    image = Image.new("RGB", (40, 30), "white")
+    image.putpixel((3, 3), (255, 0, 0))
+    image.save(path)
+
+
+def archive(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("a/one.txt", "1")
+        file.writestr("two.txt", "2")
+
+
+def generated(name: str, **arguments: Any) -> Callable[[Path], None]:
+    return lambda path: tool(name).apply(path.parent, filename=path.name, **arguments).replace(path)
+
+
+def written(text: str) -> Callable[[Path], None]:
+    return lambda path: path.write_text(text, encoding="utf-8")
+
+
+ROWS = json.dumps([["tea", "eur"], ["Mint", 2.8], ["Chai", 3.9]])
+SLIDES = json.dumps([{"title": "First", "content": "One\nTwo"}, {"title": "Second", "content": "Three"}])
+CASES: dict[str, tuple[Callable[[Path], None], dict[str, float], str]] = {
+    "a.pdf": (generated("PdfFileGenerator", content=MARKDOWN, render_markdown=True), {"pages": 1, "pictures": 0}, "Three plain words."),
+    "a.docx": (
+        generated("DocxFileGenerator", content=MARKDOWN, render_markdown=True),
+        {"headings": 1, "paragraphs": 4, "tables": 1, "rows": 2, "columns": 2, "pictures": 0},
+        "1 | 2",
+    ),
+    "a.pptx": (
+        generated("PptxFileGenerator", slides_content_str=SLIDES),
+        {"slides": 2, "headings": 2, "pictures": 0, "tables": 0, "charts": 0},
+        "Three",
+    ),
+    "a.xlsx": (generated("XlsxFileGenerator", data_str=ROWS), {"sheets": 1, "rows": 3, "columns": 2, "charts": 0}, "Mint | 2.8"),
+    "a.csv": (generated("CsvFileGenerator", data_str=ROWS), {"rows": 3, "columns": 2}, "Chai | 3.9"),
+    "semicolons.csv": (written("a;b;c\n1,5;2;\n\n"), {"rows": 2, "columns": 3}, "1,5 | 2 | "),
+    "a.html": (
+        written(PAGE),
+        {"headings": 1, "paragraphs": 1, "tables": 1, "rows": 2, "columns": 2, "pictures": 2, "links": 1},
+        "Tea & more\nPrices\nOne pot\na pot\nTea | EUR\nMint | 2.80\nBook",
+    ),
+    "a.md": (written(MARKDOWN), {"headings": 1, "tables": 1, "rows": 2, "columns": 2, "lines": 7}, "Three plain words."),
+    "a.json": (written('{"a": [1, 2]}'), {"lines": 1}, '"a"'),
+    "a.txt": (written("One line\n\ntwo lines\n"), {"lines": 2, "words": 4}, "two lines"),
+    "a.py": (written("print(1)\n"), {"lines": 1}, "print(1)"),
+    "a.zip": (archive, {"members": 2}, "a/one.txt\ntwo.txt"),
+    "a.png": (picture, {"width": 40, "height": 30, "colours": 2}, ""),
+    "a.wav": (lambda path: sound(path, 0.5), {"seconds": 1.0, "rate": 16_000, "channels": 1, "loudness": -9.0, "pitch": 440.0}, ""),
+    "silent.wav": (lambda path: sound(path, 0.0), {"seconds": 1.0, "loudness": -120.0}, ""),
+    "a.mp4": (
+        lambda path: make_video(path, 20),
+        {"frames": 20, "seconds": 2.0, "width": 96, "height": 64, "channels": 0},
+        "",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Facts]:
+    folder = tmp_path_factory.mktemp("delivered")
+    for name, (make, _, _) in CASES.items():
+        make(folder / name)
+    return dict(zip(CASES, facts([folder / name for name in CASES], folder=folder), strict=True))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_file_is_measured_and_read(known: dict[str, Facts], name: str) -> None:
+    found, (_, measures, text) = known[name], CASES[name]
+    assert found.broken == "" and found.name == name
+    assert {word: found.measures[word] for word in measures} == pytest.approx(measures)
+    assert text in found.text
+    assert found.measures.keys() <= MEASURES.keys()
+    assert found.bytes == found.measures["bytes"] > 0
+
+
+def test_what_a_json_file_holds_is_told(known: dict[str, Facts]) -> None:
+    assert known["a.json"].parsed == {"a": [1, 2]}
+
+
+def test_silence_has_no_pitch(known: dict[str, Facts]) -> None:
+    assert "pitch" not in known["silent.wav"].measures
+
+
+def test_scripts_and_styles_are_not_read(known: dict[str, Facts]) -> None:
+    assert "hidden" not in known["a.html"].text and "color" not in known["a.html"].text
+
+
+def test_every_kind_of_file_has_a_reader() -> None:
+    assert set(READERS) | {"picture", "video"} == set(KINDS)
+    assert len([suffix for suffixes in KINDS.values() for suffix in suffixes]) == len({s for suffixes in KINDS.values() for s in suffixes})
+
+
+def bomb(path: Path) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("word/document.xml", b"<a>" + b" " * 60_000_000)
+
+
+def huge_picture(path: Path) -> None:
+    from PIL import Image
+
+    Image.new("1", (9_000, 9_000)).save(path)
+
+
+BROKEN: dict[str, tuple[Callable[[Path], None], str]] = {
+    "empty.pdf": (lambda path: path.touch(), "the file is empty"),
+    "missing.pdf": (lambda path: None, "there is no such file"),
+    "garbage.pdf": (written("no PDF at all"), "it does not begin as one"),
+    "garbage.docx": (written("no archive"), "it is no zip archive"),
+    "bomb.docx": (bomb, "would unpack to"),
+    "garbage.xlsx": (archive, "not an XLSX workbook that can be read"),
+    "garbage.pptx": (archive, "not a PPTX presentation that can be read"),
+    "garbage.png": (written("no picture"), "not a picture that can be read"),
+    "huge.png": (huge_picture, "it has 9000 by 9000 pixels; at most 64 million are looked at"),
+    "garbage.mp3": (written("no sound"), "is not a sound file that can be read"),
+    "garbage.mp4": (written("no video"), "is not a video that can be read"),
+    "garbage.json": (written("{a: 1}"), "it is not valid JSON"),
+    "deep.json": (written("[" * 100_000), "it is not valid JSON"),
+    "garbage.csv": (lambda path: path.write_bytes(b"a,b\n\0\x81\x8d"), "is no text"),
+    "garbage.zip": (written("PK nothing"), "its end is missing"),
+}
+
+
+def test_a_broken_file_is_told_with_the_reason_and_takes_no_other_along(tmp_path: Path) -> None:
+    for name, (make, _) in BROKEN.items():
+        make(tmp_path / name)
+    (tmp_path / "sound.txt").write_text("still here")
+    *found, sound = facts([*(tmp_path / name for name in BROKEN), tmp_path / "sound.txt"], folder=tmp_path)
+    assert {one.name: one.broken for one in found if BROKEN[one.name][1] not in one.broken} == {}
+    assert all(one.broken for one in found)
+    assert sound.text == "still here" and not sound.broken
+
+
+def test_another_kind_of_file_is_known_by_its_size_alone(tmp_path: Path) -> None:
+    (tmp_path / "model.step").write_text("abc")
+    assert facts([tmp_path / "model.step"], folder=tmp_path) == [Facts("model.step", "other", 3, {"bytes": 3})]
+
+
+def test_text_in_pictures_and_videos_is_read_on_request(tmp_path: Path) -> None:
+    pytest.importorskip("rapidocr", reason="reading pictures needs agentgauge[tools]")
+    from bench_gta.mini_build.canvas import Pen
+
+    pen = Pen(300, 80)
+    pen.text(20, 20, "TEA WEEK", 40)
+    pen.done().save(tmp_path / "a.png")
+    assert facts([tmp_path / "a.png"], folder=tmp_path)[0].shown == ""
+    assert facts([tmp_path / "a.png"], folder=tmp_path, read=True)[0].shown.replace(" ", "") == "TEAWEEK"
+
+
+def test_a_file_that_ends_the_child_is_broken_and_the_others_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = module.run_child
+
+    def dies_of_bad_files(child: str, order: Any, **options: Any) -> Any:
+        if any("bad" in file["path"] for file in order["files"]):
+            raise DataProblem("the program that looked at it was ended: it ran longer than 60 s")
+        return real(child, order, **options)
+
+    monkeypatch.setattr(module, "run_child", dies_of_bad_files)
+    paths = [tmp_path / f"{name}.txt" for name in ("a", "bad", "c")]
+    for path in paths:
+        path.write_text(path.stem)
+    found = facts(paths, folder=tmp_path)
+    assert [one.text for one in found] == ["a", "", "c"]
+    assert [one.broken for one in found] == ["", "the program that looked at it was ended: it ran longer than 60 s", ""]
+
+
+@pytest.mark.parametrize("answer", [None, [], [3], {"a": 1}, "text"], ids=str)
+def test_a_child_that_answers_something_else_leaves_the_file_broken(answer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "run_child", lambda *_, **__: answer)
+    (tmp_path / "a.txt").write_text("a")
+    assert facts([tmp_path / "a.txt"], folder=tmp_path)[0].broken == "the program that looked at it gave an answer of another form"
+
+
+def test_of_a_child_that_was_taken_over_only_known_measures_and_texts_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {"measures": {"pages": 2, "score": 10, "words": "many", "lines": True, "bytes": 99}, "text": 5, "shown": "x", "name": "other"}
+    monkeypatch.setattr(module, "run_child", lambda *_, **__: [told])
+    (tmp_path / "a.txt").write_text("a")
+    assert facts([tmp_path / "a.txt"], folder=tmp_path) == [Facts("a.txt", "text", 1, {"pages": 2, "bytes": 1}, "", "x")]
+
+
+def test_more_files_than_are_looked_at_are_told_to_be_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_FILES", 1)
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text(name)
+    first, second = facts([tmp_path / "a.txt", tmp_path / "b.txt"], folder=tmp_path)
+    assert (first.text, second.broken) == ("a.txt", "it was not looked at, because only the first 1 files are")
+
+
+def test_files_that_take_too_long_together_are_left_at_some_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PATIENCE", -1.0)
+    (tmp_path / "a.txt").write_text("a")
+    assert facts([tmp_path / "a.txt"], folder=tmp_path)[0].broken == "it was not looked at, because the files before it took too long"
+
+
+# -- the sandbox
+
+
+def test_a_child_answers_in_json(tmp_path: Path) -> None:
+    assert run_child("json.tool", {"a": ["\u00e9", 1.5, None]}, folder=tmp_path) == {"a": ["\u00e9", 1.5, None]}
+
+
+@pytest.mark.parametrize(
+    ("child", "options", "said"),
+    [
+        ("this", {}, "gave no answer"),
+        ("bench_gta.workflow.no_child", {}, "it ended with exit status 1 (ImportError: No module named bench_gta.workflow.no_child)"),
+        ("timeit", {"seconds": 0.4}, "it ran longer than 0.4 s"),
+    ],
+)
+def test_a_child_that_fails_is_told_in_words(child: str, options: dict[str, Any], said: str, tmp_path: Path) -> None:
+    with pytest.raises(DataProblem) as problem:
+        run_child(child, {"files": []}, folder=tmp_path, **options)
+    assert said in str(problem.value)
+
+
+def test_a_child_sees_no_other_files(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("secret")
+    (tmp_path / "scratch").mkdir()
+    order = {"files": [{"path": str(tmp_path / "secret.txt"), "kind": "text"}], "read": False}
+    with pytest.raises(DataProblem):
+        run_child("bench_gta.workflow.facts_child", order, folder=tmp_path / "scratch")
+    (found,) = run_child("bench_gta.workflow.facts_child", order, folder=tmp_path / "scratch", readable=[tmp_path / "secret.txt"])
+    assert found["text"] == "secret"
+
+
+def test_a_sandbox_that_cannot_start_is_nobodys_fault_but_the_machines(tmp_path: Path) -> None:
+    with pytest.raises(SandboxFault):
+        run_child("json.tool", {}, folder=tmp_path / "missing")

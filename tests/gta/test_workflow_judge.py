@@ -1,0 +1,261 @@
+"""The judge over HTTP: what is sent for each leaf, what is made of the replies, and what is never paid for twice."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench_gta.workflow.cache import NONE
+from bench_gta.workflow.judge import Delivery, scored
+from bench_gta.workflow.judges import make_judge
+from harness.config import Config, ModelTable
+from harness.errors import AgentGaugeError, DataProblem, Fault
+from tests.model import fault_server as serve
+from tests.model.files_server import FilesServer, pdf, png, response, said
+from tests.tools.media import make_video
+
+pytest.importorskip("av")
+
+TREE = [{"id": "1", "requirements": "A report exists.", "weight": 1}, {"id": "2", "requirements": "It names the day.", "weight": 3}]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """What an agent delivered."""
+    made = tmp_path / "files"
+    made.mkdir()
+    (made / "report.pdf").write_bytes(pdf())
+    (made / "chart.png").write_bytes(png())
+    (made / "speech.wav").write_bytes(b"RIFF")
+    return made
+
+
+def delivery(folder: Path, *names: str, tree: Any = TREE) -> Delivery:
+    trace = [[{"role": "assistant", "content": f"It is in {folder}/report.pdf."}]]
+    return Delivery(["Write a report."], trace, tuple(str(folder / name) for name in names), tree, {str(folder): "{RUN}"})
+
+
+def judged(url: str, given: Delivery, scratch: Path, *, api: str = "responses", timeout: float = 5.0, **how: Any) -> list[Any]:
+    """Ask a judge of its own, with a client of its own."""
+    table = ModelTable(model="seer", url=url, key_env="JUDGE_KEY", api=api, timeout=timeout, max_retries=0)  # type: ignore[arg-type]
+    config = Config(models={"seer": table, "other": ModelTable(model="other", url=url, key_env="JUDGE_KEY", api=api)})  # type: ignore[arg-type]
+
+    async def once() -> list[Any]:
+        made = make_judge(how.pop("name", "seer"), config=config, **{"cache": NONE, **how})
+        try:
+            return await made.judge.judge(given, scratch=scratch)
+        finally:
+            await made.close()
+
+    return asyncio.run(once())
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUDGE_KEY", "key-of-the-judge")
+    monkeypatch.setenv("AGENTGAUGE_BACKOFF", "0.01")
+
+
+def words(score: float, analysis: str = "seen") -> str:
+    return json.dumps({"score": score, "analysis": analysis})
+
+
+def replies(*texts: str) -> list[Any]:
+    return [serve.data(response(said(text))) for text in texts]
+
+
+def content(server: FilesServer, number: int = 0) -> list[dict[str, Any]]:
+    """The parts of the n-th request of the Responses API."""
+    found = server.asked[number].body["input"][0]["content"]
+    return [{"type": "input_text", "text": found}] if isinstance(found, str) else found
+
+
+def test_each_leaf_is_one_request_with_the_task_the_answer_and_its_own_requirement(folder: Path, tmp_path: Path) -> None:
+    with FilesServer(answers=replies(words(8))) as server:
+        judged(server.url, delivery(folder), tmp_path / "s")
+    texts = [content(server, number)[0]["text"] for number in range(2)]
+    assert len(server.asked) == 2
+    assert all("Write a report." in text and f"It is in {folder}/report.pdf." in text for text in texts)
+    assert sorted(["A report exists." in text, "It names the day." in text] for text in texts) == [[False, True], [True, False]]
+    assert all(seen.body["temperature"] == 0.2 and seen.body["model"] == "seer" for seen in server.asked)
+
+
+def test_files_are_uploaded_once_and_shown_at_every_leaf(folder: Path, tmp_path: Path) -> None:
+    with FilesServer(answers=replies(words(8))) as server:
+        judged(server.url, delivery(folder, "report.pdf", "chart.png", "speech.wav"), tmp_path / "s")
+    assert len(server.uploaded) == 2  # a sound is only told of (GTA-Workflow spec 3.2)
+    for number in range(2):
+        assert [part["type"] for part in content(server, number)] == ["input_text", "input_file", "input_image", "input_text"]
+        assert content(server, number)[-1]["text"] == "[Attached audio file exists: speech.wav]"
+
+
+def test_films_are_shown_as_frames(folder: Path, tmp_path: Path) -> None:
+    make_video(folder / "film.mp4", 60)  # 6 s: pictures at 0, 2.5 and 5 s
+    with FilesServer(answers=replies(words(8))) as server:
+        judged(server.url, delivery(folder, "film.mp4", tree=TREE[:1]), tmp_path / "s")
+    assert [part["type"] for part in content(server)] == ["input_text"] + ["input_image"] * (len(content(server)) - 1)
+    assert 2 <= len(server.uploaded) <= 3
+
+
+def test_pages_become_pdfs_and_office_files_reach_the_judge_only_beyond_parity(folder: Path, tmp_path: Path) -> None:
+    docx = pytest.importorskip("docx")
+    document = docx.Document()
+    document.add_paragraph("Thursday is the busiest day.")
+    document.save(folder / "report.docx")
+    (folder / "notes.md").write_text("# Notes\n\nThursday.\n")
+    given = delivery(folder, "notes.md", "report.docx", tree=TREE[:1])
+    shown = {}
+    for released in (True, False):
+        with FilesServer(answers=replies(words(8))) as server:
+            judged(server.url, given, tmp_path / f"s{released}", released=released)
+            shown[released] = content(server)
+    assert [part["type"] for part in shown[True]] == ["input_text", "input_file"]
+    assert [part["type"] for part in shown[False]].count("input_file") == 2
+    assert any("report.docx" in part.get("text", "") for part in shown[False])
+
+
+def test_an_endpoint_without_uploads_gets_pictures_inside_the_request(folder: Path, tmp_path: Path) -> None:
+    with serve.FaultServer([serve.data(serve.completion(words(6)))]) as server:
+        told = judged(server.url, delivery(folder, "report.pdf", "chart.png", tree=TREE[:1]), tmp_path / "s", api="chat")
+    parts = server.requests[0].body["messages"][0]["content"]
+    assert {seen.path for seen in server.requests} == {"/v1/chat/completions"}
+    assert sum(part["type"] == "image_url" for part in parts) == 2  # the page and the picture
+    assert told[0]["replies"] == [words(6)]
+
+
+@pytest.mark.parametrize(
+    ("text", "parity", "strict"),
+    [
+        ('{"score": 9, "analysis": "good"}', 9.0, 9.0),
+        ('```json\n{"analysis": "2 of 3 are there", "score": 9}\n```', 2.0, 9.0),  # the first number of a fenced reply
+        ("I would say 6.", 6.0, None),
+        ("I cannot judge this.", 0.0, None),
+        ('{"score": 7', 7.0, None),
+    ],
+)
+def test_replies_are_read_as_released_or_strictly(text: str, parity: float, strict: float | None, folder: Path, tmp_path: Path) -> None:
+    given = delivery(folder, tree=TREE[:1])
+    with FilesServer(answers=replies(text)) as server:
+        told = judged(server.url, given, tmp_path / "s")
+        assert scored(given.tree, told, strict=False).root.value == parity
+        assert len(server.asked) == 1
+    with FilesServer(answers=replies(text)) as server:
+        if strict is None:
+            with pytest.raises(Fault, match="judge seer: no readable score in 3 replies"):
+                judged(server.url, given, tmp_path / "s", released=False)
+            assert len(server.asked) == 3
+        else:
+            told = judged(server.url, given, tmp_path / "s", released=False)
+            assert scored(given.tree, told, strict=True).root.value == strict
+
+
+def test_an_unreadable_reply_is_asked_for_again_where_scoring_is_strict(folder: Path, tmp_path: Path) -> None:
+    with FilesServer(answers=replies("hm", words(4))) as server:
+        told = judged(server.url, delivery(folder, tree=TREE[:1]), tmp_path / "s", released=False)
+    assert (told[0]["replies"], len(server.asked)) == ([words(4)], 2)
+
+
+def test_a_refusal_is_zero_as_released_and_a_fault_where_scoring_is_strict(folder: Path, tmp_path: Path) -> None:
+    given = delivery(folder, tree=TREE[:1])
+    refusal = [serve.data(response({"type": "refusal", "refusal": "I must not look at this."}))]
+    with FilesServer(answers=refusal) as server:
+        result = scored(given.tree, judged(server.url, given, tmp_path / "s"), strict=False)
+        assert (result.root.value, result.fallbacks) == (0.0, 1)
+        with pytest.raises(Fault, match="no readable score"):
+            judged(server.url, given, tmp_path / "s", released=False)
+
+
+def test_the_median_of_several_votes_counts(folder: Path, tmp_path: Path) -> None:
+    given = delivery(folder, tree=TREE[:1])
+    with FilesServer(answers=replies(words(2, "low"), words(9, "high"), words(7, "fair"))) as server:
+        told = judged(server.url, given, tmp_path / "s", votes=3)
+    result = scored(given.tree, told, strict=False)
+    assert (len(server.asked), result.root.value, result.verdicts[0].analysis) == (3, 7.0, "fair")
+
+
+def test_what_is_paid_for_is_never_asked_again(folder: Path, tmp_path: Path) -> None:
+    given, cache = delivery(folder, "report.pdf"), str(tmp_path / "cache")
+    with FilesServer(answers=replies(words(8), words(5))) as server:
+        first = judged(server.url, given, tmp_path / "s", cache=cache)
+        assert (len(server.asked), len(server.uploaded)) == (2, 1)
+        second = judged(server.url, given, tmp_path / "s", cache=cache)
+        assert (len(server.asked), len(server.uploaded)) == (2, 1)
+    assert [leaf["replies"] for leaf in second] == [leaf["replies"] for leaf in first]
+    assert [leaf["cached"] for leaf in first + second] == [0, 0, 1, 1]
+
+
+def test_the_same_delivery_in_another_folder_is_known(folder: Path, tmp_path: Path) -> None:
+    cache, other = str(tmp_path / "cache"), tmp_path / "elsewhere"
+    shutil.copytree(folder, other)
+    with FilesServer(answers=replies(words(8))) as server:
+        judged(server.url, delivery(folder, "report.pdf"), tmp_path / "s", cache=cache)
+        judged(server.url, delivery(other, "report.pdf"), tmp_path / "s", cache=cache)
+        assert len(server.asked) == 2
+
+
+def _other_file(folder: Path) -> dict[str, Any]:
+    (folder / "report.pdf").write_bytes(pdf(2))
+    return {}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [_other_file, lambda folder: {"name": "other"}, lambda folder: {"votes": 2}, lambda folder: {"released": False}],
+    ids=["another file", "another judge", "a vote more", "another way of showing files"],
+)
+def test_whatever_may_change_a_reply_is_asked_for(change: Any, folder: Path, tmp_path: Path) -> None:
+    cache = str(tmp_path / "cache")
+    with FilesServer(answers=replies(words(8))) as server:
+        judged(server.url, delivery(folder, "report.pdf"), tmp_path / "s", cache=cache)
+        before = len(server.asked)
+        judged(server.url, delivery(folder, "report.pdf"), tmp_path / "s", cache=cache, **change(folder))
+        assert len(server.asked) == before + 2
+
+
+def test_a_fault_at_one_leaf_keeps_the_others_that_were_paid(folder: Path, tmp_path: Path) -> None:
+    given, cache = delivery(folder), str(tmp_path / "cache")
+    with FilesServer(answers=[*replies(words(8)), serve.status(500)]) as server, pytest.raises(Fault, match="HTTP 500"):
+        judged(server.url, given, tmp_path / "s", cache=cache)
+    with FilesServer(answers=replies(words(6))) as server:
+        told = judged(server.url, given, tmp_path / "s", cache=cache)
+        assert len(server.asked) == 1
+    assert sorted(leaf["cached"] for leaf in told) == [0, 1]
+
+
+def test_a_judge_that_does_not_answer_is_a_fault(folder: Path, tmp_path: Path) -> None:
+    with FilesServer(answers=[serve.silence()]) as server, pytest.raises(Fault, match=r"no answer .* within 0\.3 s"):
+        judged(server.url, delivery(folder, tree=TREE[:1]), tmp_path / "s", timeout=0.3)
+
+
+def test_a_refused_upload_is_dropped_and_the_leaf_is_judged(folder: Path, tmp_path: Path) -> None:
+    with FilesServer(uploads=[serve.status(413)], answers=replies(words(3))) as server:
+        judged(server.url, delivery(folder, "report.pdf", "chart.png", tree=TREE[:1]), tmp_path / "s")
+    assert sorted(part["type"] for part in content(server)) in (["input_image", "input_text"], ["input_file", "input_text"])
+
+
+def test_files_outside_the_run_are_never_sent(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret.pdf").write_bytes(pdf())
+    (folder / "link.pdf").symlink_to(tmp_path / "secret.pdf")
+    given = delivery(folder, "../secret.pdf", "link.pdf", tree=TREE[:1])
+    with FilesServer(answers=replies(words(0))) as server:
+        judged(server.url, given, tmp_path / "s")
+    assert (len(server.uploaded), [part["type"] for part in content(server)]) == (0, ["input_text"])
+
+
+def test_rules_need_a_check_at_every_leaf(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataProblem, match=r"leaf '1' has no 'check'.*name a model with --judge-model"):
+        judged("http://127.0.0.1:9/v1", delivery(folder), tmp_path / "s", name="rules")
+
+
+@pytest.mark.parametrize("names", [["seer"], ["oracle"], ["nonsense"]])
+def test_an_unusable_judge_is_told(names: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JUDGE_KEY")
+    table = ModelTable(model="seer", url="http://127.0.0.1:9/v1", key_env="JUDGE_KEY")
+    with pytest.raises(AgentGaugeError, match=r"JUDGE_KEY|embedded model|no model|nonsense"):
+        make_judge(names[0], config=Config(models={"seer": table}))

@@ -1,0 +1,55 @@
+"""The bundled workflow data set can be made again: same bytes for texts and documents, same measures for media."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench_gta.mini_workflow_build.build import build, makers
+from bench_gta.workflow.facts import facts
+
+for needed in ("PIL", "matplotlib", "av", "docx", "pptx", "openpyxl", "pypdf", "reportlab", "rapidocr", "sympy"):
+    pytest.importorskip(needed, reason="the build needs agentgauge[tools]")
+
+MINI = Path(__file__).parents[2] / "bench_gta" / "mini_workflow"
+EXACT = (".csv", ".xlsx", ".pdf", ".json")
+MEDIA = tuple(name for name in makers() if not name.endswith(EXACT))
+
+
+@pytest.fixture(scope="module")
+def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("rebuilt")
+    build(folder)
+    return folder
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def test_the_same_files_are_made(rebuilt: Path) -> None:
+    assert names(rebuilt) == names(MINI)
+
+
+@pytest.mark.parametrize("name", [name for name in names(MINI) if name.endswith(EXACT)])
+def test_a_text_or_a_document_has_the_same_bytes(name: str, rebuilt: Path) -> None:
+    assert (rebuilt / name).read_bytes() == (MINI / name).read_bytes()
+
+
+def test_making_a_file_twice_gives_the_same_bytes(rebuilt: Path, tmp_path: Path) -> None:
+    for name, make in makers().items():
+        make(tmp_path / name)
+        assert (tmp_path / name).read_bytes() == (rebuilt / "files" / name).read_bytes(), name
+
+
+def test_pictures_sounds_and_films_have_the_same_measures(rebuilt: Path, tmp_path: Path) -> None:
+    """Other versions of the libraries may round and pack differently, so their bytes and numbers of colours are left out."""
+    paths = [folder / "files" / name for name in MEDIA for folder in (rebuilt, MINI)]
+    measured = [
+        {word: value for word, value in found.measures.items() if word not in ("bytes", "colours")}
+        for found in facts(paths, folder=tmp_path)
+    ]
+    assert len(measured) == 2 * len(MEDIA) and all(measured)
+    for made, stored in zip(measured[::2], measured[1::2], strict=True):
+        assert made == pytest.approx(stored, rel=0.01)

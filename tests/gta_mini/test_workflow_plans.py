@@ -1,0 +1,96 @@
+"""The reference steps earn full marks with the real tools, and a careless agent earns what is written down here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench_gta.workflow import oracle
+from bench_gta.workflow.oracle import with_paths
+from harness.model.embedded.scripted import Script
+from harness.model.types import ChatReply, ChatRequest
+from harness.types import Sample
+from tests.gta_mini.workflow_agent import Done, act, judged, samples, tool_server
+
+for needed in ("PIL", "matplotlib", "av", "docx", "pptx", "openpyxl", "pypdf", "reportlab", "rapidocr", "sympy"):
+    pytest.importorskip(needed, reason="the tools need agentgauge[tools]")
+
+SAMPLES = samples()
+SLOPPY = {
+    "2": {"1": 10, "2.1": 5, "2.2": 10, "2.3": 0, "2.4": 5, "3": 10},
+    "7": {"1.1": 10, "1.2": 10, "2.1": 5, "2.2": 10, "2.3.1": 10, "2.3.2": 0, "2.3.3": 10, "2.3.4": 0, "2.4": 6},
+}
+"""Task → leaf → score of the replies in sloppy.json."""
+
+
+def sloppy(sample: Sample, request: ChatRequest) -> ChatReply:
+    assert request.case
+    return SCRIPT.answer(request.case)
+
+
+SCRIPT = Script.load(Path(__file__).with_name("sloppy.json"))
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Done]]:
+    folder = tmp_path_factory.mktemp("plans")
+    with tool_server() as url:
+        return {
+            "oracle": act(dict.fromkeys(SAMPLES, oracle.answer), folder / "oracle", url),
+            "sloppy": act(dict.fromkeys(SLOPPY, sloppy), folder / "sloppy", url),
+        }
+
+
+@pytest.fixture(scope="module")
+def scores(
+    done: dict[str, dict[str, Done]], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, dict[str, dict[str, tuple[float, str]]]]:
+    both = {f"{who}/{id_}": one for who, tasks in done.items() for id_, one in tasks.items()}
+    found = judged(both, tmp_path_factory.mktemp("judge"))
+    return {who: {id_: found[f"{who}/{id_}"] for id_ in tasks} for who, tasks in done.items()}
+
+
+@pytest.mark.parametrize("id_", SAMPLES)
+def test_the_reference_steps_earn_ten_at_every_leaf(id_: str, scores: dict[str, dict[str, dict[str, tuple[float, str]]]]) -> None:
+    assert {leaf: verdict for leaf, verdict in scores["oracle"][id_].items() if verdict[0] < 10} == {}
+
+
+@pytest.mark.parametrize("id_", SLOPPY)
+def test_a_careless_agent_earns_a_part(id_: str, scores: dict[str, dict[str, dict[str, tuple[float, str]]]]) -> None:
+    assert {leaf: score for leaf, (score, _) in scores["sloppy"][id_].items()} == pytest.approx(SLOPPY[id_])
+
+
+def test_a_careless_agent_is_told_what_is_missing(scores: dict[str, dict[str, dict[str, tuple[float, str]]]]) -> None:
+    assert scores["sloppy"]["2"]["2.3"][1] == "0 of 1 conditions hold. Missing: memo.docx lacks the number 117."
+    assert scores["sloppy"]["7"]["2.1"][1] == "1 of 2 conditions hold. Missing: roster_without_ada.csv has 4 rows, 5 were asked for."
+
+
+@pytest.mark.parametrize("id_", SAMPLES)
+def test_the_plan_makes_the_files_that_the_reference_names(id_: str, done: dict[str, dict[str, Done]]) -> None:
+    contents = [turn["content"] for turn in SAMPLES[id_].payload["dialogs"] if turn["role"] == "tool"]
+    named = sorted(Path(content["content"]).name for content in contents if content["type"] != "text")
+    assert sorted(path.name for path in done["oracle"][id_].files) == named
+    assert done["oracle"][id_].replies == sum(turn["role"] == "assistant" for turn in SAMPLES[id_].payload["dialogs"])
+
+
+@pytest.mark.parametrize(
+    ("value", "replaced"),
+    [
+        ("output/a.png", "/run/a.png"),
+        ("![x](output/a.png) and ![y](output/b.png).", "![x](/run/a.png) and ![y](/run/b-2.png)."),
+        ("output/a.png, output/b.png", "/run/a.png, /run/b-2.png"),
+        ("files/t.csv", "/data/files/t.csv"),
+        ("/data/files/t.csv", "/data/files/t.csv"),
+        ("my-output/a.png/x output/a.pngs", "my-output/a.png/x output/a.pngs"),
+        (7, 7),
+        (None, None),
+    ],
+)
+def test_paths_are_replaced_wherever_they_stand_as_a_whole(value: object, replaced: object) -> None:
+    paths = {"output/a.png": "/run/a.png", "output/b.png": "/run/b-2.png", "files/t.csv": "/data/files/t.csv"}
+    assert with_paths(value, paths) == replaced
+
+
+def test_without_any_file_nothing_is_replaced() -> None:
+    assert with_paths("output/a.png", {}) == "output/a.png"

@@ -1,0 +1,279 @@
+"""Every case of GTA-Workflow's golden files: what the original code did with invented data.
+
+``judge_uploads.json`` and ``eval_pack.json`` have modules of their own; ``metrics.json`` holds this project's definitions.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench_gta.workflow import data, predictions, results, tree
+from bench_gta.workflow.compress import compress
+from bench_gta.workflow.discovery import attached_files
+from bench_gta.workflow.fields import leaf_fields
+from bench_gta.workflow.injection import with_tool_list
+from bench_gta.workflow.metrics import figures, values_of
+from bench_gta.workflow.replies import Verdict, read_reply
+from bench_gta.workflow.steps import error_step, opening, records, until_error
+from harness.agent.actions import Action, Call, CallError, Finish
+from harness.agent.loop import Exchange
+from harness.data.index import object_entries
+from harness.errors import DataProblem
+from harness.tools import ToolOutput
+from harness.types import Sample
+from tests.parity.golden import golden_folder, load, unknown_files
+
+pytestmark = pytest.mark.skipif(golden_folder("gta_workflow") is None, reason="no golden data for gta_workflow")
+
+HERE = {
+    "agent_steps.json",
+    "attached_files.json",
+    "dataset_loading.json",
+    "judge_replies.json",
+    "leaf_prompt_fields.json",
+    "metrics.json",
+    "prediction_records.json",
+    "run_scores.json",
+    "tool_call_compression.json",
+    "tool_list_injection.json",
+    "tree_scoring.json",
+}
+ELSEWHERE = {"judge_uploads.json", "eval_pack.json"}
+
+FILES_NOTE = "The related files are at "
+"""The original's words, which a run of ours would take from a prompts folder."""
+
+
+def cases(name: str) -> list[Any]:
+    return [pytest.param(case, id=case["id"]) for case in (load("gta_workflow", name) or {}).get("cases", [])]
+
+
+def close(value: float) -> Any:
+    return pytest.approx(value, abs=1e-9, rel=0)
+
+
+def test_every_file_is_known() -> None:
+    assert unknown_files("gta_workflow", HERE | ELSEWHERE) == []
+
+
+# -- judge_replies.json
+
+
+@pytest.mark.parametrize("case", cases("judge_replies.json"))
+def test_reading_a_reply_of_the_judge(case: dict[str, Any]) -> None:
+    verdict = read_reply(case["reply"])
+    assert verdict.score == close(case["expected"]["score"])
+    assert verdict.analysis == case["expected"]["analysis"]
+
+
+# -- tree_scoring.json
+
+
+def judged(checkpoints: Any, replies: list[str]) -> tuple[tree.Value, list[Verdict]]:
+    root = tree.parse(checkpoints)
+    verdicts = [read_reply(replies.pop(0)) for _ in tree.leaves(root)]
+    return tree.aggregate(root, [verdict.score for verdict in verdicts]), verdicts
+
+
+def same_nodes(found: list[Any], expected: list[Any]) -> None:
+    plain = [(node["id"], node["analysis"]) for node in found]
+    assert plain == [(node["id"], node["analysis"]) for node in expected]
+    assert [node["score"] for node in found] == [close(node["score"]) for node in expected]
+
+
+@pytest.mark.parametrize("case", cases("tree_scoring.json"))
+def test_scoring_a_tree(case: dict[str, Any]) -> None:
+    replies = list(case["replies"])
+    if "error" in case["expected"]:
+        with pytest.raises(DataProblem):
+            judged(case["checkpoints"], replies)
+        return
+    root, verdicts = judged(case["checkpoints"], replies)
+    assert replies == []
+    detail = results.detail(0, root, verdicts)
+    assert detail["score"] == close(case["expected"]["root_score"])
+    assert len(detail["nodes"]) == case["expected"]["leaf_count"]
+    same_nodes(detail["nodes"], case["expected"]["nodes"])
+
+
+# -- run_scores.json
+
+
+@pytest.mark.parametrize("case", cases("run_scores.json"))
+def test_scoring_a_run(case: dict[str, Any]) -> None:
+    replies, details, files = list(case["replies"]), [], []
+    jobs = results.jobs(
+        case["checkpoints"],
+        case["assistant_outputs"],
+        origin_prompts=case.get("origin_prompts"),
+        attached=case.get("attached_files"),
+        indices=case.get("indices"),
+    )
+    if "error" in case["expected"]:
+        with pytest.raises(DataProblem):
+            [judged(job.tree, replies) for job in jobs]
+        return
+    for job in jobs:
+        root, verdicts = judged(job.tree, replies)
+        details.append(results.detail(job.index, root, verdicts))
+        files += [job.files] * len(verdicts)
+    result, expected = results.run_result(details), case["expected"]["result"]
+    assert (replies, files) == ([], case["expected"]["files_per_judge_call"])
+    assert result["gpt_score"] == close(expected["gpt_score"])
+    assert result["sample_scores"] == [close(score) for score in expected["sample_scores"]]
+    assert [detail["sample_index"] for detail in result["details"]] == [detail["sample_index"] for detail in expected["details"]]
+    for detail, wanted in zip(result["details"], expected["details"], strict=True):
+        assert detail["score"] == close(wanted["score"])
+        same_nodes(detail["nodes"], wanted["nodes"])
+
+
+# -- leaf_prompt_fields.json
+
+
+@pytest.mark.parametrize("case", cases("leaf_prompt_fields.json"))
+def test_parts_of_a_leaf_prompt(case: dict[str, Any]) -> None:
+    found = leaf_fields(case["node"], case["trace"], case["origin_prompt"])
+    assert {"task": found.task, "final_answer": found.final_answer, "requirement": found.requirement} == case["expected"]
+
+
+# -- attached_files.json
+
+
+@pytest.mark.parametrize("case", cases("attached_files.json"))
+def test_finding_produced_files(case: dict[str, Any]) -> None:
+    turns = until_error(case["turns"])
+    assert {"attached_files": attached_files(turns), "turns_recorded": len(turns)} == case["expected"]
+
+
+# -- tool_call_compression.json
+
+
+@pytest.mark.parametrize("case", cases("tool_call_compression.json"))
+def test_compressing_calls(case: dict[str, Any]) -> None:
+    if "error" in case["expected"]:
+        with pytest.raises(DataProblem):
+            compress(case["steps"])
+    else:
+        assert compress(case["steps"]) == case["expected"]["assistant_outputs"]
+
+
+# -- agent_steps.json
+
+
+def exchange(action: Mapping[str, Any]) -> Exchange:
+    """An action of the golden file in our terms. Unreadable arguments are under ``inputs`` there."""
+    outputs = tuple(ToolOutput(**item) for item in action["result"]) if "result" in action else None
+    done: Action
+    if action["type"] == "FinishAction":
+        done = Finish(action["args"].get("text", ""))
+    elif "errmsg" in action:
+        arguments = action["args"]["inputs"] if action["state"] == "ARGS_ERROR" else action["args"]
+        done = CallError(action["type"], arguments, action["state"], action["errmsg"])
+    else:
+        done = Call(action["type"], action["args"], action["args"])
+    return Exchange(action["thought"] or "", done, outputs)
+
+
+@pytest.mark.parametrize("case", cases("agent_steps.json"))
+def test_messages_and_steps_of_a_user_turn(case: dict[str, Any]) -> None:
+    files = [file["path"] for file in case.get("files", [])]
+    messages = opening(case["query"], files, note=FILES_NOTE, dialect="react", memory=case.get("memory", []))
+    steps = [step for action in case["actions"] for step in records(exchange(action))]
+    assert {"messages": messages, "steps": steps} == case["expected"]
+
+
+# -- prediction_records.json
+
+
+@pytest.mark.parametrize("case", cases("prediction_records.json"))
+def test_a_record_of_the_prediction_file(case: dict[str, Any], tmp_path: Path) -> None:
+    turns = [
+        [error_step(turn["__raise__"]["type"], turn["__raise__"]["msg"])] if isinstance(turn, dict) else turn for turn in case["turns"]
+    ]
+    found = predictions.record(case["dialogs"], turns, case.get("full_tree"))
+    assert found == case["expected"]["record"]
+    assert (found["origin_prompt"] if found else []) == case["expected"]["queries"]
+    if found:
+        others = [{**found, "task_id": str(place)} for place in range(case.get("index", 0))]
+        predictions.write(tmp_path / "predictions.json", [*others, found])
+        stored = json.loads((tmp_path / "predictions.json").read_text(encoding="utf-8"))
+        assert stored[case["expected"]["record_key"]] == found
+        assert predictions.read(tmp_path / "predictions.json") == [*others, found]
+
+
+# -- dataset_loading.json
+
+
+@pytest.mark.parametrize("case", cases("dataset_loading.json"))
+def test_loading_tasks(case: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / data.DATASET).write_text(json.dumps(case["end_json"]), encoding="utf-8")
+    if "toolmeta" in case:
+        (tmp_path / data.TOOLMETA).write_text(json.dumps(case["toolmeta"]), encoding="utf-8")
+    for path in case.get("existing_files", []):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).touch()
+    if "error" in case["expected"]:
+        with pytest.raises(DataProblem):
+            data.index(tmp_path)
+        return
+    samples = []
+    for entry in object_entries(tmp_path / data.DATASET):
+        sample = Sample(entry.key, "gta_workflow", (), entry.value, tmp_path)
+        loaded = data.resolve(sample, "{root}")
+        samples.append({"id": sample.id, "dialogs": loaded.dialogs, "resources": loaded.resources, "full_tree": loaded.full_tree})
+    assert samples == case["expected"]["samples"]
+
+
+# -- tool_list_injection.json
+
+
+@pytest.mark.parametrize("case", cases("tool_list_injection.json"))
+def test_listing_tools_before_the_first_turn(case: dict[str, Any]) -> None:
+    assert with_tool_list(case["dialogs"], case.get("toolmeta")) == case["expected"]["dialogs"]
+
+
+# -- metrics.json
+
+METRICS = {
+    "n_tasks": "Tasks",
+    "n_leaves": "Leaves",
+    "root_score": "Root Score",
+    "root_score_scored_only": "Root Score (scored)",
+    "leaf_sr": "Leaf SR",
+    "root_sr": "Root SR",
+    **{f"{letter}_sr": f"{letter.upper()}-SR" for letter in "polc"},
+    **{f"n_{letter}": f"{letter.upper()} tasks" for letter in "polc"},
+    "tool_calls": "Tool calls",
+    "tool_call_errors": "Tool errors",
+    "tool_sr": "Tool SR",
+}
+
+
+@pytest.mark.parametrize("case", cases("metrics.json"))
+def test_metrics_of_a_run(case: dict[str, Any]) -> None:
+    values = [
+        values_of(
+            task.get("root_score", 0.0),
+            task["leaf_scores"] if task["status"] == "ok" else [0.0] * task["leaf_count"],
+            task["categories"],
+            task["tool_calls"],
+            task["tool_call_errors"],
+            0,
+            0,
+            task["status"],
+            leaf_threshold=case["leaf_threshold"],
+            root_threshold=case["root_threshold"],
+        )
+        for task in case["tasks"]
+    ]
+    found = figures(values)
+    expected = dict(case["expected"])
+    assert sum(one["scored"] for one in values) == expected.pop("n_scored")
+    assert expected.keys() == METRICS.keys()
+    for name, value in expected.items():
+        assert found[METRICS[name]] == (None if value is None else close(value)), name

@@ -1,0 +1,117 @@
+"""GTA-Workflow as its users run it: real tools, real files, the embedded judge, a judge model that fails half-way."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.model import fault_server as serve
+from tests.model.files_server import FilesServer, response, said
+from tests.plugin.project import GTA, Project, records, run_gta, summary, without_times
+
+pytest.importorskip("av")
+
+CASES = str(Path(GTA[-1]) / "test_workflow.py")
+SETTINGS = """
+[tools]
+basic = true
+missing = "disable"
+
+[models.seer]
+url = "{url}"
+model = "seer"
+key_env = "JUDGE_KEY"
+api = "responses"
+max_retries = 0
+"""
+TASK = "13"  # three leaves about two pictures
+
+
+def run_judged(url: str, *arguments: str, cwd: Path, status: int = 0) -> str:
+    """With a configuration of its own, which names the judge."""
+    (cwd / "agentgauge.toml").write_text(SETTINGS.format(url=url))
+    project = Project(cwd)
+    live = () if "--rescore" in arguments else ("--model", "oracle")
+    command = project.command(GTA[0], GTA[1], "--rootdir", str(cwd), f"{CASES}::test_workflow[{TASK}]", *live, *arguments)
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env=project.environment({"JUDGE_KEY": "key-of-the-judge"}),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    output = done.stdout + done.stderr
+    assert done.returncode == status, output
+    return output
+
+
+def words(score: float) -> Any:
+    return serve.data(response(said(json.dumps({"score": score, "analysis": "seen"}))))
+
+
+def values(folder: Path) -> dict[str, float | None]:
+    return {name: metric["value"] for name, metric in summary(folder)["tasks"]["gta_workflow"]["metrics"].items()}
+
+
+def test_the_oracle_solves_every_task_with_real_tools(tmp_path):
+    output = run_gta("-m", "gta_workflow", "--model", "oracle", "-n", "2", "--run-dir", "run", cwd=tmp_path).output
+    found = values(tmp_path / "run")
+    assert (found["Root SR"], found["Leaf SR"], found["Root Score"], found["Tool SR"]) == (100.0, 100.0, 10.0, 100.0)
+    assert found["Tasks"] >= 10 and "Root SR at 5: 100.00, 6: 100.00, 7: 100.00" in output
+    delivered = {Path(path).suffix for record in records(tmp_path / "run") for path in record["transcript"]["output"]["delivered"]}
+    assert {".pdf", ".docx", ".pptx", ".xlsx", ".csv", ".html", ".png", ".mp4"} <= delivered
+    assert not list((tmp_path / "run" / "files").rglob("*.judge")) and not list((tmp_path / "run" / "stages").rglob("*.json"))
+
+
+def test_a_judge_that_fails_half_way_costs_neither_the_agent_s_work_nor_paid_leaves_again(tmp_path):
+    with FilesServer(answers=[words(9), serve.status(500)]) as server:
+        output = run_judged(server.url, "--judge-model", "seer", "--run-dir", "run", cwd=tmp_path, status=1)
+        assert len(server.asked) == 3 and "judge" in output
+    (broken,) = records(tmp_path / "run")
+    assert (broken["status"], len(list((tmp_path / "run" / "stages").rglob("*.json")))) == ("broken", 1)
+    asked = [event for event in broken["transcript"]["events"] if event["name"] == "oracle"]
+    with FilesServer(answers=[words(6)]) as server:
+        run_judged(server.url, "--resume", "run", cwd=tmp_path)
+        assert len(server.asked) == 2  # the third leaf is known
+    (record,) = records(tmp_path / "run")
+    assert [event for event in record["transcript"]["events"] if event["name"] == "oracle"] == asked  # told of, not asked again
+    assert sorted(record["transcript"]["output"]["judged"]["leaves"][0]) == ["cached", "id", "replies"]
+    assert values(tmp_path / "run")["Root Score"] == pytest.approx(7.0)
+    with FilesServer(answers=[serve.status(500)]) as server:
+        run_judged(server.url, "--judge-model", "seer", "--run-dir", "again", cwd=tmp_path)
+        assert not server.asked  # an equal delivery has been judged
+
+
+def test_stored_judgements_are_scored_again_without_asking(tmp_path):
+    fenced = serve.data(response(said('```json\n{"analysis": "1 of 3", "score": 8}\n```')))
+    with FilesServer(answers=[fenced]) as server:
+        run_judged(server.url, "--judge-model", "seer", "--run-dir", "run", cwd=tmp_path)
+        asked = len(server.asked)
+        assert values(tmp_path / "run")["Root Score"] == 1.0 and values(tmp_path / "run")["Fallbacks"] == 3
+        run_judged(server.url, "--rescore", "run", "--scoring", "strict", "--run-dir", "strict", cwd=tmp_path)
+        run_judged(server.url, "--rescore", "run", "--root-threshold", "0.5", "--run-dir", "low", cwd=tmp_path)
+        assert len(server.asked) == asked
+    assert (values(tmp_path / "strict")["Root Score"], values(tmp_path / "low")["Root SR"]) == (8.0, 100.0)
+
+
+def test_a_recorded_judge_is_replayed_without_files_or_tools(tmp_path):
+    with FilesServer(answers=[words(7)]) as server:
+        run_judged(server.url, "--judge-model", "seer", "--record", "tape", "--run-dir", "run", cwd=tmp_path)
+    run_judged("http://127.0.0.1:9/v1", "--replay", "tape", "--run-dir", "replayed", cwd=tmp_path)
+    assert without_times(summary(tmp_path / "replayed"))["tasks"] == without_times(summary(tmp_path / "run"))["tasks"]
+
+
+def test_official_data_needs_a_judge_model(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    task = {"dialogs": [{"role": "user", "content": "Write."}], "files": [], "tools": [], "sub_tasks": [{"id": "1.1", "requirements": "r"}]}
+    (data / "end.json").write_text(json.dumps({"0": task}))
+    (data / "toolmeta.json").write_text((Path(GTA[-1]) / "mini_workflow" / "toolmeta.json").read_text())
+    output = run_gta("--data", str(data), "--model", "oracle", cwd=tmp_path, status=4).output
+    assert "leaf '1.1' has no 'check'" in output and "--judge-model" in output
