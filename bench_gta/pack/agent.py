@@ -1,0 +1,180 @@
+"""One task for a command-line agent: its folder, its command, and what is taken of what it leaves.
+
+<run>/<task id>/work/      the agent's: prompt.txt, input/, files/, and whatever it writes
+<run>/<task id>/files/     its deliverables, moved there when it has ended
+<run>/<task id>/final.txt, stdout.txt, stderr.txt, run.json      ours, out of its reach
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bench_gta.pack.atomic import write_json, write_text
+from bench_gta.pack.create import FILES, FINAL, MOST_ANSWER
+from bench_gta.pack.places import plain_files, problem_of
+from bench_gta.pack.process import Place, run_agent
+from bench_gta.pack.records import RECORD, read_usage
+from bench_gta.pack.tasks import SetTask, TaskSet, input_files
+from harness.errors import SandboxFault, UsageProblem
+from harness.sandbox import SandboxResult
+from harness.sandbox.scratch import remove_tree
+from harness.types import Json
+
+WORK, INPUT, PROMPT, USAGE = "work", "input", "prompt.txt", "usage.json"
+PLACEHOLDERS = ("prompt", "prompt_file", "input", "output", "task_id")
+MOST_LOG = 1 << 20  # characters of stdout.txt and of stderr.txt
+_SHORTEST_SECRET = 8  # characters; shorter values would be found by chance
+
+_PLACEHOLDER = re.compile(r"\{(" + "|".join(PLACEHOLDERS) + r")\}")
+_BRACED = re.compile(r"\{([a-z_]+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command with placeholders. ``readable``: files that its words name."""
+
+    words: tuple[str, ...]
+    readable: tuple[Path, ...]
+
+    @property
+    def program(self) -> str:
+        return Path(self.words[0]).name
+
+
+def read_command(text: str) -> Command:
+    """Cut a command into words as a shell would; no shell runs it.
+
+    The program becomes an absolute path, and so does every other word that names an existing file: the agent works in another
+    folder. Raises UsageProblem for a program that is not there and for placeholders that are not known.
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UsageProblem(f"--command {text!r} cannot be read: {error}; quote it as for a shell") from None
+    if not words:
+        raise UsageProblem("--command is empty; write the agent's program and its arguments, such as 'my-agent --task {prompt_file}'")
+    for name in _BRACED.findall(text):
+        if name not in PLACEHOLDERS:
+            known = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
+            raise UsageProblem(f"--command: {{{name}}} is no placeholder; known are {known}")
+    program = shutil.which(words[0])
+    if program is None:
+        raise UsageProblem(f"--command: there is no program {words[0]!r}; give its path, or put it on PATH")
+    files = [word for word in words[1:] if Path(word).is_file()]
+    absolute = [os.path.abspath(word) if word in files else word for word in words[1:]]  # noqa: PTH100 - resolve() would follow links
+    return Command((os.path.abspath(program), *absolute), tuple(Path(os.path.abspath(word)) for word in files))  # noqa: PTH100
+
+
+def filled(command: Command, task: SetTask, prompt: str, work: Path) -> list[str]:
+    """The words for one task. What a placeholder stands for is not looked at for further ones."""
+    values = {
+        "prompt": prompt.replace("\0", ""),
+        "prompt_file": str(work / PROMPT),
+        "input": str(work / INPUT),
+        "output": str(work / FILES),
+        "task_id": str(task.id),
+    }
+    return [_PLACEHOLDER.sub(lambda found: values[found[1]], word) for word in command.words]
+
+
+def prompt_of(task: SetTask, names: Sequence[str]) -> str:
+    """What the agent is asked: the request, the names of its files, and where its own go."""
+    parts = [task.prompt]
+    if names:
+        parts.append("\n".join(["Input files:", *(f"- {INPUT}/{name}" for name in names)]))
+    parts.append(f"Save every file that you produce in the folder {FILES}/. Your last message is the final answer.")
+    return "\n\n".join(parts)
+
+
+async def solve(task: SetTask, tasks: TaskSet, folder: Path, command: Command, place: Place) -> dict[str, Json]:
+    """Let the agent work on one task in a new folder. Its record, which is also written last: with it the task is finished.
+
+    Raises UsageProblem where the folder cannot be made; whatever the agent does is in the record. Cancelling leaves no record.
+    """
+    inputs = input_files(tasks, task)
+    work = _prepare(folder, task, inputs)
+    prompt = (work / PROMPT).read_text(encoding="utf-8")
+    started = datetime.now(UTC)
+    try:
+        result = await run_agent(filled(command, task, prompt, work), work, place)
+    except SandboxFault as fault:
+        result = SandboxResult("error", str(fault), "", "", None, 0.0, ())
+    usage, note = read_usage(work, USAGE)
+    notes = [note] if note else []
+    notes += _take_files(work, folder)
+    secrets = {value: name for name, value in (place.env or {}).items() if len(value) >= _SHORTEST_SECRET}
+    notes += _take_answer(work, folder, result, secrets)
+    for name, text in (("stdout.txt", result.stdout), ("stderr.txt", result.stderr)):
+        write_text(folder / name, _hidden(text[:MOST_LOG], secrets))
+    record: dict[str, Json] = {
+        "backend": command.program,
+        "status": result.status,
+        "error": result.reason or None,
+        "returncode": result.returncode,
+        "elapsed_sec": round(result.seconds, 3),
+        "usd": usage.get("usd"),
+        "usage": usage,
+        "sandbox": list(result.layers) if place.confined else "none",
+        "network": place.network or not place.confined,
+        "started_utc": started.isoformat(timespec="seconds"),
+        "notes": notes,
+    }
+    write_json(folder / RECORD, record)
+    return record
+
+
+def _prepare(folder: Path, task: SetTask, inputs: Sequence[tuple[Path, str]]) -> Path:
+    """A new folder for the agent; what a cut-short run has left goes."""
+    work = folder.absolute() / WORK
+    try:
+        remove_tree(folder)
+        (work / INPUT).mkdir(parents=True)
+        (work / FILES).mkdir()
+        for source, name in inputs:
+            shutil.copyfile(source, work / INPUT / name)
+        (work / PROMPT).write_text(prompt_of(task, [name for _, name in inputs]), encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UsageProblem(f"the folder {folder} cannot be made ({error.strerror}); give another --out") from None
+    return work
+
+
+def _take_files(work: Path, folder: Path) -> list[str]:
+    """Move the deliverables out of the agent's folder. Links stay links and are never followed; a pack leaves them out."""
+    left = work / FILES
+    if left.is_symlink() or not left.is_dir():
+        (folder / FILES).mkdir()
+        return [f"{FILES} is no folder any more, so nothing is delivered"]
+    left.rename(folder / FILES)
+    return [f"left out: {FILES}/{what}" for what in plain_files(folder / FILES).skipped]
+
+
+def _take_answer(work: Path, folder: Path, result: SandboxResult, secrets: Mapping[str, str]) -> list[str]:
+    """final.txt, else what was printed; of an agent that failed without either, why (GTA-Workflow spec 6.1)."""
+    problem = problem_of(work.resolve(), FINAL)
+    notes = [f"{FINAL} is not read: it is {problem}"] if problem not in (None, "missing") else []
+    if problem is None:
+        with (work / FINAL).open("rb") as file:
+            content = file.read(MOST_ANSWER + 1)
+        text = content[:MOST_ANSWER].decode("utf-8", "replace")
+        if len(content) > MOST_ANSWER:
+            notes.append(f"{FINAL} is cut at {MOST_ANSWER} bytes")
+    elif result.status == "ok":
+        text = result.stdout[:MOST_ANSWER]
+    else:
+        text = f"(error) {result.reason}"
+    write_text(folder / FINAL, _hidden(text, secrets))
+    return notes
+
+
+def _hidden(text: str, secrets: Mapping[str, str]) -> str:
+    """The text without the values of variables that the agent was given: one of them is likely a key."""
+    for value, name in secrets.items():
+        text = text.replace(value, f"[{name}]")
+    return text

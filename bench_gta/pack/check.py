@@ -1,0 +1,87 @@
+"""What is wrong with a pack, before anything is paid for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bench_gta.pack.format import Pack, PackTask
+from bench_gta.pack.places import problem_of
+from bench_gta.pack.tasks import TaskSet
+from bench_gta.workflow import tree
+from bench_gta.workflow.fields import leaf_fields
+from harness.errors import DataProblem, UsageProblem
+
+NO_ANSWER = "(empty)"
+"""What the judge is shown for an answer that is not there (GTA-Workflow spec 3.1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with one task."""
+
+    task_id: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"task {self.task_id}: {self.what}"
+
+
+def problems_of(pack: Pack, tasks: TaskSet | None) -> list[Problem]:
+    """Everything that is wrong, in the order of the pack. ``tasks``: the data set that it was made from, where it is at hand."""
+    return [Problem(task.task_id, what) for task in pack.tasks for what in (*_of_set(task, tasks), *_of_task(pack, task))]
+
+
+def file_problems(pack: Pack, task: PackTask) -> list[tuple[str, str]]:
+    """Files of a task that cannot be used, and why: ``missing``, ``outside ...``, ``a link ...``."""
+    return [(name, problem) for name in task.attached_files if (problem := problem_of(pack.base, name))]
+
+
+def require_safe(pack: Pack) -> None:
+    """Raises UsageProblem where a pack names files that it must not show to a judge. Missing ones are not dangerous."""
+    for task in pack.tasks:
+        for name, problem in file_problems(pack, task):
+            if problem != "missing":
+                raise UsageProblem(
+                    f"{pack.path}: task {task.task_id}: the file {name!r} is {problem} ({pack.base}), so it is not shown to a judge; "
+                    "take it out, or give the folder that it lies in with --base-dir"
+                )
+
+
+def require_of_set(pack: Pack, tasks: TaskSet) -> None:
+    """Raises UsageProblem for a task that is not the task set's own, whatever the pack says that it was made from."""
+    for task in pack.tasks:
+        if found := _of_set(task, tasks):
+            raise UsageProblem(f"{pack.path}: task {task.task_id}: {found[0]}; make the pack again, or give the right data with --data")
+
+
+def missing_files(pack: Pack, task: PackTask) -> list[str]:
+    return [name for name, problem in file_problems(pack, task) if problem == "missing"]
+
+
+def _of_set(task: PackTask, tasks: TaskSet | None) -> list[str]:
+    if tasks is None:
+        return []
+    known = tasks.tasks.get(task.task_id)
+    if known is None:
+        return [f"it is not in the task set {tasks.data.name!r}"]
+    found = []
+    if task.full_tree != known.tree:
+        found.append(f"full_tree differs from the one of the task set {tasks.data.name!r}")
+    prompt = task.origin_prompt
+    if (prompt[:1] if isinstance(prompt, list) else [prompt]) != [known.prompt]:
+        found.append(f"origin_prompt differs from the request of the task set {tasks.data.name!r}")
+    return found
+
+
+def _of_task(pack: Pack, task: PackTask) -> list[str]:
+    found = [f"the file {name!r} is {problem}" for name, problem in file_problems(pack, task)]
+    try:
+        root = tree.parse(task.full_tree)
+        tree.check_weights(root)
+    except DataProblem as problem:
+        found.append(f"full_tree: {problem}")
+        return found
+    leaf = tree.leaves(root)[0]
+    if leaf_fields(leaf.raw, task.assistant_outputs, task.origin_prompt).final_answer == NO_ANSWER:
+        found.append("it has no final answer")
+    return found

@@ -1,0 +1,137 @@
+"""A pack from the folders that an agent app left: ``<folder>/<task id>/final.txt`` and ``files/`` (GTA-Workflow spec 6.1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bench_gta.pack.format import Pack, PackTask
+from bench_gta.pack.places import plain_files, problem_of
+from bench_gta.pack.records import read_record
+from bench_gta.pack.tasks import SetTask, TaskSet
+from harness.errors import DataProblem, UsageProblem
+from harness.types import Json
+
+FINAL, FILES = "final.txt", "files"
+
+MOST_ANSWER = 1 << 20
+"""Bytes of a final answer. A longer one is cut, with a note."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one task's folder holds."""
+
+    answer: str
+    files: tuple[str, ...]  # relative to the pack's base folder
+    notes: tuple[str, ...] = ()
+
+
+Gather = Callable[[SetTask, Path], Outcome]
+"""A task and its folder → what it holds. Raises DataProblem."""
+
+
+def read_ids(file: Path) -> list[int]:
+    """Task ids out of a file, one a line; blank lines and what follows ``#`` do not count. Raises UsageProblem."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageProblem(f"the list of task ids {file} cannot be read: {error}") from None
+    ids = []
+    for number, line in enumerate(lines, start=1):
+        word = line.partition("#")[0].strip()
+        if not word:
+            continue
+        if not re.fullmatch(r"[0-9]{1,12}", word):
+            raise UsageProblem(f"{file}, line {number}: {word[:40]!r} is no task id; write one whole number a line")
+        ids.append(int(word))
+    return list(dict.fromkeys(ids))
+
+
+def folders_of(results: Path, tasks: TaskSet, ids: Sequence[int] | None) -> list[tuple[SetTask, Path]]:
+    """The tasks to pack and their folders, in the data set's order or that of ``ids``; without ids, every folder named by a number.
+
+    Raises UsageProblem for an unknown id, a missing folder, and where there is nothing at all.
+    """
+    if not results.is_dir():
+        raise UsageProblem(f"{results} is no folder; give the one that holds a folder for each task, named by its id")
+    if ids is None:
+        numbers = {int(path.name) for path in results.iterdir() if re.fullmatch(r"[0-9]{1,12}", path.name) and path.is_dir()}
+        ids = [number for number in tasks.tasks if number in numbers] + sorted(numbers - tasks.tasks.keys())
+    if not ids:
+        raise UsageProblem(f"{results} holds no folder that is named by a task id, such as {results / '7'}")
+    found = []
+    for number in ids:
+        if number not in tasks.tasks:
+            raise UsageProblem(
+                f"task {number} is not in the task set {tasks.data.name!r}, which has {_some(list(tasks.tasks))}; "
+                "give the right data with --data"
+            )
+        folder = results / str(number)
+        if folder.is_symlink() or not folder.is_dir():
+            raise UsageProblem(f"there is no folder {folder} for task {number}; make it, or leave the task out of --task-ids")
+        found.append((tasks.tasks[number], folder))
+    return found
+
+
+def create(
+    results: Path, tasks: TaskSet, *, ids: Sequence[int] | None = None, base: Path | None = None, gather: Gather | None = None
+) -> Pack:
+    """The pack of a folder of results. ``base``: the pack's base folder, ``results`` itself by default.
+
+    Raises UsageProblem and DataProblem, naming the task.
+    """
+    base = (base or results).resolve()
+    gather = gather or (lambda task, folder: from_folder(folder, base))
+    packed = [_packed(task, folder, gather(task, folder)) for task, folder in folders_of(results, tasks, ids)]
+    return Pack(tuple(packed), base, tasks.data, {"tool": "agentgauge pack create"})
+
+
+def from_folder(folder: Path, base: Path) -> Outcome:
+    """final.txt and everything below files/. Links are left out, with a note."""
+    problem = problem_of(folder.resolve(), FINAL)
+    if problem:
+        raise DataProblem(
+            f"task {folder.name}: {folder / FINAL} is {problem}; write the final answer there (an empty file if there is none), "
+            "or pack the files alone with --deliverables"
+        )
+    content = _head(folder / FINAL)
+    notes = [f"{FINAL} is cut at {MOST_ANSWER} bytes"] if len(content) > MOST_ANSWER else []
+    found = plain_files(folder / FILES)
+    place = folder.resolve().relative_to(base).as_posix()
+    files = tuple(f"{place}/{FILES}/{name}" for name in found.files)
+    answer = content[:MOST_ANSWER].decode("utf-8", "replace")
+    return Outcome(answer, files, tuple(notes + [f"left out: {FILES}/{what}" for what in found.skipped]))
+
+
+def _head(file: Path) -> bytes:
+    with file.open("rb") as stream:
+        return stream.read(MOST_ANSWER + 1)
+
+
+def _packed(task: SetTask, folder: Path, outcome: Outcome) -> PackTask:
+    meta: Mapping[str, Json] = read_record(folder)
+    if outcome.notes:
+        said = meta.get("notes", [])
+        meta = {**meta, "notes": list(dict.fromkeys([*(map(str, said) if isinstance(said, list) else [str(said)]), *outcome.notes]))}
+    return PackTask(
+        task_id=task.id,
+        sample_idx=task.position,
+        origin_prompt=[task.prompt],
+        assistant_outputs=[[{"role": "assistant", "content": outcome.answer}]],
+        attached_files=outcome.files,
+        full_tree=task.tree,
+        meta=meta,
+    )
+
+
+def named(pack: Pack, **about: Json) -> Pack:
+    """The pack with more said about where it is from."""
+    return replace(pack, generated_from={**pack.generated_from, **about})
+
+
+def _some(ids: Sequence[int]) -> str:
+    shown = ", ".join(map(str, ids[:12]))
+    return f"{shown} and {len(ids) - 12} more" if len(ids) > 12 else shown

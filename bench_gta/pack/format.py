@@ -1,0 +1,185 @@
+"""The file of an eval pack, read with a check and written (GTA-Workflow spec 6.1)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench_gta.pack.atomic import write_json
+from harness.errors import DataProblem
+from harness.types import Json
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """Which task set a pack was made from."""
+
+    name: str  # for people
+    fingerprint: str  # of every task's id, request and tree
+
+
+@dataclass(frozen=True, slots=True)
+class PackTask:
+    """What an agent app made of one task."""
+
+    task_id: int
+    sample_idx: int  # from 1
+    origin_prompt: Json  # a list of texts, one a turn; or a text; None if absent
+    assistant_outputs: Json  # a list of turns, each a list of steps; other shapes occur (select_trace)
+    attached_files: tuple[str, ...]  # relative to the pack's base folder, or absolute
+    full_tree: Json
+    meta: Mapping[str, Json] = field(default_factory=dict)  # elapsed_sec, usd ...
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """A whole pack. ``base`` is resolved; ``sha1`` is that of the file, empty for a pack that is not written yet."""
+
+    tasks: tuple[PackTask, ...]
+    base: Path
+    data: DataSet | None = None  # None: the pack does not say
+    generated_from: Mapping[str, Json] = field(default_factory=dict)
+    path: Path | None = None
+    sha1: str = ""
+
+
+def read_pack(path: Path, base: Path | None = None) -> Pack:
+    """Read a pack. Raises DataProblem, naming task and field, for whatever is not as GTA-Workflow spec 6.1 has it.
+
+    ``base``: the folder that relative paths start from. Without it, the one that the pack names, which must lie in the
+    pack's own folder: whoever wrote the pack must not choose what a judge is shown of the rest of this machine. A pack that
+    names none starts from its own folder (upstream goes one level too high there).
+    """
+    try:
+        content = path.read_bytes()
+        value = json.loads(content)
+    except OSError as error:
+        raise DataProblem(f"the pack {path} cannot be read ({error.strerror}); give the file that `agentgauge pack create` wrote") from None
+    except (ValueError, RecursionError) as error:
+        raise DataProblem(f"the pack {path} is not valid JSON: {error}; make it again") from None
+    reader = _Reader(path)
+    top = reader.of(value, "the pack", dict, "an object")
+    version = top.get("schema_version")
+    if version != SCHEMA_VERSION or isinstance(version, bool):
+        raise DataProblem(f"{path}: schema_version is {version!r}; accepted is {SCHEMA_VERSION}")
+    tasks = reader.of(top.get("tasks"), "tasks", list, "a list")
+    read = tuple(reader.task(task, position) for position, task in enumerate(tasks))
+    seen: set[int] = set()
+    for task in read:
+        if task.task_id in seen:
+            raise DataProblem(f"{path}: task {task.task_id} is there twice; keep one of the two")
+        seen.add(task.task_id)
+    return Pack(
+        tasks=read,
+        base=_base(path, reader.of(top.get("base_dir", "."), "base_dir", str, "a text"), base),
+        data=reader.data(top.get("data")),
+        generated_from=reader.of(top.get("generated_from", {}), "generated_from", dict, "an object"),
+        path=path,
+        sha1=hashlib.sha1(content, usedforsecurity=False).hexdigest(),
+    )
+
+
+def write_pack(path: Path, pack: Pack) -> None:
+    """Write a pack in one step. Its base folder is written relative to it, so that both can be moved together."""
+    value: dict[str, Json] = {
+        "schema_version": SCHEMA_VERSION,
+        "base_dir": os.path.relpath(pack.base, path.absolute().parent.resolve()),
+        "generated_from": dict(pack.generated_from),
+        "tasks": [_task_json(task) for task in pack.tasks],
+    }
+    if pack.data:
+        value["data"] = {"name": pack.data.name, "fingerprint": pack.data.fingerprint}
+    write_json(path, value)
+
+
+def lies_beside(path: Path, base: Path) -> bool:
+    """Whether a base folder lies in the folder of its pack, and so needs no ``--base-dir``."""
+    return base.resolve().is_relative_to(path.absolute().parent.resolve())
+
+
+def select_trace(outputs: Json) -> Json:
+    """The turn that the released scorer judges: the first one (GTA-Workflow spec 6.2).
+
+    A list whose first item is a list holds turns; anything else is the trace itself. Later turns are lost, which is kept
+    under ``parity`` only.
+    """
+    return outputs[0] if isinstance(outputs, list) and outputs and isinstance(outputs[0], list) else outputs
+
+
+def _task_json(task: PackTask) -> dict[str, Json]:
+    return {
+        "task_id": task.task_id,
+        "sample_idx": task.sample_idx,
+        "origin_prompt": task.origin_prompt,
+        "assistant_outputs": task.assistant_outputs,
+        "attached_files": list(task.attached_files),
+        "full_tree": task.full_tree,
+        "meta": dict(task.meta),
+    }
+
+
+def _base(path: Path, named: str, given: Path | None) -> Path:
+    chosen = given if given is not None else path.absolute().parent / named
+    resolved = chosen.resolve()
+    if not resolved.is_dir():
+        raise DataProblem(f"{path}: the base folder {chosen} is not there; give the folder that its files lie in with --base-dir")
+    if given is None and not lies_beside(path, resolved):
+        raise DataProblem(
+            f"{path}: base_dir is {named!r}, which is not in the pack's own folder; if its files may be shown to a judge, "
+            f"say so with --base-dir {resolved}"
+        )
+    return resolved
+
+
+class _Reader:
+    """Checks that name the place."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def of(self, value: Json, what: str, kind: type | tuple[type, ...], wanted: str) -> Any:
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
+            shown = "missing" if value is None else f"{type(value).__name__} {str(value)[:60]!r}"
+            raise DataProblem(f"{self._path}: {what} must be {wanted}, but is {shown}")
+        return value
+
+    def data(self, value: Json) -> DataSet | None:
+        if value is None:
+            return None
+        value = self.of(value, "data", dict, "an object")
+        return DataSet(*(self.of(value.get(name), f"data.{name}", str, "a text") for name in ("name", "fingerprint")))
+
+    def task(self, value: Json, position: int) -> PackTask:
+        value = self.of(value, f"tasks[{position}]", dict, "an object")
+        number = self.of(value.get("task_id"), f"tasks[{position}].task_id", int, "a whole number")
+        where = f"task {number}: "
+        sample = self.of(value.get("sample_idx", position + 1), f"{where}sample_idx", int, "a whole number")
+        if sample < 1:
+            raise DataProblem(f"{self._path}: {where}sample_idx is {sample}; it counts from 1")
+        if "assistant_outputs" not in value:
+            raise DataProblem(f"{self._path}: {where}assistant_outputs is missing; give the turns, an empty list if there are none")
+        return PackTask(
+            task_id=number,
+            sample_idx=sample,
+            origin_prompt=self._prompt(value.get("origin_prompt"), where),
+            assistant_outputs=value["assistant_outputs"],
+            attached_files=self._texts(value.get("attached_files", []), f"{where}attached_files", "a path"),
+            full_tree=self.of(value.get("full_tree"), f"{where}full_tree", (list, dict), "a list of nodes or one node"),
+            meta=self.of(value.get("meta", {}), f"{where}meta", dict, "an object"),
+        )
+
+    def _prompt(self, value: Json, where: str) -> Json:
+        if value is None or isinstance(value, str):
+            return value
+        return list(self._texts(value, f"{where}origin_prompt", "a text"))
+
+    def _texts(self, value: Json, what: str, wanted: str) -> tuple[str, ...]:
+        items: Sequence[Json] = self.of(value, what, list, "a list")
+        return tuple(self.of(item, f"{what}[{place}]", str, wanted) for place, item in enumerate(items))

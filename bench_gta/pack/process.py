@@ -1,0 +1,168 @@
+"""One run of an agent's program: confined to its folder, or, where the user says so, as an ordinary process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import sandbox
+from harness.errors import SandboxFault, UsageProblem
+from harness.sandbox import Limits, SandboxResult
+from harness.sandbox.launch import environment
+from harness.sandbox.protection import missing
+from harness.sandbox.result import Status
+
+MOST_OUTPUT = 8 << 20  # bytes of standard output and standard error together; a program that prints more is ended
+MOST_FILE = 1 << 30  # bytes of a file that it writes
+MOST_DISK = 4 << 30  # bytes of its whole folder
+PROCESSES = 256
+
+PROGRAMS = ("/usr/local/bin", "/usr/bin", "/bin")
+"""Readable for every agent: the system's own programs, which scripts start."""
+
+OF_NETWORK = (
+    *("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/ssl/certs", "/etc/ssl/openssl.cnf"),
+    *("/usr/share/ca-certificates", "/etc/ca-certificates", "/etc/pki/tls/certs", "/etc/pki/ca-trust"),
+)
+"""Readable besides, with the network: names of hosts, and certificates."""
+
+_TICK = 0.05  # seconds between two looks at the process
+_GRACE = 2.0  # seconds for the last output once everything was ended
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where and how an agent runs."""
+
+    seconds: float
+    memory_mb: int = 8192
+    readable: tuple[Path, ...] = ()
+    env: Mapping[str, str] | None = None
+    network: bool = False
+    confined: bool = True
+
+
+def variables(place: Place) -> dict[str, str]:
+    """What is added to the small fixed environment: where programs are, and what the user named."""
+    return {"PATH": ":".join((str(Path(sys.executable).parent), *PROGRAMS))} | dict(place.env or {})
+
+
+def require_sandbox(place: Place) -> None:
+    """Raises UsageProblem where an agent should be confined and this machine cannot do it."""
+    if place.confined and (lacking := missing(sandbox.layers())):
+        raise UsageProblem(
+            f"an agent would run here without {' and '.join(lacking)}; use a Linux kernel with namespaces or Landlock, "
+            "or let it reach all that you can reach with --no-sandbox"
+        )
+
+
+async def run_agent(argv: Sequence[str], folder: Path, place: Place) -> SandboxResult:
+    """Run to the end or the limit; cancelling ends the program. Raises SandboxFault where it cannot be started."""
+    if not place.confined:
+        process = Unconfined(argv, folder, place)
+        try:
+            return await asyncio.to_thread(process.run)
+        except asyncio.CancelledError:
+            process.stop()
+            raise
+    limits = Limits(
+        wall_seconds=place.seconds,
+        cpu_seconds=place.seconds * (os.cpu_count() or 1),
+        memory_bytes=place.memory_mb << 20,
+        output_bytes=MOST_OUTPUT,
+        file_bytes=MOST_FILE,
+        disk_bytes=MOST_DISK,
+        processes=PROCESSES,
+    )
+    programs = [Path(argv[0]), *map(Path, PROGRAMS), *(map(Path, OF_NETWORK) if place.network else ())]
+    return await sandbox.run_async(
+        argv,
+        folder=folder,
+        limits=limits,
+        env=variables(place),
+        readable=[*programs, *place.readable],
+        network=place.network,
+    )
+
+
+class Unconfined:
+    """An ordinary process in a session of its own. ``run`` once, in a thread; ``stop`` from any thread.
+
+    All of the session ends with the process. What has left the session lives on, which is why the sandbox is the default.
+    """
+
+    def __init__(self, argv: Sequence[str], folder: Path, place: Place) -> None:
+        self._argv = argv
+        self._folder = folder
+        self._place = place
+        self._stopped = threading.Event()
+        self._kept: tuple[bytearray, bytearray] = (bytearray(), bytearray())
+        self._overflow = False
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def run(self) -> SandboxResult:
+        """Raises SandboxFault if the program cannot be started."""
+        began = time.monotonic()
+        try:
+            process = subprocess.Popen(
+                self._argv,
+                cwd=self._folder,
+                env=environment(self._folder) | variables(self._place),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise SandboxFault(f"the agent's program could not be started: {error}", cause="no program") from None
+        with process, selectors.DefaultSelector() as selector:
+            for stream, kept in zip((process.stdout, process.stderr), self._kept, strict=True):
+                assert stream is not None
+                selector.register(stream, selectors.EVENT_READ, kept)
+            deadline = began + self._place.seconds
+            while process.poll() is None and not self._overflow and not self._stopped.is_set() and time.monotonic() < deadline:
+                self._read(selector)
+            in_time = process.poll() is not None
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            # what is still in the pipes; a process that left the session may hold them open for ever
+            deadline = time.monotonic() + _GRACE
+            while selector.get_map() and time.monotonic() < deadline:
+                self._read(selector)
+        status, reason = self._verdict(process.returncode, in_time)
+        stdout, stderr = (bytes(part).decode("utf-8", "replace") for part in self._kept)
+        return SandboxResult(status, reason, stdout, stderr, process.returncode if in_time else None, time.monotonic() - began, ())
+
+    def _read(self, selector: selectors.BaseSelector) -> None:
+        """Whatever there is, kept up to the limit."""
+        for key, _ in selector.select(_TICK):
+            part = os.read(key.fd, 1 << 16)
+            if not part:
+                selector.unregister(key.fileobj)
+            room = MOST_OUTPUT - sum(map(len, self._kept))
+            key.data.extend(part[: max(room, 0)])
+            self._overflow |= len(part) > room
+        if not selector.get_map():
+            time.sleep(_TICK)  # it has closed its output and goes on
+
+    def _verdict(self, code: int, in_time: bool) -> tuple[Status, str]:
+        if self._overflow:
+            return "output", f"it printed more than {MOST_OUTPUT} bytes"
+        if not in_time:
+            return "timeout", f"it ran longer than {self._place.seconds:g} s"
+        if code < 0:
+            return "killed", f"it died of signal {-code}"
+        return ("error", f"it ended with exit status {code}") if code else ("ok", "")

@@ -1,0 +1,76 @@
+"""``run.json``: how an agent ended on a task, what it took and what it cost. It becomes the task's ``meta`` in the pack."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+from bench_gta.pack.places import problem_of
+from harness.errors import DataProblem
+from harness.types import Json
+
+RECORD = "run.json"
+
+_MOST = 1 << 20
+"""Bytes of a record."""
+
+
+def read_record(folder: Path) -> dict[str, Json]:
+    """The record in a task's folder; empty where there is none. Raises DataProblem for one that is damaged."""
+    file = folder / RECORD
+    problem = problem_of(folder.resolve(), RECORD)
+    if problem == "missing":
+        return {}
+    if problem:
+        raise DataProblem(f"{file} is {problem}; remove it, or write a plain file with elapsed_sec and usd")
+    value = _small_object(file)
+    if value is None:
+        raise DataProblem(f"{file} is not one JSON object of at most {_MOST} bytes; correct or remove it")
+    for name in ("elapsed_sec", "usd"):
+        if value.get(name) is not None and number(value[name]) is None:
+            raise DataProblem(f"{file}: {name} is {str(value[name])[:40]!r}; accepted is a number from 0 on, or null")
+    return value
+
+
+def read_usage(folder: Path, name: str) -> tuple[dict[str, float], str]:
+    """What an agent says that it used (``usd``, ``prompt_tokens``, ``completion_tokens``), and a note where that cannot be read.
+
+    The agent wrote the file, so it may be anything; no file is no usage and no note.
+    """
+    problem = problem_of(folder.resolve(), name)
+    if problem == "missing":
+        return {}, ""
+    value = None if problem else _small_object(folder / name)
+    if value is None:
+        return {}, f"{name} is not read: {problem or 'it is not one small JSON object'}"
+    known = {key: number(value[key]) for key in ("usd", "prompt_tokens", "completion_tokens") if value.get(key) is not None}
+    bad = [key for key, amount in known.items() if amount is None]
+    if bad:
+        return {}, f"{name} is not read: {', '.join(bad)} must be a number from 0 on"
+    return {key: amount for key, amount in known.items() if amount is not None}, ""
+
+
+def number(value: Json) -> float | None:
+    """A finite number from 0 on as it is; None for everything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if 0 <= value <= 1e15 and math.isfinite(value) else None
+
+
+def of_meta(meta: Mapping[str, Json], name: str) -> float | None:
+    """A time or cost out of a pack task's meta; None where it is not known."""
+    return number(meta.get(name))
+
+
+def _small_object(file: Path) -> dict[str, Json] | None:
+    with file.open("rb") as stream:
+        content = stream.read(_MOST + 1)
+    if len(content) > _MOST:
+        return None
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,186 @@
+"""The details file and the summary of a scored pack (GTA-Workflow spec 6.2)."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from bench_gta.pack.format import Pack
+from bench_gta.pack.records import number
+from bench_gta.workflow.metrics import SENSITIVITY, THRESHOLD, figures, sensitivity, values_of
+from bench_gta.workflow.tree import leaves, parse
+from harness.errors import DataProblem, UsageProblem
+from harness.types import Json, Score, Scoring
+
+Results = Mapping[str, Json]
+"""Task id, as text → that task's record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a pack is scored. A file of details holds results of one of these only."""
+
+    judge: str
+    prompt: str = ""  # version of what the judge is told; empty for rules
+    votes: int = 1
+    scoring: Scoring = "parity"
+    leaf_threshold: float = THRESHOLD
+    root_threshold: float = THRESHOLD
+
+
+def read_results(out: Path, pack: Pack, settings: Settings, *, force: bool) -> dict[str, Json]:
+    """What an earlier call left in the details file; empty where there is none.
+
+    Raises UsageProblem for a file of another pack, or of another judge, prompt, votes or scoring, unless ``force``. Thresholds may
+    change: they play no part before the summary.
+    """
+    if not out.exists():
+        return {}
+    try:
+        stored = json.loads(out.read_bytes())
+        results = stored["task_results"]
+        if not isinstance(results, dict):
+            raise TypeError
+    except (OSError, ValueError, RecursionError, TypeError, KeyError):
+        raise UsageProblem(f"{out} is no file of scores; give another --out, or replace it with --overwrite") from None
+    if not force:
+        _require_same(out, stored, pack, settings)
+    return dict(results)
+
+
+def details(pack: Pack, settings: Settings, results: Results) -> dict[str, Json]:
+    """The whole details file."""
+    return {
+        "schema_version": 1,
+        "pack": pack.path.name if pack.path else None,
+        "pack_sha1": pack.sha1,
+        "data": asdict(pack.data) if pack.data else None,
+        "settings": asdict(settings),
+        "task_ids": [task.task_id for task in pack.tasks],
+        "task_results": dict(results),
+    }
+
+
+def summary_block(task_ids: Sequence[int], results: Results) -> dict[str, Json]:
+    """Upstream's ``summary`` and ``per_task`` (GTA-Workflow spec 6.2).
+
+    A task without a record is ``pending``, a record without a status ``unknown``. ``ok`` without a score counts as done but not
+    in the mean. Failed tasks are not in the mean.
+    """
+    per_task = [_line(task_id, results.get(str(task_id))) for task_id in task_ids]
+    ok = [line for line in per_task if line["status"] == "ok"]
+    failed = sum(line["status"] == "error" for line in per_task)
+    scores = [line["score"] for line in ok if line["score"] is not None]
+    block = {
+        "n_total": len(per_task),
+        "n_done": len(ok) + failed,
+        "n_ok": len(ok),
+        "n_error": failed,
+        "mean_ok_score": math.fsum(scores) / len(scores) if scores else None,
+    }
+    return {"summary": block, "per_task": per_task}
+
+
+def summary(pack: Pack, settings: Settings, results: Results) -> dict[str, Json]:
+    """The summary file: upstream's blocks, and the figures of the harness table over the tasks that are done.
+
+    A task that could not be judged counts as root score 0 there, with all its leaves failed (GTA-Workflow spec 5.7).
+    """
+    scores = contributions(pack, settings, results)
+    known = figures([score.values for score in scores])
+    return {
+        "name": _name(pack),
+        "pack_sha1": pack.sha1,
+        "data": asdict(pack.data) if pack.data else None,
+        "settings": asdict(settings),
+        **summary_block([task.task_id for task in pack.tasks], results),
+        "figures": {name: known[name] for name in ("Root Score", "Root Score (scored)", "Leaf SR", "Root SR", "Tasks", "Leaves")},
+        "sensitivity": {"thresholds": list(SENSITIVITY), "rows": sensitivity(scores)},
+        "fallbacks": sum(_detail_of(record).get("fallbacks", 0) for record in _records(results)),
+        "agent": agent_totals(results),
+        "judge_usd": math.fsum(record.get("judge_usd") or 0.0 for record in _records(results)),
+    }
+
+
+def _name(pack: Pack) -> str:
+    """What the harness table calls it: the pack's file, or its folder where the file has the name that every run gives it."""
+    path = (pack.path or pack.base / "pack.json").absolute()
+    return path.parent.name if path.stem == "pack" else path.stem
+
+
+def contributions(pack: Pack, settings: Settings, results: Results) -> list[Score]:
+    """What every finished task adds to the figures."""
+    found = []
+    for task in pack.tasks:
+        record = results.get(str(task.task_id))
+        if not isinstance(record, dict) or record.get("status") not in ("ok", "error"):
+            continue
+        # a score of an earlier tool (--force-resume) may lack the detail: then it has no leaves
+        ok = record["status"] == "ok" and number(record.get("score")) is not None
+        leaf_scores = [node["score"] for node in _detail_of(record).get("nodes", [])] if ok else [0.0] * _leaf_count(task.full_tree)
+        values = values_of(
+            record["score"] if ok else 0.0,
+            leaf_scores,
+            (),
+            0,
+            0,
+            0,
+            0,
+            "ok" if ok else "error",
+            leaf_threshold=settings.leaf_threshold,
+            root_threshold=settings.root_threshold,
+        )
+        found.append(Score(bool(values["root_ok"]), values))
+    return found
+
+
+def agent_totals(results: Results) -> dict[str, Json]:
+    """What the agent app took over all finished tasks; None where a task's time or cost is not known."""
+    records = [record.get("agent") or {} for record in _records(results)]
+    return {name: _sum([record.get(name) for record in records]) for name in ("elapsed_sec", "usd")}
+
+
+def _records(results: Results) -> list[Mapping[str, Json]]:
+    return [record for record in results.values() if isinstance(record, dict)]
+
+
+def _sum(amounts: Sequence[float | None]) -> float | None:
+    known = [amount for amount in amounts if amount is not None]
+    return math.fsum(known) if known and len(known) == len(amounts) else None
+
+
+def _leaf_count(tree: Json) -> int:
+    try:
+        return len(leaves(parse(tree)))
+    except DataProblem:
+        return 0  # a tree that cannot be read has no leaves to fail
+
+
+def _detail_of(record: Mapping[str, Json]) -> Mapping[str, Json]:
+    detail = record.get("detail")
+    return detail if isinstance(detail, dict) else {}
+
+
+def _line(task_id: int, record: Json) -> dict[str, Json]:
+    if not isinstance(record, dict):
+        return {"task_id": task_id, "status": "pending", "score": None}
+    return {"task_id": task_id, "status": record.get("status", "unknown"), "score": record.get("score")}
+
+
+def _require_same(out: Path, stored: Mapping[str, Json], pack: Pack, settings: Settings) -> None:
+    if stored.get("pack_sha1") != pack.sha1:
+        raise UsageProblem(
+            f"{out} holds the scores of another pack (SHA-1 {stored.get('pack_sha1')}, not {pack.sha1}); give another --out, "
+            "keep its scores with --force-resume, or start afresh with --overwrite"
+        )
+    before = stored.get("settings") or {}
+    for name in ("judge", "prompt", "votes", "scoring"):
+        now = getattr(settings, name)
+        if before.get(name) != now:
+            raise UsageProblem(
+                f"{out} was made with the {name} {before.get(name)!r}, not {now!r}; give another --out, keep its scores with "
+                "--force-resume, or start afresh with --overwrite"
+            )

@@ -1,0 +1,142 @@
+"""Driving a command-line agent through a task set: one folder a task, limits, resumable, a pack at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from bench_gta.pack.agent import Command, solve
+from bench_gta.pack.atomic import write_json
+from bench_gta.pack.create import create, named
+from bench_gta.pack.format import Pack, write_pack
+from bench_gta.pack.process import Place, require_sandbox
+from bench_gta.pack.records import RECORD, read_record
+from bench_gta.pack.tasks import SetTask, TaskSet
+from harness.budget import Budget
+from harness.errors import UsageProblem
+from harness.types import Json, Usage
+
+SETTINGS, PACK = "settings.json", "pack.json"
+
+Told = Callable[[SetTask, Mapping[str, Json]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to run, and when to stop."""
+
+    command: Command
+    place: Place
+    ids: tuple[int, ...] | None = None  # None: all tasks
+    jobs: int = 1
+    budget: Budget | None = None
+    max_tasks: int | None = None  # of the tasks that remain
+    retry_failed: bool = False  # run those again that did not end well
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How far a call came."""
+
+    pack: Path
+    done: tuple[int, ...]  # task ids, as they ended
+    stopped: str  # why it stopped before the end; empty if it did not
+    unpriced: int  # tasks of this call whose cost the agent did not tell
+
+
+async def run_tasks(tasks: TaskSet, out: Path, plan: Plan, *, told: Told = lambda task, record: None) -> Ran:
+    """Let the agent work on every task that is not finished. After each, the pack in ``out`` is replaced.
+
+    A task is finished when its record is there, however the agent ended. Raises UsageProblem for a folder of another command or
+    task set, and where agents cannot be confined. Cancelling ends the agents; their tasks are run again next time.
+    """
+    require_sandbox(plan.place)
+    _take(out, tasks, plan)
+    waiting = _waiting(tasks, out, plan)
+    stopped = ""
+    if plan.max_tasks is not None and len(waiting) > (most := max(plan.max_tasks, 0)):
+        waiting, stopped = waiting[:most], f"--max-tasks {plan.max_tasks}: {len(waiting) - most} remain"
+    done: list[int] = []
+    used: list[Usage] = []
+    unpriced = 0
+    began = time.monotonic()
+    queue = iter(waiting)
+    _write(tasks, out, plan)
+
+    async def work() -> None:
+        nonlocal stopped, unpriced
+        for task in queue:
+            if plan.budget and (reason := plan.budget.spent(sum(used, Usage()), time.monotonic() - began)):
+                stopped = stopped or reason
+                return
+            record = await solve(task, tasks, out / str(task.id), plan.command, plan.place)
+            used.append(_usage(record))
+            unpriced += record["usd"] is None
+            done.append(task.id)
+            _write(tasks, out, plan)
+            told(task, record)
+
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(plan.jobs + 4))
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(plan.jobs):
+                group.create_task(work())
+    except ExceptionGroup as problems:
+        raise problems.exceptions[0] from None
+    return Ran(out / PACK, tuple(done), stopped, unpriced)
+
+
+def _waiting(tasks: TaskSet, out: Path, plan: Plan) -> list[SetTask]:
+    if unknown := [number for number in plan.ids or () if number not in tasks.tasks]:
+        raise UsageProblem(f"task {unknown[0]} is not in the task set {tasks.data.name!r}; correct --task-ids, or give other --data")
+    wanted = tasks.tasks.values() if plan.ids is None else [tasks.tasks[number] for number in plan.ids]
+    return [task for task in wanted if not _finished(out / str(task.id), plan)]
+
+
+def _finished(folder: Path, plan: Plan) -> bool:
+    record = read_record(folder) if folder.is_dir() else {}
+    return bool(record) and not (plan.retry_failed and record.get("status") != "ok")
+
+
+def _take(out: Path, tasks: TaskSet, plan: Plan) -> None:
+    """Make the folder, or make sure that it is this run's: tasks of two agents must not be mixed."""
+    settings = {
+        "data": asdict(tasks.data),
+        "program": plan.command.program,
+        # not the words themselves: they may hold a key
+        "command_sha256": hashlib.sha256(json.dumps(plan.command.words).encode()).hexdigest(),
+    }
+    file = out / SETTINGS
+    if not out.exists() or not any(out.iterdir()):
+        write_json(file, settings)
+        return
+    try:
+        before = json.loads(file.read_bytes())
+        data, program, command = before["data"], before["program"], before["command_sha256"]
+        name = data["name"]
+    except (OSError, ValueError, RecursionError, TypeError, KeyError):
+        raise UsageProblem(f"{out} is not empty and no folder of `agentgauge pack run`; give another --out") from None
+    if data["fingerprint"] != tasks.data.fingerprint:
+        raise UsageProblem(f"{out} holds a run of the task set {name!r}, not of {tasks.data.name!r}; give another --out or other --data")
+    if command != settings["command_sha256"]:
+        raise UsageProblem(f"{out} holds a run of another command (of {program!r}); give another --out, or the same --command")
+
+
+def _write(tasks: TaskSet, out: Path, plan: Plan) -> None:
+    """The pack of all tasks that are finished; tasks that a cut-short run has left half are not among them."""
+    ids: Sequence[int] = [number for number in tasks.tasks if (out / str(number) / RECORD).is_file()]
+    about = {"tool": "agentgauge pack run", "program": plan.command.program, "sandbox": plan.place.confined, "network": plan.place.network}
+    pack = create(out, tasks, ids=ids) if ids else Pack((), out.resolve(), tasks.data)
+    write_pack(out / PACK, named(pack, **about))
+
+
+def _usage(record: Mapping[str, Json]) -> Usage:
+    used = record["usage"]
+    prompt, completion = (int(used.get(name, 0)) for name in ("prompt_tokens", "completion_tokens"))
+    return Usage(0, prompt, completion, used.get("usd", 0.0))

@@ -1,0 +1,147 @@
+"""Scoring a pack: one task at a time, stopped and resumed at will (GTA-Workflow spec 6.2)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from bench_gta.pack.atomic import write_json
+from bench_gta.pack.check import missing_files, require_safe
+from bench_gta.pack.format import Pack, PackTask, select_trace
+from bench_gta.pack.grade import graded
+from bench_gta.pack.places import place_of
+from bench_gta.pack.records import of_meta
+from bench_gta.pack.results import Settings, details, read_results, summary
+from bench_gta.workflow.judge import Delivery
+from harness.budget import Budget
+from harness.errors import DataProblem, UsageProblem
+from harness.sandbox import scratch_folder
+from harness.types import RUN_TOKEN, Json, Usage
+
+
+class Judges(Protocol):
+    """What judges one task: the replies for every leaf, in judging order. Raises Fault."""
+
+    async def judge(self, delivery: Delivery, *, scratch: Path) -> list[Json]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When to stop before the pack's end, and what to do with earlier results."""
+
+    max_tasks: int | None = None  # of the tasks that remain; 0 and less: none
+    budget: Budget | None = None
+    overwrite: bool = False
+    force_resume: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """How far a call came."""
+
+    summary: Mapping[str, Json]
+    judged: tuple[int, ...]  # task ids, in order
+    stopped: str  # why it stopped before the end; empty if it did not
+
+
+async def score_pack(
+    pack: Pack,
+    judge: Judges,
+    settings: Settings,
+    *,
+    out: Path,
+    summary_out: Path,
+    limits: Limits | None = None,
+    spent: Callable[[], Usage] = Usage,
+    told: Callable[[PackTask, Mapping[str, Json]], None] = lambda task, record: None,
+) -> Scored:
+    """Judge every task that has no good result yet. After each, both files are replaced as a whole.
+
+    ``spent``: what the judge has used so far, for costs and the budget. ``told`` hears of every finished task. A task that cannot be
+    judged is recorded and tried again next time; UsageProblem (a missing key, say) ends the call. Raises UsageProblem for
+    results of another pack, and for files that must not be shown. Cancelling leaves both files whole.
+    """
+    limits = limits or Limits()
+    require_safe(pack)
+    results = {} if limits.overwrite else read_results(out, pack, settings, force=limits.force_resume)
+    judged: list[int] = []
+    began, stopped = time.monotonic(), ""
+    waiting = [task for task in pack.tasks if not _done(results.get(str(task.task_id)))]
+    if limits.max_tasks is not None and len(waiting) > (most := max(limits.max_tasks, 0)):
+        waiting, stopped = waiting[:most], f"--max-tasks {limits.max_tasks}: {len(waiting) - most} remain"
+    # both files are there from the beginning, so that a place that cannot be written is told before anything is paid
+    _write(pack, settings, results, out, summary_out)
+    for task in waiting:
+        if limits.budget and (reason := limits.budget.spent(spent(), time.monotonic() - began)):
+            stopped = reason
+            break
+        before = results.get(str(task.task_id))
+        record = await _judge(pack, task, judge, settings, spent, before if isinstance(before, dict) else {})
+        results[str(task.task_id)] = record
+        judged.append(task.task_id)
+        _write(pack, settings, results, out, summary_out)
+        told(task, record)
+    return Scored(summary(pack, settings, results), tuple(judged), stopped)
+
+
+def default_out(pack: Path, settings: Settings) -> Path:
+    """Where details go: beside the pack. Upstream's default names its only judge; ours names the judge that is used."""
+    name = "".join(letter if letter.isalnum() or letter in "-._" else "-" for letter in settings.judge)
+    return pack.with_name(f"{pack.stem}_{name}_scores.json")
+
+
+def default_summary(out: Path) -> Path:
+    return out.with_name(f"{out.stem}_summary.json")
+
+
+def delivery_of(pack: Pack, task: PackTask, settings: Settings) -> Delivery:
+    """One task as a judge gets it. ``parity`` shows the first turn only; the final answer of all turns otherwise."""
+    trace = select_trace(task.assistant_outputs) if settings.scoring == "parity" else task.assistant_outputs
+    files = tuple(str(place_of(pack.base, name)) for name in task.attached_files)
+    # only files below the base folder may be shown; in the cache's keys its place plays no part
+    return Delivery(task.origin_prompt, trace, files, task.full_tree, tokens={str(pack.base): RUN_TOKEN})
+
+
+async def _judge(
+    pack: Pack, task: PackTask, judge: Judges, settings: Settings, spent: Callable[[], Usage], before: Mapping[str, Json]
+) -> dict[str, Json]:
+    started, began, paid = datetime.now(UTC), time.monotonic(), spent().usd
+    record: dict[str, Json] = {"task_id": task.task_id, "status": "ok", "score": None, "detail": None}
+    try:
+        with scratch_folder() as scratch:
+            replies = await judge.judge(delivery_of(pack, task, settings), scratch=scratch)
+        detail = graded(task.full_tree, replies, sample_idx=task.sample_idx, strict=settings.scoring == "strict")
+        record |= {"score": detail["score"], "detail": detail}
+    except Exception as error:
+        if isinstance(error, UsageProblem) and not isinstance(error, DataProblem):
+            raise  # no other task would fare better
+        # as upstream, whatever goes wrong with a task is its record, and the others go on (GTA-Workflow spec 6.2)
+        record |= {"status": "error", "error": f"{type(error).__name__}: {error}"}
+    if missing := missing_files(pack, task):
+        record["missing_files"] = missing
+    return record | {
+        "attempt": _attempts(before) + 1,
+        "started_utc": started.isoformat(timespec="seconds"),
+        "finished_utc": datetime.now(UTC).isoformat(timespec="seconds"),
+        "duration_sec": time.monotonic() - began,
+        "judge_usd": (before.get("judge_usd") or 0.0) + spent().usd - paid,
+        "agent": {name: of_meta(task.meta, name) for name in ("elapsed_sec", "usd")},
+    }
+
+
+def _attempts(before: Mapping[str, Json]) -> int:
+    attempt = before.get("attempt", 0)
+    return attempt if isinstance(attempt, int) else 0
+
+
+def _done(record: Json) -> bool:
+    return isinstance(record, dict) and record.get("status") == "ok"
+
+
+def _write(pack: Pack, settings: Settings, results: Mapping[str, Json], out: Path, summary_out: Path) -> None:
+    write_json(out, details(pack, settings, results))
+    write_json(summary_out, summary(pack, settings, results))

@@ -1,0 +1,106 @@
+"""The task set that a pack is made from: requests, files and trees out of end.json (GTA-Workflow spec 1.3 and 6.1)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench_gta.pack.format import DataSet, Pack
+from bench_gta.workflow.data import DATASET, files_of
+from harness.data.index import Entry, object_entries
+from harness.errors import DataProblem, UsageProblem
+from harness.types import Json
+
+BUNDLED = Path(__file__).parent.parent / "mini_workflow"
+BUNDLED_NAME = "the bundled sample"
+
+
+@dataclass(frozen=True, slots=True)
+class SetTask:
+    """One task as an agent app gets it."""
+
+    id: int
+    position: int  # in the data set, from 1
+    prompt: str  # content of the first dialog entry
+    files: tuple[str, ...]  # relative to the data set's folder; ``files`` come before ``resources``
+    tree: Json
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSet:
+    """The tasks by id, in the order of the file."""
+
+    data: DataSet
+    root: Path
+    tasks: Mapping[int, SetTask]
+
+
+def is_bundled(place: Path | None) -> bool:
+    return place is None or place.resolve() in (BUNDLED, BUNDLED / DATASET)
+
+
+def read_tasks(place: Path | None = None) -> TaskSet:
+    """The tasks of a data folder or its end.json; of the bundled sample without one. Raises DataProblem.
+
+    The fingerprint is of what a pack copies (ids, requests, trees), so that a file that is only formatted anew stays the same.
+    """
+    place = BUNDLED if place is None else place
+    file = place / DATASET if place.is_dir() else place
+    if not file.is_file():
+        raise DataProblem(f"{place} holds no tasks; give --data a folder with {DATASET}, or that file")
+    tasks = {task.id: task for task in (_task(file, entry, position) for position, entry in enumerate(object_entries(file), start=1))}
+    content = json.dumps([[task.id, task.prompt, task.tree] for task in tasks.values()], sort_keys=True, ensure_ascii=True)
+    name = BUNDLED_NAME if is_bundled(place) else file.absolute().parent.name
+    return TaskSet(DataSet(name, hashlib.sha256(content.encode()).hexdigest()[:16]), file.parent, tasks)
+
+
+def require_same(pack: Pack, tasks: TaskSet) -> None:
+    """Raises UsageProblem, with both names, for a pack that was made from another task set."""
+    if pack.data is not None and pack.data.fingerprint != tasks.data.fingerprint:
+        raise UsageProblem(
+            f"{pack.path} was made from the task set {pack.data.name!r} ({pack.data.fingerprint}), not from {tasks.data.name!r} "
+            f"({tasks.data.fingerprint}); give the folder of {pack.data.name!r} with --data"
+        )
+
+
+def input_files(tasks: TaskSet, task: SetTask) -> list[tuple[Path, str]]:
+    """The task's files and what an agent app's copy is called: its base name, numbered where that is taken.
+
+    Raises DataProblem for a file that is missing, or not in the data set's folder.
+    """
+    found: dict[str, Path] = {}
+    root = tasks.root.resolve()
+    for path in task.files:
+        place = (root / path).resolve()
+        if not place.is_relative_to(root):
+            raise DataProblem(f"task {task.id}: the file {path!r} lies outside {root}; the data set is damaged")
+        if not place.is_file():
+            raise DataProblem(f"task {task.id}: the file {path!r} is missing below {root}; put it back")
+        name, number = place.name, 1
+        while name in found and found[name] != place:
+            number += 1
+            name = f"{place.stem}-{number}{place.suffix}"
+        found[name] = place
+    return [(place, name) for name, place in found.items()]
+
+
+def _task(file: Path, entry: Entry, position: int) -> SetTask:
+    where = f"{file}: task {entry.key!r}"
+    if not (entry.key.isascii() and entry.key.isdigit()):
+        raise DataProblem(f"{where}: a task's key must be its number, such as '7'")
+    task = entry.value
+    dialogs = task.get("dialogs") if isinstance(task, dict) else None
+    first = dialogs[0] if isinstance(dialogs, list) and dialogs else None
+    if not isinstance(first, dict) or not isinstance(first.get("content"), str):
+        raise DataProblem(f"{where}: dialogs must begin with the request, an entry with a text as 'content'")
+    if not isinstance(task.get("files", []), list):
+        raise DataProblem(f"{where}: files must be a list")
+    paths = [used["path"] for used in files_of(task)]
+    if not all(isinstance(path, str) for path in paths):
+        raise DataProblem(f"{where}: the path of a file must be a text")
+    normal = tuple(os.path.normpath(path) for path in paths)
+    return SetTask(int(entry.key), position, first["content"], normal, task.get("sub_tasks", []))

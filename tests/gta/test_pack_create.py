@@ -1,0 +1,296 @@
+"""Packs from folders of outputs, and from deliverables alone (GTA-Workflow spec 6.1)."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench_gta.pack.create import MOST_ANSWER, read_ids
+from bench_gta.pack.format import read_pack
+from bench_gta.pack.places import plain_files, problem_of
+from harness.errors import UsageProblem
+from tests.gta.pack_data import TASKS, pack, stored, write_outputs, write_tasks
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return write_tasks(tmp_path / "gta_dataset_v2")
+
+
+def create(results: Path, data: Path, *more: str | Path) -> int:
+    return pack("create", "--result-dir", results, "--data", data, *more)
+
+
+def test_a_pack_of_folders_has_all_fields(data: Path, tmp_path: Path) -> None:
+    results = write_outputs(
+        tmp_path / "out",
+        {8: "Hello!", 7: "It is 12."},
+        {
+            "7/files/b.txt": "b",
+            "7/files/a/report.md": "a",
+            "7/notes.txt": "not delivered",
+            "7/run.json": '{"elapsed_sec": 41.5, "usd": 0.25}',
+        },
+    )
+    assert create(results, data) == 0
+    value = stored(results / "pack.json")
+    assert value["schema_version"] == 1
+    assert value["base_dir"] == "."
+    assert value["data"]["name"] == "gta_dataset_v2"
+    assert [task["task_id"] for task in value["tasks"]] == [7, 8]  # the order of the data set
+    assert value["tasks"][0] == {
+        "task_id": 7,
+        "sample_idx": 1,
+        "origin_prompt": ["Add up files/sales.csv."],
+        "assistant_outputs": [[{"role": "assistant", "content": "It is 12."}]],
+        "attached_files": ["7/files/a/report.md", "7/files/b.txt"],
+        "full_tree": TASKS["7"]["sub_tasks"],
+        "meta": {"elapsed_sec": 41.5, "usd": 0.25},
+    }
+    assert value["tasks"][1]["sample_idx"] == 2
+
+
+def test_end_json_itself_and_the_released_option_name_do_too(data: Path, tmp_path: Path) -> None:
+    results = write_outputs(tmp_path / "out", {8: "Hello!"})
+    assert pack("create", "--result-dir", results, "--dataset-end-json", data / "end.json", "--out-pack", tmp_path / "p.json") == 0
+    assert stored(tmp_path / "p.json")["base_dir"] == "out"
+    assert read_pack(tmp_path / "p.json").base == results.resolve()
+
+
+def test_the_data_set_is_told_by_its_content(data: Path, tmp_path: Path) -> None:
+    """Formatting plays no part; a changed tree does."""
+    results = write_outputs(tmp_path / "out", {8: "Hello!"})
+    fingerprints = []
+    for tasks in (TASKS, TASKS, {**TASKS, "8": {**TASKS["8"], "sub_tasks": [{"id": "1", "requirements": "It is polite."}]}}):
+        (data / "end.json").write_text(json.dumps(tasks, indent=len(fingerprints)))
+        assert create(results, data) == 0
+        fingerprints.append(stored(results / "pack.json")["data"]["fingerprint"])
+    assert fingerprints[0] == fingerprints[1] != fingerprints[2]
+
+
+def test_task_ids_choose_and_order(data: Path, tmp_path: Path) -> None:
+    results = write_outputs(tmp_path / "out", {7: "", 8: "", 12: ""})
+    (tmp_path / "ids.txt").write_text("# the easy ones\n12\n\n 7 # sums\n12\n")
+    assert create(results, data, "--task-ids", tmp_path / "ids.txt") == 0
+    assert [task["task_id"] for task in stored(results / "pack.json")["tasks"]] == [12, 7]
+
+
+@pytest.mark.parametrize(("text", "says"), [("7\nseven\n", "line 2: 'seven'"), ("-7", "'-7'"), ("7 8", "'7 8'"), ("٧", "'٧'")])
+def test_lists_of_ids_that_are_refused(text: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "ids.txt").write_text(text, encoding="utf-8")
+    with pytest.raises(UsageProblem, match=says):
+        read_ids(tmp_path / "ids.txt")
+
+
+def test_links_in_deliverables_are_left_out_and_noted(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results = write_outputs(tmp_path / "out", {7: "x"}, {"7/files/good.txt": "g"})
+    (results / "7/files/passwd").symlink_to("/etc/passwd")
+    (results / "7/files/etc").symlink_to("/etc")
+    os.mkfifo(results / "7/files/pipe")
+    assert create(results, data) == 0
+    task = stored(results / "pack.json")["tasks"][0]
+    assert task["attached_files"] == ["7/files/good.txt"]
+    left_out = ["left out: files/etc: is a link", "left out: files/passwd: is a link", "left out: files/pipe: is no plain file"]
+    assert task["meta"]["notes"] == left_out
+    assert "note: task 7: left out: files/passwd: is a link" in capsys.readouterr().out
+
+
+def test_a_folder_of_files_that_is_a_link_delivers_nothing(data: Path, tmp_path: Path) -> None:
+    results = write_outputs(tmp_path / "out", {7: "x"})
+    (results / "7/files").symlink_to("/etc")
+    assert create(results, data) == 0
+    assert stored(results / "pack.json")["tasks"][0]["attached_files"] == []
+
+
+def test_a_final_answer_that_is_too_long_is_cut(data: Path, tmp_path: Path) -> None:
+    results = write_outputs(tmp_path / "out", {8: "x" * (MOST_ANSWER + 5)})
+    assert create(results, data) == 0
+    task = stored(results / "pack.json")["tasks"][0]
+    assert len(task["assistant_outputs"][0][0]["content"]) == MOST_ANSWER
+    assert "is cut at" in task["meta"]["notes"][0]
+
+
+def _no_answer(results: Path) -> None:
+    (results / "7/final.txt").unlink()
+
+
+def _linked_answer(results: Path) -> None:
+    (results / "7/final.txt").unlink()
+    (results / "7/final.txt").symlink_to("/etc/passwd")
+
+
+def _unknown_task(results: Path) -> None:
+    (results / "99").mkdir()
+
+
+def _bad_record(results: Path) -> None:
+    (results / "7/run.json").write_text('{"usd": -1}')
+
+
+def _no_folders(results: Path) -> None:
+    shutil.rmtree(results / "7")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (_no_answer, "task 7: .*final.txt is missing"),
+        (_linked_answer, "task 7: .*final.txt is a link"),
+        (_unknown_task, "task 99 is not in the task set 'gta_dataset_v2', which has 7, 8, 12"),
+        (_bad_record, "run.json: usd is '-1'"),
+        (_no_folders, "holds no folder that is named by a task id"),
+    ],
+)
+def test_results_that_are_refused_are_named(spoil: Any, says: str, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results = write_outputs(tmp_path / "out", {7: "x"})
+    spoil(results)
+    assert create(results, data) == 4
+    said = capsys.readouterr().out
+    assert re.search(says, said), said
+    assert not (results / "pack.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("tasks", "says"),
+    [
+        ([], "must hold one JSON object"),
+        ({"seven": TASKS["7"]}, "must be its number"),
+        ({"7": {"dialogs": []}}, "must begin with the request"),
+        ({"7": {"dialogs": [{"content": 1}]}}, "must begin with the request"),
+        ({"7": {**TASKS["7"], "files": "x"}}, "files must be a list"),
+        ({"7": {**TASKS["7"], "files": [{"path": 3}]}}, "must be a text"),
+    ],
+)
+def test_task_sets_that_are_refused(tasks: Any, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = write_tasks(tmp_path / "data", tasks)
+    results = write_outputs(tmp_path / "out", {7: "x"})
+    assert create(results, data) == 4
+    assert says in capsys.readouterr().out
+
+
+def test_a_pack_beside_its_files_needs_no_base_dir_and_one_elsewhere_says_so(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = write_outputs(tmp_path / "out", {8: "Hello!"}, {"8/files/a.txt": "a"})
+    elsewhere = tmp_path / "packs" / "a.json"
+    assert create(results, data, "--out-pack", elsewhere) == 0
+    assert "--base-dir" in capsys.readouterr().out
+    assert stored(elsewhere)["base_dir"] == "../out"
+    assert pack("check", elsewhere, "--data", data) == 4
+    assert "say so with --base-dir" in capsys.readouterr().out
+    assert pack("check", elsewhere, "--data", data, "--base-dir", results) == 0
+
+
+def test_both_can_be_moved_together(data: Path, tmp_path: Path) -> None:
+    results = write_outputs(tmp_path / "out", {8: "Hello!"}, {"8/files/a.txt": "a"})
+    assert create(results, data) == 0
+    results.rename(tmp_path / "moved")
+    assert pack("check", tmp_path / "moved" / "pack.json", "--data", data) == 0
+
+
+def test_deliverables_alone_become_what_a_judge_understands(data: Path, tmp_path: Path) -> None:
+    results = tmp_path / "out"
+    write_outputs(
+        results,
+        {},
+        {
+            "7/report.md": "# Sum\n12\n",
+            "7/code/sum.py": "print(12)\n",
+            "7/table.csv": "a,b\n",
+            "7/slides.pptx": "stands for a presentation",
+            "7/slides.pdf": "%PDF-1.4",
+            "7/tool.exe": "?",
+            "7/.git/config": "x",
+            "7/.DS_Store": "x",
+            "7/__pycache__/a.py": "x",
+            "8/nothing.xyz": "?",
+        },
+    )
+    with zipfile.ZipFile(results / "7/all.zip", "w") as archive:
+        archive.writestr("inside/page.html", "<p>hello</p>")
+    assert create(results, data, "--deliverables", "--out-pack", tmp_path / "packs/mine.json") == 0
+    value = stored(tmp_path / "packs/mine.json")
+    assert value["base_dir"] == "mine_files"
+    seven, eight = value["tasks"]
+    files = ["all.zip.txt", "code/sum.py.txt", "report.md", "slides.pdf", "table.csv.txt"]
+    assert seven["attached_files"] == [f"7/{name}" for name in files]
+    answer = "\n".join(["Produced files (for evaluation):", *(f"- 7/{name}" for name in files)])
+    assert seven["assistant_outputs"] == [[{"role": "assistant", "content": answer}]]
+    assert seven["meta"]["notes"] == [
+        "left out: slides.pptx: the PDF beside it stands for it",
+        "left out: tool.exe: a judge cannot be shown .exe",
+    ]
+    base = tmp_path / "packs/mine_files/7"
+    assert (base / "code/sum.py.txt").read_text() == "print(12)\n"
+    listing = (base / "all.zip.txt").read_text()
+    assert listing.startswith("all.zip\n") and "inside/page.html" in listing and "12 bytes" in listing
+    assert eight["attached_files"] == []
+    assert eight["assistant_outputs"][0][0]["content"] == "(no output files found)"
+    assert pack("check", tmp_path / "packs/mine.json", "--data", data) == 0
+
+
+def test_office_files_become_pdf_or_stay_with_a_note(data: Path, tmp_path: Path) -> None:
+    """With LibreOffice a document becomes a PDF; one that cannot be converted is kept for the judge's own means."""
+    from docx import Document
+
+    results = tmp_path / "out"
+    write_outputs(results, {}, {"7/broken.docx": "no document"})
+    document = Document()
+    document.add_paragraph("Twelve in all.")
+    document.save(str(results / "7/report.docx"))
+    assert create(results, data, "--deliverables") == 0
+    task = stored(results / "pack.json")["tasks"][0]
+    assert "7/broken.docx" in task["attached_files"]
+    assert any(note.startswith("not converted: broken.docx") for note in task["meta"]["notes"])
+    made = results / "pack_files/7/report.pdf"
+    if shutil.which("soffice") or shutil.which("libreoffice"):
+        assert made.read_bytes().startswith(b"%PDF")
+    else:
+        assert not made.exists() and "7/report.docx" in task["attached_files"]
+
+
+def test_what_lies_below_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b/z").write_text("")
+    (tmp_path / "a").write_text("")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    found = plain_files(tmp_path)
+    assert found.files == ["a", "b/z"]
+    assert found.skipped == ["loop: is a link"]
+    assert plain_files(tmp_path / "nowhere").files == []
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("a", None),
+        ("sub/../a", None),
+        ("gone", "missing"),
+        ("sub/gone/deeper", "missing"),
+        ("sub", "not a plain file"),
+        (".", "outside the base folder"),
+        ("../secret", "outside the base folder"),
+        ("sub/../../secret", "outside the base folder"),
+        ("/etc/passwd", "outside the base folder"),
+        ("link", "a link, or below one"),
+        ("up/secret", "a link, or below one"),
+        ("a\0b", "not a path"),
+    ],
+)
+def test_which_files_may_be_used(name: str, problem: str | None, tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    (base / "sub").mkdir(parents=True)
+    (base / "a").write_text("")
+    (tmp_path / "secret").write_text("")
+    (base / "link").symlink_to(tmp_path / "secret")
+    (base / "up").symlink_to(tmp_path)
+    assert problem_of(base.resolve(), name) == problem
+    if problem is None:
+        assert problem_of(base.resolve(), str(base.resolve() / name)) is None

@@ -1,0 +1,436 @@
+"""Driving command-line agents: real processes, good ones and bad ones (GTA-Workflow spec 6.1)."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench_gta.pack.agent import filled, read_command
+from bench_gta.pack.tasks import read_tasks
+from harness.errors import UsageProblem
+from tests.gta.pack_data import pack, stored, write_tasks
+
+ROOT = Path(__file__).resolve().parents[2]
+
+WORKS = """
+import json, sys
+from pathlib import Path
+prompt_file, files, inputs, number = sys.argv[1:]
+prompt = Path(prompt_file).read_text()
+Path(files, "report.md").write_text(prompt)
+names = sorted(path.name for path in Path(inputs).iterdir())
+Path("usage.json").write_text(json.dumps({"usd": 0.5, "prompt_tokens": 10, "completion_tokens": 2}))
+print(f"task {number}: I wrote report.md from {names}")
+"""
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return write_tasks(tmp_path / "data")
+
+
+class Agent:
+    """An agent in a file, and its runs."""
+
+    def __init__(self, tmp_path: Path, data: Path) -> None:
+        self.script, self.out, self.data = tmp_path / "agent.py", tmp_path / "run", data
+
+    def run(self, code: str, *more: str | Path, words: str = "") -> int:
+        self.script.write_text(code)
+        return pack("run", "--command", f"{sys.executable} {self.script} {words}", "--out", self.out, "--data", self.data, *more)
+
+    def record(self, task: int) -> Any:
+        return stored(self.out / str(task) / "run.json")
+
+    def final(self, task: int) -> str:
+        return (self.out / str(task) / "final.txt").read_text()
+
+    @property
+    def tasks(self) -> dict[int, Any]:
+        return {task["task_id"]: task for task in stored(self.out / "pack.json")["tasks"]}
+
+
+@pytest.fixture
+def agent(tmp_path: Path, data: Path) -> Agent:
+    return Agent(tmp_path, data)
+
+
+ONE = ("--task-ids", "ids")
+
+
+@pytest.fixture
+def one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list with task 7 only, in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ids").write_text("7\n")
+
+
+def test_an_agent_that_works_gives_a_pack(agent: Agent, capsys: pytest.CaptureFixture[str]) -> None:
+    assert agent.run(WORKS, "--jobs", "2", words="{prompt_file} {output} {input} {task_id}") == 0
+    assert list(agent.tasks) == [7, 8, 12]
+    seven = agent.tasks[7]
+    assert seven["assistant_outputs"][0][0]["content"] == "task 7: I wrote report.md from ['sales.csv']\n"
+    assert seven["attached_files"] == ["7/files/report.md"]
+    assert seven["origin_prompt"] == ["Add up files/sales.csv."]
+    assert seven["meta"]["usd"] == 0.5 and seven["meta"]["elapsed_sec"] > 0
+    assert seven["meta"]["status"] == "ok" and "landlock" in seven["meta"]["sandbox"]
+    prompt = (agent.out / "7/files/report.md").read_text()
+    assert prompt.startswith("Add up files/sales.csv.\n\nInput files:\n- input/sales.csv\n")
+    assert "Input files" not in (agent.out / "8/files/report.md").read_text()
+    assert "task 7: done" in capsys.readouterr().out
+    assert pack("check", agent.out / "pack.json", "--data", agent.data) == 0
+
+
+def test_final_txt_comes_before_what_is_printed(agent: Agent, one: None) -> None:
+    assert agent.run("open('final.txt', 'w').write('from the file'); print('noise')", *ONE) == 0
+    assert agent.final(7) == "from the file"
+    assert (agent.out / "7/stdout.txt").read_text() == "noise\n"
+
+
+def test_finished_tasks_are_not_run_again(agent: Agent, tmp_path: Path) -> None:
+    code = "import time; print(time.time_ns())"
+    assert agent.run(code, "--max-tasks", "2") == 0
+    assert list(agent.tasks) == [7, 8]
+    before = [agent.final(7), agent.final(8)]
+    assert agent.run(code) == 0
+    assert list(agent.tasks) == [7, 8, 12]
+    assert [agent.final(7), agent.final(8)] == before
+
+
+def test_failed_tasks_are_run_again_when_asked(agent: Agent) -> None:
+    code = "import sys; sys.exit(0 if sys.argv[1] == '7' else 3)"
+    assert agent.run(code, words="{task_id}") == 1
+    assert agent.run(code, words="{task_id}") == 0, "nothing was left to do"
+    before = agent.record(7)
+    assert agent.run(code.replace("3", "0"), "--retry-failed", words="{task_id}") == 0
+    assert [agent.record(number)["status"] for number in (7, 8, 12)] == ["ok"] * 3
+    assert agent.record(7) == before
+
+
+ESCAPES = """
+from pathlib import Path
+import os
+for place in PLACES:
+    try:
+        with open(place, "a") as file:
+            file.write("spoilt")
+        print("wrote", place)
+    except OSError as error:
+        print("no", place, type(error).__name__)
+for place in READS:
+    try:
+        print("read", place, len(open(place).read()))
+    except OSError as error:
+        print("no", place, type(error).__name__)
+raise SystemExit(5)
+"""
+
+
+def test_an_agent_cannot_reach_outside_its_folder(agent: Agent, one: None, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    out = tmp_path / "run"
+    writes = [tmp_path / "secret", tmp_path / "new", out / "7/run.json", out / "7/final.txt", out / "settings.json", "/usr/bin/x"]
+    reads = [tmp_path / "secret", "/etc/passwd", agent.data / "end.json", agent.data / "files/sales.csv", out / "settings.json", "/root"]
+    places = {"PLACES": [str(path) for path in writes], "READS": [str(path) for path in reads]}
+    code = ESCAPES
+    for word, value in places.items():
+        code = code.replace(word, repr(value))
+    assert agent.run(code, *ONE) == 1
+    printed = (out / "7/stdout.txt").read_text().splitlines()
+    assert len(printed) == len(writes) + len(reads) and all(line.startswith("no ") for line in printed), printed
+    assert (tmp_path / "secret").read_text() == "secret" and not (tmp_path / "new").exists()
+    assert agent.record(7)["status"] == "error"
+    assert agent.final(7) == "(error) it ended with exit status 5"
+    assert agent.tasks[7]["meta"]["error"] == "it ended with exit status 5"
+
+
+def test_one_task_cannot_reach_another(agent: Agent) -> None:
+    code = "import os, sys\nprint(os.path.exists(sys.argv[1]))\nopen(f'files/{sys.argv[2]}', 'w').write('x')"
+    assert agent.run(code, words=f"{agent.out}/7/files/7 {{task_id}}") == 0
+    assert [agent.final(number) for number in (7, 8, 12)] == ["False\n"] * 3
+
+
+def test_an_agent_that_hangs_is_ended(agent: Agent, one: None) -> None:
+    began = time.monotonic()
+    assert agent.run("print('begun', flush=True)\nimport time; time.sleep(600)", "--timeout", "1", *ONE) == 1
+    assert time.monotonic() - began < 8
+    assert agent.record(7)["status"] == "timeout"
+    assert agent.final(7) == "(error) it ran longer than 1 s"
+    assert (agent.out / "7/stdout.txt").read_text() == "begun\n"
+
+
+LEAVES = """
+import os, subprocess, sys, time
+beat = "import time\\nwhile True:\\n    open('beat', 'a').write('x'); time.sleep(0.02)"
+subprocess.Popen([sys.executable, "-c", beat], start_new_session=NEW, stdout=OUT)
+while not os.path.exists("beat"):
+    time.sleep(0.01)
+print("done")
+"""
+
+
+@pytest.mark.parametrize(("sandbox", "new_session"), [((), "True"), ((), "False"), (("--no-sandbox",), "False")])
+def test_children_that_are_left_behind_end(sandbox: tuple[str, ...], new_session: str, agent: Agent, one: None) -> None:
+    code = LEAVES.replace("NEW", new_session).replace("OUT", "subprocess.DEVNULL")
+    assert agent.run(code, *sandbox, *ONE) == 0
+    size = (agent.out / "7/work/beat").stat().st_size
+    time.sleep(0.15)
+    assert (agent.out / "7/work/beat").stat().st_size == size
+    assert agent.final(7) == "done\n"
+
+
+def test_a_child_that_holds_the_pipe_does_not_hold_the_run(agent: Agent, one: None) -> None:
+    """Without the sandbox a process in a session of its own lives on, but nothing waits for it."""
+    code = "import subprocess, sys\np = subprocess.Popen(['/bin/sleep', '6'], start_new_session=True)\nprint('done', p.pid)"
+    began = time.monotonic()
+    assert agent.run(code, "--no-sandbox", *ONE) == 0
+    assert time.monotonic() - began < 5
+    done, number = agent.final(7).split()
+    assert done == "done"
+    os.kill(int(number), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("sandbox", [(), ("--no-sandbox",)])
+def test_an_agent_that_prints_without_end_is_ended_and_little_is_kept(sandbox: tuple[str, ...], agent: Agent, one: None) -> None:
+    code = "import sys\nfor _ in range(100):\n    sys.stdout.write('x' * 1_000_000)\nsys.stdout.flush()\nopen('files/all', 'w')"
+    assert agent.run(code, *sandbox, *ONE) == 1
+    assert agent.record(7)["status"] == "output"
+    assert (agent.out / "7/stdout.txt").stat().st_size <= 1 << 20
+    assert agent.tasks[7]["attached_files"] == []
+    assert agent.final(7).startswith("(error) it printed more than")
+
+
+LINKS = """
+import os
+os.symlink("/etc/passwd", "files/passwd")
+os.symlink("/etc", "files/etc")
+os.symlink("/etc/passwd", "final.txt")
+os.symlink("/etc/passwd", "usage.json")
+open("files/good.txt", "w").write("good")
+print("printed instead")
+"""
+
+
+@pytest.mark.parametrize("sandbox", [(), ("--no-sandbox",)])
+def test_links_that_an_agent_leaves_are_never_followed(sandbox: tuple[str, ...], agent: Agent, one: None) -> None:
+    assert agent.run(LINKS, *sandbox, *ONE) == 0
+    task = agent.tasks[7]
+    assert task["attached_files"] == ["7/files/good.txt"]
+    assert agent.final(7) == "printed instead\n"
+    notes = "\n".join(task["meta"]["notes"])
+    for said in ("files/etc: is a link", "files/passwd: is a link", "final.txt is not read", "usage.json is not read"):
+        assert said in notes
+    assert "root:" not in json.dumps(task)
+    assert task["meta"]["usd"] is None
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("import os, shutil; shutil.rmtree('files'); os.symlink('/etc', 'files')", "files is no folder any more"),
+        ("import shutil; shutil.rmtree('files'); open('files', 'w')", "files is no folder any more"),
+        ("open('usage.json', 'w').write('{\"usd\": -3}')", "usd must be a number"),
+        ("open('usage.json', 'w').write('{\"usd\": 1e999}')", "usd must be a number"),
+        ("open('usage.json', 'w').write('[' * 100000)", "it is not one small JSON object"),
+        ("open('usage.json', 'wb').write(b'x' * 3_000_000)", "it is not one small JSON object"),
+        ("import os; os.mkfifo('usage.json')", "not a plain file"),
+        ("import os; os.mkdir('final.txt')", "final.txt is not read"),
+    ],
+)
+def test_odd_things_that_an_agent_leaves_are_noted(code: str, says: str, agent: Agent, one: None) -> None:
+    assert agent.run(code, *ONE) == 0
+    task = agent.tasks[7]
+    assert says in "\n".join(task["meta"]["notes"])
+    assert (task["meta"]["usd"], task["attached_files"]) == (None, [])
+
+
+def test_an_agent_that_crashes_keeps_what_it_delivered(agent: Agent, one: None) -> None:
+    assert agent.run("open('files/half.txt', 'w').write('half')\nraise RuntimeError('no more')", *ONE) == 1
+    assert agent.tasks[7]["attached_files"] == ["7/files/half.txt"]
+    assert agent.final(7) == "(error) it ended with exit status 1"
+    assert "RuntimeError: no more" in (agent.out / "7/stderr.txt").read_text()
+
+
+def test_the_environment_is_what_was_named(agent: Agent, one: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_AGENT_KEY", "sk-very-secret-key")
+    monkeypatch.setenv("OTHER_KEY", "sk-other-secret-key")
+    code = "import os; print(os.environ.get('OTHER_KEY'), os.environ['MY_AGENT_KEY'][::-1], os.environ['MY_AGENT_KEY'])"
+    assert agent.run(code, "--env", "MY_AGENT_KEY", *ONE) == 0
+    assert agent.final(7) == f"None {'sk-very-secret-key'[::-1]} [MY_AGENT_KEY]\n"
+    kept = "".join(path.read_text() for path in agent.out.rglob("*") if path.is_file())
+    assert "sk-very-secret-key" not in kept and "sk-other" not in kept
+
+
+def test_folders_can_be_opened_for_reading(agent: Agent, one: None, tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model/weights").write_text("heavy")
+    code = f"print(open({str(tmp_path / 'model/weights')!r}).read())\nopen({str(tmp_path / 'model/weights')!r}, 'a')"
+    assert agent.run(code, "--readable", tmp_path / "model", *ONE) == 1
+    assert (agent.out / "7/stdout.txt").read_text() == "heavy\n"
+
+
+@pytest.mark.parametrize(("network", "answer"), [((), "closed\n"), (("--network",), "welcome\n")])
+def test_the_network_has_to_be_allowed(network: tuple[str, ...], answer: str, agent: Agent, one: None) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(20)
+
+        def greet() -> None:
+            try:
+                with listening.accept()[0] as link:
+                    link.sendall(b"welcome")
+            except OSError:
+                return
+
+        thread = threading.Thread(target=greet, daemon=True)
+        thread.start()
+        code = (
+            f"import socket\ntry:\n    print(socket.create_connection(('127.0.0.1', {listening.getsockname()[1]})).recv(9).decode())\n"
+            "except OSError:\n    print('closed')"
+        )
+        assert agent.run(code, *network, *ONE) == 0
+        if not network:
+            listening.shutdown(socket.SHUT_RDWR)
+        thread.join(5)
+    assert agent.final(7) == answer
+    assert agent.record(7)["network"] is bool(network)
+
+
+def test_a_budget_stops_before_the_next_task(agent: Agent, capsys: pytest.CaptureFixture[str]) -> None:
+    words = "{prompt_file} {output} {input} {task_id}"
+    assert agent.run(WORKS, "--budget", "0.8usd", words=words) == 0
+    assert list(agent.tasks) == [7, 8]
+    assert "stopped: the budget of 0.8usd is used up" in capsys.readouterr().out
+    assert agent.run(WORKS, "--budget", "0.8usd", words=words) == 0
+    assert list(agent.tasks) == [7, 8, 12]
+
+
+def test_a_budget_without_costs_is_said_to_count_nothing(agent: Agent, capsys: pytest.CaptureFixture[str]) -> None:
+    assert agent.run("print(1)", "--budget", "1usd") == 0
+    assert "does not count 3 tasks" in capsys.readouterr().out
+
+
+def test_without_the_sandbox_the_pack_says_so(agent: Agent, one: None) -> None:
+    assert agent.run("print(open('/etc/passwd').read()[:4])", "--no-sandbox", *ONE) == 0
+    assert agent.final(7) == "root\n"
+    assert agent.record(7)["sandbox"] == "none"
+    assert stored(agent.out / "pack.json")["generated_from"]["sandbox"] is False
+
+
+def test_a_folder_of_another_run_is_refused(agent: Agent, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert agent.run("print(1)", "--max-tasks", "1") == 0
+    assert agent.run("print(1)", words="more") == 4
+    assert "holds a run of another command" in capsys.readouterr().out
+    other = write_tasks(tmp_path / "other", {"7": {"dialogs": [{"role": "user", "content": "Other."}]}})
+    agent.data = other
+    assert agent.run("print(1)") == 4
+    assert "holds a run of the task set 'data', not of 'other'" in capsys.readouterr().out
+    agent.out = other
+    assert agent.run("print(1)") == 4
+    assert "is not empty" in capsys.readouterr().out
+    assert (other / "end.json").exists()
+
+
+def test_an_interrupted_run_goes_on(agent: Agent, tmp_path: Path) -> None:
+    """SIGTERM ends the agents at once; finished tasks stay, the others are run by the next call."""
+    agent.script.write_text(
+        "import os, sys, time\nif sys.argv[1] == '8' and not os.path.exists(sys.argv[2]):\n"
+        "    open('begun', 'w'); time.sleep(600)\nprint(1)"
+    )
+    go_on = tmp_path / "go"
+    command = [sys.executable, "-m", "harness.cli", "pack", "run", "--data", str(agent.data), "--out", str(agent.out)]
+    command += ["--command", f"{sys.executable} {agent.script} {{task_id}} {go_on}", "--readable", str(tmp_path / "data")]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 20
+        while not (agent.out / "8/work/begun").exists():
+            assert time.monotonic() < deadline and process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=10)
+    assert process.returncode == 130 and "the same command goes on" in said
+    assert list(agent.tasks) == [7] and not (agent.out / "8/run.json").exists()
+    go_on.write_text("")
+    done = subprocess.run([*command, "--max-tasks", "0"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=30)
+    assert done.returncode == 0, done.stderr
+    assert list(agent.tasks) == [7]
+
+
+def test_a_machine_that_cannot_confine_says_so(agent: Agent, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("bench_gta.pack.process.sandbox.layers", lambda: ("process", "rlimits"))
+    assert agent.run("print(1)") == 4
+    assert "without protection of files and a closed network" in capsys.readouterr().out
+    assert not agent.out.exists()
+    assert agent.run("print(1)", "--no-sandbox", "--max-tasks", "1") == 0
+
+
+@pytest.mark.parametrize("sandbox", [(), ("--no-sandbox",)])
+def test_the_systems_programs_are_there(sandbox: tuple[str, ...], agent: Agent, one: None) -> None:
+    code = (
+        "import os, subprocess\nprint(os.environ['PATH'].split(':')[1:])\n"
+        "print(subprocess.run(['sort'], input=b'b\\na\\n', capture_output=True).stdout)"
+    )
+    assert agent.run(code, *sandbox, *ONE) == 0
+    assert agent.final(7) == "['/usr/local/bin', '/usr/bin', '/bin']\nb'a\\nb\\n'\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("", "is empty"),
+        ("'unclosed", "cannot be read"),
+        ("no-such-program-at-all x", "there is no program 'no-such-program-at-all'"),
+        ("true {promt}", "{promt} is no placeholder; known are {prompt}"),
+    ],
+)
+def test_commands_that_are_refused(command: str, says: str) -> None:
+    with pytest.raises(UsageProblem) as problem:
+        read_command(command)
+    assert says in str(problem.value)
+
+
+def test_placeholders_are_filled_once_and_no_shell_is_there(data: Path, tmp_path: Path) -> None:
+    task = read_tasks(data).tasks[8]
+    command = read_command("true --p={prompt} '{output}' {task_id} $HOME '{\"a\": 1}'")
+    words = filled(command, task, "say {input}; rm -rf /", tmp_path)
+    assert words[1:] == ["--p=say {input}; rm -rf /", str(tmp_path / "files"), "8", "$HOME", '{"a": 1}']
+
+
+def test_files_that_a_command_names_are_found_from_the_task_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "agent.py").write_text("")
+    command = read_command(f"{sys.executable} agent.py other.py")
+    assert command.words[1:] == (str(tmp_path / "agent.py"), "other.py")
+    assert command.readable == (tmp_path / "agent.py",)
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (("--timeout", "0"), "--timeout must be a positive number"),
+        (("--timeout", "nan"), "--timeout must be a positive number"),
+        (("--jobs", "0"), "--jobs must be 1 or more"),
+        (("--memory-mb", "1"), "--memory-mb must be 64 or more"),
+        (("--env", "NO_SUCH_VARIABLE_HERE"), "--env NO_SUCH_VARIABLE_HERE"),
+        (("--readable", "/no/such/place"), "there is no such file or folder"),
+        (("--budget", "five"), "cannot be read"),
+    ],
+)
+def test_options_that_are_refused(more: tuple[str, ...], says: str, agent: Agent, capsys: pytest.CaptureFixture[str]) -> None:
+    assert agent.run("print(1)", *more) == 4
+    assert says in capsys.readouterr().out
+    assert not agent.out.exists()
+
+
+def test_an_input_file_that_is_missing_is_told_by_task(agent: Agent, capsys: pytest.CaptureFixture[str]) -> None:
+    (agent.data / "files/sales.csv").unlink()
+    assert agent.run("print(1)") == 4
+    assert "task 7: the file 'files/sales.csv' is missing" in capsys.readouterr().out

@@ -1,0 +1,382 @@
+"""Scoring packs: resumed without paying again, stopped at any moment, compared in a table (GTA-Workflow spec 6.2)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench_gta.pack.check import require_safe
+from bench_gta.pack.format import Pack, PackTask, read_pack, write_pack
+from bench_gta.pack.grade import graded
+from bench_gta.pack.judges import config_for
+from bench_gta.pack.results import Settings
+from bench_gta.pack.score import Limits, Scored, default_out, default_summary, delivery_of, score_pack
+from bench_gta.workflow.judge import Delivery
+from bench_gta.workflow.replies import Unreadable
+from harness.budget import parse_budget
+from harness.config import Config, ModelTable, Prices
+from harness.errors import DataProblem, ModelFault, UsageProblem
+from harness.types import Usage
+from tests.gta.pack_data import pack, stored, write_outputs, write_tasks
+from tests.model.fault_server import FaultServer, Seen, answer, silence, status
+
+ROOT = Path(__file__).resolve().parents[2]
+TREE = [{"id": "1", "weight": 1, "requirements": "a"}, {"id": "2", "weight": 3, "requirements": "b"}]
+FAKE = Settings("fake")
+
+
+class Judge:
+    """Gives 4 and 8 on the two leaves; each task costs a dollar. ``bad`` tasks raise."""
+
+    def __init__(self, **bad: Exception) -> None:
+        self.bad, self.seen, self.usd = bad, [], 0.0
+
+    async def judge(self, delivery: Delivery, *, scratch: Path) -> list[Any]:
+        self.seen.append(delivery)
+        self.usd += 1
+        if error := self.bad.get(f"t{delivery.origin_prompt[0]}"):
+            raise error
+        return [
+            {"id": leaf["id"], "replies": [json.dumps({"score": score, "analysis": "."})], "cached": 0}
+            for leaf, score in zip(TREE, (4, 8), strict=True)
+        ]
+
+    def spent(self) -> Usage:
+        return Usage(usd=self.usd)
+
+
+def a_pack(folder: Path, *numbers: int, **fields: Any) -> Pack:
+    given = {"assistant_outputs": [[{"role": "assistant", "content": "done"}]], "attached_files": (), "meta": {}} | fields
+    tasks = tuple(PackTask(number, place, [str(number)], full_tree=TREE, **given) for place, number in enumerate(numbers, 1))
+    write_pack(folder / "pack.json", Pack(tasks, folder.resolve()))
+    return read_pack(folder / "pack.json")
+
+
+def score(packed: Pack, judge: Any, folder: Path, settings: Settings = FAKE, **limits: Any) -> Scored:
+    spent = judge.spent if isinstance(judge, Judge) else Usage
+    return asyncio.run(
+        score_pack(packed, judge, settings, out=folder / "s.json", summary_out=folder / "m.json", limits=Limits(**limits), spent=spent)
+    )
+
+
+def test_a_record_has_every_field(tmp_path: Path) -> None:
+    packed = a_pack(tmp_path, 5, meta={"elapsed_sec": 90, "usd": 0.5}, attached_files=("gone.pdf",))
+    score(packed, Judge(), tmp_path)
+    details = stored(tmp_path / "s.json")
+    assert details["pack_sha1"] == packed.sha1
+    record = details["task_results"]["5"]
+    assert record["duration_sec"] >= 0 and record["started_utc"] <= record["finished_utc"]
+    assert (record["task_id"], record["status"], record["attempt"], record["score"]) == (5, "ok", 1, 7.0)
+    assert record["missing_files"] == ["gone.pdf"]
+    assert record["agent"] == {"elapsed_sec": 90, "usd": 0.5}
+    assert record["judge_usd"] == 1
+    assert record["detail"]["nodes"][1] == {
+        "id": "2",
+        "score": 8.0,
+        "analysis": ".",
+        "replies": ['{"score": 8, "analysis": "."}'],
+        "cached": 0,
+    }
+    assert record["detail"]["tree"] == {"id": "root", "value": 7.0, "sub_tasks": [{"id": "1", "value": 4.0}, {"id": "2", "value": 8.0}]}
+    summary = stored(tmp_path / "m.json")
+    assert summary["figures"] == {"Root Score": 7, "Root Score (scored)": 7, "Leaf SR": 50, "Root SR": 100, "Tasks": 1, "Leaves": 2}
+    assert summary["agent"] == {"elapsed_sec": 90, "usd": 0.5}
+    assert summary["judge_usd"] == 1
+    assert [row["Leaf SR"] for row in summary["sensitivity"]["rows"]] == [50, 50, 50, 50, 0]
+
+
+def test_it_stops_half_way_and_resumes_without_paying_again(tmp_path: Path) -> None:
+    packed = a_pack(tmp_path, 1, 2, 3, 4)
+    first, second, third = Judge(), Judge(), Judge()
+    assert score(packed, first, tmp_path, budget=parse_budget("2usd")).stopped == "the budget of 2usd is used up"
+    assert [seen.origin_prompt for seen in first.seen] == [["1"], ["2"]]
+    assert score(packed, second, tmp_path).judged == (3, 4)
+    assert score(packed, third, tmp_path).judged == ()
+    assert third.usd == 0
+    assert stored(tmp_path / "m.json")["summary"]["n_ok"] == 4
+    assert stored(tmp_path / "m.json")["judge_usd"] == 4
+
+
+def test_a_failed_task_is_told_and_tried_again(tmp_path: Path) -> None:
+    packed = a_pack(tmp_path, 1, 2)
+    score(packed, Judge(t1=ModelFault("HTTP 500 from the endpoint", cause="http 500")), tmp_path)
+    record = stored(tmp_path / "s.json")["task_results"]["1"]
+    assert (record["status"], record["score"], record["error"]) == ("error", None, "ModelFault: HTTP 500 from the endpoint")
+    figures = stored(tmp_path / "m.json")["figures"]
+    assert (figures["Root Score"], figures["Root Score (scored)"], figures["Leaves"], figures["Leaf SR"]) == (3.5, 7, 4, 25)
+    assert score(packed, Judge(), tmp_path).judged == (1,)
+    record = stored(tmp_path / "s.json")["task_results"]["1"]
+    assert (record["status"], record["attempt"], record["judge_usd"]) == ("ok", 2, 2)
+    assert "error" not in record
+
+
+@pytest.mark.parametrize(
+    ("error", "ends"),
+    [
+        (UsageProblem("a key is missing"), True),
+        (DataProblem("the weight of node '1' must be a number"), False),
+        (Unreadable("no score"), False),
+        (KeyError("x"), False),
+    ],
+)
+def test_what_ends_the_run_and_what_only_the_task(error: Exception, ends: bool, tmp_path: Path) -> None:
+    packed = a_pack(tmp_path, 1, 2)
+    judge = Judge(t1=error)
+    if ends:
+        with pytest.raises(UsageProblem, match="a key is missing"):
+            score(packed, judge, tmp_path)
+        assert stored(tmp_path / "s.json")["task_results"] == {}
+    else:
+        assert score(packed, judge, tmp_path).judged == (1, 2)
+        assert stored(tmp_path / "s.json")["task_results"]["1"]["error"].startswith(f"{type(error).__name__}: ")
+
+
+@pytest.mark.parametrize(
+    ("now", "says"),
+    [
+        (Settings("other"), "with the judge 'fake', not 'other'"),
+        (Settings("fake", prompt="new"), "with the prompt '', not 'new'"),
+        (Settings("fake", votes=3), "with the votes 1, not 3"),
+        (Settings("fake", scoring="strict"), "with the scoring 'parity', not 'strict'"),
+    ],
+)
+def test_scores_of_different_kinds_are_not_mixed(now: Settings, says: str, tmp_path: Path) -> None:
+    packed = a_pack(tmp_path, 1)
+    score(packed, Judge(), tmp_path)
+    before = (tmp_path / "s.json").read_bytes()
+    with pytest.raises(UsageProblem, match=says):
+        score(packed, Judge(), tmp_path, now)
+    assert (tmp_path / "s.json").read_bytes() == before
+    assert score(packed, Judge(), tmp_path, now, force_resume=True).judged == ()
+    assert score(packed, Judge(), tmp_path, now, overwrite=True).judged == (1,)
+
+
+def test_other_thresholds_need_no_judge(tmp_path: Path) -> None:
+    packed = a_pack(tmp_path, 1)
+    score(packed, Judge(), tmp_path)
+    judge = Judge()
+    score(packed, judge, tmp_path, Settings("fake", leaf_threshold=4, root_threshold=7.5))
+    figures = stored(tmp_path / "m.json")["figures"]
+    assert (figures["Leaf SR"], figures["Root SR"], judge.usd) == (100, 0, 0)
+
+
+def test_another_pack_is_refused(tmp_path: Path) -> None:
+    score(a_pack(tmp_path, 1), Judge(), tmp_path)
+    with pytest.raises(UsageProblem, match="the scores of another pack"):
+        score(a_pack(tmp_path, 1, 2), Judge(), tmp_path)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"task_results": []}'])
+def test_a_file_that_holds_no_scores_is_left_alone(content: str, tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_text(content)
+    with pytest.raises(UsageProblem, match="is no file of scores"):
+        score(a_pack(tmp_path, 1), Judge(), tmp_path)
+    assert (tmp_path / "s.json").read_text() == content
+
+
+def test_parity_judges_the_first_turn_and_strict_all(tmp_path: Path) -> None:
+    turns = [[{"role": "assistant", "content": "first"}], [{"role": "assistant", "content": "last"}]]
+    packed = a_pack(tmp_path, 1, assistant_outputs=turns)
+    task = packed.tasks[0]
+    assert delivery_of(packed, task, Settings("fake")).trace == turns[0]
+    assert delivery_of(packed, task, Settings("fake", scoring="strict")).trace == turns
+
+
+def test_files_that_must_not_be_shown_stop_it_before_anything_is_paid(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/link").symlink_to("/etc/passwd")
+    for name in ("/etc/passwd", "../secret", "link"):
+        packed = a_pack(tmp_path / "in", 1, attached_files=(name,))
+        judge = Judge()
+        with pytest.raises(UsageProblem, match="it is not shown to a judge"):
+            score(packed, judge, tmp_path)
+        assert judge.usd == 0
+    require_safe(a_pack(tmp_path / "in", 1, attached_files=("gone.pdf",)))
+
+
+def test_where_the_files_go_by_default() -> None:
+    assert default_out(Path("a/p.json"), Settings("openai/gpt 5")) == Path("a/p_openai-gpt-5_scores.json")
+    assert default_summary(Path("a/p_rules_scores.json")) == Path("a/p_rules_scores_summary.json")
+
+
+def test_a_judge_without_a_reply_is_no_score() -> None:
+    with pytest.raises(DataProblem, match="gave no reply"):
+        graded(TREE, [{"replies": []}, {"replies": ["5"]}], sample_idx=1, strict=False)
+    with pytest.raises(DataProblem, match="2 leaves, but there are 1 scores"):
+        graded(TREE, [{"replies": ["5"]}], sample_idx=1, strict=False)
+    assert graded(TREE, [{"replies": ["5"]}, {"replies": ["no", "9", "9"]}], sample_idx=1, strict=False)["fallbacks"] == 4
+
+
+@pytest.mark.parametrize(
+    ("votes", "url", "says"),
+    [(0, None, "--judge-votes must be 1 or more"), (2, None, "leave --judge-votes"), (1, "http://h/v1", "leave --judge-votes")],
+)
+def test_what_the_rules_cannot_do(votes: int, url: str | None, says: str) -> None:
+    with pytest.raises(UsageProblem, match=says):
+        config_for("rules", votes, url, Config())
+
+
+def test_an_address_goes_over_the_one_in_the_configuration() -> None:
+    config = Config(models={"mine": ModelTable(model="m", url="http://a/v1", prices=Prices(1, 2))})
+    table = config_for("mine", 1, " http://b/v1/chat/completions ", config).models["mine"]
+    assert (table.url, table.model, table.prices) == ("http://b/v1", "m", Prices(1, 2))
+    assert config_for("gpt-5.2", 1, "", config) is config
+
+
+# -- the command, with a judge behind an endpoint
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """A pack of tasks 7, 8 and 12, and its data; nothing of the user's own cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    data = write_tasks(tmp_path / "set A")
+    results = write_outputs(tmp_path / "mine", {7: "It is 12.", 8: "Hello!", 12: "Here."}, {"7/files/report.md": "12"})
+    for number, usd in ((7, 0.5), (8, 0.25), (12, 0.25)):
+        (results / f"{number}/run.json").write_text(json.dumps({"elapsed_sec": 60, "usd": usd}))
+    assert pack("create", "--result-dir", results, "--data", data) == 0
+    return results / "pack.json", data
+
+
+CONFIG = '[models.judge]\nmodel = "judge"\nurl = "URL"\nprices = {prompt = 1000.0, completion = 1000.0}\nmax_retries = 0\n'
+
+
+def words(made: tuple[Path, Path], folder: Path, url: str) -> list[str]:
+    (folder / "agentgauge.toml").write_text(CONFIG.replace("URL", url))
+    path, data = made
+    return ["score", "--in-pack", str(path), "--data", str(data), "--judge-model", "judge", "--config", str(folder / "agentgauge.toml")]
+
+
+def reply(seen: Seen) -> Any:
+    text = json.dumps(seen.body["messages"])
+    return answer('{"score": 9, "analysis": "good"}' if "greets" in text else '{"score": 4, "analysis": "poor"}')
+
+
+def test_the_command_scores_resumes_and_compares(made: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with FaultServer(choose=reply) as endpoint:
+        command = words(made, tmp_path, endpoint.url)
+        assert pack(*command, "--max-tasks", "2") == 0
+        assert len(endpoint.requests) == 3
+        assert "stopped: --max-tasks 2: 1 remain" in capsys.readouterr().out
+        assert pack(*command) == 0
+        assert len(endpoint.requests) == 4
+        said = capsys.readouterr().out
+        assert "task 12: 4.00" in said and "task 7" not in said
+        assert pack(*command, "--overwrite") == 0
+        assert len(endpoint.requests) == 4, "replies are kept"
+    scores = made[0].with_name("pack_judge_scores.json")
+    assert {number: record["score"] for number, record in stored(scores)["task_results"].items()} == {"7": 4, "8": 9, "12": 4}
+    capsys.readouterr()
+    assert pack("table", scores) == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("| mine"))
+    assert line == "| mine | 5.67 | 25.00 | 33.33 | 3.0 | 1.00 | 5.667 | 3/3 | judge, parity |"
+
+
+def test_the_table_has_the_published_rows(made: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with FaultServer(choose=reply) as endpoint:
+        assert pack(*words(made, tmp_path, endpoint.url), "--leaf-threshold", "6", "--max-tasks", "0") == 0
+    capsys.readouterr()
+    summary = made[0].with_name("pack_judge_scores_summary.json")
+    assert pack("table", summary) == 0
+    said = capsys.readouterr().out
+    assert "| mine | – | – | – | – | – | – | 0/3 | judge, parity |" in said
+    assert "| OpenClaw (Claude-Sonnet-4.5), published | 6.82 | 73.55 | 50.00 | 136.0 | 35.00 | 0.195 | 30 | of the publication |" in said
+    assert "from 6 (leaf) and 7 (root) on" in said
+    assert pack("table", made[0]) == 4
+    assert "has no summary beside it" in capsys.readouterr().out
+
+
+def test_an_endpoint_that_fails_is_recorded(made: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with FaultServer(choose=lambda seen: status(400)) as endpoint:
+        assert pack(*words(made, tmp_path, endpoint.url)) == 1
+    assert "3 of 3 tasks are judged, 3 of them failed" in capsys.readouterr().out
+
+
+def test_costs_of_the_judge_stop_it(made: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with FaultServer(choose=reply) as endpoint:
+        assert pack(*words(made, tmp_path, endpoint.url), "--budget", "0.000001usd") == 0
+    said = capsys.readouterr().out
+    assert "stopped: the budget of 0.000001usd is used up" in said and "1 of 3 tasks are judged" in said
+    assert stored(made[0].with_name("pack_judge_scores_summary.json"))["judge_usd"] > 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_whole_files_and_the_next_call_goes_on(number: int, made: tuple[Path, Path], tmp_path: Path) -> None:
+    slow = []
+
+    def choose(seen: Seen) -> Any:
+        if "tree is drawn" in json.dumps(seen.body["messages"]) and not slow:
+            slow.append(seen)
+            return silence()
+        return reply(seen)
+
+    with FaultServer(choose=choose) as endpoint:
+        command = [sys.executable, "-m", "harness.cli", "pack", *words(made, tmp_path, endpoint.url)]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            deadline = time.monotonic() + 20
+            while not slow:
+                assert time.monotonic() < deadline and process.poll() is None
+                time.sleep(0.02)
+            process.send_signal(number)
+            _, said = process.communicate(timeout=10)
+        assert process.returncode == 130 and "the same command goes on" in said
+        scores = made[0].with_name("pack_judge_scores.json")
+        assert list(stored(scores)["task_results"]) == ["7", "8"]
+        assert stored(default_summary(scores))["summary"]["n_done"] == 2
+        before = len(endpoint.requests)
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=30)
+        assert done.returncode == 0, done.stderr
+        assert len(endpoint.requests) == before + 1
+    assert [path.name for path in scores.parent.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (("--leaf-threshold", "11"), "--leaf-threshold must be from 0 to 10"),
+        (("--root-threshold", "nan"), "--root-threshold must be from 0 to 10"),
+        (("--judge-votes", "0"), "--judge-votes must be 1 or more"),
+        (("--budget", "much"), "cannot be read"),
+        (("--config", "nowhere.toml"), "nowhere.toml"),
+    ],
+)
+def test_options_that_are_refused(more: tuple[str, ...], says: str, made: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert pack("score", "--in-pack", made[0], "--data", made[1], "--judge-model", "gpt-5.2", *more) == 4
+    assert says in capsys.readouterr().out
+
+
+def test_a_model_has_to_be_named_where_the_data_has_no_rules(made: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert pack("score", "--in-pack", made[0], "--data", made[1]) == 4
+    assert "name one with --judge-model" in capsys.readouterr().out
+
+
+def test_the_bundled_sample_is_scored_by_its_rules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from bench_gta.pack.tasks import read_tasks
+
+    first = next(iter(read_tasks().tasks))
+    results = write_outputs(tmp_path / "nothing", {first: "I do not know."})
+    assert pack("create", "--result-dir", results) == 0
+    assert pack("score", "--in-pack", results / "pack.json") == 0
+    summary = stored(results / "pack_rules_scores_summary.json")
+    assert summary["data"]["name"] == "the bundled sample"
+    assert summary["summary"]["n_ok"] == 1 and summary["figures"]["Root SR"] == 0
+    assert pack("table", results / "pack_rules_scores.json") == 0
+    assert "| nothing |" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", ["create", "check", "run", "score", "table"])
+def test_every_verb_explains_itself_with_an_example(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        pack(verb, "--help")
+    assert ended.value.code == 0
+    assert f"example: agentgauge pack {verb}" in capsys.readouterr().out
