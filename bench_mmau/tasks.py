@@ -77,10 +77,10 @@ class _Mmau(Task):
 
         return score_file(self.name, predictions, self.judge, self.rule, scoring)
 
-    def export(self, results: Iterable[tuple[Sample, Json]], folder: Path, *, model: str, scoring: Scoring) -> list[str]:
+    def export(self, results: Iterable[tuple[Sample, Json, Path]], folder: Path, *, model: str, scoring: Scoring) -> list[str]:
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / f"{model.replace('/', '_')}_{self.name.removeprefix('mmau.')}_response.jsonl"
-        lines = (json.dumps(response_records(sample.payload, output), ensure_ascii=False) for sample, output in results)
+        lines = (json.dumps(response_records(sample.payload, output), ensure_ascii=False) for sample, output, _ in results)
         file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         return []
 

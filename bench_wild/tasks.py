@@ -97,12 +97,12 @@ class Wild(Task):
         how: dict[str, Any] = {"evaluator": self.evaluator, "language": self.language, "skip_invalid": self.skip_invalid}
         return score_files(found, predictions, scoring=scoring, **how)
 
-    def export(self, results: Iterable[tuple[Sample, Json]], folder: Path, *, model: str, scoring: Scoring) -> list[str]:
+    def export(self, results: Iterable[tuple[Sample, Json, Path]], folder: Path, *, model: str, scoring: Scoring) -> list[str]:
         from bench_wild.files import RESULTS, write_result_lines
 
         place = folder / "result" / model.replace("/", "_")
         place.mkdir(parents=True, exist_ok=True)
-        told = ((*data.resolve(sample), output) for sample, output in results)
+        told = ((*data.resolve(sample), output) for sample, output, _ in results)
         missing = write_result_lines(place / RESULTS, told, model, tolerant=scoring == "strict")
         return [f"session {session} is left out: one of its tasks is missing before another" for session in missing]
 

@@ -118,10 +118,10 @@ class Task(ABC):
     def score_files(self, samples: Path, predictions: Path, *, scoring: Scoring, similarity: str) -> Mapping[str, Any]:
         """Score the original benchmark's own files: {"metrics": {name: value}, "samples": [...]}."""
 
-    def export(self, results: Iterable[tuple[Sample, Json]], folder: Path, *, model: str, scoring: Scoring) -> list[str]:
+    def export(self, results: Iterable[tuple[Sample, Json, Path]], folder: Path, *, model: str, scoring: Scoring) -> list[str]:
         """Write predictions as the original benchmark's own files below ``folder``. Returns what could not be written, and why.
 
-        Paths in them are those of this machine.
+        ``results``: samples, predictions with the paths of this machine, and folders of the files that were made for them.
         """
         raise UsageProblem(f"{self.name} has no layout of its own to export to")
 

@@ -38,7 +38,7 @@ def export(run: Path, format: str, output: Path, data: str | None = None) -> tup
     return sorted(path for path in output.rglob("*") if path.is_file()), notes
 
 
-def _results(folder: RunFolder, task: Task, root: Path, attempt: int) -> Iterator[tuple[Sample, Json]]:
+def _results(folder: RunFolder, task: Task, root: Path, attempt: int) -> Iterator[tuple[Sample, Json, Path]]:
     """Finished cases, with the paths of this machine in what they yielded."""
     places = Portable({str(root.absolute()): ROOT_TOKEN, str(folder.path.absolute()): RUN_TOKEN})
     index = task.index(root)
@@ -50,4 +50,4 @@ def _results(folder: RunFolder, task: Task, root: Path, attempt: int) -> Iterato
             raise UsageProblem(f"{root} has no sample {sample!r} of {task.name}, which the run has; give --data as in the run")
         transcript = line.read().transcript
         if transcript is not None:
-            yield task.load(index, rows[sample]), places.unpack(transcript.output)
+            yield task.load(index, rows[sample]), places.unpack(transcript.output), folder.files(name, sample, number).absolute()

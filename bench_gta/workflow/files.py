@@ -21,7 +21,7 @@ from harness.types import RUN_TOKEN, Json
 
 
 def score_predictions(samples: Path | None, file: Path, made: MadeJudge, thresholds: Thresholds, *, strict: bool) -> Mapping[str, Any]:
-    """Judge every record of a prediction file: ``metrics``, ``columns`` by the leaderboard's names, ``samples``.
+    """Judge every record of a prediction file: ``metrics`` with the released ``gpt_score`` first, ``columns``, ``samples``.
 
     ``samples``: the data set, for the category columns; None leaves them without a value. Relative paths of delivered files start
     from the prediction file's folder, and only files below it are shown. A record that cannot be judged counts as one that
@@ -44,7 +44,7 @@ def score_predictions(samples: Path | None, file: Path, made: MadeJudge, thresho
         values.append(score.values)
         told.append({"id": name, "passed": score.passed, "score": result.root.value, "nodes": details[-1]["nodes"]})
     columns = figures(values)
-    return {"metrics": {"gpt_score": run_result(details)["gpt_score"]}, "columns": columns, "samples": told}
+    return {"metrics": {"gpt_score": run_result(details)["gpt_score"], **columns}, "columns": columns, "samples": told}
 
 
 async def _judge_all(made: MadeJudge, deliveries: Sequence[Delivery]) -> list[list[Json] | AgentGaugeError]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from harness.config import load_config
 from harness.data.index import Index, Row, object_entries
 from harness.errors import DataProblem, UsageProblem
 from harness.model.types import ChatReply, ChatRequest, Message
+from harness.portable import portable
 from harness.task import Chosen, Exhibit, Task, TaskOption
 from harness.types import Json, Metric, Sample, Score, Scoring
 
@@ -154,9 +156,16 @@ class Workflow(RealTools, Task):
         made = make_judge(self.judge, votes=self.votes, cache=self.cache, released=scoring == "parity", config=load_config(root=Path.cwd()))
         return score_predictions(samples, predictions, made, self.thresholds, strict=scoring == "strict")
 
-    def export(self, results: Iterable[tuple[Sample, Json]], folder: Path, *, model: str, scoring: Scoring) -> list[str]:
+    def export(self, results: Iterable[tuple[Sample, Json, Path]], folder: Path, *, model: str, scoring: Scoring) -> list[str]:
+        """One prediction file; what was delivered lies beside it, and is named by relative paths."""
+        records = []
+        for sample, output, made in results:
+            place = f"files/{sample.id}"
+            if made.is_dir():
+                shutil.copytree(made, folder / place, symlinks=True)
+            records.append(portable(output, {str(made): place}))
         folder.mkdir(parents=True, exist_ok=True)
-        write(folder / f"{model.replace('/', '_')}_gta_workflow.json", [output for _, output in results])
+        write(folder / f"{model.replace('/', '_')}_gta_workflow.json", records)
         return []
 
     def exhibits(self, output: Json, score: Score | None) -> Sequence[Exhibit]:

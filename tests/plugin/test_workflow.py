@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from harness.cli import main
 from tests.model import fault_server as serve
 from tests.model.files_server import FilesServer, response, said
 from tests.plugin.project import GTA, Project, records, run_gta, summary, without_times
@@ -16,6 +17,7 @@ from tests.plugin.project import GTA, Project, records, run_gta, summary, withou
 pytest.importorskip("av")
 
 CASES = str(Path(GTA[-1]) / "test_workflow.py")
+DATA = Path(GTA[-1]) / "mini_workflow"
 SETTINGS = """
 [tools]
 basic = true
@@ -69,6 +71,24 @@ def test_the_oracle_solves_every_task_with_real_tools(tmp_path):
     assert not list((tmp_path / "run" / "files").rglob("*.judge")) and not list((tmp_path / "run" / "stages").rglob("*.json"))
 
 
+def test_an_exported_run_is_judged_again_wherever_it_lies(tmp_path, capsys):
+    run_gta("-m", "gta_workflow", "-k", "marketing_strategy", "--model", "oracle", "--run-dir", "run", cwd=tmp_path)
+    assert main(["report", str(tmp_path / "run"), "--format", "gta_workflow", "--output", str(tmp_path / "out")]) == 0
+    (tmp_path / "out").rename(tmp_path / "moved")
+    (tmp_path / "run").rename(tmp_path / "gone")
+    capsys.readouterr()
+    file = tmp_path / "moved" / "oracle_gta_workflow.json"
+    assert main(["score", "gta_workflow", "--predictions", str(file), "--samples", str(DATA), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["metrics"]["gpt_score"], told["metrics"]["Root SR"], told["metrics"]["O-SR"]) == (10.0, 100.0, 100.0)
+    assert str(tmp_path) not in file.read_text()
+
+
+def test_the_bundled_tasks_pass_the_check_of_data(capsys):
+    assert main(["data", "check", "gta_workflow"]) == 0
+    assert "gta_workflow: no problems" in capsys.readouterr().out
+
+
 def test_a_judge_that_fails_half_way_costs_neither_the_agent_s_work_nor_paid_leaves_again(tmp_path):
     with FilesServer(answers=[words(9), serve.status(500)]) as server:
         output = run_judged(server.url, "--judge-model", "seer", "--run-dir", "run", cwd=tmp_path, status=1)
@@ -112,6 +132,6 @@ def test_official_data_needs_a_judge_model(tmp_path):
     data.mkdir()
     task = {"dialogs": [{"role": "user", "content": "Write."}], "files": [], "tools": [], "sub_tasks": [{"id": "1.1", "requirements": "r"}]}
     (data / "end.json").write_text(json.dumps({"0": task}))
-    (data / "toolmeta.json").write_text((Path(GTA[-1]) / "mini_workflow" / "toolmeta.json").read_text())
+    (data / "toolmeta.json").write_text((DATA / "toolmeta.json").read_text())
     output = run_gta("--data", str(data), "--model", "oracle", cwd=tmp_path, status=4).output
     assert "leaf '1.1' has no 'check'" in output and "--judge-model" in output
