@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,6 +21,10 @@ __all__ = ["CASE_HEADER", "OpenAIModel", "case_header", "read_key"]
 
 CASE_HEADER = "x-agentgauge-case"
 """Tells an embedded model which request of which case this is. Never sent to a real endpoint."""
+
+
+HEAVY = 8
+"""Requests with files that are in the air at once: each may hold 20 MB."""
 
 
 def case_header(case: CaseKey) -> str:
@@ -42,6 +47,7 @@ class OpenAIModel:
         self.fingerprint = spec.fingerprint
         self.spec = spec
         self._endpoint = Endpoint(spec, limiter, policy, environ)
+        self._heavy = asyncio.Semaphore(HEAVY)
         self._inline = InlineFiles(spec)
         self._uploaded = UploadedFiles(spec, self._endpoint)
 
@@ -51,10 +57,14 @@ class OpenAIModel:
     async def complete(self, request: ChatRequest) -> ChatReply:
         """Ask, with retries. Raises ModelFault with a short cause, SandboxFault where a file cannot be looked at, UsageProblem
         for an unusable key or a package that showing files needs."""
-        api = self._api(request)
-        if holds_files(request.messages):
+        if not holds_files(request.messages):
+            return await self._send(request, self._api(request))
+        async with self._heavy:
+            api = self._api(request)
             room = MAX_INLINE if api == "chat" else None
-            request = replace(request, messages=await expanded(request.messages, self._show(api), room))
+            return await self._send(replace(request, messages=await expanded(request.messages, self._show(api), room)), api)
+
+    async def _send(self, request: ChatRequest, api: Api) -> ChatReply:
         headers = {CASE_HEADER: case_header(request.case)} if self.spec.embedded and request.case else {}
         spec = self.spec
         if api == "responses":

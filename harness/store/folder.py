@@ -21,6 +21,7 @@ from typing import Any
 from urllib.parse import quote
 
 from harness.errors import UsageProblem
+from harness.store.whole import encoded, write_whole
 from harness.types import Record
 
 FORMAT = 1
@@ -50,10 +51,7 @@ class RunFolder:
 
     def write_json(self, name: str, value: Any) -> None:
         """Replace a JSON file as a whole: a reader sees the old one or the new one."""
-        target = self.path / name
-        scratch = target.with_name(f".{name}.{os.getpid()}")
-        scratch.write_text(json.dumps(value, indent=2, ensure_ascii=False, sort_keys=False) + "\n", encoding="utf-8")
-        scratch.replace(target)
+        write_whole(self.path / name, encoded(value, indent=2) + b"\n")
 
     def write_plan(self, cases: Mapping[CaseId, str]) -> None:
         """``cases``: case → pytest node id, in order."""
@@ -160,7 +158,8 @@ class Appender:
 
     def append(self, record: Record) -> Line:
         """Write it, and say where it is."""
-        data = memoryview((json.dumps(record.to_json(), ensure_ascii=False, separators=(",", ":")) + "\n").encode("utf-8"))
+        text = json.dumps(record.to_json(), ensure_ascii=False, separators=(",", ":")) + "\n"
+        data = memoryview(text.encode("utf-8", "backslashreplace"))  # half a surrogate pair stays an escape
         line = Line(self._path, self._end, len(data), record.status in ("passed", "wrong"), record.finished)
         while data:  # a regular file takes it all at once, save when the disk fills up
             written = os.write(self._file, data)

@@ -7,11 +7,11 @@ first one again when the run is resumed.
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from harness.portable import Portable
+from harness.store.whole import encoded, write_whole
 from harness.types import Event, Json, Usage
 
 
@@ -36,7 +36,7 @@ class Stage:
     def read(self) -> Kept | None:
         """None where nothing is kept, or nothing that can be used."""
         try:
-            data = json.loads(self._path.read_text(encoding="utf-8"))
+            data = json.loads(self._path.read_bytes())
             if data["config"] != self._config:
                 return None
             data = self._places.unpack(data)
@@ -54,6 +54,4 @@ class Stage:
             "turn": kept.turn,
         }
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = self._path.with_name(f".{self._path.name}.{os.getpid()}")
-        scratch.write_text(json.dumps(self._places.pack(data), ensure_ascii=False), encoding="utf-8")
-        scratch.replace(self._path)
+        write_whole(self._path, encoded(self._places.pack(data)))

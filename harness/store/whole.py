@@ -1,0 +1,29 @@
+"""Files that are whole or not there, whenever the process ends."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from pathlib import Path
+
+from harness.types import Json
+
+
+def encoded(value: Json, *, indent: int | None = None) -> bytes:
+    """JSON in UTF-8. Half a surrogate pair, which a model may write, is no UTF-8: it stays an escape."""
+    return json.dumps(value, ensure_ascii=False, indent=indent).encode("utf-8", "backslashreplace")
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Replace a file in one step. A link of that name is replaced, not followed. Raises OSError."""
+    descriptor, scratch = tempfile.mkstemp(prefix=f".{path.name[:80]}-", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        Path(scratch).chmod(0o644)
+        Path(scratch).replace(path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):  # it has become the file
+            Path(scratch).unlink()
