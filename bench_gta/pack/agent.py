@@ -3,6 +3,8 @@
 <run>/<task id>/work/      the agent's: prompt.txt, input/, files/, and whatever it writes
 <run>/<task id>/files/     its deliverables, moved there when it has ended
 <run>/<task id>/final.txt, stdout.txt, stderr.txt, run.json      ours, out of its reach
+
+A task that is run again gets the folder <run>/<task id>.retry, which takes the other's place when its record is written.
 """
 
 from __future__ import annotations
@@ -11,25 +13,26 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from bench_gta.pack.atomic import write_json, write_text
 from bench_gta.pack.create import FILES, FINAL, MOST_ANSWER
-from bench_gta.pack.places import plain_files, problem_of
+from bench_gta.pack.places import open_again, plain_files, problem_of, said
 from bench_gta.pack.process import Place, run_agent
-from bench_gta.pack.records import RECORD, read_usage
+from bench_gta.pack.records import RECORD, number, read_record, read_usage
 from bench_gta.pack.tasks import SetTask, TaskSet, input_files
-from harness.errors import SandboxFault, UsageProblem
+from harness.errors import UsageProblem
 from harness.sandbox import SandboxResult
 from harness.sandbox.scratch import remove_tree
 from harness.types import Json
 
-WORK, INPUT, PROMPT, USAGE = "work", "input", "prompt.txt", "usage.json"
+WORK, INPUT, PROMPT, USAGE, STDERR = "work", "input", "prompt.txt", "usage.json", "stderr.txt"
 PLACEHOLDERS = ("prompt", "prompt_file", "input", "output", "task_id")
 MOST_LOG = 1 << 20  # characters of stdout.txt and of stderr.txt
+LONGEST_WORD = 128 << 10  # bytes, less one, of a word of a command; the kernel's limit
 _SHORTEST_SECRET = 8  # characters; shorter values would be found by chance
 
 _PLACEHOLDER = re.compile(r"\{(" + "|".join(PLACEHOLDERS) + r")\}")
@@ -73,7 +76,10 @@ def read_command(text: str) -> Command:
 
 
 def filled(command: Command, task: SetTask, prompt: str, work: Path) -> list[str]:
-    """The words for one task. What a placeholder stands for is not looked at for further ones."""
+    """The words for one task. What a placeholder stands for is not looked at for further ones.
+
+    Raises UsageProblem for a word that is longer than the kernel takes.
+    """
     values = {
         "prompt": prompt.replace("\0", ""),
         "prompt_file": str(work / PROMPT),
@@ -81,7 +87,10 @@ def filled(command: Command, task: SetTask, prompt: str, work: Path) -> list[str
         "output": str(work / FILES),
         "task_id": str(task.id),
     }
-    return [_PLACEHOLDER.sub(lambda found: values[found[1]], word) for word in command.words]
+    words = [_PLACEHOLDER.sub(lambda found: values[found[1]], word) for word in command.words]
+    if any(len(word.encode("utf-8", "replace")) >= LONGEST_WORD for word in words):
+        raise UsageProblem(f"task {task.id}: its request is too long for a command line; write {{prompt_file}} instead of {{prompt}}")
+    return words
 
 
 def prompt_of(task: SetTask, names: Sequence[str]) -> str:
@@ -96,38 +105,62 @@ def prompt_of(task: SetTask, names: Sequence[str]) -> str:
 async def solve(task: SetTask, tasks: TaskSet, folder: Path, command: Command, place: Place) -> dict[str, Json]:
     """Let the agent work on one task in a new folder. Its record, which is also written last: with it the task is finished.
 
-    Raises UsageProblem where the folder cannot be made; whatever the agent does is in the record. Cancelling leaves no record.
+    Where the folder holds a record already, time, cost and the number of attempts go on from it, and it stays until then.
+    Raises UsageProblem where the folder cannot be made and SandboxFault where the agent cannot be started; whatever the
+    agent does is in the record. Cancelling leaves no record.
     """
-    inputs = input_files(tasks, task)
-    work = _prepare(folder, task, inputs)
+    before = _record(folder)
+    here = folder.with_name(f"{folder.name}.retry") if before else folder
+    work = _prepare(here, task, input_files(tasks, task))
     prompt = (work / PROMPT).read_text(encoding="utf-8")
     started = datetime.now(UTC)
-    try:
-        result = await run_agent(filled(command, task, prompt, work), work, place)
-    except SandboxFault as fault:
-        result = SandboxResult("error", str(fault), "", "", None, 0.0, ())
-    usage, note = read_usage(work, USAGE)
-    notes = [note] if note else []
-    notes += _take_files(work, folder)
+    result = await run_agent(filled(command, task, prompt, work), work, place)
     secrets = {value: name for name, value in (place.env or {}).items() if len(value) >= _SHORTEST_SECRET}
-    notes += _take_answer(work, folder, result, secrets)
-    for name, text in (("stdout.txt", result.stdout), ("stderr.txt", result.stderr)):
-        write_text(folder / name, _hidden(text[:MOST_LOG], secrets))
+    notes = open_again(here)
+    usage, note = read_usage(work, USAGE)
+    notes += [note] if note else []
+    notes += _noting(FILES, lambda: _take_files(work, here))
+    answer, more = _answer(work, result)
+    for name, text in ((FINAL, answer), ("stdout.txt", result.stdout[:MOST_LOG]), (STDERR, result.stderr[:MOST_LOG])):
+        write_text(here / name, _hidden(text, secrets))
     record: dict[str, Json] = {
         "backend": command.program,
         "status": result.status,
         "error": result.reason or None,
         "returncode": result.returncode,
-        "elapsed_sec": round(result.seconds, 3),
-        "usd": usage.get("usd"),
-        "usage": usage,
+        "attempt": int(number(before.get("attempt")) or 1) + 1 if before else 1,
+        "elapsed_sec": round(result.seconds + (number(before.get("elapsed_sec")) or 0.0), 3),
+        "usd": _added(before, usage.get("usd")),
+        "usage": usage,  # of this attempt
         "sandbox": list(result.layers) if place.confined else "none",
-        "network": place.network or not place.confined,
+        "network": place.connected,
         "started_utc": started.isoformat(timespec="seconds"),
-        "notes": notes,
+        "notes": [said(note) for note in (*notes, *more)],
     }
-    write_json(folder / RECORD, record)
+    write_json(here / RECORD, record)
+    if here != folder:
+        _replace(folder, here)
     return record
+
+
+def _record(folder: Path) -> dict[str, Json]:
+    return read_record(folder) if folder.is_dir() else {}
+
+
+def _added(before: Mapping[str, Json], usd: float | None) -> float | None:
+    """The cost of all attempts; None where one is not known."""
+    if not before:
+        return usd
+    earlier = number(before.get("usd"))
+    return None if usd is None or earlier is None else earlier + usd
+
+
+def _replace(folder: Path, new: Path) -> None:
+    try:
+        remove_tree(folder)
+        new.rename(folder)
+    except OSError as error:
+        raise UsageProblem(f"{new} cannot take the place of {folder} ({error.strerror}); rename it by hand") from None
 
 
 def _prepare(folder: Path, task: SetTask, inputs: Sequence[tuple[Path, str]]) -> Path:
@@ -145,6 +178,14 @@ def _prepare(folder: Path, task: SetTask, inputs: Sequence[tuple[Path, str]]) ->
     return work
 
 
+def _noting(what: str, step: Callable[[], list[str]]) -> list[str]:
+    """The notes of a step; where it fails, that it did: an agent can leave anything, and the others must go on."""
+    try:
+        return step()
+    except OSError as error:
+        return [f"{what} cannot be read ({error.strerror})"]
+
+
 def _take_files(work: Path, folder: Path) -> list[str]:
     """Move the deliverables out of the agent's folder. Links stay links and are never followed; a pack leaves them out."""
     left = work / FILES
@@ -155,22 +196,20 @@ def _take_files(work: Path, folder: Path) -> list[str]:
     return [f"left out: {FILES}/{what}" for what in plain_files(folder / FILES).skipped]
 
 
-def _take_answer(work: Path, folder: Path, result: SandboxResult, secrets: Mapping[str, str]) -> list[str]:
-    """final.txt, else what was printed; of an agent that failed without either, why (GTA-Workflow spec 6.1)."""
+def _answer(work: Path, result: SandboxResult) -> tuple[str, list[str]]:
+    """final.txt, else what was printed; of an agent that failed without either, why (GTA-Workflow spec 6.1). And notes."""
     problem = problem_of(work.resolve(), FINAL)
-    notes = [f"{FINAL} is not read: it is {problem}"] if problem not in (None, "missing") else []
     if problem is None:
-        with (work / FINAL).open("rb") as file:
-            content = file.read(MOST_ANSWER + 1)
-        text = content[:MOST_ANSWER].decode("utf-8", "replace")
-        if len(content) > MOST_ANSWER:
-            notes.append(f"{FINAL} is cut at {MOST_ANSWER} bytes")
-    elif result.status == "ok":
-        text = result.stdout[:MOST_ANSWER]
-    else:
-        text = f"(error) {result.reason}"
-    write_text(folder / FINAL, _hidden(text, secrets))
-    return notes
+        try:
+            with (work / FINAL).open("rb") as file:
+                content = file.read(MOST_ANSWER + 1)
+        except OSError as error:
+            problem = f"not readable ({error.strerror})"
+        else:
+            text = content[:MOST_ANSWER].decode("utf-8", "replace")
+            return text, [f"{FINAL} is cut at {MOST_ANSWER} bytes"] if len(content) > MOST_ANSWER else []
+    notes = [f"{FINAL} is not read: it is {problem}"] if problem != "missing" else []
+    return (result.stdout[:MOST_ANSWER] if result.status == "ok" else f"(error) {result.reason}"), notes
 
 
 def _hidden(text: str, secrets: Mapping[str, str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bench_gta.pack.format import Pack, PackTask
+from bench_gta.pack.format import Pack, PackTask, select_trace
 from bench_gta.pack.places import problem_of
 from bench_gta.pack.tasks import TaskSet
 from bench_gta.workflow import tree
@@ -29,6 +29,11 @@ class Problem:
 def problems_of(pack: Pack, tasks: TaskSet | None) -> list[Problem]:
     """Everything that is wrong, in the order of the pack. ``tasks``: the data set that it was made from, where it is at hand."""
     return [Problem(task.task_id, what) for task in pack.tasks for what in (*_of_set(task, tasks), *_of_task(pack, task))]
+
+
+def notes_of_pack(pack: Pack) -> list[str]:
+    """What may be meant, and is worth a look: answers that are there, but empty."""
+    return [f"task {task.task_id}: its final answer is empty" for task in pack.tasks if _is_blank(task)]
 
 
 def file_problems(pack: Pack, task: PackTask) -> list[tuple[str, str]]:
@@ -82,6 +87,15 @@ def _of_task(pack: Pack, task: PackTask) -> list[str]:
         found.append(f"full_tree: {problem}")
         return found
     leaf = tree.leaves(root)[0]
-    if leaf_fields(leaf.raw, task.assistant_outputs, task.origin_prompt).final_answer == NO_ANSWER:
+    answer = leaf_fields(leaf.raw, task.assistant_outputs, task.origin_prompt).final_answer
+    if answer == NO_ANSWER and not _is_blank(task):
         found.append("it has no final answer")
     return found
+
+
+def _is_blank(task: PackTask) -> bool:
+    """Whether the last thing that the agent said is a text of blanks."""
+    trace = select_trace(task.assistant_outputs)
+    last = trace[-1] if isinstance(trace, list) and trace else None
+    content = last.get("content") if isinstance(last, dict) and last.get("role") == "assistant" else None
+    return isinstance(content, str) and not content.strip()

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench_gta.pack import commands
+from bench_gta.pack.verb_score import score
+from bench_gta.pack.verbs import check_pack, create_pack, print_table, run_agent
 from bench_gta.workflow.cache import USER
+from bench_gta.workflow.metrics import THRESHOLD
+
+PIPE_CLOSED = 141
+"""Exit status where standard output was closed, as a shell has it."""
 
 _DATA = "data folder of GTA-Workflow, or its end.json (default: the bundled sample)"
 
@@ -18,7 +25,14 @@ def main(argv: Sequence[str]) -> int:
     Raises UsageProblem for what the user must fix.
     """
     options = _parser().parse_args(argv)
-    return int(options.do(options))
+    try:
+        status = int(options.do(options))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # whoever read this has gone; the interpreter must not fail on it again when it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    return status
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -59,14 +73,14 @@ def _create(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         action="store_true",
         help="task folders hold produced files and no final answer; what a judge can be shown is copied beside the pack",
     )
-    parser.set_defaults(do=commands.create_pack)
+    parser.set_defaults(do=create_pack)
 
 
 def _check(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = _verb(verbs, "check", "say what is wrong with a pack; exit status 1 where something is", "outputs/pack.json")
     parser.add_argument("pack", type=Path, metavar="PACK", help="the pack")
     _add_place(parser)
-    parser.set_defaults(do=commands.check_pack)
+    parser.set_defaults(do=check_pack)
 
 
 def _run(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -91,14 +105,14 @@ def _run(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="tasks at one time (default: 1)")
     parser.add_argument("--retry-failed", action="store_true", help="run those tasks again whose agent did not end well")
-    parser.add_argument("--network", action="store_true", help="let the agent use the network, localhost included")
+    parser.add_argument("--network", action="store_true", help="let the agent use the network, localhost and the local network included")
     parser.add_argument("--env", action="append", default=[], metavar="NAME", help="environment variable for the agent; may be repeated")
     parser.add_argument(
         "--readable", type=Path, action="append", default=[], metavar="PATH", help="file or folder that the agent may read; may be repeated"
     )
     parser.add_argument("--memory-mb", type=int, default=8192, metavar="MB", help="memory of the agent (default: 8192)")
     parser.add_argument("--no-sandbox", action="store_true", help="let the agent reach everything that you can reach; the pack says so")
-    parser.set_defaults(do=commands.run_agent)
+    parser.set_defaults(do=run_agent)
 
 
 def _score(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -119,22 +133,23 @@ def _score(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         default="parity",
         help="parity: as the released scorer (default); strict: all turns, all kinds of files, sound replies only",
     )
-    parser.add_argument("--leaf-threshold", type=float, default=commands.THRESHOLD, metavar="X", help="of Leaf SR, 0 to 10 (default: 7)")
-    parser.add_argument("--root-threshold", type=float, default=commands.THRESHOLD, metavar="X", help="of Root SR, 0 to 10 (default: 7)")
+    parser.add_argument("--leaf-threshold", type=float, default=THRESHOLD, metavar="X", help="of Leaf SR, 0 to 10 (default: 7)")
+    parser.add_argument("--root-threshold", type=float, default=THRESHOLD, metavar="X", help="of Root SR, 0 to 10 (default: 7)")
     parser.add_argument("--max-tasks", type=int, metavar="N", help="judge N of the tasks that remain")
     parser.add_argument("--budget", metavar="AMOUNT", help="stop before the next task once the judge has used this, such as 5usd or 30min")
     parser.add_argument("--dry-run", action="store_true", help="only say what is wrong with the pack; no key is needed")
+    parser.add_argument("--allow-missing", action="store_true", help="have tasks judged whose files are not all there")
     earlier = parser.add_mutually_exclusive_group()
     earlier.add_argument("--overwrite", action="store_true", help="start afresh")
     earlier.add_argument("--force-resume", action="store_true", help="keep scores of another pack, judge or scoring")
     parser.add_argument("--config", type=Path, metavar="FILE", help="agentgauge.toml (default: the one in the working directory)")
-    parser.set_defaults(do=commands.score)
+    parser.set_defaults(do=score)
 
 
 def _table(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = _verb(verbs, "table", "compare scored packs with each other and with the published harnesses", "a_scores.json b_scores.json")
     parser.add_argument("scores", type=Path, nargs="+", metavar="SCORES", help="files that `agentgauge pack score` wrote")
-    parser.set_defaults(do=commands.print_table)
+    parser.set_defaults(do=print_table)
 
 
 def _add_place(parser: argparse.ArgumentParser) -> None:

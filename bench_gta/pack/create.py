@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench_gta.pack.format import Pack, PackTask
-from bench_gta.pack.places import plain_files, problem_of
+from bench_gta.pack.places import plain_files, problem_of, said
 from bench_gta.pack.records import read_record
 from bench_gta.pack.tasks import SetTask, TaskSet
 from harness.errors import DataProblem, UsageProblem
@@ -47,6 +47,8 @@ def read_ids(file: Path) -> list[int]:
         if not re.fullmatch(r"[0-9]{1,12}", word):
             raise UsageProblem(f"{file}, line {number}: {word[:40]!r} is no task id; write one whole number a line")
         ids.append(int(word))
+    if not ids:
+        raise UsageProblem(f"{file} holds no task id; write one whole number a line, or leave --task-ids out")
     return list(dict.fromkeys(ids))
 
 
@@ -58,7 +60,10 @@ def folders_of(results: Path, tasks: TaskSet, ids: Sequence[int] | None) -> list
     if not results.is_dir():
         raise UsageProblem(f"{results} is no folder; give the one that holds a folder for each task, named by its id")
     if ids is None:
-        numbers = {int(path.name) for path in results.iterdir() if re.fullmatch(r"[0-9]{1,12}", path.name) and path.is_dir()}
+        try:
+            numbers = {int(path.name) for path in results.iterdir() if is_task(path.name) and path.is_dir()}
+        except OSError as error:
+            raise UsageProblem(f"{results} cannot be read ({error.strerror}); correct its rights, or give another folder") from None
         ids = [number for number in tasks.tasks if number in numbers] + sorted(numbers - tasks.tasks.keys())
     if not ids:
         raise UsageProblem(f"{results} holds no folder that is named by a task id, such as {results / '7'}")
@@ -74,6 +79,11 @@ def folders_of(results: Path, tasks: TaskSet, ids: Sequence[int] | None) -> list
             raise UsageProblem(f"there is no folder {folder} for task {number}; make it, or leave the task out of --task-ids")
         found.append((tasks.tasks[number], folder))
     return found
+
+
+def is_task(name: str) -> bool:
+    """Whether a folder's name is a task id."""
+    return re.fullmatch(r"[0-9]{1,12}", name) is not None
 
 
 def create(
@@ -107,15 +117,17 @@ def from_folder(folder: Path, base: Path) -> Outcome:
 
 
 def _head(file: Path) -> bytes:
-    with file.open("rb") as stream:
-        return stream.read(MOST_ANSWER + 1)
+    try:
+        with file.open("rb") as stream:
+            return stream.read(MOST_ANSWER + 1)
+    except OSError as error:
+        raise DataProblem(f"{file} cannot be read ({error.strerror}); correct its rights") from None
 
 
 def _packed(task: SetTask, folder: Path, outcome: Outcome) -> PackTask:
     meta: Mapping[str, Json] = read_record(folder)
     if outcome.notes:
-        said = meta.get("notes", [])
-        meta = {**meta, "notes": list(dict.fromkeys([*(map(str, said) if isinstance(said, list) else [str(said)]), *outcome.notes]))}
+        meta = {**meta, "notes": list(dict.fromkeys([*notes_of(meta), *outcome.notes]))}
     return PackTask(
         task_id=task.id,
         sample_idx=task.position,
@@ -125,6 +137,12 @@ def _packed(task: SetTask, folder: Path, outcome: Outcome) -> PackTask:
         full_tree=task.tree,
         meta=meta,
     )
+
+
+def notes_of(meta: Mapping[str, Json]) -> list[str]:
+    """The notes in a record or a pack task's meta, whatever their writer made of them, each fit for one line."""
+    notes = meta.get("notes") or []
+    return [said(str(note)) for note in (notes if isinstance(notes, list) else [notes])]
 
 
 def named(pack: Pack, **about: Json) -> Pack:

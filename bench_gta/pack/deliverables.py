@@ -1,6 +1,6 @@
 """A pack from deliverables alone: each task's folder is what the app produced, without a final answer (GTA-Workflow spec 6.1).
 
-What a judge is to see is copied to a folder beside the pack, so that the two can be moved together.
+What a judge is to see is copied to a folder beside the pack (``copies``), so that the two can be moved together.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from bench_gta.pack.create import Outcome
-from bench_gta.pack.places import plain_files
+from bench_gta.pack.places import plain_files, said
 from bench_gta.pack.tasks import SetTask
 from bench_gta.workflow.parts import IMAGES, PAGES, PDF, SOUNDS, VIDEOS, Converter
 
@@ -42,16 +42,19 @@ def from_deliverables(task: SetTask, folder: Path, *, base: Path, convert: Conve
 
     Office files become PDF unless a PDF of the same stem lies beside them, archives a listing, CSV and code text. What cannot be
     converted is copied as it is, since the judge's own conversion may fare better; other kinds are left out. Both are noted.
+    ``base``: a new folder.
     """
     gathered = _Task(folder, base / str(task.id))
-    shutil.rmtree(gathered.target, ignore_errors=True)
     found = plain_files(folder)
     wanted = [name for name in found.files if not _unwanted(name)]
     gathered.notes += [f"left out: {what}" for what in found.skipped if not _unwanted(what)]
     for name in wanted:
-        _take(gathered, name, wanted, convert)
+        try:
+            _take(gathered, name, wanted, convert)
+        except OSError as error:  # its rights, or a name that becomes too long
+            gathered.notes.append(f"left out: {name}: it cannot be copied ({error.strerror})")
     files = tuple(f"{task.id}/{name}" for name in gathered.files)
-    return Outcome(answer(files), files, tuple(gathered.notes))
+    return Outcome(answer(files), files, tuple(map(said, gathered.notes)))
 
 
 def answer(files: Sequence[str]) -> str:

@@ -1,11 +1,13 @@
 """Which files count: plain ones below a base folder, reached without a link.
 
-A pack names files, and a judge sends them away; an agent leaves files, and links among them may lead anywhere.
+A pack names files, and a judge sends them away; an agent leaves files, and links among them may lead anywhere. Whatever it
+leaves is data: nothing here fails on it.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,6 +15,11 @@ from pathlib import Path
 
 MOST_FILES = 5_000
 """Files that a task may deliver. More are noted, not taken."""
+
+MOST_NOTES = 100
+"""Things left out that are named; of more, only their number is told."""
+
+_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 @dataclass(slots=True)
@@ -24,7 +31,8 @@ class Found:
 
 
 def plain_files(folder: Path) -> Found:
-    """All plain files below a folder, at any depth. Links are never followed; they and special files are noted.
+    """All plain files below a folder, at any depth. Links are never followed; they, special files, folders that cannot be
+    read and names that are not UTF-8 are noted.
 
     A folder that is not there, or is a link itself, holds nothing.
     """
@@ -32,14 +40,45 @@ def plain_files(folder: Path) -> Found:
     if folder.is_symlink():
         found.skipped.append(f"{folder.name}: is a link")
     elif folder.is_dir():
-        for name, problem in sorted(_below(str(folder), "")):
+        for name, problem in sorted(_below(str(folder))):
             if problem:
                 found.skipped.append(f"{name}: {problem}")
             elif len(found.files) < MOST_FILES:
                 found.files.append(name)
             else:
                 found.skipped.append(f"{name}: beyond {MOST_FILES} files")
+    found.skipped = [said(what) for what in found.skipped]
+    if (more := len(found.skipped) - MOST_NOTES) > 0:
+        found.skipped[MOST_NOTES:] = [f"and {more} more"]
     return found
+
+
+def said(text: str) -> str:
+    """A text that others wrote, fit for one line of a terminal and for UTF-8: what is not is escaped."""
+    return _UNFIT.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def open_again(folder: Path) -> list[str]:
+    """Give the owner's rights back to whatever lies below a folder, and to itself. Links are not followed. Notes where that fails."""
+    notes = []
+    waiting = [str(folder)]
+    while waiting:
+        path = waiting.pop()
+        try:
+            mode = os.lstat(path).st_mode
+            if stat.S_ISDIR(mode):
+                _allow(path, mode, stat.S_IRWXU)
+                waiting += [entry.path for entry in os.scandir(path) if not entry.is_symlink()]
+            elif stat.S_ISREG(mode):
+                _allow(path, mode, stat.S_IRUSR | stat.S_IWUSR)
+        except OSError as error:
+            notes.append(said(f"{os.path.relpath(path, folder)[:200]} cannot be opened again ({error.strerror})"))
+    return notes[:MOST_NOTES]
+
+
+def _allow(path: str, mode: int, wanted: int) -> None:
+    if mode & wanted != wanted:
+        Path(path).chmod(stat.S_IMODE(mode) | wanted)
 
 
 def problem_of(base: Path, name: str) -> str | None:
@@ -59,6 +98,8 @@ def problem_of(base: Path, name: str) -> str | None:
             mode = walked.lstat().st_mode
         except OSError:
             return "missing"
+        except ValueError:  # a lone surrogate, out of a pack's JSON
+            return "not a path"
         if stat.S_ISLNK(mode):
             return "a link, or below one"
     return None if stat.S_ISREG(mode) else "not a plain file"
@@ -69,19 +110,27 @@ def place_of(base: Path, name: str) -> Path:
     return Path(os.path.normpath(base / name))
 
 
-def _below(folder: str, prefix: str) -> Iterator[tuple[str, str]]:
-    try:
-        entries = list(os.scandir(folder))
-    except OSError as error:
-        yield prefix.rstrip("/") or ".", f"cannot be read ({error.strerror})"
-        return
-    for entry in entries:
-        name = prefix + entry.name
-        if entry.is_symlink():
-            yield name, "is a link"
-        elif entry.is_dir(follow_symlinks=False):
-            yield from _below(entry.path, name + "/")
-        elif entry.is_file(follow_symlinks=False):
-            yield name, ""
-        else:
-            yield name, "is no plain file"
+def _below(folder: str) -> Iterator[tuple[str, str]]:
+    """Every entry that is no folder, and why it does not count. Not recursive: an agent may nest folders as deep as paths go."""
+    waiting = [""]
+    while waiting:
+        prefix = waiting.pop()
+        try:
+            entries = list(os.scandir(os.path.join(folder, prefix)))  # noqa: PTH118 - texts throughout
+        except OSError as error:
+            yield prefix.rstrip("/") or ".", f"cannot be read ({error.strerror})"
+            continue
+        for entry in entries:
+            name = prefix + entry.name
+            if entry.is_symlink():
+                yield name, "is a link"
+            elif entry.is_dir(follow_symlinks=False):
+                waiting.append(name + "/")
+            elif not entry.is_file(follow_symlinks=False):
+                yield name, "is no plain file"
+            else:
+                yield name, "" if _is_utf8(name) else "its name is not UTF-8"
+
+
+def _is_utf8(name: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in name)

@@ -19,6 +19,7 @@ from harness import sandbox
 from harness.errors import SandboxFault, UsageProblem
 from harness.sandbox import Limits, SandboxResult
 from harness.sandbox.launch import environment
+from harness.sandbox.paths import interpreter_paths
 from harness.sandbox.protection import missing
 from harness.sandbox.result import Status
 
@@ -51,6 +52,11 @@ class Place:
     network: bool = False
     confined: bool = True
 
+    @property
+    def connected(self) -> bool:
+        """Whether the agent has the network: without the sandbox nothing keeps it away."""
+        return self.network or not self.confined
+
 
 def variables(place: Place) -> dict[str, str]:
     """What is added to the small fixed environment: where programs are, and what the user named."""
@@ -64,6 +70,24 @@ def require_sandbox(place: Place) -> None:
             f"an agent would run here without {' and '.join(lacking)}; use a Linux kernel with namespaces or Landlock, "
             "or let it reach all that you can reach with --no-sandbox"
         )
+
+
+def require_hidden(place: Place, secret: Mapping[str, Path]) -> None:
+    """Raises UsageProblem where a confined agent could read one of these folders, or a part of it: they hold what it is judged by."""
+    for path in place.readable if place.confined else ():
+        for what, folder in secret.items():
+            real, hidden = path.resolve(), folder.resolve()
+            if hidden.is_relative_to(real) or real.is_relative_to(hidden):
+                raise UsageProblem(
+                    f"--readable {path} would show the agent {what} ({folder}), and with it what it is judged by; "
+                    "keep the two apart (a file that --command names counts as well)"
+                )
+
+
+def is_open(folder: Path) -> bool:
+    """Whether every confined agent can read a folder, since it lies among the system's libraries or the installed packages."""
+    real = folder.resolve()
+    return any(real.is_relative_to(source) for source, _ in interpreter_paths())
 
 
 async def run_agent(argv: Sequence[str], folder: Path, place: Place) -> SandboxResult:

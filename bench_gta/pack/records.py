@@ -65,12 +65,10 @@ def of_meta(meta: Mapping[str, Json], name: str) -> float | None:
 
 
 def _small_object(file: Path) -> dict[str, Json] | None:
-    with file.open("rb") as stream:
-        content = stream.read(_MOST + 1)
-    if len(content) > _MOST:
-        return None
     try:
-        value = json.loads(content)
-    except (ValueError, RecursionError):
+        with file.open("rb") as stream:
+            content = stream.read(_MOST + 1)
+        value = json.loads(content) if len(content) <= _MOST else None
+    except (OSError, ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

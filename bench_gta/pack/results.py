@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from bench_gta.pack.format import Pack
-from bench_gta.pack.records import number
+from bench_gta.pack.digest import digest_of
+from bench_gta.pack.format import Pack, PackTask
+from bench_gta.pack.records import number, of_meta
 from bench_gta.workflow.metrics import SENSITIVITY, THRESHOLD, figures, sensitivity, values_of
 from bench_gta.workflow.tree import leaves, parse
 from harness.errors import DataProblem, UsageProblem
@@ -24,6 +25,7 @@ class Settings:
     """How a pack is scored. A file of details holds results of one of these only."""
 
     judge: str
+    fingerprint: str = ""  # of the model and its settings; empty for rules
     prompt: str = ""  # version of what the judge is told; empty for rules
     votes: int = 1
     scoring: Scoring = "parity"
@@ -31,27 +33,58 @@ class Settings:
     root_threshold: float = THRESHOLD
 
 
-def read_results(out: Path, pack: Pack, settings: Settings, *, force: bool) -> dict[str, Json]:
-    """What an earlier call left in the details file; empty where there is none.
+@dataclass(slots=True)
+class Kept:
+    """What a details file holds. It may know of more tasks than the pack has now; these stay, and count nowhere."""
 
-    Raises UsageProblem for a file of another pack, or of another judge, prompt, votes or scoring, unless ``force``. Thresholds may
-    change: they play no part before the summary.
+    results: dict[str, Json] = field(default_factory=dict)
+    interrupted_usd: dict[str, float] = field(default_factory=dict)  # by task id: paid for a judging that was cut short
+
+
+def read_kept(out: Path, pack: Pack, settings: Settings, *, force: bool) -> Kept:
+    """What an earlier call left in the details file; nothing where there is none.
+
+    A good record stays one only if the task in the pack is still what was judged. Raises UsageProblem for a file of another
+    pack (where both are not of one task set), or of another judge, prompt, votes or scoring. Under ``force`` all of that is kept
+    as it is. Thresholds may change: they play no part before the summary.
     """
     if not out.exists():
-        return {}
+        return Kept()
     try:
         stored = json.loads(out.read_bytes())
-        results = stored["task_results"]
-        if not isinstance(results, dict):
-            raise TypeError
-    except (OSError, ValueError, RecursionError, TypeError, KeyError):
+        kept = Kept({**stored["task_results"]}, {task: float(usd) for task, usd in stored.get("interrupted_usd", {}).items()})
+    except (OSError, ValueError, RecursionError, TypeError, KeyError, AttributeError):
         raise UsageProblem(f"{out} is no file of scores; give another --out, or replace it with --overwrite") from None
     if not force:
         _require_same(out, stored, pack, settings)
-    return dict(results)
+    same_file = stored.get("pack_sha1") == pack.sha1
+    for task in pack.tasks:
+        record = kept.results.get(str(task.task_id))
+        if record is not None and is_done(record):
+            kept.results[str(task.task_id)] = _now(pack, task, record, same_file=same_file, force=force)
+    return kept
 
 
-def details(pack: Pack, settings: Settings, results: Results) -> dict[str, Json]:
+def is_done(record: Json) -> bool:
+    return isinstance(record, dict) and record.get("status") == "ok"
+
+
+def _now(pack: Pack, task: PackTask, record: Mapping[str, Json], *, same_file: bool, force: bool) -> dict[str, Json]:
+    """A good record as it stands now: with the agent's figures of the pack, or ``stale``, which is judged again.
+
+    Scores of the released scorer carry no digest; they count as good in the file that they were made of.
+    """
+    digest = digest_of(pack, task)
+    now = {**record, "digest": digest, "agent": agent_of(task)}
+    return now if force or record.get("digest", digest if same_file else None) == digest else {**record, "status": "stale"}
+
+
+def agent_of(task: PackTask) -> dict[str, Json]:
+    """The time and cost of the agent, where they are known."""
+    return {name: of_meta(task.meta, name) for name in ("elapsed_sec", "usd")}
+
+
+def details(pack: Pack, settings: Settings, kept: Kept) -> dict[str, Json]:
     """The whole details file."""
     return {
         "schema_version": 1,
@@ -60,7 +93,8 @@ def details(pack: Pack, settings: Settings, results: Results) -> dict[str, Json]
         "data": asdict(pack.data) if pack.data else None,
         "settings": asdict(settings),
         "task_ids": [task.task_id for task in pack.tasks],
-        "task_results": dict(results),
+        "interrupted_usd": dict(kept.interrupted_usd),
+        "task_results": dict(kept.results),
     }
 
 
@@ -84,24 +118,27 @@ def summary_block(task_ids: Sequence[int], results: Results) -> dict[str, Json]:
     return {"summary": block, "per_task": per_task}
 
 
-def summary(pack: Pack, settings: Settings, results: Results) -> dict[str, Json]:
-    """The summary file: upstream's blocks, and the figures of the harness table over the tasks that are done.
+def summary(pack: Pack, settings: Settings, kept: Kept) -> dict[str, Json]:
+    """The summary file: upstream's blocks, and the figures of the harness table over the pack's tasks that are done.
 
     A task that could not be judged counts as root score 0 there, with all its leaves failed (GTA-Workflow spec 5.7).
     """
-    scores = contributions(pack, settings, results)
+    scores = contributions(pack, settings, kept.results)
     known = figures([score.values for score in scores])
+    numbers = [str(task.task_id) for task in pack.tasks]
+    records = [record for number in numbers if isinstance(record := kept.results.get(number), dict)]
+    paid = [record.get("judge_usd") or 0.0 for record in records] + [kept.interrupted_usd.get(number, 0.0) for number in numbers]
     return {
         "name": _name(pack),
         "pack_sha1": pack.sha1,
         "data": asdict(pack.data) if pack.data else None,
         "settings": asdict(settings),
-        **summary_block([task.task_id for task in pack.tasks], results),
+        **summary_block([task.task_id for task in pack.tasks], kept.results),
         "figures": {name: known[name] for name in ("Root Score", "Root Score (scored)", "Leaf SR", "Root SR", "Tasks", "Leaves")},
         "sensitivity": {"thresholds": list(SENSITIVITY), "rows": sensitivity(scores)},
-        "fallbacks": sum(_detail_of(record).get("fallbacks", 0) for record in _records(results)),
-        "agent": agent_totals(results),
-        "judge_usd": math.fsum(record.get("judge_usd") or 0.0 for record in _records(results)),
+        "fallbacks": sum(_detail_of(record).get("fallbacks", 0) for record in records),
+        "agent": agent_totals([agent_of(task) for task in pack.tasks if _finished(task, kept.results)]),
+        "judge_usd": math.fsum(paid),
     }
 
 
@@ -115,8 +152,8 @@ def contributions(pack: Pack, settings: Settings, results: Results) -> list[Scor
     """What every finished task adds to the figures."""
     found = []
     for task in pack.tasks:
-        record = results.get(str(task.task_id))
-        if not isinstance(record, dict) or record.get("status") not in ("ok", "error"):
+        record = _finished(task, results)
+        if record is None:
             continue
         # a score of an earlier tool (--force-resume) may lack the detail: then it has no leaves
         ok = record["status"] == "ok" and number(record.get("score")) is not None
@@ -137,14 +174,14 @@ def contributions(pack: Pack, settings: Settings, results: Results) -> list[Scor
     return found
 
 
-def agent_totals(results: Results) -> dict[str, Json]:
-    """What the agent app took over all finished tasks; None where a task's time or cost is not known."""
-    records = [record.get("agent") or {} for record in _records(results)]
-    return {name: _sum([record.get(name) for record in records]) for name in ("elapsed_sec", "usd")}
+def agent_totals(agents: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
+    """What the agent app took over these tasks; None where a task's time or cost is not known."""
+    return {name: _sum([agent[name] for agent in agents]) for name in ("elapsed_sec", "usd")}
 
 
-def _records(results: Results) -> list[Mapping[str, Json]]:
-    return [record for record in results.values() if isinstance(record, dict)]
+def _finished(task: PackTask, results: Results) -> Mapping[str, Json] | None:
+    record = results.get(str(task.task_id))
+    return record if isinstance(record, dict) and record.get("status") in ("ok", "error") else None
 
 
 def _sum(amounts: Sequence[float | None]) -> float | None:
@@ -171,13 +208,15 @@ def _line(task_id: int, record: Json) -> dict[str, Json]:
 
 
 def _require_same(out: Path, stored: Mapping[str, Json], pack: Pack, settings: Settings) -> None:
-    if stored.get("pack_sha1") != pack.sha1:
+    data = stored.get("data")
+    of_this_set = pack.data is not None and isinstance(data, dict) and data.get("fingerprint") == pack.data.fingerprint
+    if stored.get("pack_sha1") != pack.sha1 and not of_this_set:
         raise UsageProblem(
             f"{out} holds the scores of another pack (SHA-1 {stored.get('pack_sha1')}, not {pack.sha1}); give another --out, "
             "keep its scores with --force-resume, or start afresh with --overwrite"
         )
     before = stored.get("settings") or {}
-    for name in ("judge", "prompt", "votes", "scoring"):
+    for name in ("judge", "fingerprint", "prompt", "votes", "scoring"):
         now = getattr(settings, name)
         if before.get(name) != now:
             raise UsageProblem(

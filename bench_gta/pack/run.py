@@ -15,7 +15,7 @@ from bench_gta.pack.agent import Command, solve
 from bench_gta.pack.atomic import write_json
 from bench_gta.pack.create import create, named
 from bench_gta.pack.format import Pack, write_pack
-from bench_gta.pack.process import Place, require_sandbox
+from bench_gta.pack.process import Place, require_hidden, require_sandbox
 from bench_gta.pack.records import RECORD, read_record
 from bench_gta.pack.tasks import SetTask, TaskSet
 from harness.budget import Budget
@@ -53,10 +53,12 @@ class Ran:
 async def run_tasks(tasks: TaskSet, out: Path, plan: Plan, *, told: Told = lambda task, record: None) -> Ran:
     """Let the agent work on every task that is not finished. After each, the pack in ``out`` is replaced.
 
-    A task is finished when its record is there, however the agent ended. Raises UsageProblem for a folder of another command or
-    task set, and where agents cannot be confined. Cancelling ends the agents; their tasks are run again next time.
+    A task is finished when its record is there, however the agent ended. Raises UsageProblem for a folder of another command,
+    task set or confinement, where agents cannot be confined, and where they could read what they are judged by; SandboxFault
+    where an agent cannot be started. Cancelling ends the agents; their tasks are run again next time.
     """
     require_sandbox(plan.place)
+    require_hidden(plan.place, {"the folder of the run": out, "the task set": tasks.root})
     _take(out, tasks, plan)
     waiting = _waiting(tasks, out, plan)
     stopped = ""
@@ -77,7 +79,7 @@ async def run_tasks(tasks: TaskSet, out: Path, plan: Plan, *, told: Told = lambd
                 return
             record = await solve(task, tasks, out / str(task.id), plan.command, plan.place)
             used.append(_usage(record))
-            unpriced += record["usd"] is None
+            unpriced += "usd" not in record["usage"]
             done.append(task.id)
             _write(tasks, out, plan)
             told(task, record)
@@ -92,11 +94,15 @@ async def run_tasks(tasks: TaskSet, out: Path, plan: Plan, *, told: Told = lambd
     return Ran(out / PACK, tuple(done), stopped, unpriced)
 
 
-def _waiting(tasks: TaskSet, out: Path, plan: Plan) -> list[SetTask]:
-    if unknown := [number for number in plan.ids or () if number not in tasks.tasks]:
+def chosen(tasks: TaskSet, ids: Sequence[int] | None) -> list[SetTask]:
+    """The tasks to work on; None: all. Raises UsageProblem for an unknown id."""
+    if unknown := [number for number in ids or () if number not in tasks.tasks]:
         raise UsageProblem(f"task {unknown[0]} is not in the task set {tasks.data.name!r}; correct --task-ids, or give other --data")
-    wanted = tasks.tasks.values() if plan.ids is None else [tasks.tasks[number] for number in plan.ids]
-    return [task for task in wanted if not _finished(out / str(task.id), plan)]
+    return list(tasks.tasks.values()) if ids is None else [tasks.tasks[number] for number in ids]
+
+
+def _waiting(tasks: TaskSet, out: Path, plan: Plan) -> list[SetTask]:
+    return [task for task in chosen(tasks, plan.ids) if not _finished(out / str(task.id), plan)]
 
 
 def _finished(folder: Path, plan: Plan) -> bool:
@@ -111,27 +117,39 @@ def _take(out: Path, tasks: TaskSet, plan: Plan) -> None:
         "program": plan.command.program,
         # not the words themselves: they may hold a key
         "command_sha256": hashlib.sha256(json.dumps(plan.command.words).encode()).hexdigest(),
+        "sandbox": plan.place.confined,
+        "network": plan.place.connected,
     }
     file = out / SETTINGS
-    if not out.exists() or not any(out.iterdir()):
-        write_json(file, settings)
-        return
     try:
+        if not out.exists() or not any(out.iterdir()):
+            write_json(file, settings)
+            return
         before = json.loads(file.read_bytes())
         data, program, command = before["data"], before["program"], before["command_sha256"]
-        name = data["name"]
+        name, place = data["name"], (before["sandbox"], before["network"])
     except (OSError, ValueError, RecursionError, TypeError, KeyError):
         raise UsageProblem(f"{out} is not empty and no folder of `agentgauge pack run`; give another --out") from None
     if data["fingerprint"] != tasks.data.fingerprint:
         raise UsageProblem(f"{out} holds a run of the task set {name!r}, not of {tasks.data.name!r}; give another --out or other --data")
     if command != settings["command_sha256"]:
         raise UsageProblem(f"{out} holds a run of another command (of {program!r}); give another --out, or the same --command")
+    if place != (plan.place.confined, plan.place.connected):
+        raise UsageProblem(
+            f"{out} holds a run {_place(*place)}, not {_place(plan.place.confined, plan.place.connected)}; "
+            "give another --out, or the same --network and --no-sandbox"
+        )
+
+
+def _place(confined: bool, network: bool) -> str:
+    return f"{'in the sandbox' if confined else 'without the sandbox'} {'with' if network else 'without'} the network"
 
 
 def _write(tasks: TaskSet, out: Path, plan: Plan) -> None:
     """The pack of all tasks that are finished; tasks that a cut-short run has left half are not among them."""
     ids: Sequence[int] = [number for number in tasks.tasks if (out / str(number) / RECORD).is_file()]
-    about = {"tool": "agentgauge pack run", "program": plan.command.program, "sandbox": plan.place.confined, "network": plan.place.network}
+    place = plan.place
+    about = {"tool": "agentgauge pack run", "program": plan.command.program, "sandbox": place.confined, "network": place.connected}
     pack = create(out, tasks, ids=ids) if ids else Pack((), out.resolve(), tasks.data)
     write_pack(out / PACK, named(pack, **about))
 

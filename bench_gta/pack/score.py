@@ -1,9 +1,12 @@
-"""Scoring a pack: one task at a time, stopped and resumed at will (GTA-Workflow spec 6.2)."""
+"""Scoring a pack: one task at a time, stopped and resumed at will (GTA-Workflow spec 6.2).
+
+From a judge's replies to one task's score: GTA-Workflow spec 3.4 and 4.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,12 +14,13 @@ from typing import Protocol
 
 from bench_gta.pack.atomic import write_json
 from bench_gta.pack.check import missing_files, require_safe
+from bench_gta.pack.digest import digest_of
 from bench_gta.pack.format import Pack, PackTask, select_trace
-from bench_gta.pack.grade import graded
 from bench_gta.pack.places import place_of
-from bench_gta.pack.records import of_meta
-from bench_gta.pack.results import Settings, details, read_results, summary
-from bench_gta.workflow.judge import Delivery
+from bench_gta.pack.results import Kept, Settings, agent_of, details, is_done, read_kept, summary
+from bench_gta.workflow.judge import Delivery, scored
+from bench_gta.workflow.results import detail
+from bench_gta.workflow.tree import Value
 from harness.budget import Budget
 from harness.errors import DataProblem, UsageProblem
 from harness.sandbox import scratch_folder
@@ -63,29 +67,37 @@ async def score_pack(
 
     ``spent``: what the judge has used so far, for costs and the budget. ``told`` hears of every finished task. A task that cannot be
     judged is recorded and tried again next time; UsageProblem (a missing key, say) ends the call. Raises UsageProblem for
-    results of another pack, and for files that must not be shown. Cancelling leaves both files whole.
+    results of another pack, and for files that must not be shown. Cancelling leaves both files whole; what the judge has used
+    until then is in them.
     """
     limits = limits or Limits()
     require_safe(pack)
-    results = {} if limits.overwrite else read_results(out, pack, settings, force=limits.force_resume)
+    kept = Kept() if limits.overwrite else read_kept(out, pack, settings, force=limits.force_resume)
     judged: list[int] = []
     began, stopped = time.monotonic(), ""
-    waiting = [task for task in pack.tasks if not _done(results.get(str(task.task_id)))]
+    waiting = [task for task in pack.tasks if not is_done(kept.results.get(str(task.task_id)))]
     if limits.max_tasks is not None and len(waiting) > (most := max(limits.max_tasks, 0)):
         waiting, stopped = waiting[:most], f"--max-tasks {limits.max_tasks}: {len(waiting) - most} remain"
     # both files are there from the beginning, so that a place that cannot be written is told before anything is paid
-    _write(pack, settings, results, out, summary_out)
+    _write(pack, settings, kept, out, summary_out)
     for task in waiting:
         if limits.budget and (reason := limits.budget.spent(spent(), time.monotonic() - began)):
             stopped = reason
             break
-        before = results.get(str(task.task_id))
-        record = await _judge(pack, task, judge, settings, spent, before if isinstance(before, dict) else {})
-        results[str(task.task_id)] = record
+        number, paid = str(task.task_id), spent().usd
+        before = kept.results.get(number)
+        try:
+            record = await _judge(pack, task, judge, settings, before if isinstance(before, dict) else {})
+        except BaseException:
+            kept.interrupted_usd[number] = kept.interrupted_usd.get(number, 0.0) + spent().usd - paid
+            _write(pack, settings, kept, out, summary_out)
+            raise
+        earlier = (before.get("judge_usd") or 0.0) if isinstance(before, dict) else 0.0
+        kept.results[number] = record | {"judge_usd": earlier + kept.interrupted_usd.pop(number, 0.0) + spent().usd - paid}
         judged.append(task.task_id)
-        _write(pack, settings, results, out, summary_out)
+        _write(pack, settings, kept, out, summary_out)
         told(task, record)
-    return Scored(summary(pack, settings, results), tuple(judged), stopped)
+    return Scored(summary(pack, settings, kept), tuple(judged), stopped)
 
 
 def default_out(pack: Path, settings: Settings) -> Path:
@@ -106,16 +118,14 @@ def delivery_of(pack: Pack, task: PackTask, settings: Settings) -> Delivery:
     return Delivery(task.origin_prompt, trace, files, task.full_tree, tokens={str(pack.base): RUN_TOKEN})
 
 
-async def _judge(
-    pack: Pack, task: PackTask, judge: Judges, settings: Settings, spent: Callable[[], Usage], before: Mapping[str, Json]
-) -> dict[str, Json]:
-    started, began, paid = datetime.now(UTC), time.monotonic(), spent().usd
-    record: dict[str, Json] = {"task_id": task.task_id, "status": "ok", "score": None, "detail": None}
+async def _judge(pack: Pack, task: PackTask, judge: Judges, settings: Settings, before: Mapping[str, Json]) -> dict[str, Json]:
+    started, began = datetime.now(UTC), time.monotonic()
+    record: dict[str, Json] = {"task_id": task.task_id, "status": "ok", "score": None, "detail": None, "digest": digest_of(pack, task)}
     try:
         with scratch_folder() as scratch:
             replies = await judge.judge(delivery_of(pack, task, settings), scratch=scratch)
-        detail = graded(task.full_tree, replies, sample_idx=task.sample_idx, strict=settings.scoring == "strict")
-        record |= {"score": detail["score"], "detail": detail}
+        found = graded(task.full_tree, replies, sample_idx=task.sample_idx, strict=settings.scoring == "strict")
+        record |= {"score": found["score"], "detail": found}
     except Exception as error:
         if isinstance(error, UsageProblem) and not isinstance(error, DataProblem):
             raise  # no other task would fare better
@@ -128,8 +138,7 @@ async def _judge(
         "started_utc": started.isoformat(timespec="seconds"),
         "finished_utc": datetime.now(UTC).isoformat(timespec="seconds"),
         "duration_sec": time.monotonic() - began,
-        "judge_usd": (before.get("judge_usd") or 0.0) + spent().usd - paid,
-        "agent": {name: of_meta(task.meta, name) for name in ("elapsed_sec", "usd")},
+        "agent": agent_of(task),
     }
 
 
@@ -138,10 +147,27 @@ def _attempts(before: Mapping[str, Json]) -> int:
     return attempt if isinstance(attempt, int) else 0
 
 
-def _done(record: Json) -> bool:
-    return isinstance(record, dict) and record.get("status") == "ok"
+def graded(tree: Json, judged: Sequence[Json], *, sample_idx: int, strict: bool) -> dict[str, Json]:
+    """The ``detail`` of a task: upstream's fields, the replies on each leaf, and the value of every node as ``tree``.
+
+    ``judged``: what a judge gave, one entry per leaf in judging order. Raises DataProblem for a tree that cannot be added up or
+    does not fit, and Unreadable under ``strict``.
+    """
+    if not all(leaf.get("replies") for leaf in judged):
+        raise DataProblem("the judge gave no reply on a leaf; judge the task again")
+    read = scored(tree, judged, strict=strict)
+    found = detail(sample_idx, read.root, read.verdicts)
+    nodes = [
+        {**node, "replies": leaf["replies"], "cached": leaf.get("cached", 0)} for node, leaf in zip(found["nodes"], judged, strict=True)
+    ]
+    return {**found, "nodes": nodes, "fallbacks": read.fallbacks, "tree": _values(read.root)}
 
 
-def _write(pack: Pack, settings: Settings, results: Mapping[str, Json], out: Path, summary_out: Path) -> None:
-    write_json(out, details(pack, settings, results))
-    write_json(summary_out, summary(pack, settings, results))
+def _values(value: Value) -> dict[str, Json]:
+    inner = {"sub_tasks": [_values(child) for child in value.children]} if value.children else {}
+    return {"id": value.node.id, "value": value.value, **inner}
+
+
+def _write(pack: Pack, settings: Settings, kept: Kept, out: Path, summary_out: Path) -> None:
+    write_json(out, details(pack, settings, kept))
+    write_json(summary_out, summary(pack, settings, kept))

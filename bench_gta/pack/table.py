@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench_gta.pack.places import said
 from bench_gta.workflow.metrics import harness_rows
 from harness.errors import UsageProblem
 from harness.types import Json
@@ -40,22 +41,28 @@ def read_row(scores: Path) -> Row:
     try:
         value = json.loads(file.read_bytes())
         figures, settings, counts, agent = value["figures"], value["settings"], value["summary"], value["agent"]
-        seconds = agent["elapsed_sec"]
+        seconds = _number(agent["elapsed_sec"])
         return Row(
-            name=str(value["name"]),
-            root_score=figures["Root Score"],
-            leaf_sr=figures["Leaf SR"],
-            root_sr=figures["Root SR"],
+            name=said(str(value["name"])),
+            root_score=_number(figures["Root Score"]),
+            leaf_sr=_number(figures["Leaf SR"]),
+            root_sr=_number(figures["Root SR"]),
             minutes=None if seconds is None else seconds / 60,
-            usd=agent["usd"],
-            tasks=f"{counts['n_done']}/{counts['n_total']}",
-            judge=f"{settings['judge']}, {settings['scoring']}",
-            thresholds=(settings["leaf_threshold"], settings["root_threshold"]),
+            usd=_number(agent["usd"]),
+            tasks=said(f"{counts['n_done']}/{counts['n_total']}"),
+            judge=said(f"{settings['judge']}, {settings['scoring']}"),
+            thresholds=(float(settings["leaf_threshold"]), float(settings["root_threshold"])),
         )
     except (OSError, ValueError, RecursionError, TypeError, KeyError):
         raise UsageProblem(
             f"{scores} has no summary beside it that can be read; give a file that `agentgauge pack score` wrote, or its summary"
         ) from None
+
+
+def _number(value: Json) -> float | None:
+    if value is None or isinstance(value, int | float):
+        return value
+    raise TypeError
 
 
 def published() -> list[Row]:

@@ -26,6 +26,7 @@ class SetTask:
     id: int
     position: int  # in the data set, from 1
     prompt: str  # content of the first dialog entry
+    turns: int  # of the user; an agent app gets the first one
     files: tuple[str, ...]  # relative to the data set's folder; ``files`` come before ``resources``
     tree: Json
 
@@ -94,7 +95,9 @@ def _task(file: Path, entry: Entry, position: int) -> SetTask:
         raise DataProblem(f"{where}: a task's key must be its number, such as '7'")
     task = entry.value
     dialogs = task.get("dialogs") if isinstance(task, dict) else None
-    first = dialogs[0] if isinstance(dialogs, list) and dialogs else None
+    if not isinstance(dialogs, list):
+        dialogs = []
+    first = dialogs[0] if dialogs else None
     if not isinstance(first, dict) or not isinstance(first.get("content"), str):
         raise DataProblem(f"{where}: dialogs must begin with the request, an entry with a text as 'content'")
     if not isinstance(task.get("files", []), list):
@@ -103,4 +106,5 @@ def _task(file: Path, entry: Entry, position: int) -> SetTask:
     if not all(isinstance(path, str) for path in paths):
         raise DataProblem(f"{where}: the path of a file must be a text")
     normal = tuple(os.path.normpath(path) for path in paths)
-    return SetTask(int(entry.key), position, first["content"], normal, task.get("sub_tasks", []))
+    turns = sum(isinstance(turn, dict) and turn.get("role") == "user" for turn in dialogs)
+    return SetTask(int(entry.key), position, first["content"], turns, normal, task.get("sub_tasks", []))

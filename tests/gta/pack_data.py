@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_gta.pack.command import main
-from harness.errors import UsageProblem
+from harness.errors import AgentGaugeError
 
 TASKS: dict[str, Any] = {
     "7": {
@@ -43,10 +43,10 @@ def write_outputs(folder: Path, outputs: dict[int, str], files: dict[str, str] |
 
 
 def pack(*words: str | Path) -> int:
-    """``agentgauge pack ...``; 4 for what the user must fix, as the command line says it."""
+    """``agentgauge pack ...``; 4 for what ends it, as the command line says it."""
     try:
         return main([str(word) for word in words])
-    except UsageProblem as problem:
+    except AgentGaugeError as problem:
         print(f"agentgauge: {problem}")
         return 4
 

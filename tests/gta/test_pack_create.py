@@ -14,8 +14,9 @@ import pytest
 
 from bench_gta.pack.create import MOST_ANSWER, read_ids
 from bench_gta.pack.format import read_pack
-from bench_gta.pack.places import plain_files, problem_of
+from bench_gta.pack.places import MOST_NOTES, open_again, plain_files, problem_of, said
 from harness.errors import UsageProblem
+from harness.sandbox.scratch import remove_tree
 from tests.gta.pack_data import TASKS, pack, stored, write_outputs, write_tasks
 
 
@@ -82,7 +83,9 @@ def test_task_ids_choose_and_order(data: Path, tmp_path: Path) -> None:
     assert [task["task_id"] for task in stored(results / "pack.json")["tasks"]] == [12, 7]
 
 
-@pytest.mark.parametrize(("text", "says"), [("7\nseven\n", "line 2: 'seven'"), ("-7", "'-7'"), ("7 8", "'7 8'"), ("٧", "'٧'")])
+@pytest.mark.parametrize(
+    ("text", "says"), [("7\nseven\n", "line 2: 'seven'"), ("-7", "'-7'"), ("7 8", "'7 8'"), ("٧", "'٧'"), ("\n# 7\n", "holds no task id")]
+)
 def test_lists_of_ids_that_are_refused(text: str, says: str, tmp_path: Path) -> None:
     (tmp_path / "ids.txt").write_text(text, encoding="utf-8")
     with pytest.raises(UsageProblem, match=says):
@@ -236,6 +239,119 @@ def test_deliverables_alone_become_what_a_judge_understands(data: Path, tmp_path
     assert pack("check", tmp_path / "packs/mine.json", "--data", data) == 0
 
 
+@pytest.mark.parametrize(
+    ("results", "out_pack"),
+    [
+        ("mine_files", "mine.json"),  # the folder itself
+        ("mine_files/outputs", "mine.json"),  # above it
+        ("outputs", "outputs/7/mine.json"),  # among one task's files
+        ("outputs", "outputs/007/x/mine.json"),
+    ],
+)
+def test_copies_never_go_among_the_deliverables(
+    results: str, out_pack: str, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_outputs(tmp_path / results, {}, {"7/report.md": "# Sum\n", "007/x/a.md": "a"})
+    assert create(folder, data, "--deliverables", "--out-pack", tmp_path / out_pack) == 4
+    assert "among the deliverables" in capsys.readouterr().out
+    assert (folder / "7/report.md").read_text() == "# Sum\n" and not (tmp_path / out_pack).exists()
+
+
+def test_a_folder_of_somebodys_own_is_not_taken_for_copies(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results = write_outputs(tmp_path / "outputs", {}, {"7/report.md": "# Sum\n"})
+    own = write_outputs(tmp_path / "mine_files", {}, {"7/precious.md": "mine"})
+    for make in (lambda: None, lambda: (own.rename(tmp_path / "away"), own.symlink_to(tmp_path / "away"))):
+        make()
+        assert create(results, data, "--deliverables", "--out-pack", tmp_path / "mine.json") == 4
+        assert "no folder of copies that this command made" in capsys.readouterr().out
+        assert (own / "7/precious.md").read_text() == "mine"
+
+
+def test_copies_are_replaced_as_a_whole_or_not_at_all(data: Path, tmp_path: Path) -> None:
+    results = write_outputs(tmp_path / "outputs", {}, {"7/old.md": "old", "8/a.md": "a"})
+    command = ("--deliverables", "--out-pack", tmp_path / "mine.json")
+    assert create(results, data, *command) == 0
+    (results / "7/old.md").rename(results / "7/new.md")
+    (results / "99").mkdir()
+    assert create(results, data, *command) == 4
+    copies = tmp_path / "mine_files"
+    assert [path.name for path in (copies / "7").iterdir()] == ["old.md"]
+    (results / "99").rmdir()
+    (results / "8/a.md").unlink()
+    assert create(results, data, *command) == 0
+    assert sorted(path.name for path in copies.rglob("*.md")) == ["new.md"]
+    assert sorted(path.name for path in tmp_path.iterdir() if "mine" in path.name) == ["mine.json", "mine_files"]
+
+
+def test_a_file_that_cannot_be_copied_is_noted(data: Path, tmp_path: Path) -> None:
+    results = write_outputs(tmp_path / "outputs", {}, {f"7/{'x' * 251}.csv": "a", "7/b.md": "b"})
+    assert create(results, data, "--deliverables") == 0
+    task = stored(results / "pack.json")["tasks"][0]
+    assert task["attached_files"] == ["7/b.md"] and "it cannot be copied" in task["meta"]["notes"][0]
+
+
+def test_tasks_that_go_on_after_the_first_request_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    longer = [{"role": "user", "content": "Say hello."}, {"role": "assistant", "content": "Hello."}, {"role": "user", "content": "Again."}]
+    data = write_tasks(tmp_path / "data", {**TASKS, "8": {**TASKS["8"], "dialogs": longer}})
+    assert create(write_outputs(tmp_path / "out", {7: "x", 8: "y"}), data) == 0
+    assert "the first request only, but these tasks go on with further ones: 8\n" in capsys.readouterr().out
+    assert create(write_outputs(tmp_path / "other", {7: "x"}), data) == 0
+    assert "first request" not in capsys.readouterr().out
+
+
+def test_names_are_fit_for_a_terminal_and_for_the_pack(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results = write_outputs(tmp_path / "out", {7: "x"}, {"7/files/good.md": "g"})
+    with open(os.fsencode(results / "7/files") + b"/\xff.md", "w"):  # noqa: PTH123 - the name is no text
+        pass
+    (results / "7/files/\x1b[31m").symlink_to("good.md")
+    assert create(results, data) == 0
+    said = capsys.readouterr().out
+    assert "files/\\udcff.md: its name is not UTF-8" in said and "files/\\x1b[31m: is a link" in said and "\x1b" not in said
+    assert stored(results / "pack.json")["tasks"][0]["attached_files"] == ["7/files/good.md"]
+
+
+def test_notes_are_made_fit_and_few(tmp_path: Path) -> None:
+    assert said("a\tb\u202e\ud800é") == "a\\tb\\u202e\\ud800é"
+    for number in range(MOST_NOTES + 3):
+        (tmp_path / f"{number:03}").symlink_to("x")
+    skipped = plain_files(tmp_path).skipped
+    assert (len(skipped), skipped[0], skipped[-1]) == (MOST_NOTES + 1, "000: is a link", "and 3 more")
+
+
+@pytest.mark.parametrize(("levels", "reached"), [(1500, True), (2500, False)])
+def test_folders_may_be_nested_as_deep_as_paths_go_and_deeper(levels: int, reached: bool, tmp_path: Path) -> None:
+    here = os.open(tmp_path, os.O_RDONLY)
+    try:
+        for _ in range(levels):
+            os.mkdir("d", dir_fd=here)
+            above, here = here, os.open("d", os.O_RDONLY, dir_fd=here)
+            os.close(above)
+        os.close(os.open("file", os.O_CREAT, dir_fd=here))
+    finally:
+        os.close(here)
+    try:
+        found, notes = plain_files(tmp_path / "d"), open_again(tmp_path / "d")
+    finally:
+        remove_tree(tmp_path / "d")  # pytest could not
+    if reached:
+        assert (len(found.files), found.skipped, notes) == (1, [], [])
+    else:
+        assert found.files == [] and "(File name too long)" in found.skipped[0] and "(File name too long)" in notes[0]
+
+
+def test_rights_are_given_back_but_not_through_links(tmp_path: Path) -> None:
+    (tmp_path / "own/in").mkdir(parents=True)
+    (tmp_path / "own/in/file").write_text("x")
+    (tmp_path / "other").write_text("y")
+    (tmp_path / "own/link").symlink_to(tmp_path / "other")
+    for name in ("other", "own/in/file", "own/in", "own"):
+        (tmp_path / name).chmod(0)
+    assert open_again(tmp_path / "own") == []
+    modes = [(tmp_path / name).lstat().st_mode & 0o777 for name in ("own", "own/in", "own/in/file", "other")]
+    assert modes == [0o700, 0o700, 0o600, 0]
+    assert "cannot be opened again" in open_again(tmp_path / "nowhere")[0]
+
+
 def test_office_files_become_pdf_or_stay_with_a_note(data: Path, tmp_path: Path) -> None:
     """With LibreOffice a document becomes a PDF; one that cannot be converted is kept for the judge's own means."""
     from docx import Document
@@ -282,6 +398,7 @@ def test_what_lies_below_a_folder(tmp_path: Path) -> None:
         ("link", "a link, or below one"),
         ("up/secret", "a link, or below one"),
         ("a\0b", "not a path"),
+        ("\ud800", "not a path"),
     ],
 )
 def test_which_files_may_be_used(name: str, problem: str | None, tmp_path: Path) -> None:

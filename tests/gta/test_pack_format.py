@@ -168,6 +168,13 @@ def test_a_sound_pack_has_no_problems(checked: tuple[Path, Path], capsys: pytest
     assert "2 tasks, no problems" in capsys.readouterr().out
 
 
+def test_an_empty_answer_is_a_note_and_a_pack_without_one_a_problem(checked: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    path, data = checked
+    _edit(path, 0, assistant_outputs=[[{"role": "assistant", "content": " \n"}]])
+    assert pack("check", path, "--data", data) == 0
+    assert "note: task 7: its final answer is empty" in capsys.readouterr().out
+
+
 def _edit(path: Path, task: int, **fields: Any) -> None:
     value = stored(path)
     value["tasks"][task].update(fields)

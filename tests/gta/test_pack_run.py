@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,8 @@ import pytest
 
 from bench_gta.pack.agent import filled, read_command
 from bench_gta.pack.tasks import read_tasks
-from harness.errors import UsageProblem
+from harness.errors import SandboxFault, UsageProblem
+from harness.sandbox.scratch import remove_tree
 from tests.gta.pack_data import pack, stored, write_tasks
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -108,13 +111,55 @@ def test_finished_tasks_are_not_run_again(agent: Agent, tmp_path: Path) -> None:
 
 
 def test_failed_tasks_are_run_again_when_asked(agent: Agent) -> None:
-    code = "import sys; sys.exit(0 if sys.argv[1] == '7' else 3)"
+    code = "import sys; open('usage.json', 'w').write('{\"usd\": 0.25}'); sys.exit(0 if sys.argv[1] == '7' else 3)"
     assert agent.run(code, words="{task_id}") == 1
     assert agent.run(code, words="{task_id}") == 0, "nothing was left to do"
-    before = agent.record(7)
-    assert agent.run(code.replace("3", "0"), "--retry-failed", words="{task_id}") == 0
+    before = {number: agent.record(number) for number in (7, 8)}
+    assert agent.run(code.replace("3)", "0)"), "--retry-failed", words="{task_id}") == 0
     assert [agent.record(number)["status"] for number in (7, 8, 12)] == ["ok"] * 3
-    assert agent.record(7) == before
+    assert agent.record(7) == before[7]
+    eight = agent.record(8)
+    assert (eight["attempt"], eight["usd"], eight["usage"]["usd"], before[8]["attempt"]) == (2, 0.5, 0.25, 1)
+    assert eight["elapsed_sec"] > before[8]["elapsed_sec"]
+    assert agent.tasks[8]["meta"]["usd"] == 0.5
+    assert sorted(path.name for path in agent.out.iterdir() if path.is_dir()) == ["12", "7", "8"]
+
+
+def test_a_cost_that_was_not_told_once_stays_unknown(agent: Agent, one: None) -> None:
+    assert agent.run("raise SystemExit(3)", *ONE) == 1
+    assert agent.run("open('usage.json', 'w').write('{\"usd\": 0.25}')", "--retry-failed", *ONE) == 0
+    assert (agent.record(7)["usd"], agent.record(7)["usage"]) == (None, {"usd": 0.25})
+
+
+def test_an_attempt_that_cannot_be_made_leaves_the_earlier_one(agent: Agent, one: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert agent.run("open('files/half.txt', 'w').write('half'); raise SystemExit(3)", *ONE) == 1
+    before = agent.record(7)
+
+    async def none(*_: Any) -> None:
+        raise SandboxFault("the sandbox has gone")
+
+    monkeypatch.setattr("bench_gta.pack.agent.run_agent", none)
+    assert agent.run("", "--retry-failed", *ONE) == 4
+    assert agent.record(7) == before and agent.tasks[7]["attached_files"] == ["7/files/half.txt"]
+
+
+def test_a_sandbox_that_fails_ends_the_call_and_is_no_result(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def none(*_: Any) -> None:
+        raise SandboxFault("the sandbox has gone")
+
+    monkeypatch.setattr("bench_gta.pack.agent.run_agent", none)
+    assert agent.run("print(1)") == 4
+    assert "the sandbox has gone" in capsys.readouterr().out
+    assert agent.tasks == {} and not list(agent.out.glob("*/run.json"))
+
+
+def test_a_failure_says_why_and_how_to_go_on(agent: Agent, one: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert agent.run("raise RuntimeError('no \x1b[31mkey')", *ONE) == 1
+    said = capsys.readouterr().out
+    assert "  it said: RuntimeError: no \\x1b[31mkey\n" in said
+    assert f"what they said: {agent.out}/7/stderr.txt and so on; the same command with --retry-failed runs them again" in said
 
 
 ESCAPES = """
@@ -254,6 +299,82 @@ def test_odd_things_that_an_agent_leaves_are_noted(code: str, says: str, agent: 
     assert (task["meta"]["usd"], task["attached_files"]) == (None, [])
 
 
+SPOILS = """
+import os
+os.makedirs("files/in")
+for name in ("files/in/kept.txt", "final.txt", "usage.json"):
+    open(name, "w").write("12")
+here = os.getcwd()
+os.chdir("files")
+for _ in range(1050):
+    os.mkdir("d")
+    os.chdir("d")
+os.chdir(here)
+open(b"files/\\xff\\x1b.md", "w")
+for name in ("files/in/kept.txt", "files/in", "files", "final.txt", "usage.json", "."):
+    os.chmod(name, 0)
+"""
+
+
+def without_roots_rights() -> list[str]:
+    """A command in front of another one, so that rights of files count for root too."""
+    if os.geteuid() != 0:
+        return []
+    taken = [shutil.which("setpriv") or "", "--bounding-set=-dac_override,-dac_read_search"]
+    if not taken[0] or subprocess.run([*taken, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("root without setpriv cannot be kept from reading everything")
+    return taken
+
+
+@pytest.fixture
+def spoilt(agent: Agent, one: None) -> Iterator[Agent]:
+    """An agent whose folder pytest could not remove."""
+    yield agent
+    remove_tree(agent.out)
+
+
+def test_whatever_an_agent_does_to_its_folder_it_is_collected(spoilt: Agent) -> None:
+    agent = spoilt
+    agent.script.write_text(SPOILS)
+    command = [
+        *without_roots_rights(),
+        sys.executable,
+        "-m",
+        "harness.cli",
+        "pack",
+        "run",
+        "--data",
+        str(agent.data),
+        "--no-sandbox",
+        "--max-tasks",
+        "2",
+    ]
+    command += ["--out", str(agent.out), "--command", f"{sys.executable} {agent.script}"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert list(agent.tasks) == [7, 8], "the other one was run"
+    assert agent.tasks[7]["attached_files"] == ["7/files/in/kept.txt"]
+    assert agent.final(7) == "12"
+    notes = "\n".join(agent.tasks[7]["meta"]["notes"])
+    assert "files/\\udcff\\x1b.md: its name is not UTF-8" in notes and "usage.json is not read" in notes
+    assert "its name is not UTF-8" in done.stdout and "\x1b" not in done.stdout
+
+
+def test_in_the_sandbox_too(spoilt: Agent) -> None:
+    assert spoilt.run(SPOILS, *ONE) == 0
+    assert (spoilt.tasks[7]["attached_files"], spoilt.final(7)) == (["7/files/in/kept.txt"], "12")
+
+
+def test_what_cannot_be_collected_is_a_note(agent: Agent, one: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("bench_gta.pack.agent._take_files", refuse)
+    assert agent.run("print('done')", *ONE) == 0
+    assert (agent.final(7), agent.record(7)["notes"]) == ("done\n", ["files cannot be read (Permission denied)"])
+
+
 def test_an_agent_that_crashes_keeps_what_it_delivered(agent: Agent, one: None) -> None:
     assert agent.run("open('files/half.txt', 'w').write('half')\nraise RuntimeError('no more')", *ONE) == 1
     assert agent.tasks[7]["attached_files"] == ["7/files/half.txt"]
@@ -277,6 +398,30 @@ def test_folders_can_be_opened_for_reading(agent: Agent, one: None, tmp_path: Pa
     code = f"print(open({str(tmp_path / 'model/weights')!r}).read())\nopen({str(tmp_path / 'model/weights')!r}, 'a')"
     assert agent.run(code, "--readable", tmp_path / "model", *ONE) == 1
     assert (agent.out / "7/stdout.txt").read_text() == "heavy\n"
+
+
+@pytest.mark.parametrize("place", ["", "run", "run/old", "data", "data/files", "link"])
+def test_what_an_agent_is_judged_by_cannot_be_opened(place: str, agent: Agent, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "run/old").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path)
+    assert agent.run("print(1)", "--readable", tmp_path / place) == 4
+    assert "with it what it is judged by" in capsys.readouterr().out
+    assert not (agent.out / "pack.json").exists()
+
+
+def test_nor_by_naming_it_in_the_command(agent: Agent, capsys: pytest.CaptureFixture[str]) -> None:
+    assert agent.run("print(1)", words=str(agent.data / "end.json")) == 4
+    assert "would show the agent the task set" in capsys.readouterr().out
+
+
+def test_a_task_set_among_the_packages_is_told(
+    agent: Agent, one: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert agent.run("print(1)", "--max-tasks", "0") == 0
+    assert "installed packages" not in capsys.readouterr().out
+    monkeypatch.setattr("bench_gta.pack.process.interpreter_paths", lambda: ((str(agent.data.parent), "/x"),))
+    assert agent.run("print(1)", "--max-tasks", "0") == 0
+    assert "lies among the installed packages, which an agent can read" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("network", "answer"), [((), "closed\n"), (("--network",), "welcome\n")])
@@ -334,34 +479,44 @@ def test_a_folder_of_another_run_is_refused(agent: Agent, tmp_path: Path, capsys
     agent.data = other
     assert agent.run("print(1)") == 4
     assert "holds a run of the task set 'data', not of 'other'" in capsys.readouterr().out
+    agent.data = tmp_path / "data"
+    for more, says in ((("--network",), "in the sandbox with the network"), (("--no-sandbox",), "without the sandbox with the network")):
+        assert agent.run("print(1)", *more) == 4
+        assert f"holds a run in the sandbox without the network, not {says}" in capsys.readouterr().out
     agent.out = other
-    assert agent.run("print(1)") == 4
-    assert "is not empty" in capsys.readouterr().out
+    (tmp_path / "file").write_text("x")
+    for agent.out in (other / "files", tmp_path / "file"):
+        assert agent.run("print(1)", "--no-sandbox") == 4
+        assert "is not empty" in capsys.readouterr().out
     assert (other / "end.json").exists()
 
 
-def test_an_interrupted_run_goes_on(agent: Agent, tmp_path: Path) -> None:
-    """SIGTERM ends the agents at once; finished tasks stay, the others are run by the next call."""
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_run_goes_on(number: int, agent: Agent, tmp_path: Path) -> None:
+    """The signal ends the agents at once; finished tasks stay, the others are run by the next call."""
     agent.script.write_text(
         "import os, sys, time\nif sys.argv[1] == '8' and not os.path.exists(sys.argv[2]):\n"
-        "    open('begun', 'w'); time.sleep(600)\nprint(1)"
+        "    open('begun', 'w'); time.sleep(600)\nprint(time.time_ns())"
     )
-    go_on = tmp_path / "go"
+    state = tmp_path / "state"
+    state.mkdir()
     command = [sys.executable, "-m", "harness.cli", "pack", "run", "--data", str(agent.data), "--out", str(agent.out)]
-    command += ["--command", f"{sys.executable} {agent.script} {{task_id}} {go_on}", "--readable", str(tmp_path / "data")]
+    command += ["--command", f"{sys.executable} {agent.script} {{task_id}} {state / 'go'}", "--readable", str(state)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not (agent.out / "8/work/begun").exists():
             assert time.monotonic() < deadline and process.poll() is None
             time.sleep(0.02)
-        process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=10)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=30)
     assert process.returncode == 130 and "the same command goes on" in said
     assert list(agent.tasks) == [7] and not (agent.out / "8/run.json").exists()
-    go_on.write_text("")
-    done = subprocess.run([*command, "--max-tasks", "0"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=30)
+    first = agent.final(7)
+    (state / "go").write_text("")
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
-    assert list(agent.tasks) == [7]
+    assert list(agent.tasks) == [7, 8, 12]
+    assert agent.final(7) == first and agent.final(8) > first
 
 
 def test_a_machine_that_cannot_confine_says_so(agent: Agent, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -404,6 +559,13 @@ def test_placeholders_are_filled_once_and_no_shell_is_there(data: Path, tmp_path
     assert words[1:] == ["--p=say {input}; rm -rf /", str(tmp_path / "files"), "8", "$HOME", '{"a": 1}']
 
 
+def test_a_request_that_is_too_long_for_a_command_line_is_told(data: Path, tmp_path: Path) -> None:
+    task = read_tasks(data).tasks[8]
+    assert len(filled(read_command("true {prompt}"), task, "x" * ((128 << 10) - 1), tmp_path)[1]) == 131071
+    with pytest.raises(UsageProblem, match="task 8: its request is too long for a command line"):
+        filled(read_command("true {prompt}"), task, "x" * (128 << 10), tmp_path)
+
+
 def test_files_that_a_command_names_are_found_from_the_task_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "agent.py").write_text("")
@@ -417,6 +579,10 @@ def test_files_that_a_command_names_are_found_from_the_task_folder(tmp_path: Pat
     [
         (("--timeout", "0"), "--timeout must be a positive number"),
         (("--timeout", "nan"), "--timeout must be a positive number"),
+        (("--timeout", "1e300"), "--timeout must be a positive number of seconds up to 2592000, not 1e+300"),
+        (("--memory-mb", "99999999999999"), "up to 16777216, not 99999999999999"),
+        (("--jobs", "1000000000"), "up to 256"),
+        (("--max-tasks", "-1"), "--max-tasks must be 0 or more"),
         (("--jobs", "0"), "--jobs must be 1 or more"),
         (("--memory-mb", "1"), "--memory-mb must be 64 or more"),
         (("--env", "NO_SUCH_VARIABLE_HERE"), "--env NO_SUCH_VARIABLE_HERE"),

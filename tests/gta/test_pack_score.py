@@ -9,17 +9,17 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bench_gta.pack.check import require_safe
-from bench_gta.pack.format import Pack, PackTask, read_pack, write_pack
-from bench_gta.pack.grade import graded
-from bench_gta.pack.judges import config_for
+from bench_gta.pack.format import DataSet, Pack, PackTask, read_pack, write_pack
 from bench_gta.pack.results import Settings
-from bench_gta.pack.score import Limits, Scored, default_out, default_summary, delivery_of, score_pack
+from bench_gta.pack.score import Limits, Scored, default_out, default_summary, delivery_of, graded, score_pack
+from bench_gta.pack.verb_score import config_for
 from bench_gta.workflow.judge import Delivery
 from bench_gta.workflow.replies import Unreadable
 from harness.budget import parse_budget
@@ -37,7 +37,7 @@ FAKE = Settings("fake")
 class Judge:
     """Gives 4 and 8 on the two leaves; each task costs a dollar. ``bad`` tasks raise."""
 
-    def __init__(self, **bad: Exception) -> None:
+    def __init__(self, **bad: BaseException) -> None:
         self.bad, self.seen, self.usd = bad, [], 0.0
 
     async def judge(self, delivery: Delivery, *, scratch: Path) -> list[Any]:
@@ -144,6 +144,7 @@ def test_what_ends_the_run_and_what_only_the_task(error: Exception, ends: bool, 
     ("now", "says"),
     [
         (Settings("other"), "with the judge 'fake', not 'other'"),
+        (Settings("fake", fingerprint="hot"), "with the fingerprint '', not 'hot'"),
         (Settings("fake", prompt="new"), "with the prompt '', not 'new'"),
         (Settings("fake", votes=3), "with the votes 1, not 3"),
         (Settings("fake", scoring="strict"), "with the scoring 'parity', not 'strict'"),
@@ -169,13 +170,90 @@ def test_other_thresholds_need_no_judge(tmp_path: Path) -> None:
     assert (figures["Leaf SR"], figures["Root SR"], judge.usd) == (100, 0, 0)
 
 
+def a_set(folder: Path, *numbers: int, change: dict[str, Any] | None = None, name: str = "set") -> Pack:
+    """A pack of a task set, with a file for each task; ``change`` is of the first one."""
+    (folder / "f").mkdir(exist_ok=True)
+    tasks = []
+    for place, number in enumerate(numbers, 1):
+        (folder / f"f/{number}.txt").write_text("delivered")
+        task = PackTask(number, place, [str(number)], [[{"role": "assistant", "content": "done"}]], (f"f/{number}.txt",), TREE, {"usd": 1})
+        tasks.append(replace(task, **(change or {})) if place == 1 else task)
+    write_pack(folder / "pack.json", Pack(tuple(tasks), folder.resolve(), DataSet(name, name)))
+    return read_pack(folder / "pack.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "again"),
+    [
+        ({}, ()),
+        ({"assistant_outputs": [[{"role": "assistant", "content": "better"}]]}, (1,)),
+        ({"origin_prompt": ["1", "more"]}, (1,)),
+        ({"full_tree": [{**TREE[0], "requirements": "c"}, TREE[1]]}, (1,)),
+        ({"attached_files": ()}, (1,)),
+        ({"meta": {"usd": 2}}, ()),
+        ({"sample_idx": 9}, ()),
+    ],
+)
+def test_a_score_counts_as_long_as_what_was_judged_is_the_same(change: dict[str, Any], again: tuple[int, ...], tmp_path: Path) -> None:
+    score(a_set(tmp_path, 1, 2), Judge(), tmp_path)
+    assert score(a_set(tmp_path, 1, 2, change=change), Judge(), tmp_path).judged == again
+    summary = stored(tmp_path / "m.json")
+    assert summary["agent"]["usd"] == 1 + change.get("meta", {"usd": 1})["usd"]
+    assert summary["judge_usd"] == 2 + len(again)
+    assert stored(tmp_path / "s.json")["task_results"]["1"]["attempt"] == 1 + len(again)
+
+
+def test_a_file_with_other_content_is_judged_again(tmp_path: Path) -> None:
+    packed = a_set(tmp_path, 1, 2)
+    score(packed, Judge(), tmp_path)
+    (tmp_path / "f/2.txt").write_text("delivered anew")
+    judge = Judge()
+    assert score(packed, judge, tmp_path, max_tasks=0).summary["summary"]["n_ok"] == 1
+    assert score(packed, judge, tmp_path).judged == (2,)
+    (tmp_path / "f/1.txt").unlink()
+    assert score(packed, judge, tmp_path).judged == (1,)
+
+
+def test_a_pack_that_grows_goes_on_and_one_that_shrinks_counts_only_its_own(tmp_path: Path) -> None:
+    score(a_set(tmp_path, 1), Judge(), tmp_path)
+    assert score(a_set(tmp_path, 1, 2, 3), Judge(), tmp_path).judged == (2, 3)
+    scored = score(a_set(tmp_path, 2), Judge(), tmp_path)
+    assert (scored.judged, scored.summary["summary"]["n_ok"]) == ((), 1)
+    assert (scored.summary["judge_usd"], scored.summary["agent"]["usd"]) == (1, 1)
+    assert list(stored(tmp_path / "s.json")["task_results"]) == ["1", "2", "3"], "nothing that was paid is lost"
+
+
+def test_scores_of_another_task_set_are_refused(tmp_path: Path) -> None:
+    score(a_set(tmp_path, 1), Judge(), tmp_path)
+    with pytest.raises(UsageProblem, match="the scores of another pack"):
+        score(a_set(tmp_path, 1, name="other"), Judge(), tmp_path)
+
+
+def test_what_is_kept_by_force_stays(tmp_path: Path) -> None:
+    score(a_set(tmp_path, 1), Judge(), tmp_path)
+    changed = a_set(tmp_path, 1, change={"origin_prompt": ["else"]}, name="other")
+    assert score(changed, Judge(), tmp_path, force_resume=True).judged == ()
+    assert score(changed, Judge(), tmp_path).judged == ()
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError(), UsageProblem("a key is missing")])
+def test_what_was_paid_for_a_judging_that_was_cut_short_counts(error: BaseException, tmp_path: Path) -> None:
+    packed = a_set(tmp_path, 1, 2)
+    with pytest.raises(type(error)):
+        score(packed, Judge(t2=error), tmp_path)
+    assert (stored(tmp_path / "m.json")["judge_usd"], stored(tmp_path / "m.json")["summary"]["n_done"]) == (2, 1)
+    score(packed, Judge(), tmp_path)
+    assert stored(tmp_path / "s.json")["task_results"]["2"]["judge_usd"] == 2
+    assert (stored(tmp_path / "m.json")["judge_usd"], stored(tmp_path / "s.json")["interrupted_usd"]) == (3, {})
+
+
 def test_another_pack_is_refused(tmp_path: Path) -> None:
     score(a_pack(tmp_path, 1), Judge(), tmp_path)
     with pytest.raises(UsageProblem, match="the scores of another pack"):
         score(a_pack(tmp_path, 1, 2), Judge(), tmp_path)
 
 
-@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"task_results": []}'])
+@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"task_results": []}', '{"task_results": {}, "interrupted_usd": 3}'])
 def test_a_file_that_holds_no_scores_is_left_alone(content: str, tmp_path: Path) -> None:
     (tmp_path / "s.json").write_text(content)
     with pytest.raises(UsageProblem, match="is no file of scores"):
@@ -309,6 +387,51 @@ def test_costs_of_the_judge_stop_it(made: tuple[Path, Path], tmp_path: Path, cap
     assert stored(made[0].with_name("pack_judge_scores_summary.json"))["judge_usd"] > 0
 
 
+def test_missing_files_are_told_before_a_model_is_paid(made: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (made[0].parent / "7/files/report.md").unlink()
+    with FaultServer(choose=reply) as endpoint:
+        assert pack(*words(made, tmp_path, endpoint.url)) == 4
+        said = capsys.readouterr().out
+        assert "task 7: missing: 7/files/report.md\n" in said and "--allow-missing" in said
+        assert endpoint.requests == []
+        assert pack(*words(made, tmp_path, endpoint.url), "--allow-missing") == 0
+        assert "task 7: missing: 7/files/report.md\n" in capsys.readouterr().out
+    assert stored(made[0].with_name("pack_judge_scores.json"))["task_results"]["7"]["missing_files"] == ["7/files/report.md"]
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("figures", "Root Score"), "x"),
+        (("agent", "usd"), []),
+        (("settings", "leaf_threshold"), None),
+        (("settings",), []),
+        (("summary",), None),
+    ],
+)
+def test_a_damaged_summary_is_one_sentence(place: tuple[str, ...], value: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    score(a_pack(tmp_path, 1), Judge(), tmp_path)
+    summary = stored(tmp_path / "m.json")
+    inner = summary
+    for word in place[:-1]:
+        inner = inner[word]
+    inner[place[-1]] = value
+    (tmp_path / "m_summary.json").write_text(json.dumps(summary))
+    assert pack("table", tmp_path / "m_summary.json") == 4
+    assert "has no summary beside it that can be read" in capsys.readouterr().out
+
+
+def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path) -> None:
+    score(a_pack(tmp_path, 1), Judge(), tmp_path)
+    (tmp_path / "m.json").rename(tmp_path / "m_summary.json")
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "harness.cli", "pack", "table", str(tmp_path / "m_summary.json")]
+    with os.fdopen(writing, "wb") as closed:
+        done = subprocess.run(command, cwd=ROOT, stdout=closed, stderr=subprocess.PIPE, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_whole_files_and_the_next_call_goes_on(number: int, made: tuple[Path, Path], tmp_path: Path) -> None:
     slow = []
@@ -348,9 +471,15 @@ def test_a_signal_leaves_whole_files_and_the_next_call_goes_on(number: int, made
         (("--judge-votes", "0"), "--judge-votes must be 1 or more"),
         (("--budget", "much"), "cannot be read"),
         (("--config", "nowhere.toml"), "nowhere.toml"),
+        (("--max-tasks", "-1"), "--max-tasks must be 0 or more"),
+        ((), "--judge-model gpt-5.2 needs a key: set the environment variable OPENAI_API_KEY"),
+        (("--judge-model", "scripted"), "--judge-model scripted needs a file"),
     ],
 )
-def test_options_that_are_refused(more: tuple[str, ...], says: str, made: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_that_are_refused(
+    more: tuple[str, ...], says: str, made: tuple[Path, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert pack("score", "--in-pack", made[0], "--data", made[1], "--judge-model", "gpt-5.2", *more) == 4
     assert says in capsys.readouterr().out
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from bench_gta.pack.format import Pack, PackTask, read_pack, select_trace, write_pack
-from bench_gta.pack.judges import base_url
 from bench_gta.pack.results import Settings, summary_block
 from bench_gta.pack.score import Limits, score_pack
+from bench_gta.pack.verb_score import base_url
 from bench_gta.workflow.judge import Delivery
 from harness.errors import UsageProblem
 from tests.parity.golden import golden_folder, load

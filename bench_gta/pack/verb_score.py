@@ -1,0 +1,138 @@
+"""``agentgauge pack score``: which judge a user means, what is said before it is paid, and what it came to."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from bench_gta.pack.check import missing_files, require_of_set
+from bench_gta.pack.format import Pack, PackTask
+from bench_gta.pack.places import said
+from bench_gta.pack.results import Settings
+from bench_gta.pack.score import Limits, Scored, default_out, default_summary, score_pack
+from bench_gta.pack.tasks import TaskSet, is_bundled
+from bench_gta.pack.verbs import interrupted, read, require_count, tell_problems, until_signal
+from bench_gta.workflow.judge import RULES
+from bench_gta.workflow.prompts import load_template, version
+from harness.budget import parse_budget
+from harness.config import Config, ModelTable, load_config
+from harness.errors import UsageProblem
+from harness.model.presets import resolve
+from harness.types import Json
+
+
+def score(options: argparse.Namespace) -> int:
+    for name in ("leaf_threshold", "root_threshold"):
+        if not 0 <= getattr(options, name) <= 10:
+            raise UsageProblem(f"--{name.replace('_', '-')} must be from 0 to 10, not {getattr(options, name)}")
+    require_count(options.max_tasks)
+    pack, tasks = read(options, options.in_pack)
+    if options.dry_run:
+        return tell_problems(pack, tasks)
+    if tasks is not None:
+        require_of_set(pack, tasks)
+    judge = options.judge_model or _default_judge(pack, tasks)
+    config = config_for(judge, options.judge_votes, options.judge_url, load_config(options.config, root=Path.cwd()))
+    settings = Settings(
+        judge=judge,
+        fingerprint=_fingerprint(judge, config),
+        prompt="" if judge == RULES else version(load_template(config.prompts)),
+        votes=options.judge_votes,
+        scoring=options.scoring,
+        leaf_threshold=options.leaf_threshold,
+        root_threshold=options.root_threshold,
+    )
+    out = options.out or default_out(options.in_pack, settings)
+    summary_out = options.summary_out or default_summary(out)
+    limits = Limits(
+        max_tasks=options.max_tasks,
+        budget=parse_budget(options.budget) if options.budget else None,
+        overwrite=options.overwrite,
+        force_resume=options.force_resume,
+    )
+    _tell_missing(pack, allowed=options.allow_missing or judge == RULES)
+    scored = until_signal(_scored(pack, settings, config, options.judge_cache, limits, out, summary_out))
+    if scored is None:
+        return interrupted()
+    counts, figures = scored.summary["summary"], scored.summary["figures"]
+    if scored.stopped:
+        print(f"stopped: {scored.stopped}")
+    print(f"{counts['n_done']} of {counts['n_total']} tasks are judged, {counts['n_error']} of them failed; now: {len(scored.judged)}")
+    for name in ("Root Score", "Leaf SR", "Root SR"):
+        print(f"  {name:10}  {'not available' if figures[name] is None else f'{figures[name]:.2f}'}")
+    print(f"  thresholds: leaf {settings.leaf_threshold:g}, root {settings.root_threshold:g}")
+    print(f"{out}\n{summary_out}")
+    return 1 if counts["n_error"] else 0
+
+
+def base_url(address: str | None) -> str | None:
+    """A service address without blanks, closing slash and ``/chat/completions``; None where there is none.
+
+    The released code takes ``/v1`` along with ``/chat/completions``, which breaks such addresses; here it stays (GTA-Workflow spec 6.2).
+    """
+    text = (address or "").strip().rstrip("/")
+    return text.removesuffix("/chat/completions").rstrip("/") or None
+
+
+def config_for(name: str, votes: int, address: str | None, config: Config) -> Config:
+    """The configuration with the judge at that address. Raises UsageProblem for what the judge ``rules`` cannot do."""
+    url = base_url(address)
+    if votes < 1:
+        raise UsageProblem(f"--judge-votes must be 1 or more, not {votes}")
+    if name == RULES and (votes > 1 or url):
+        raise UsageProblem(f"the judge {RULES!r} is built in and always says the same; leave --judge-votes and --judge-url out")
+    if url is None:
+        return config
+    table = config.models.get(name, ModelTable(model=name))
+    return replace(config, models={**config.models, name: replace(table, url=url, endpoint=None)})
+
+
+def _default_judge(pack: Pack, tasks: TaskSet | None) -> str:
+    if tasks is not None and is_bundled(tasks.root):
+        return RULES
+    raise UsageProblem(f"{pack.path} is not of the bundled sample, so a model has to judge it; name one with --judge-model")
+
+
+def _tell_missing(pack: Pack, *, allowed: bool) -> None:
+    """One line for each task with files that are not there. Raises UsageProblem unless they may be."""
+    tasks = [(task, names) for task in pack.tasks if (names := missing_files(pack, task))]
+    for task, names in tasks:
+        print(f"task {task.task_id}: missing: {said(', '.join(names))}")
+    if tasks and not allowed:
+        raise UsageProblem(
+            f"{len(tasks)} tasks of {pack.path} name files that are not in {pack.base}; give the right --base-dir, or have the tasks "
+            "judged without them with --allow-missing"
+        )
+
+
+async def _scored(pack: Pack, settings: Settings, config: Config, cache: str, limits: Limits, out: Path, summary_out: Path) -> Scored:
+    from bench_gta.workflow.judges import make_judge
+
+    def told(task: PackTask, record: Mapping[str, Json]) -> None:
+        print(f"task {task.task_id}: {said(record.get('error') or format(record['score'], '.2f'))}", flush=True)
+
+    with _named_as_judge():
+        made = make_judge(settings.judge, votes=settings.votes, cache=cache, released=settings.scoring == "parity", config=config)
+    try:
+        return await score_pack(pack, made.judge, settings, out=out, summary_out=summary_out, limits=limits, spent=made.spent, told=told)
+    finally:
+        await made.close()
+
+
+def _fingerprint(judge: str, config: Config) -> str:
+    if judge == RULES:
+        return ""
+    with _named_as_judge():
+        return resolve(judge, url=None, config=config, need_key=False).fingerprint
+
+
+@contextlib.contextmanager
+def _named_as_judge() -> Iterator[None]:
+    """What a model's name lacks is said of the options that name the judge."""
+    try:
+        yield
+    except UsageProblem as problem:
+        raise UsageProblem(str(problem).replace("--model-url", "--judge-url").replace("--model ", "--judge-model ")) from None
