@@ -11,12 +11,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from bench_gta.mini_workflow_build import clip, gears, hall, photos, recordings, tables, teashop, tour, workshop
+from bench_gta.mini_workflow_build import campaigns, clip, gears, hall, photos, recordings, tables, teashop, tour, workshop
 from bench_gta.mini_workflow_build.plan import NAMES, Bench, Plan
 from bench_gta.mini_workflow_build.task import Task
-from bench_gta.workflow import rules, tree
+from bench_gta.workflow import facts_media, rules, tree
 
-TASKS: tuple[Task, ...] = (*workshop.TASKS, tour.ENERGY, gears.WORKSHEET, *hall.TASKS, *teashop.TASKS, clip.CLIP)
+TASKS: tuple[Task, ...] = (*workshop.TASKS, tour.ENERGY, gears.WORKSHEET, *hall.TASKS, *teashop.TASKS, campaigns.CAMPAIGNS, clip.CLIP)
 
 SUFFIXES = {"photo": ".jpg", "pdf": ".pdf", "csv": ".csv", "xlsx": ".xlsx", "sound": ".wav", "video": ".mp4"}
 """First word of a maker's name → suffix of the file that it makes."""
@@ -53,7 +53,8 @@ def _sample(task: Task, plan: Plan) -> dict[str, Any]:
     files = [{"type": Path(path).suffix.removeprefix("."), "path": path} for path in task.files]
     task.write(plan)
     plan.turns[0]["resources"] = files
-    for leaf in tree.leaves(tree.parse(task.tree())):
+    checkpoints = _with_looks(task.tree(), plan.folder)
+    for leaf in tree.leaves(tree.parse(checkpoints)):
         rules.validate(leaf.raw["check"])
     used = [turn["name"] for turn in plan.turns if turn["role"] == "tool"]
     return {
@@ -61,8 +62,22 @@ def _sample(task: Task, plan: Plan) -> dict[str, Any]:
         "tools": [name for name in NAMES if name in used],
         "files": files,
         "dialogs": plan.turns,
-        "sub_tasks": task.tree(),
+        "sub_tasks": checkpoints,
     }
+
+
+def _with_looks(value: Any, folder: Path) -> Any:
+    """A tree or a part of one, where ``resembles`` has the look of the attached file that it names."""
+    if isinstance(value, list):
+        return [_with_looks(part, folder) for part in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: _look(folder / part) if key == "resembles" else _with_looks(part, folder) for key, part in value.items()}
+
+
+def _look(path: Path) -> str:
+    found = (facts_media.video if path.suffix == SUFFIXES["video"] else facts_media.picture)(path, read=False)
+    return str(found["look"])
 
 
 def _functions(module: ModuleType) -> list[Callable[[Path], None]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench_gta.mini_workflow_build.plan import Plan
-from bench_gta.mini_workflow_build.task import Task, answer, every, file, group, leaf
+from bench_gta.mini_workflow_build.task import Task, either, file, group, leaf
 
 DIAGRAM = """```python
 def solution():
@@ -22,13 +22,13 @@ def solution():
 SPROCKET = """```python
 def solution():
     teeth = symbols("teeth")
-    return solve(Eq(40 / teeth, 2.5), teeth)
+    return solve(Eq(45 / teeth, 2.5), teeth)
 ```"""
 
 CADENCE = """```python
 def solution():
     turns = symbols("turns")
-    return solve(Eq(2.5 * 2.1 * turns * 60 / 1000, 25.2), turns)
+    return solve(Eq(2.5 * 2.1 * turns * 60 / 1000, 28.35), turns)
 ```"""
 
 PROBLEMS = """# Gear ratios: worksheet
@@ -40,26 +40,26 @@ turns the wheel that many times. Our wheel rolls 2.1 metres in one turn.
 
 ## Problems
 
-1. A chainring has 48 teeth, the sprocket has 16. What is the gear ratio?
+1. A chainring has 52 teeth, the sprocket has 16. What is the gear ratio?
 2. With that gear you pedal 80 turns per minute. How fast do you ride, in km/h?
-3. A chainring has 40 teeth. Which sprocket gives a ratio of 2.5?
-4. With a ratio of 2.5 you ride 25.2 km/h. How many turns per minute do you pedal?
+3. A chainring has 45 teeth. Which sprocket gives a ratio of 2.5?
+4. With a ratio of 2.5 you ride 28.35 km/h. How many turns per minute do you pedal?
 """
 
 
 def _worksheet(plan: Plan) -> None:
     plan.user(
-        "I teach apprentices how gears work. Please make a worksheet as worksheet.pdf with these four problems, each on a wheel that "
-        "rolls 2.1 m per turn: the ratio of 48 and 16 teeth; the speed in km/h with that ratio at 80 turns of the pedals per minute; "
-        "the sprocket that gives a ratio of 2.5 with a chainring of 40 teeth; the turns per minute at 25.2 km/h with that ratio. "
-        "Explain the gear ratio in a sentence or two first. No solutions on it: these go into solutions.pdf with the way to each "
-        "result, and with a diagram of speed by cadence for the ratios 2, 2.5 and 3. Check your results by solving the equations."
+        "I teach apprentices how gears work. files/gear_problems.csv has four problems, a line each, where a question mark stands for what "
+        "is asked for; the wheel rolls 2.1 m per turn. Please make a worksheet of one page out of them as worksheet.pdf. Explain in a "
+        "sentence or two first what the gear ratio is. No solutions on it: these go into solutions.pdf with the way to each result, and "
+        "with a diagram of speed by cadence for the ratios 2, 2.5 and 3. Check your results by solving the equations."
     )
+    plan.call("The four problems.", "ReadCSV", csv_file="files/gear_problems.csv", shows=["52,16", "45,?,2.5", "28.35"])
     plan.call(
-        "The first two results.", "Calculator", expression="[48 / 16, round(48 / 16 * 2.1 * 80 * 60 / 1000, 2)]", shows=["[3.0, 30.24]"]
+        "The first two results.", "Calculator", expression="[52 / 16, round(52 / 16 * 2.1 * 80 * 60 / 1000, 2)]", shows=["[3.25, 32.76]"]
     )
-    plan.call("The sprocket.", "Solver", command=SPROCKET, shows=["16"])
-    plan.call("The cadence.", "Solver", command=CADENCE, shows=["80"])
+    plan.call("The sprocket.", "Solver", command=SPROCKET, shows=["18"])
+    plan.call("The cadence.", "Solver", command=CADENCE, shows=["90"])
     diagram = plan.call("The diagram.", "Plot", command=DIAGRAM)
     plan.call("The worksheet, without solutions.", "PdfFileGenerator", content=PROBLEMS, filename="worksheet.pdf", render_markdown=True)
     plan.call(
@@ -67,10 +67,10 @@ def _worksheet(plan: Plan) -> None:
         "PdfFileGenerator",
         content=f"""# Gear ratios: solutions
 
-1. 48 / 16 = **3.0**
-2. 3.0 x 2.1 m x 80 per minute x 60 minutes = 30,240 m per hour = **30.24 km/h**
-3. 40 / sprocket = 2.5, so the sprocket has 40 / 2.5 = **16 teeth**
-4. 25.2 km/h is 25,200 m / 60 = 420 m per minute, and 420 / (2.5 x 2.1) = **80 turns per minute**
+1. 52 / 16 = **3.25**
+2. 3.25 x 2.1 m x 80 per minute x 60 minutes = 32,760 m per hour = **32.76 km/h**
+3. 45 / sprocket = 2.5, so the sprocket has 45 / 2.5 = **18 teeth**
+4. 28.35 km/h is 28,350 m / 60 = 472.5 m per minute, and 472.5 / (2.5 x 2.1) = **90 turns per minute**
 
 ## Speed by cadence
 
@@ -81,66 +81,80 @@ def _worksheet(plan: Plan) -> None:
     )
     plan.answer(
         "worksheet.pdf holds the four problems and solutions.pdf the ways to the results, with the diagram. The results, which I "
-        "checked by solving the equations: ratio 3.0; 30.24 km/h; a sprocket of 16 teeth; 80 turns per minute."
+        "checked by solving the equations: ratio 3.25; 32.76 km/h; a sprocket of 18 teeth; 90 turns per minute."
     )
 
 
-def _problem(sentence: str, *texts: str) -> dict[str, object]:
-    return leaf(f"The worksheet asks for {sentence}.", file("worksheet.pdf", contains=list(texts)))
+def _problem(sentence: str, *numbers: float) -> dict[str, object]:
+    return leaf(f"The worksheet asks for {sentence}.", file("worksheet.pdf", numbers=list(numbers)))
 
+
+RATIOS: tuple[str | list[str], ...] = (["ratio 2.0", "ratio 2", "2.0", "2"], "2.5", ["ratio 3.0", "ratio 3", "3.0", "3"])
+AXES = ["cadence", "turns per minute", "turns/min", "rpm"], ["speed", "km/h"]
 
 WORKSHEET = Task(
     "Education & Instruction",
-    (),
+    ("files/gear_problems.csv",),
     _worksheet,
     (
         group(
-            leaf("A PDF worksheet.pdf of one page was delivered.", file("worksheet.pdf", pages=1), 2),
+            leaf("A PDF worksheet.pdf of one page was delivered.", file("worksheet.pdf", pages=1)),
             leaf(
-                "The worksheet explains in a sentence or two what a gear ratio is.",
-                file("worksheet.pdf", contains=["gear ratio", "teeth"], words={"min": 60}),
+                "The worksheet explains in a sentence or two what a gear ratio is: teeth of the chainring by teeth of the sprocket.",
+                file(
+                    "worksheet.pdf",
+                    contains=[
+                        "teeth",
+                        ["sprocket", "rear cog", "cog"],
+                        ["divided by", "divide", "quotient", "ratio of", "compares", "per", "/"],
+                    ],
+                ),
                 2,
             ),
             group(
-                _problem("the ratio of 48 and 16 teeth", "48", "16"),
-                _problem("the speed at 80 turns per minute", "80", "km/h"),
-                _problem("the sprocket that gives 2.5 with 40 teeth", "40", "2.5"),
-                _problem("the turns per minute at 25.2 km/h", "25.2"),
+                _problem("the ratio of 52 and 16 teeth", 52, 16),
+                _problem("the speed at 80 turns per minute", 80),
+                _problem("the sprocket that gives 2.5 with 45 teeth", 45, 2.5),
+                _problem("the turns per minute at 28.35 km/h", 28.35),
                 weight=4,
             ),
-            leaf("The worksheet holds no solutions.", file("worksheet.pdf", lacks=["30.24", "= 3"], words={"min": 60})),
+            leaf(
+                "The worksheet holds the problems and no solutions.",
+                file("worksheet.pdf", lacks=["3.25", "32.76"], numbers=[52, 16, 45, 28.35]),
+            ),
             weight=0.45,
         ),
         group(
             leaf("A PDF solutions.pdf was delivered.", file("solutions.pdf", pages={"min": 1, "max": 3})),
-            leaf("In solutions.pdf the ratio of 48 and 16 teeth is 3.", file("solutions.pdf", numbers=[3])),
+            leaf("In solutions.pdf the ratio of 52 and 16 teeth is 3.25.", file("solutions.pdf", numbers=[3.25])),
             leaf(
-                "In solutions.pdf the speed at 80 turns per minute is 30.24 km/h.",
-                file("solutions.pdf", numbers=[{"value": 30.24, "tolerance": 0.05}]),
+                "In solutions.pdf the speed at 80 turns per minute is 32.76 km/h.",
+                file("solutions.pdf", numbers=[{"value": 32.76, "tolerance": 0.05}]),
             ),
             leaf(
-                "In solutions.pdf the sprocket has 16 teeth, and 25.2 km/h take 80 turns per minute.",
-                file("solutions.pdf", numbers=[16, 80]),
+                "In solutions.pdf the sprocket has 18 teeth, and 28.35 km/h take 90 turns per minute.",
+                file("solutions.pdf", numbers=[18, 90]),
             ),
             leaf(
                 "In solutions.pdf the ways to the results are shown, not only the results.",
-                file("solutions.pdf", numbers=[48, 2.1, 40], words={"min": 40}),
+                file(
+                    "solutions.pdf",
+                    contains=[["52 / 16", "52/16", "52 : 16", "52:16", "52 \u00f7 16", "52 divided by 16"]],
+                    numbers=[45, 28.35],
+                ),
             ),
             weight=0.35,
         ),
         group(
             leaf(
-                "A diagram of speed by cadence with three lines was drawn as a picture.",
-                file("*.png", width={"min": 300}, colours={"min": 4}),
+                "The diagram has a line for each of the ratios 2, 2.5 and 3.",
+                either(file("*.png", shows=list(RATIOS)), file("solutions.pdf", shows=list(RATIOS))),
             ),
             leaf(
                 "The diagram says what its axes are: cadence and speed.",
-                file("*.png", shows=[["cadence", "cadence (turns per minute)"], ["speed", "speed (km/h)"]]),
+                either(file("*.png", shows=list(AXES)), file("solutions.pdf", shows=list(AXES))),
             ),
-            leaf(
-                "The diagram is in solutions.pdf, and the answer names both files.",
-                every(file("solutions.pdf", pictures={"min": 1}), answer(contains=["worksheet.pdf", "solutions.pdf"])),
-            ),
+            leaf("The diagram is in solutions.pdf.", file("solutions.pdf", shows=list(AXES))),
             weight=0.2,
         ),
     ),

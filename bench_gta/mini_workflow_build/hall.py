@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from bench_gta.mini_workflow_build.plan import Plan
 from bench_gta.mini_workflow_build.recordings import COUNTS
-from bench_gta.mini_workflow_build.task import Task, answer, file, group, leaf
+from bench_gta.mini_workflow_build.task import Task, answer, either, every, file, group, leaf, said
 
 WALLS = """```python
 def solution():
@@ -68,14 +68,24 @@ COURSE = Task(
                 "The presentation says that only the figure-eight knot is accepted.",
                 file("*.pptx", contains=[["figure-eight", "figure eight"]]),
             ),
-            leaf("The presentation says that the belayer never lets go of the brake strand.", file("*.pptx", contains=["brake strand"])),
+            leaf(
+                "The presentation says that the belayer never lets go of the brake strand.",
+                file("*.pptx", says=[said("brake strand", ["never", "not", "don't", "always", "keep", "keeps", "hold", "holds"])]),
+            ),
             weight=3,
         ),
         group(
-            leaf("A chart of the walls' heights is on a slide.", file("*.pptx", pictures={"min": 1}), 2),
+            leaf(
+                "A chart of the walls' heights is on a slide.",
+                every(
+                    either(file("*.pptx", pictures={"min": 1}), file("*.pptx", charts={"min": 1})),
+                    file("*.pptx", shows=["12", "15", "18"]),
+                ),
+                2,
+            ),
             leaf(
                 "The chart names all four walls: Birch, Slate and Basalt wall, and Gneiss tower.",
-                file("*.png", shows=["Birch", "Slate", "Basalt", "Gneiss"]),
+                file("*.pptx", shows=["Birch", "Slate", "Basalt", "Gneiss"]),
             ),
             weight=2,
         ),
@@ -141,6 +151,7 @@ def _shift(name: str, shift: str, one: str, other: str) -> dict[str, object]:
     return file(name, contains=[[f"{shift} | {one} | {other}", f"{shift} | {other} | {one}"]])
 
 
+SHIFTS = ["Saturday morning", "Saturday afternoon", "Sunday morning", "Sunday afternoon"]
 NEW = "roster_without_ada.csv"
 
 ROSTER = Task(
@@ -149,7 +160,7 @@ ROSTER = Task(
     _roster,
     (
         group(
-            leaf("roster.csv was delivered with a heading and four shifts.", file("roster.csv", rows=5, columns=3)),
+            leaf("roster.csv was delivered with a heading and four shifts.", file("roster.csv", rows=5, columns=3, contains=SHIFTS)),
             leaf(
                 "In roster.csv Ben and Cleo work on Sunday morning, who are the only ones that can.",
                 _shift("roster.csv", "Sunday morning", "Ben", "Cleo"),
@@ -157,8 +168,8 @@ ROSTER = Task(
             weight=1,
         ),
         group(
-            leaf("roster_without_ada.csv was delivered with a heading and four shifts.", file(NEW, rows=5, columns=3)),
-            leaf("Ada is not in roster_without_ada.csv.", file(NEW, lacks=["Ada"], rows={"min": 2})),
+            leaf("roster_without_ada.csv was delivered with a heading and four shifts.", file(NEW, rows=5, columns=3, contains=SHIFTS)),
+            leaf("Ada is not in roster_without_ada.csv.", file(NEW, lacks=["Ada"], contains=["Ben", "Cleo"])),
             group(
                 leaf("In roster_without_ada.csv Ben and Eve work on Saturday morning.", _shift(NEW, "Saturday morning", "Ben", "Eve")),
                 leaf(
@@ -181,7 +192,8 @@ ROSTER = Task(
 def _bells(plan: Plan) -> None:
     plan.user(
         "files/hall_bells.wav has our chime (from second 1 to 4) and our gong (from 5 to 7.5). Cut both out as MP3 files of their own, "
-        "opening.mp3 for the chime and closing.mp3 for the gong, so that I can put them on the loudspeakers."
+        "opening.mp3 for the chime and closing.mp3 for the gong, so that I can put them on the loudspeakers. Tell me how "
+        "long each of them is."
     )
     plan.call("The chime.", "AudioClipTool", audio="files/hall_bells.wav", start_time=1.0, end_time=4.0, filename="opening.mp3")
     plan.call("The gong.", "AudioClipTool", audio="files/hall_bells.wav", start_time=5.0, end_time=7.5, filename="closing.mp3")
@@ -207,7 +219,14 @@ BELLS = Task(
                 file("closing.mp3", pitch={"min": 180, "max": 210}, loudness={"min": -45}),
             ),
         ),
-        leaf("The answer names both files, opening.mp3 and closing.mp3.", answer(contains=["opening.mp3", "closing.mp3"]), 0.5),
+        leaf(
+            "The answer says how long the files are: opening.mp3 three seconds, closing.mp3 two and a half.",
+            every(
+                either(answer(numbers=[{"value": 3, "tolerance": 0.1}]), answer(contains=["three seconds"])),
+                either(answer(numbers=[{"value": 2.5, "tolerance": 0.1}]), answer(contains=[["two and a half", "two-and-a-half"]])),
+            ),
+            0.5,
+        ),
     ),
 )
 
@@ -266,6 +285,9 @@ def _visitors(plan: Plan) -> None:
     plan.answer("Most came between 10:00 and 11:00: 27 visitors (from 31 to 58). All six times with their counts are in visitors.csv.")
 
 
+MOST = ["most", "busiest", "peak", "highest", "maximum", "largest", "biggest", "27"]
+OTHER_HOURS = ["09:00", "9:00", "9 am", "12:00", "12", "13:00", "13", "14:00", "14", "not"]
+
 VISITORS = Task(
     "Data Analysis",
     ("files/door_display.mp4",),
@@ -282,7 +304,7 @@ VISITORS = Task(
         ),
         leaf(
             "The answer names the hour from 10:00 to 11:00 as the one in which most visitors came.",
-            answer(contains=[["10:00", "10", "10 am", "10am"], ["11:00", "11", "11 am", "11am"]]),
+            answer(says=[said(["10:00", "10", "10 am", "10am"], ["11:00", "11", "11 am", "11am"], MOST, none=OTHER_HOURS)]),
         ),
         leaf("The answer says that 27 visitors came in the busiest hour.", answer(numbers=[27]), 1),
     ),

@@ -59,6 +59,7 @@ class Plan:
     def __init__(self, bench: Bench, scratch: Path) -> None:
         """``scratch``: an existing folder for what the tools make."""
         self.turns: list[dict[str, Any]] = []
+        self.folder = bench.folder
         self._bench = bench
         self._made: dict[str, Path] = {}
         self._scratch = scratch

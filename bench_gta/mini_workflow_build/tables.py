@@ -64,6 +64,19 @@ Kind regards, Liv Aasen
     )
 
 
+def csv_gear_problems(path: Path) -> None:
+    _csv(
+        path,
+        [
+            ["problem", "chainring_teeth", "sprocket_teeth", "ratio", "turns_per_minute", "speed_kmh"],
+            [1, 52, 16, "?", "", ""],
+            [2, "", "", "as in 1", 80, "?"],
+            [3, 45, "?", 2.5, "", ""],
+            [4, "", "", 2.5, "?", "28.35"],
+        ],
+    )
+
+
 def xlsx_staff(path: Path) -> None:
     _xlsx(
         path,

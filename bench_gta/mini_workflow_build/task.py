@@ -52,6 +52,11 @@ def either(*checks: Check) -> Check:
     return {"any": list(checks)}
 
 
+def said(*texts: str | list[str], none: Sequence[str] = ()) -> dict[str, Any]:
+    """A statement of ``says``: one sentence has all of the texts, of a list one, and none of ``none``."""
+    return {"all": list(texts), **({"none": list(none)} if none else {})}
+
+
 def _numbered(nodes: Sequence[Node], above: str) -> list[Node]:
     numbered = []
     for place, node in enumerate(nodes, start=1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from bench_gta.mini_workflow_build.plan import Plan
-from bench_gta.mini_workflow_build.task import Task, answer, file, group, leaf
+from bench_gta.mini_workflow_build.task import Task, answer, either, file, group, leaf, said
 
 SALES_ROWS = [
     ["tea", "january", "february", "march", "total", "growth_percent"],
@@ -43,16 +43,24 @@ def _sales(plan: Plan) -> None:
     )
 
 
+GROWTH = (9.2, 44.3, 31.0, -19.7, 46.7)
+
 SALES = Task(
     "Data Analysis",
     ("files/tea_sales.csv",),
     _sales,
     (
         group(
-            leaf("The answer names Earl Grey, with 366 packs, as the best seller.", answer(contains=["Earl Grey"], numbers=[366])),
+            leaf(
+                "The answer names Earl Grey, with 366 packs, as the best seller.",
+                answer(says=[said("Earl Grey", ["most", "best", "top", "highest", "largest"], none=["not", "Masala Chai"])], numbers=[366]),
+            ),
             leaf(
                 "The answer names Mint as the tea that grew fastest, by 46.7 percent.",
-                answer(contains=["Mint"], numbers=[{"value": 46.7, "tolerance": 0.05}]),
+                answer(
+                    says=[said("Mint", ["fastest", "most", "highest", "strongest", "largest", "quickest"], none=["not", "Masala Chai"])],
+                    numbers=[{"value": 46.7, "tolerance": 0.05}],
+                ),
             ),
             weight=0.5,
         ),
@@ -64,7 +72,10 @@ SALES = Task(
             ),
             leaf(
                 "The workbook has the growth in percent: Earl Grey 9.2, Masala Chai 44.3, Sencha 31.0, Rooibos -19.7, Mint 46.7.",
-                file("sales.xlsx", numbers=[{"value": value, "tolerance": 0.06} for value in (9.2, 44.3, 31.0, -19.7, 46.7)]),
+                either(  # cells in the format of percentages hold hundredths
+                    file("sales.xlsx", numbers=[{"value": value, "tolerance": 0.06} for value in GROWTH]),
+                    file("sales.xlsx", numbers=[{"value": round(value / 100, 4), "tolerance": 0.0006} for value in GROWTH]),
+                ),
             ),
             weight=0.5,
         ),
@@ -91,7 +102,7 @@ PAGE = """<!DOCTYPE html>
 <body>
 <header><h1>Leaf &amp; Kettle</h1><p>Tea by the pot, made while you watch.</p></header>
 <main>
-<p class="offer">Rainy day offer: a pot of any tea and a scone for 5.50 EUR</p>
+<p class="offer">Rainy day offer: a pot of Masala Chai and a scone with jam for 5.50 EUR</p>
 <h2>Our teas</h2>
 <table>
 <tr><th>Tea</th><th>Pot, EUR</th></tr>
@@ -114,10 +125,11 @@ def _page(plan: Plan) -> None:
     plan.user(
         "Please make a web page for our tea shop from the chalkboard in files/menu_board.jpg: one HTML file, without anything from "
         "other servers, with our name as heading, a table of all prices, the opening hours, a link to book a table "
-        "(hello@leaf-and-kettle.example), and our new offer, which should catch the eye: a pot of any tea and a scone for 5.50 EUR on "
-        "rainy days."
+        "(hello@leaf-and-kettle.example), and our new offer, which should catch the eye: on rainy days a pot of Masala Chai and a scone "
+        "with jam for 0.90 EUR less than both cost together. Give its price, too."
     )
     plan.call("What is on the board?", "OCR", image="files/menu_board.jpg", shows=["Masala Chai", "3.90", "2.80"])
+    plan.call("What the offer costs.", "Calculator", expression="3.9 + 2.5 - 0.9", shows=["5.5"])
     plan.call("The page.", "HtmlFileGenerator", html_code=PAGE, filename="leaf_and_kettle.html")
     plan.answer(
         "The page is leaf_and_kettle.html. It has your four teas and the scone with their prices, the opening hours, the link for "
@@ -149,7 +161,7 @@ WEB_PAGE = Task(
             weight=0.4,
         ),
         leaf(
-            "The offer for rainy days is on the page with its price of 5.50 EUR, and catches the eye.",
+            "The offer for rainy days is on the page with its price of 5.50 EUR.",
             file("*.html", contains=[["rainy", "rain"]], numbers=[5.5]),
             0.2,
         ),
@@ -158,7 +170,7 @@ WEB_PAGE = Task(
             file("*.html", contains=[["Tuesday", "Tue"], ["Sunday", "Sun"], ["10:00", "10"], ["18:00", "18", "6 pm"]]),
             0.1,
         ),
-        leaf("The page has a link for bookings.", file("*.html", links={"min": 1}), 0.1),
+        leaf("The page has a link for bookings.", file("*.html", links_to=["hello@leaf-and-kettle.example"]), 0.1),
     ),
 )
 
@@ -189,112 +201,31 @@ def _poster(plan: Plan) -> None:
     plan.answer("The poster is tea_week.png, with TEA WEEK above and 20 % OFF UNTIL SUNDAY below the teapot.")
 
 
+TEAPOT = "files/teapot.jpg"
+
 POSTER = Task(
     "Creative Design",
     ("files/teapot.jpg",),
     _poster,
     (
-        leaf("A picture tea_week.png as large as the original was delivered.", file("tea_week.png", width=720, height=540), 2),
-        leaf("TEA WEEK can be read in the picture, at its top.", file("tea_week.png", shows=[["TEA WEEK", "TEAWEEK"]]), 2),
         leaf(
-            "20 % OFF UNTIL SUNDAY can be read in the picture, at its bottom.",
-            file("tea_week.png", shows=[["20 % OFF UNTIL SUNDAY", "20% OFF UNTIL SUNDAY", "20%OFF UNTIL SUNDAY", "20 %OFF UNTIL SUNDAY"]]),
+            "A picture tea_week.png of the teapot was delivered, as large as the original.",
+            file("tea_week.png", width=720, height=540, resembles=TEAPOT),
+            2,
+        ),
+        leaf(
+            "TEA WEEK can be read in the picture of the teapot.", file("tea_week.png", shows=[["TEA WEEK", "TEAWEEK"]], resembles=TEAPOT), 2
+        ),
+        leaf(
+            "20 % OFF UNTIL SUNDAY can be read in the picture of the teapot.",
+            file(
+                "tea_week.png",
+                shows=[["20 % OFF UNTIL SUNDAY", "20% OFF UNTIL SUNDAY", "20%OFF UNTIL SUNDAY", "20 %OFF UNTIL SUNDAY"]],
+                resembles=TEAPOT,
+            ),
             2,
         ),
     ),
 )
 
-COSTS = """```python
-def solution():
-    channels = ["Newsletter", "Search ads", "Flyer", "Radio spot"]
-    costs = [1.50, 4.00, 7.50, 12.50]
-    figure, axis = plt.subplots(figsize=(5, 3.4), layout="constrained")
-    bars = axis.bar(channels, costs, color=["#2f6f73", "#2f6f73", "#d9a441", "#b5532a"])
-    axis.bar_label(bars, fmt="%.2f", padding=3)
-    axis.set_ylabel("Cost per order (EUR)")
-    axis.set_ylim(0, 14.5)
-    axis.spines[["top", "right"]].set_visible(False)
-    return figure
-```"""
-
-
-def _campaigns(plan: Plan) -> None:
-    plan.user(
-        "files/campaigns.csv has what our four campaigns cost and brought in. I need three slides for our meeting on Monday, as "
-        "campaigns.pptx: what an order cost in each channel, with a chart; what each channel earned after its cost; and what you would "
-        "do with 600 EUR next month. Say in a sentence where an order was cheapest and which channel I should stop."
-    )
-    plan.call("The table.", "ReadCSV", csv_file="files/campaigns.csv", shows=["Radio spot,400,32,640"])
-    plan.call("Cost per order.", "Calculator", expression="[180 / 24, 240 / 60, 45 / 30, 400 / 32]", shows=["[7.5, 4.0, 1.5, 12.5]"])
-    plan.call(
-        "Revenue after cost.", "Calculator", expression="[456 - 180, 1140 - 240, 585 - 45, 640 - 400]", shows=["[276, 900, 540, 240]"]
-    )
-    chart = plan.call("The chart.", "Plot", command=COSTS)
-    slides = [
-        {
-            "title": "What an order cost us",
-            "content": "Newsletter 1.50 EUR, search ads 4.00 EUR\nFlyer 7.50 EUR, radio spot 12.50 EUR\n{{image_1}}",
-        },
-        {
-            "title": "What was left after the cost",
-            "content": "Search ads: 900 EUR from 60 orders\nNewsletter: 540 EUR from 30 orders\n"
-            "Flyer: 276 EUR from 24 orders\nRadio spot: 240 EUR from 32 orders",
-        },
-        {
-            "title": "600 EUR for next month",
-            "content": "Newsletter: 100 EUR, with two issues instead of one\nSearch ads: 420 EUR, our best earner\n"
-            "Flyer: 80 EUR, in the two streets around us\nRadio spot: stop it",
-        },
-    ]
-    plan.call("Three slides.", "PptxFileGenerator", slides_content_str=json.dumps(slides), filename="campaigns.pptx", image_paths=chart)
-    plan.answer(
-        "An order was cheapest through the newsletter (1.50 EUR); stop the radio spot, where an order cost 12.50 EUR. The three slides "
-        "are in campaigns.pptx."
-    )
-
-
-CAMPAIGNS = Task(
-    "Marketing Strategy",
-    ("files/campaigns.csv",),
-    _campaigns,
-    (
-        group(
-            leaf("A presentation campaigns.pptx of three slides was delivered.", file("campaigns.pptx", slides=3), 2),
-            leaf("Every slide of the presentation has a title.", file("campaigns.pptx", headings=3)),
-            weight=2,
-        ),
-        group(
-            leaf(
-                "The slides give the cost of an order: flyer 7.50, search ads 4.00, newsletter 1.50, radio spot 12.50 EUR.",
-                file("campaigns.pptx", numbers=[7.5, 4, 1.5, 12.5]),
-                2,
-            ),
-            leaf("A chart of the cost of an order is on a slide.", file("campaigns.pptx", pictures={"min": 1})),
-            leaf(
-                "The chart names the four channels: flyer, search ads, newsletter and radio spot.",
-                file("*.png", shows=["Newsletter", "Search ads", "Flyer", "Radio spot"]),
-            ),
-            weight=3,
-        ),
-        leaf(
-            "The slides give what each channel earned after its cost: flyer 276, search ads 900, newsletter 540, radio spot 240 EUR.",
-            file("campaigns.pptx", numbers=[276, 900, 540, 240]),
-            3,
-        ),
-        group(
-            leaf("The slides say how 600 EUR would be spent.", file("campaigns.pptx", numbers=[600], contains=["EUR"])),
-            leaf(
-                "The slides propose to stop the radio spot.",
-                file("campaigns.pptx", contains=[["radio spot", "radio"], ["stop", "stopped", "no more", "drop", "end", "cut", "pause"]]),
-            ),
-            weight=1,
-        ),
-        leaf(
-            "The answer names the newsletter as the cheapest and the radio spot as the one to stop.",
-            answer(contains=["newsletter", ["radio spot", "radio"]], numbers=[1.5]),
-            1,
-        ),
-    ),
-)
-
-TASKS = (SALES, WEB_PAGE, POSTER, CAMPAIGNS)
+TASKS = (SALES, WEB_PAGE, POSTER)

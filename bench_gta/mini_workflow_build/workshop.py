@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bench_gta.mini_workflow_build import helmets
 from bench_gta.mini_workflow_build.plan import Plan
-from bench_gta.mini_workflow_build.task import Task, answer, every, file, group, leaf
+from bench_gta.mini_workflow_build.task import Task, answer, either, file, group, leaf, said
+from bench_gta.mini_workflow_build.words import DANGER, DEARER, MORE
 
 CHART = """```python
 def solution():
@@ -63,6 +65,8 @@ Spoke & Anchor, last quarter. All figures in EUR per hour of work.
     )
 
 
+KINDS = ["Chain and cassette", "Brake service", "Full service", "Wheel truing", "Puncture"]
+
 REPAIRS = Task(
     "Data Analysis",
     ("files/repairs.xlsx",),
@@ -71,18 +75,24 @@ REPAIRS = Task(
         group(
             leaf(
                 "The answer names chain and cassette as the kind of repair that pays best, with 52 EUR per hour of work.",
-                answer(contains=["chain and cassette"], numbers=[52]),
+                answer(
+                    says=[said("chain and cassette", ["best", "most", "highest", "top"], none=["not", "worst", "brake service"])],
+                    numbers=[52],
+                ),
                 2,
             ),
             leaf(
                 "The answer names puncture as the kind of repair that pays worst, with 33 EUR per hour of work.",
-                answer(contains=[["puncture", "punctures"]], numbers=[33]),
+                answer(
+                    says=[said(["puncture", "punctures"], ["worst", "least", "lowest", "last"], none=["not", "best", "wheel truing"])],
+                    numbers=[33],
+                ),
             ),
             weight=3,
         ),
         leaf(
-            "A bar chart of the income per hour of the five kinds of repair was drawn as a picture.",
-            file("*.png", width={"min": 300}, colours={"min": 3}),
+            "A bar chart was drawn that names the five kinds of repair.",
+            either(file("*.png", shows=KINDS), file("*.pdf", shows=KINDS)),
             2,
         ),
         group(
@@ -92,10 +102,17 @@ REPAIRS = Task(
                 file("*.pdf", numbers=[52, 44, 41, 35, 33]),
                 3,
             ),
-            leaf("The bar chart is in the PDF.", file("*.pdf", pictures={"min": 1}), 2),
+            leaf("The bar chart is in the PDF.", file("*.pdf", shows=["Puncture", "Wheel truing"]), 2),
             leaf(
                 "The PDF has a section called Recommendations with two ideas that fit the figures.",
-                file("*.pdf", contains=[["recommendations", "recommendation"]], words={"min": 40}),
+                file(
+                    "*.pdf",
+                    contains=[["recommendations", "recommendation"]],
+                    says=[
+                        said(["chain and cassette", "brake service", "full service"], MORE),
+                        said(["puncture", "punctures", "wheel truing"], DEARER),
+                    ],
+                ),
                 2,
             ),
             weight=5,
@@ -107,7 +124,7 @@ REPAIRS = Task(
 def _pressure(plan: Plan) -> None:
     plan.user(
         "files/pressure_card.jpg is the card at our compressor. Mark the line for 40 mm tyres in the picture with a box labelled "
-        "GRAVEL, save it as marked_card.png, and write a hand-out for apprentices as a Word document: all four tyre widths with their "
+        "MOST ASKED, save it as marked_card.png, and write a hand-out for apprentices as a Word document: all four tyre widths with their "
         "pressure in bar and in psi (1 bar = 14.5 psi), a short warning about too much pressure, and the marked picture."
     )
     read = plan.call("What does the card say?", "OCR", image="files/pressure_card.jpg", shows=["25 mm", "6.8 bar", "2.6 bar"])
@@ -117,7 +134,7 @@ def _pressure(plan: Plan) -> None:
         "DrawBox",
         image="files/pressure_card.jpg",
         bbox=box,
-        annotation="GRAVEL",
+        annotation="MOST ASKED",
         filename="marked_card.png",
     )
     plan.call(
@@ -175,9 +192,12 @@ PRESSURE = Task(
         group(
             leaf(
                 "The picture of the card was saved as marked_card.png, in its original size.",
-                file("marked_card.png", width=620, height=570),
+                file("marked_card.png", width=620, height=570, resembles="files/pressure_card.jpg"),
             ),
-            leaf("In marked_card.png a box around the line for 40 mm is labelled GRAVEL.", file("marked_card.png", shows=["GRAVEL"])),
+            leaf(
+                "In marked_card.png a box around the line for 40 mm is labelled MOST ASKED.",
+                file("marked_card.png", shows=[["MOST ASKED", "MOSTASKED"]], resembles="files/pressure_card.jpg"),
+            ),
             leaf(
                 "In marked_card.png the rest of the card can still be read.",
                 file("marked_card.png", shows=["TYRE PRESSURE", "6.8 bar", "2.6 bar"]),
@@ -197,76 +217,16 @@ PRESSURE = Task(
                 2,
             ),
             leaf(
-                "The Word document warns of too much pressure.",
-                file("*.docx", contains=[["warning", "caution", "danger"], ["burst", "maximum", "too much"]]),
+                "The Word document warns of too much pressure and says what may happen, or where the limit stands.",
+                file("*.docx", contains=[DANGER]),
             ),
-            leaf("The marked picture is in the Word document.", file("*.docx", pictures={"min": 1})),
+            leaf(
+                "The marked picture is in the Word document.",
+                file("*.docx", shows=[["MOST ASKED", "MOSTASKED"], "6.8 bar", "2.6 bar"]),
+            ),
             leaf("The Word document is structured by headings.", file("*.docx", headings={"min": 2}), 0.5),
             weight=4,
         ),
-    ),
-)
-
-
-def _helmets(plan: Plan) -> None:
-    plan.user(
-        "For our cycling course at the school we need child helmets: 14 in size S, 18 in M and 8 in L, within ten days. "
-        "files/offer_alpenrad.csv and files/offer_velonord.pdf are the two offers. Compare what each would cost in all, delivery "
-        "included, and write me a memo of at most one page as a Word document with the two totals, the difference, the delivery times "
-        "and your decision."
-    )
-    plan.call("The first offer.", "ReadCSV", csv_file="files/offer_alpenrad.csv", shows=["24.50", "39.00"])
-    plan.call("The second offer.", "ReadPDF", file="files/offer_velonord.pdf", shows=["26.00", "10 %", "5 days"])
-    plan.call("Alpenrad in all.", "Calculator", expression="14 * 24.5 + 18 * 25.5 + 8 * 26.5 + 39", shows=["1053.0"])
-    plan.call("Velo Nord in all: 40 helmets, ten percent off.", "Calculator", expression="40 * 26 * 0.9", shows=["936.0"])
-    plan.call(
-        "Velo Nord is cheaper by 117 and comes in time; Alpenrad would not.",
-        "DocxFileGenerator",
-        content="""# Memo: helmets for the school course
-
-To: the owners of Spoke & Anchor
-
-## What we need
-
-40 child helmets (14 S, 18 M, 8 L), here within ten days.
-
-## The two offers
-
-- Alpenrad: 343.00 + 459.00 + 212.00 EUR for the helmets and 39.00 EUR for delivery, in all **1,053.00 EUR**. Delivery within 12 days.
-- Velo Nord: 40 helmets at 26.00 EUR less 10 %, delivery free, in all **936.00 EUR**. Delivery in 5 days.
-
-Velo Nord costs 117.00 EUR less.
-
-## Decision
-
-We order from **Velo Nord**: it is cheaper, and Alpenrad cannot promise delivery within ten days.
-""",
-        filename="helmets_memo.docx",
-        render_markdown=True,
-    )
-    plan.answer(
-        "Order from Velo Nord: 936.00 EUR instead of 1,053.00 EUR at Alpenrad, and it delivers in 5 days. The memo is helmets_memo.docx."
-    )
-
-
-HELMETS = Task(
-    "Planning & Decision",
-    ("files/offer_alpenrad.csv", "files/offer_velonord.pdf"),
-    _helmets,
-    (
-        leaf(
-            "The answer and the memo decide for Velo Nord.",
-            every(answer(contains=["Velo Nord"]), file("*.docx", contains=["Velo Nord"])),
-            0.3,
-        ),
-        group(
-            leaf("The memo gives Alpenrad's total as 1,053.00 EUR.", file("*.docx", contains=["Alpenrad"], numbers=[1053])),
-            leaf("The memo gives Velo Nord's total as 936.00 EUR, the discount included.", file("*.docx", numbers=[936])),
-            leaf("The memo gives the difference of 117.00 EUR.", file("*.docx", numbers=[117])),
-            leaf("The memo gives both delivery times, 12 and 5 days.", file("*.docx", contains=["12 days", "5 days"])),
-            weight=0.5,
-        ),
-        leaf("The memo is a Word document of at most one page.", file("*.docx", words={"min": 40, "max": 400}), 0.2),
     ),
 )
 
@@ -298,7 +258,11 @@ WHEEL = Task(
     ("files/wheel.mp4",),
     _wheel,
     (
-        leaf("A video called shop_window.mp4 was delivered.", file("shop_window.mp4", frames={"min": 1}), 2),
+        leaf(
+            "A video called shop_window.mp4 was delivered that shows the wheel in the truing stand.",
+            file("shop_window.mp4", resembles="files/wheel.mp4"),
+            2,
+        ),
         leaf("The video shop_window.mp4 is three seconds long.", file("shop_window.mp4", seconds={"min": 2.8, "max": 3.2}), 1),
         leaf("TRUE WHEELS can be read in the video.", file("shop_window.mp4", shows=[["TRUE WHEELS", "TRUEWHEELS"]]), 2),
         leaf("The video is as large as the original, 320 by 240 pixels.", file("shop_window.mp4", width=320, height=240), 1),
@@ -306,4 +270,4 @@ WHEEL = Task(
 )
 
 
-TASKS = (REPAIRS, PRESSURE, HELMETS, WHEEL)
+TASKS = (REPAIRS, PRESSURE, helmets.HELMETS, WHEEL)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench_gta.workflow.confined import run_child
+from bench_gta.workflow.kinds import kind_of, suffix_of
 from harness import sandbox
 from harness.errors import DataProblem
 from harness.types import Json
@@ -19,27 +20,13 @@ SECONDS = 60.0  # of one child
 PATIENCE = 300.0  # seconds for all files; what is not looked at by then stays so
 MOST_FILES = 200
 
-KINDS: Mapping[str, tuple[str, ...]] = {
-    "PDF": (".pdf",),
-    "Word document": (".docx",),
-    "presentation": (".pptx",),
-    "workbook": (".xlsx",),
-    "CSV table": (".csv", ".tsv"),
-    "HTML page": (".html", ".htm"),
-    "picture": (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff"),
-    "sound": (".mp3", ".wav", ".m4a", ".flac", ".ogg"),
-    "video": (".mp4", ".mov", ".webm", ".avi", ".mkv"),
-    "JSON file": (".json",),
-    "Markdown text": (".md", ".markdown"),
-    "archive": (".zip",),
-    "text": (
-        *(".txt", ".py", ".js", ".ts", ".css", ".xml", ".yaml", ".yml", ".sql", ".tex", ".ipynb", ".svg", ".rtf", ".toml", ".ini"),
-        *(".sh", ".c", ".h", ".cpp", ".java", ".go", ".rs", ".r", ".log"),
-    ),
+KINDS: Mapping[str, str] = {
+    **{".docx": "Word document", ".pptx": "presentation", ".xlsx": "workbook", ".csv": "CSV table", ".tsv": "CSV table"},
+    **{".json": "JSON file", ".zip": "archive", ".rtf": "text"},
+    **{"pdf": "PDF", "page": "HTML page", "picture": "picture", "audio": "sound", "video": "video", "markdown": "Markdown text"},
+    **{"drawing": "text", "plain": "text", "notebook": "text", "text": "text"},
 }
-"""Kind → suffixes. A file is opened as what its suffix says."""
-
-_KIND_OF = {suffix: kind for kind, suffixes in KINDS.items() for suffix in suffixes}
+"""What a file is opened as, by its suffix, or else by its kind (``kinds``). All others are ``other``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +35,10 @@ class Facts:
 
     ``measures``: whole numbers, or seconds, decibels and hertz as floats; only those that the kind of file has
     (``MEASURES`` names all). ``text``: what can be read in it, bounded; cells are separated by ``" | "``. ``shown``: what
-    can be read in the picture, or in three frames of the video; only where it was asked for. ``parsed``: the value that a JSON
-    file holds. ``broken``: why it cannot be read, empty where it can.
+    can be read in the picture, in three frames of the video, or in the pictures and charts of a document; only where it was
+    asked for. ``look``: of a picture, or of a video's first frame, the brightness of 8 by 8 fields, two hexadecimal digits each.
+    ``links``: where the links of a page lead. ``parsed``: the value that a JSON file holds. ``broken``: why it cannot be read,
+    empty where it can.
     """
 
     name: str  # without folders
@@ -58,6 +47,8 @@ class Facts:
     measures: Mapping[str, float] = field(default_factory=dict)
     text: str = ""
     shown: str = ""
+    look: str = ""
+    links: tuple[str, ...] = ()
     parsed: Json = None
     broken: str = ""
 
@@ -70,11 +61,12 @@ MEASURES: Mapping[str, str] = {
     "rows": "rows with content, the heading included: of a CSV table, of the longest sheet, of all tables of a document or page",
     "columns": "columns of the widest row",
     "tables": "tables",
-    "charts": "charts of a workbook or a presentation, made with the program's own means",
+    "charts": "charts of a workbook, a presentation or a Word document, made with the program's own means",
     "pictures": "pictures in a document, a presentation, a workbook or a page",
+    "drawings": "lines and areas on the page of a PDF that has most of them; a chart that is no picture has 15 and more",
     "headings": "headings",
     "paragraphs": "paragraphs that are not empty",
-    "links": "links of an HTML page",
+    "links": "links of an HTML page that lead somewhere",
     "words": "words of the text",
     "lines": "lines that are not empty",
     "width": "of a picture or a video, in pixels",
@@ -95,8 +87,10 @@ def facts(files: Sequence[Path], *, folder: Path, read: bool = False) -> list[Fa
     """What is known of each file, in order.
 
     ``folder``: an existing folder, where the child that looks at them gets a scratch folder. ``read``: also read the
-    text in pictures and videos, which takes a second a picture. Raises SandboxFault where the child cannot be started and UsageProblem
-    where this machine cannot confine it; whatever is wrong with a file ends in its ``broken``.
+    text in pictures and videos, and in pictures in documents, which takes a second a picture.
+
+    Raises SandboxFault where the child cannot be started and UsageProblem where this machine cannot confine it;
+    whatever is wrong with a file ends in its ``broken``.
     """
     known = {path: _basic(path) for path in files}
     open_ = [path for path, found in known.items() if found.kind != "other" and not found.broken]
@@ -107,7 +101,7 @@ def facts(files: Sequence[Path], *, folder: Path, read: bool = False) -> list[Fa
 
 
 def _basic(path: Path) -> Facts:
-    kind = _KIND_OF.get(path.suffix.lower(), "other")
+    kind = KINDS.get(suffix_of(path.name)) or KINDS.get(kind_of(path.name), "other")
     try:
         size = path.stat().st_size
     except OSError as error:
@@ -152,8 +146,11 @@ def _merged(basic: Facts, answer: Mapping[str, Json]) -> Facts:
         for name, value in _mapping(answer.get("measures")).items()
         if name in MEASURES and isinstance(value, int | float) and not isinstance(value, bool)
     }
-    text, shown = (value if isinstance(value, str) else "" for value in (answer.get("text"), answer.get("shown")))
-    return replace(basic, measures={**measures, **basic.measures}, text=text, shown=shown, parsed=answer.get("parsed"))
+    text, shown, look = (value if isinstance(value, str) else "" for value in map(answer.get, ("text", "shown", "look")))
+    found = answer.get("links")
+    links = tuple(link for link in found if isinstance(link, str)) if isinstance(found, list) else ()
+    told = replace(basic, measures={**measures, **basic.measures}, text=text, shown=shown, look=look, links=links)
+    return replace(told, parsed=answer.get("parsed"))
 
 
 def _mapping(value: Json) -> Mapping[str, Json]:

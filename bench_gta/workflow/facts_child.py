@@ -1,7 +1,7 @@
 """Looks at files, inside the sandbox: ``facts`` starts it and documents what it answers (GTA-Workflow spec 3.2, "Ours").
 
-Order: ``{"files": [{"path", "kind"}], "read": bool}``. Answer: a list with, for each file, ``measures``, ``text``, ``shown`` and
-``parsed``, or ``broken`` with the reason.
+Order: ``{"files": [{"path", "kind"}], "read": bool}``. Answer: a list with, for each file, ``measures``, ``text``, ``shown``,
+``look``, ``links`` and ``parsed``, or ``broken`` with the reason.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import csv
 import io
 import json
 import os
-import re
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from bench_gta.workflow import facts_media
+from bench_gta.workflow import facts_drawn, facts_media
 from bench_gta.workflow.facts_page import Page
+from bench_gta.workflow.facts_sheets import read_sheets
 from harness.errors import AgentGaugeError
 from tool_impls.documents.guard import check_office, check_size, reading
 from tool_impls.documents.read_office import ReadDOCX, ReadPPTX
@@ -29,11 +29,9 @@ from tool_impls.documents.words import gathered
 from tool_impls.settings import ToolSettings
 
 LONGEST = 200_000  # characters of a file's text
-MOST_ROWS = 200_000  # of a sheet
 MOST_TEXT = 64 * 2**20  # bytes of a text file
+PICTURE = "{http://schemas.openxmlformats.org/presentationml/2006/main}pic"
 BETWEEN = " | "  # cells, so that numbers beside each other stay two
-PICTURE_PARTS = re.compile(r"(?:word|ppt|xl)/media/[^/]+\.(?:png|jpe?g|gif|bmp|tiff?|emf|wmf|svg)", re.IGNORECASE)
-CHART_PARTS = re.compile(r"(?:ppt|xl)/charts/chart\d*\.xml")
 
 Found = dict[str, Any]
 
@@ -54,6 +52,8 @@ def look(path: Path, kind: str, *, read: bool) -> Found:
         if kind in ("picture", "video"):
             return (facts_media.picture if kind == "picture" else facts_media.video)(path, read=read)
         found = READERS[kind](path)
+        if read and kind in facts_drawn.READERS:
+            found["shown"] = gathered([facts_drawn.READERS[kind](path)], LONGEST)
     except AgentGaugeError as error:
         return {"broken": str(error)}
     if "text" in found:
@@ -72,8 +72,10 @@ def _pdf(path: Path) -> Found:
         if reader.is_encrypted:
             reader.decrypt("")
         pages = count_pages(reader, PAGES.default)
-        pictures = sum(len(page.images) for page in islice(reader.pages, 100))
-    return {"text": text, "measures": {"pages": pages, "pictures": pictures, "lines": _lines(text)}}
+        looked_at = list(islice(reader.pages, facts_drawn.MOST_PAGES))
+        pictures = sum(len(page.images) for page in looked_at)
+        drawings = max((facts_drawn.drawn_on(page)[0] for page in looked_at), default=0)
+    return {"text": text, "measures": {"pages": pages, "pictures": pictures, "drawings": drawings, "lines": _lines(text)}}
 
 
 def _docx(path: Path) -> Found:
@@ -90,6 +92,7 @@ def _docx(path: Path) -> Found:
             "tables": len(document.tables),
             "rows": len(rows),
             "columns": max(rows, default=0),
+            "charts": facts_drawn.charts_of(path),
             "pictures": len(document.element.body.findall(".//{http://schemas.openxmlformats.org/drawingml/2006/picture}pic")),
         }
     return {"text": text, "measures": measures}
@@ -102,40 +105,44 @@ def _pptx(path: Path) -> Found:
     text = ReadPPTX(ToolSettings(tables={"ReadPPTX": table})).apply(path.parent, path)
     with reading("a PPTX presentation"), path.open("rb") as stream:
         slides = pptx.Presentation(stream).slides
-        shapes = [shape for slide in slides for shape in slide.shapes]
+        shapes = [shape for slide in slides for top in slide.shapes for shape in _with_members(top)]
         measures = {
             "slides": len(slides),
-            "pictures": sum(shape.shape_type == 13 for shape in shapes),  # MSO_SHAPE_TYPE.PICTURE
-            "tables": sum(shape.has_table for shape in shapes),
-            "charts": sum(shape.has_chart for shape in shapes),
+            "pictures": sum(shape.element.tag == PICTURE for shape in shapes),  # also those that fill a placeholder
+            "tables": sum(getattr(shape, "has_table", False) for shape in shapes),
+            "charts": sum(getattr(shape, "has_chart", False) for shape in shapes),
             "headings": sum(bool(title.text.strip()) for slide in slides if (title := slide.shapes.title) is not None),
         }
     return {"text": text, "measures": measures}
 
 
-def _xlsx(path: Path) -> Found:
-    from openpyxl import load_workbook
+def _with_members(shape: Any) -> Iterator[Any]:
+    """A shape, or those of a group."""
+    if shape.element.tag.endswith("}grpSp"):
+        for member in shape.shapes:
+            yield from _with_members(member)
+    else:
+        yield shape
 
+
+def _xlsx(path: Path) -> Found:
     check_office(path, "an XLSX workbook")
     lines: list[str] = []
     longest = widest = 0
-    with reading("an XLSX workbook"), path.open("rb") as stream, zipfile.ZipFile(path) as archive:
-        names = archive.namelist()
-        book = load_workbook(stream, read_only=True, data_only=True, keep_links=False)
-        for sheet in book.worksheets:
-            sheet.reset_dimensions()  # the size that a file claims may be anything
-            lines.append(f"{sheet.title}:")
-            rows = [row for row in islice(sheet.iter_rows(values_only=True), MOST_ROWS) if any(cell not in (None, "") for cell in row)]
+    with reading("an XLSX workbook"):
+        sheets = read_sheets(path)
+        for title, cells in sheets.items():
+            lines.append(f"{title}:")
+            rows = [row for row in cells if any(cell not in (None, "") for cell in row)]
             longest = max(longest, len(rows))
             widest = max(widest, max(map(_filled, rows), default=0))
             lines += [BETWEEN.join("" if cell is None else str(cell) for cell in row) for row in rows]
-        sheets = len(book.sheetnames)
     measures = {
-        "sheets": sheets,
+        "sheets": len(sheets),
         "rows": longest,
         "columns": widest,
-        "charts": sum(bool(CHART_PARTS.fullmatch(name)) for name in names),
-        "pictures": sum(bool(PICTURE_PARTS.fullmatch(name)) for name in names),
+        "charts": facts_drawn.charts_of(path),
+        "pictures": facts_drawn.pictures_of(path),
     }
     return {"text": gathered(lines, LONGEST), "measures": measures}
 
@@ -167,7 +174,7 @@ def _html(path: Path) -> Found:
     with reading("an HTML page"):
         page.feed(_decoded(path))
         page.close()
-    return {"text": page.text(), "measures": page.measures()}
+    return {"text": page.text(), "measures": page.measures(), "links": page.links()}
 
 
 def _text(path: Path) -> Found:

@@ -25,11 +25,12 @@ READ_FRAMES = 3  # of a video
 SILENCE = -120.0  # decibels
 MOST_SAMPLES = 30_000_000  # of a sound, all channels; ten minutes of one at 44.1 kHz
 WINDOW = 65_536  # samples that the strongest frequency is looked for in
+FIELDS = 8  # of a picture's look, in each direction
 LOWEST = 30.0  # hertz; what is below is hum, not pitch
 
 
 def picture(path: Path, *, read: bool) -> Found:
-    """Size, number of colours, and on request what can be read in it. Raises ToolError."""
+    """Size, number of colours, look, and on request what can be read in it. Raises ToolError."""
     from PIL import Image
 
     try:
@@ -41,7 +42,7 @@ def picture(path: Path, *, read: bool) -> Found:
         raise ToolError(f"it is not a picture that can be read ({type(error).__name__})") from None
     counted = colours.getcolors(MOST_COLOURS)
     measures = {"width": colours.width, "height": colours.height, "colours": len(counted) if counted else MOST_COLOURS}
-    return {"measures": measures, **({"shown": _read(colours)} if read else {})}
+    return {"measures": measures, "look": _look(colours), **({"shown": written_in(colours)} if read else {})}
 
 
 def sound(path: Path) -> Found:
@@ -58,13 +59,14 @@ def sound(path: Path) -> Found:
 
 
 def video(path: Path, *, read: bool) -> Found:
-    """Frames, length, size, channels of its sound, and on request what can be read in READ_FRAMES frames. Raises ToolError."""
+    """Frames, length, size, channels of its sound, look, and on request what can be read in READ_FRAMES frames. Raises ToolError."""
     from tool_impls.video_file import has_sound, shown_size
 
-    count, last, gap = 0, 0.0, 0.0
+    count, last, gap, look = 0, 0.0, 0.0, ""
     size = (0, 0)
     for _, frame in video_frames(path):
         time = float(frame.time or 0.0)
+        look = look or _look(frame.to_image())
         count, last, gap = count + 1, time, time - last if count else 0.0
         size = shown_size(frame)
     channels = 0
@@ -73,14 +75,22 @@ def video(path: Path, *, read: bool) -> Found:
             channels = container.streams.audio[0].channels
     measures = {"frames": count, "seconds": round(last + gap, 3), "width": size[0], "height": size[1], "channels": channels}
     if not read:
-        return {"measures": measures}
-    return {"measures": measures, "shown": "\n".join(_read(frame.image) for frame in spread(path, READ_FRAMES))}
+        return {"measures": measures, "look": look}
+    shown = "\n".join(written_in(frame.image) for frame in spread(path, READ_FRAMES))
+    return {"measures": measures, "look": look, "shown": shown}
 
 
-def _read(image: Image) -> str:
+def written_in(image: Image) -> str:
+    """What can be read in a picture of any size, a line for each line."""
     small = image.copy()
     small.thumbnail((READ_SIDE, READ_SIDE))
     return "\n".join(block.text for block in ocr.reader().lines(small))
+
+
+def _look(image: Image) -> str:
+    from PIL.Image import Resampling
+
+    return image.convert("L").resize((FIELDS, FIELDS), Resampling.BOX).tobytes().hex()
 
 
 def _loudness(samples: NDArray[numpy.float32]) -> float:

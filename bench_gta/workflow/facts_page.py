@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from html.parser import HTMLParser
+from urllib.parse import unquote
 
 HIDDEN = ("script", "style", "template", "noscript")
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 CELLS = ("td", "th")
+MOST_LINKS = 1_000
 PICTURES = ("img", "svg", "canvas")
 INLINE = {"a", "abbr", "b", "bdi", "bdo", "cite", "code", "em", "i", "kbd", "mark", "q", "s", "samp", "small", "span"} | {
     "strong",
@@ -27,6 +29,7 @@ class Page(HTMLParser):
         super().__init__(convert_charrefs=True)
         self._counts: Counter[str] = Counter()
         self._texts: list[str] = []
+        self._links: list[str] = []
         self._hidden = 0  # elements of HIDDEN that are open
         self._cells: list[int] = []  # of each row
 
@@ -43,7 +46,9 @@ class Page(HTMLParser):
             self._texts.append(" | ")
         elif tag not in INLINE:
             self._texts.append("\n")
-        if tag == "img":
+        if tag == "a":
+            self._links += [unquote(value.strip()) for name, value in attrs if name == "href" and value and value.strip(" #")]
+        elif tag == "img":
             self._texts += [f" {value} " for name, value in attrs if name == "alt" and value]
 
     def handle_startendtag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
@@ -64,6 +69,10 @@ class Page(HTMLParser):
         lines = (" ".join(line.split()).strip(" |") for line in "".join(self._texts).split("\n"))
         return "\n".join(line for line in lines if line)
 
+    def links(self) -> list[str]:
+        """Where the links lead, at most MOST_LINKS: ``mailto:info@shop.example``. One that leads nowhere is none."""
+        return self._links[:MOST_LINKS]
+
     def measures(self) -> dict[str, int]:
         rows = [cells for cells in self._cells if cells]
         return {
@@ -73,5 +82,5 @@ class Page(HTMLParser):
             "pictures": sum(self._counts[tag] for tag in PICTURES),
             "headings": sum(self._counts[tag] for tag in HEADINGS),
             "paragraphs": self._counts["p"],
-            "links": self._counts["a"],
+            "links": len(self._links),
         }

@@ -40,6 +40,12 @@ def suffix_of(name: str) -> str:
     return next((suffix for end, suffix in _MEDIA_TYPES.items() if name.endswith(end)), PurePath(name).suffix)
 
 
+def usual_name(name: str) -> str:
+    """The name, with the usual suffix where it ends with a media type."""
+    end = next((end for end in _MEDIA_TYPES if name.lower().endswith(end)), "")
+    return name[: len(name) - len(end)] + _MEDIA_TYPES[end] if end else name
+
+
 def kind_of(name: str) -> Kind:
     """The kind of a file by its name."""
     return _KINDS.get(suffix_of(name), "")

@@ -11,6 +11,9 @@ Conditions on a file and on the answer:
     "contains": [TEXT or [TEXT, ...], ...]             texts that must stand in it; of an inner list, one
     "lacks": [TEXT, ...]                               texts that must not
     "numbers": [NUMBER or {"value", "tolerance"}, ...] numbers that must stand in it
+    "says": [{"all": [TEXT or [TEXT, ...], ...], "none": [TEXT, ...]}, ...]
+                                                       statements: a part of one sentence has all of these texts, and none of those,
+                                                       so that "take A, not B" does not say that B is taken (``wanted.spans``)
     "json": {"is": "object" or "list", "keys": [TEXT, ...], "values": {KEY: VALUE, ...}}
                                                        the JSON that a file holds, or that the answer is or has in a fence: keys that
                                                        it (or every item of the list) has; values of an object, lists in any order
@@ -18,7 +21,10 @@ Conditions on a file and on the answer:
 
 and on a file only:
 
-    "shows": [TEXT or [TEXT, ...], ...]                texts that can be read in the picture or the video
+    "shows": [TEXT or [TEXT, ...], ...]                texts that can be read in the picture or the video, or in charts and pictures
+                                                       of a document
+    "resembles": LOOK                                  the picture, or the video's first frame, looks like this (``facts.Facts``)
+    "links_to": [TEXT, ...]                            texts that stand in the target of a link of the page
     "count": RANGE                                     how many files fit the name; at least one unless it says more
 
 RANGE is a number or an object with ``min``, ``max`` or both. Names are shell patterns, without regard to case. The score is
@@ -37,12 +43,14 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from bench_gta.workflow.facts import MEASURES, Facts
-from bench_gta.workflow.wanted import folded, holds, holds_number
+from bench_gta.workflow.kinds import usual_name
+from bench_gta.workflow.wanted import folded, holds, holds_number, resembles, spans
 from harness.errors import DataProblem
 from harness.types import Json
 
-ANSWER_WORDS = ("contains", "lacks", "numbers", "json", "words")
-FILE_WORDS = ("file", "count", "shows", "contains", "lacks", "numbers", "json", *MEASURES)
+ANSWER_WORDS = ("contains", "lacks", "numbers", "says", "json", "words")
+FILE_WORDS = ("file", "count", "shows", "resembles", "links_to", *ANSWER_WORDS[:-1], *MEASURES)
+STATEMENT_WORDS = ("all", "none")
 JSON_WORDS = ("is", "keys", "values")
 KINDS_OF_CHECK = ("answer", "file", "all", "any")
 FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL | re.IGNORECASE)
@@ -124,7 +132,7 @@ def _file_outcomes(check: Mapping[str, Json], files: Sequence[Facts]) -> list[Ou
     low, high = _range("count", check["count"]) if "count" in check else (1.0, math.inf)
     if low < 1:
         raise DataProblem(f"'count' in a check must ask for at least one file; got {check['count']!r}")
-    fitting = [file for file in files if fnmatchcase(file.name.casefold(), pattern.casefold())]
+    fitting = [file for file in files if fnmatchcase(usual_name(file.name).casefold(), pattern.casefold())]
     if sound := [file for file in fitting if not file.broken]:
         number = "1 file was" if len(sound) == 1 else f"{len(sound)} files were"
         counted = Outcome(low <= len(sound) <= high, f"of {pattern} {number} delivered, {_asked(low, high)} asked for")
@@ -144,6 +152,8 @@ def _conditions(check: Mapping[str, Json], file: Facts) -> list[Outcome]:
     return [
         *_text_outcomes(check, file.name, file.text),
         *_texts("shows", check, lambda text: holds(folded(file.shown), text), f"{file.name} shows no"),
+        *_texts("links_to", check, lambda text: any(text in folded(link) for link in file.links), f"{file.name} has no link to"),
+        *_look_outcomes(check, file),
         *_measure_outcomes(check, file.name, file.measures),
         *_json_outcomes(check, file.name, file.parsed),
     ]
@@ -159,7 +169,30 @@ def _text_outcomes(conditions: Mapping[str, Json], where: str, text: str) -> lis
         value, tolerance = _number(number)
         about = f" (within {tolerance:g})" if tolerance else ""
         outcomes.append(Outcome(holds_number(text, value, tolerance), f"{where} lacks the number {value:.12g}{about}"))
-    return outcomes
+    return [*outcomes, *(_statement(statement, where, text) for statement in _list("says", conditions))]
+
+
+def _statement(statement: Json, where: str, text: str) -> Outcome:
+    _check_words(statement, STATEMENT_WORDS, "'says'")
+    wanted = [choices if isinstance(choices, list) and choices else [choices] for choices in _list("all", statement)]
+    needed = [[_text("says", choice) for choice in choices] for choices in wanted]
+    if not needed:
+        raise DataProblem(f"a statement of 'says' in a check must have 'all'; got {str(statement)[:80]}")
+    unwanted = [_text("says", word) for word in _list("none", statement)]
+    said = any(
+        all(any(holds(span, choice) for choice in choices) for choices in needed) and not any(holds(span, word) for word in unwanted)
+        for span in spans(text)
+    )
+    return Outcome(said, f"{where} has no sentence that says {' and '.join(repr(choices[0]) for choices in wanted)}")
+
+
+def _look_outcomes(check: Mapping[str, Json], file: Facts) -> list[Outcome]:
+    if "resembles" not in check:
+        return []
+    look = _text("resembles", check["resembles"])
+    if not re.fullmatch(r"[0-9a-f]{128}", look):
+        raise DataProblem(f"'resembles' in a check must be 128 hexadecimal digits; got {str(look)[:80]!r}")
+    return [Outcome(resembles(file.look, look), f"{file.name} does not look like the original")]
 
 
 def _texts(word: str, conditions: Mapping[str, Json], is_there: Callable[[str], bool], missing: str) -> list[Outcome]:

@@ -9,10 +9,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from statistics import StatisticsError, correlation
 
 _SIGNS = str.maketrans(
     {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2010": "-", "\u2011": "-", "\u2013": "-", "\u2014": "-", "\u2212": "-"}
 )
+MOST_CLAUSES = 4  # that are read together
+ALIKE = 0.9  # correlation of the fields' brightness
+_SENTENCE = re.compile(r"[.!?](?=\s)|\n(?!\s*[a-z])|\s\|\s")
+_CLAUSE = re.compile(r"[,;:](?=\s)|\s[-\u2013\u2014]\s|\u2014|[()]")
 _DATE = re.compile(r"(?<!\d)(?:\d{4}-\d{2}-\d{2}|\d{1,2}:\d{2}(?::\d{2})?)(?!\d)")
 _GAP = "[\u00a0\u2007\u2009\u202f ]"  # spaces that may separate thousands
 _RUN = re.compile(
@@ -26,10 +31,38 @@ def folded(text: str) -> str:
 
 
 def holds(text: str, wanted: str) -> bool:
-    """Whether ``wanted`` stands in ``text`` (both ``folded``) as whole words; at a sign that is none, anything may follow."""
+    """Whether ``wanted`` stands in ``text`` (both ``folded``) as whole words, and as whole numbers: 7 is not in 12.7.
+
+    At a sign that is neither, anything may follow.
+    """
     before = r"(?<!\w)" if wanted[:1].isalnum() else ""
     after = r"(?!\w)" if wanted[-1:].isalnum() else ""
+    if wanted[:1].isdigit():
+        before += r"(?<!\d[.,:])"
+    if wanted[-1:].isdigit():
+        after += r"(?![.,:]\d)"
     return bool(re.search(f"{before}{re.escape(wanted)}{after}", text))
+
+
+def spans(text: str) -> Iterator[str]:
+    """The clauses of each sentence, and up to MOST_CLAUSES that follow each other in it, ``folded``.
+
+    A sentence ends at . ! ? before a blank, and at a line end unless a small letter follows, as where a PDF breaks a line. Clauses are
+    separated by commas, semicolons, colons, brackets and dashes.
+    """
+    for sentence in _SENTENCE.split(text):
+        clauses = [clause for clause in map(folded, _CLAUSE.split(sentence)) if clause]
+        for first in range(len(clauses)):
+            for last in range(first, min(first + MOST_CLAUSES, len(clauses))):
+                yield " , ".join(clauses[first : last + 1])
+
+
+def resembles(look: str, wanted: str) -> bool:
+    """Whether two pictures look alike: their fields (``facts.Facts.look``) are bright and dark at the same places."""
+    try:
+        return correlation(list(bytes.fromhex(look)), list(bytes.fromhex(wanted))) >= ALIKE
+    except (ValueError, StatisticsError):  # one has other fields, or is all of one brightness
+        return False
 
 
 def holds_number(text: str, wanted: float, tolerance: float = 0.0) -> bool:

@@ -71,10 +71,77 @@ def test_folding_twice_changes_nothing_and_whatever_is_blank_before_and_after_is
         ("10\u201312", "10-12", True),
         ("C++ code", "c++", True),
         ("1234", "12", False),
+        ("12.7 bars", "7", False),
+        ("7.5 bars", "7", False),
+        ("at 10:00", "10", False),
+        ("7. That is all", "7", True),
+        ("6, 7 and 8", "7", True),
     ],
 )
 def test_texts_are_found_as_whole_words(text: str, wanted: str, there: bool) -> None:
     assert holds(folded(text), folded(wanted)) is there
+
+
+FOR_NORD = {"all": ["Nord", ["take", "order"]], "none": ["not", "Alp"]}
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("We take Nord.", True),
+        ("Take Nord, not Alp.", True),
+        ("Alp is near, but dear; so take Nord!", True),
+        ("Our order (to Nord) is written.", True),
+        ("- **Order:** from Nord", True),
+        ("We will take the helmets\nfrom Nord.", True),
+        ("Take Alp, not Nord.", False),
+        ("Do not take Nord.", False),
+        ("Nord is cheaper. Take Alp.", False),
+        ("Nord is cheaper\nTake Alp", False),
+        ("A, b, c, d: take it, from this one, or that one, or Nord.", True),
+        ("Take this one, that one, one more, a further one, or Nord.", False),
+        ("", False),
+    ],
+)
+def test_a_statement_stands_in_a_part_of_one_sentence(answer: str, said: bool) -> None:
+    assert judge({"answer": {"says": [FOR_NORD]}}, answer=answer, files=())[0] == (10 if said else 0)
+
+
+def test_what_no_sentence_says_is_told() -> None:
+    analysis = judge({"answer": {"says": [FOR_NORD]}}, answer="Take Alp.", files=())[1]
+    assert analysis == "0 of 1 conditions hold. Missing: the answer has no sentence that says 'Nord' and 'take'."
+
+
+DARK_ABOVE = "10" * 32 + "f0" * 32
+
+
+@pytest.mark.parametrize(
+    ("look", "alike"),
+    [
+        (DARK_ABOVE, True),
+        ("20" * 30 + "60" * 4 + "e0" * 30, True),
+        ("f0" * 32 + "10" * 32, False),
+        ("10f0" * 32, False),
+        ("80" * 64, False),
+        ("", False),
+    ],
+)
+def test_a_picture_may_be_asked_to_look_like_another(look: str, alike: bool) -> None:
+    files = [Facts("a.png", "picture", 9, look=look)]
+    assert judge({"file": "a.png", "resembles": DARK_ABOVE}, answer="", files=files)[0] == (10 if alike else 0)
+
+
+@pytest.mark.parametrize(
+    ("link", "found"), [("mailto:Info@shop.example", True), ("https://x.example/?to=info@shop.example", True), ("a", False)]
+)
+def test_a_page_may_be_asked_for_a_link(link: str, found: bool) -> None:
+    files = [Facts("a.html", "HTML page", 9, text="info@shop.example", links=("b", link))]
+    assert judge({"file": "*.html", "links_to": ["info@shop.example"]}, answer="", files=files)[0] == (10 if found else 0)
+
+
+def test_a_file_that_is_named_after_its_media_type_fits_the_pattern_of_its_kind() -> None:
+    files = [Facts("memo.vnd.openxmlformats-officedocument.wordprocessingml.document", "Word document", 9)]
+    assert judge({"file": "*.docx"}, answer="", files=files)[0] == 10
 
 
 @pytest.mark.parametrize(
@@ -167,7 +234,7 @@ def test_the_analysis_says_what_is_missing(check: Any, analysis: str) -> None:
         ({"files": "*.pdf"}, "must be an object with one of"),
         ({"answer": {}, "file": "*"}, "must be an object with one of"),
         ({"answer": {}, "pages": 1}, "takes no other word beside it; got 'pages'"),
-        ({"answer": {"contain": ["a"]}}, "no condition 'contain' on an answer; accepted are contains, lacks, numbers, json, words"),
+        ({"answer": {"contain": ["a"]}}, "no condition 'contain' on an answer; accepted are contains, lacks, numbers, says, json, words"),
         ({"answer": "Thursday"}, "conditions on an answer in a check must be an object"),
         ({"file": "*.pdf", "page": 1}, "no condition 'page' on a file; accepted are file, count"),
         ({"file": ""}, "must be a name or a pattern such as '*.pdf'; got ''"),
@@ -187,6 +254,11 @@ def test_the_analysis_says_what_is_missing(check: Any, analysis: str) -> None:
         ({"answer": {"json": {"is": "text"}}}, "'is' of 'json' in a check must be 'object' or 'list'; got 'text'"),
         ({"answer": {"json": {"key": ["a"]}}}, "no condition 'key' on 'json'; accepted are is, keys, values"),
         ({"answer": {"json": {"values": []}}}, "'values' of 'json' in a check must be an object"),
+        ({"answer": {"says": ["take"]}}, "conditions on 'says' in a check must be an object"),
+        ({"answer": {"says": [{"none": ["a"]}]}}, "a statement of 'says' in a check must have 'all'"),
+        ({"answer": {"says": [{"all": ["a"], "not": ["b"]}]}}, "no condition 'not' on 'says'; accepted are all, none"),
+        ({"answer": {"resembles": DARK_ABOVE}}, "no condition 'resembles' on an answer"),
+        ({"file": "*.png", "resembles": "files/a.png"}, "'resembles' in a check must be 128 hexadecimal digits; got 'files/a.png'"),
         ({"all": []}, "'all' in a check must be a list of at least one check"),
         ({"any": [{"answer": {}}, {"file": 3}]}, "must be a name or a pattern"),
     ],
@@ -219,6 +291,7 @@ CONDITIONS = st.fixed_dictionaries(
         "lacks": st.lists(st.sampled_from(["Thursday", "x"]), min_size=1, max_size=2),
         "numbers": st.lists(st.integers(0, 20), min_size=1, max_size=2),
         "words": st.integers(0, 9),
+        "says": st.just([FOR_NORD]),
     },
 )
 CHECKS: Any = st.recursive(

@@ -19,9 +19,10 @@ for needed in ("PIL", "matplotlib", "av", "docx", "pptx", "openpyxl", "pypdf", "
 SAMPLES = samples()
 SLOPPY = {
     "2": {"1": 10, "2.1": 5, "2.2": 10, "2.3": 0, "2.4": 5, "3": 10},
-    "7": {"1.1": 10, "1.2": 10, "2.1": 5, "2.2": 10, "2.3.1": 10, "2.3.2": 0, "2.3.3": 10, "2.3.4": 0, "2.4": 6},
+    "7": {"1.1": 10, "1.2": 10, "2.1": 20 / 3, "2.2": 10, "2.3.1": 10, "2.3.2": 0, "2.3.3": 10, "2.3.4": 0, "2.4": 6},
 }
-"""Task → leaf → score of the replies in sloppy.json."""
+"""Task → leaf → score of the replies in sloppy.json. In task 7 at 2.1 the table has three columns and three of the four shifts, but not
+all rows."""
 
 
 def sloppy(sample: Sample, request: ChatRequest) -> ChatReply:
@@ -63,7 +64,10 @@ def test_a_careless_agent_earns_a_part(id_: str, scores: dict[str, dict[str, dic
 
 def test_a_careless_agent_is_told_what_is_missing(scores: dict[str, dict[str, dict[str, tuple[float, str]]]]) -> None:
     assert scores["sloppy"]["2"]["2.3"][1] == "0 of 1 conditions hold. Missing: memo.docx lacks the number 117."
-    assert scores["sloppy"]["7"]["2.1"][1] == "1 of 2 conditions hold. Missing: roster_without_ada.csv has 4 rows, 5 were asked for."
+    assert scores["sloppy"]["7"]["2.1"][1] == (
+        "4 of 6 conditions hold. Missing: roster_without_ada.csv does not say 'Sunday afternoon'; "
+        "roster_without_ada.csv has 4 rows, 5 were asked for."
+    )
 
 
 @pytest.mark.parametrize("id_", SAMPLES)
