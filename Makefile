@@ -8,6 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUNDLED := $(VENV)/.installed-bundled
 DEV := $(VENV)/.installed-dev
+ALLURE := $(VENV)/.tried-allure
 
 .PHONY: bench test lint benchmarks
 .DEFAULT_GOAL := test
@@ -24,8 +25,15 @@ $(VENV)/.installed-%: pyproject.toml
 bench: $(BUNDLED)
 	@start=$$(date +%s); $(BIN)/pytest -n 2; status=$$?; echo "make bench took $$(($$(date +%s) - start)) s"; exit $$status
 
-test: $(DEV)
-	@start=$$(date +%s); $(BIN)/pytest tests -n 2 --dist worksteal -W error; status=$$?; echo "make test took $$(($$(date +%s) - start)) s"; exit $$status
+# for the tests of dashboards, where npm is there; without it they are skipped
+$(ALLURE):
+	@mkdir -p $(VENV); if command -v npm >/dev/null; then \
+	npm install --silent --no-save --no-audit --no-fund --fetch-retries=1 --fetch-timeout=60000 --prefix $(VENV) allure@3 \
+	|| echo "Allure could not be installed by npm; the tests of its dashboard will be skipped"; fi
+	@touch $@
+
+test: $(DEV) $(ALLURE)
+	@start=$$(date +%s); PATH="$(CURDIR)/$(VENV)/node_modules/.bin:$$PATH" $(BIN)/pytest tests -n 2 --dist worksteal -W error; status=$$?; echo "make test took $$(($$(date +%s) - start)) s"; exit $$status
 
 lint: $(DEV)
 	$(BIN)/ruff check .

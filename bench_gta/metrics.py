@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from bench_gta.fixes import Fix, Fixes, fixes_of
 from bench_gta.tools import CATEGORIES
-from harness.estimate import from_totals, totals
-from harness.types import Metric, Score, Scoring
+from harness.estimate import Recipe, totals
+from harness.types import Scoring
 
 Values = Mapping[str, float]
 
@@ -36,15 +36,15 @@ E2E_COLUMNS: Mapping[str, str] = {
 _EPSILON = 0.00001
 
 _STEP_RESTS_ON = {
-    "inst_align": ("gold_tool", "answer", "gold_answer"),
-    "tool_acc": ("gold_tool",),
-    "arg_acc": ("gold_tool",),
-    "answer_acc": ("answer",),
+    "InstAcc": ("gold_tool", "answer", "gold_answer"),
+    "ToolAcc": ("gold_tool",),
+    "ArgAcc": ("gold_tool",),
+    "SummAcc": ("answer",),
 }
 _E2E_RESTS_ON = {
-    **{f"{category[0]}_f1": (f"{category}_gold", f"{category}_predicted") for category in CATEGORIES},
-    "answer_acc": ("answer",),
-    "answer_acc_w_imggen": ("samples",),
+    **{category[0].upper(): (f"{category}_gold", f"{category}_predicted") for category in CATEGORIES},
+    "AnsAcc": ("answer",),
+    "AnsAcc+I": ("samples",),
 }
 
 
@@ -67,18 +67,20 @@ def e2e_metrics(values: Sequence[Values], scoring: Scoring) -> dict[str, float |
     }
 
 
-def step_table(scores: Sequence[Score], scoring: Scoring) -> dict[str, Metric]:
-    """The table's row of a step-by-step run, with intervals."""
+def step_recipe(scoring: Scoring) -> Recipe:
+    """The table's row of a step-by-step run from sums of values."""
     fixes = fixes_of(scoring)
-    found = from_totals([score.values for score in scores], lambda sums: _step(sums, fixes), rests_on=_STEP_RESTS_ON)
-    return {column: found[key] for key, column in STEP_COLUMNS.items()}
+    return Recipe(lambda sums: _titled(_step(sums, fixes), STEP_COLUMNS), _STEP_RESTS_ON)
 
 
-def e2e_table(scores: Sequence[Score], scoring: Scoring) -> dict[str, Metric]:
-    """The table's row of an end-to-end run, with intervals."""
+def e2e_recipe(scoring: Scoring) -> Recipe:
+    """The table's row of an end-to-end run from sums of values."""
     fixes = fixes_of(scoring)
-    found = from_totals([score.values for score in scores], lambda sums: _e2e(sums, fixes), rests_on=_E2E_RESTS_ON)
-    return {column: found[key] for key, column in E2E_COLUMNS.items()}
+    return Recipe(lambda sums: _titled(_e2e(sums, fixes), E2E_COLUMNS), _E2E_RESTS_ON)
+
+
+def _titled(figures: Mapping[str, float | None], columns: Mapping[str, str]) -> dict[str, float | None]:
+    return {column: figures[key] for key, column in columns.items()}
 
 
 def _step(sums: Values, fixes: Fixes) -> dict[str, float | None]:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from bench_gta import data, oracle
 from bench_gta.files import score_entries
 from bench_gta.fixes import fixes_of
-from bench_gta.metrics import E2E_COLUMNS, STEP_COLUMNS, e2e_metrics, e2e_table, step_metrics, step_table
+from bench_gta.metrics import E2E_COLUMNS, STEP_COLUMNS, e2e_metrics, e2e_recipe, step_metrics, step_recipe
 from bench_gta.prompts import load_prompts
 from bench_gta.real_tools import RealTools
 from bench_gta.run import run_e2e, run_step, user_turns
@@ -21,9 +21,10 @@ from bench_gta.tools import CATEGORIES, CATEGORY_OF
 from harness.agent.dialects.registry import FAMILIES
 from harness.case import Case
 from harness.data.index import Index, Row
+from harness.estimate import Recipe
 from harness.model.types import ChatReply, ChatRequest
 from harness.task import Task
-from harness.types import Json, Metric, Sample, Score, Scoring
+from harness.types import Json, Sample, Score, Scoring
 
 _HERE = Path(__file__).parent
 
@@ -124,8 +125,8 @@ class StepByStep(_GtaAtomic):
     def score_entry(self, entry: Mapping[str, Json], reference: Json, scoring: Scoring, backend: str) -> Score:
         return score_step(entry, reference, similarity(backend), fixes_of(scoring))
 
-    def metrics(self, scores: Sequence[Score], scoring: Scoring) -> dict[str, Metric]:
-        return step_table(scores, scoring)
+    def recipe(self, scoring: Scoring) -> Recipe:
+        return step_recipe(scoring)
 
     def figures(self, values: Sequence[Mapping[str, float]], scoring: Scoring) -> dict[str, float | None]:
         return step_metrics(values, scoring)
@@ -159,8 +160,8 @@ class EndToEnd(RealTools, _GtaAtomic):
     def score_entry(self, entry: Mapping[str, Json], reference: Json, scoring: Scoring, backend: str) -> Score:
         return score_e2e(entry, reference, similarity(backend), fixes_of(scoring))
 
-    def metrics(self, scores: Sequence[Score], scoring: Scoring) -> dict[str, Metric]:
-        return e2e_table(scores, scoring)
+    def recipe(self, scoring: Scoring) -> Recipe:
+        return e2e_recipe(scoring)
 
     def figures(self, values: Sequence[Mapping[str, float]], scoring: Scoring) -> dict[str, float | None]:
         return e2e_metrics(values, scoring)

@@ -12,8 +12,9 @@ from bench_mmau.errors import NotScorable
 from bench_mmau.math_task import PARITY, STRICT, grader_request
 from bench_mmau.oracle import mathematics
 from bench_mmau.run import JUDGE, Output
-from bench_mmau.tables import Column, table
+from bench_mmau.tables import Column, recipe
 from harness.errors import DataProblem, UsageProblem
+from harness.estimate import totals
 from harness.model.types import CaseKey, ChatRequest
 from harness.types import Score, Scoring
 
@@ -46,9 +47,8 @@ def score_file(
         scored.append((number, judge(record, _output(record, scoring, short), scoring)))
     if not scored:
         raise DataProblem(f"{predictions} holds no record; give a response file of the original")
-    figures = table(rule, [score for _, score in scored])
     return {
-        "metrics": {name: metric.value for name, metric in figures.items()},
+        "metrics": dict(recipe(rule).fn(totals(score.values for _, score in scored))),
         "samples": [
             {"id": number, "passed": one.passed, "values": dict(one.values), "labels": list(one.labels), "explanation": one.explanation}
             for number, one in scored

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from bench_mmau import math_task, plan, replies, tool_use
@@ -16,6 +18,8 @@ from harness.types import Json, Score, Scoring
 
 Record = Mapping[str, Any]
 Output = Mapping[str, Json]
+
+_DATA_FILE = re.compile(r"\.\./input/[\w./-]*\w")
 
 FAILED: Output = {"responses": ['{"error": "no response"}']}
 """Stands for a broken case: what the reference stores where a request failed for good (MMAU spec 3.2)."""
@@ -86,7 +90,13 @@ def notebook(record: Record, output: Output, scoring: Scoring) -> Score:
     share = found["correct"] / found["questions"] if found["questions"] else 0.0
     score = _score(verdict, share=share, **{f"{kind}_correct": found["correct"], f"{kind}_questions": found["questions"]})
     errors = [one["error"].strip().splitlines()[-1] for one in solutions if one["error"].strip()]
-    return Score(score.passed, score.values, score.labels, "; ".join([score.explanation, *errors[:1]]))
+    return replace(score, explanation="; ".join([score.explanation, *errors[:1]]), group=_notebook_of(record))
+
+
+def _notebook_of(record: Record) -> str:
+    """What the turns of one notebook have in common, which no field tells: the data files that the first user message names."""
+    content = next((message.get("content") for message in record["messages"] if message["role"] == "user"), None)
+    return " ".join(sorted(set(_DATA_FILE.findall(content)))) if isinstance(content, str) else ""
 
 
 def _contest_score(verdict: contest_score.Verdict) -> Score:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from harness.estimate import from_totals
-from harness.types import Metric, Score
+from harness.estimate import Recipe
 
 Sums = Mapping[str, float]
 Column = tuple[str, str, str | None]
@@ -57,22 +56,18 @@ def counts(columns: Sequence[Column]) -> frozenset[str]:
     return frozenset(title for title, _, below in columns if below is None)
 
 
-def table(columns: Sequence[Column], scores: Sequence[Score]) -> dict[str, Metric]:
-    """The row, with intervals. A rate without anything below is not available."""
-    rests_on = {title: (below,) for title, _, below in columns if below is not None}
-    return from_totals([score.values for score in scores], _rates(columns), rests_on=rests_on)
+def recipe(columns: Sequence[Column]) -> Recipe:
+    """The row from sums of counters. A rate without anything below is not available."""
+    return Recipe(lambda sums: _rates(columns, sums), {title: (below,) for title, _, below in columns if below is not None})
 
 
-def _rates(columns: Sequence[Column]) -> Callable[[Sums], dict[str, float | None]]:
-    def rates(sums: Sums) -> dict[str, float | None]:
-        found: dict[str, float | None] = {}
-        for title, top, below in columns:
-            part = sums.get(top, 0.0)
-            if below is None:
-                found[title] = part
-            else:
-                whole = sums.get(below, 0.0)
-                found[title] = 100 * part / whole if whole > 0 else None
-        return found
-
-    return rates
+def _rates(columns: Sequence[Column], sums: Sums) -> dict[str, float | None]:
+    found: dict[str, float | None] = {}
+    for title, top, below in columns:
+        part = sums.get(top, 0.0)
+        if below is None:
+            found[title] = part
+        else:
+            whole = sums.get(below, 0.0)
+            found[title] = 100 * part / whole if whole > 0 else None
+    return found

@@ -14,9 +14,10 @@ from bench_mmau.data import Kind
 from bench_mmau.run import JUDGE, PLANNER, QA, SOLVER, Output, response_records
 from harness.case import Case
 from harness.data.index import Index, Row
+from harness.estimate import Recipe
 from harness.model.types import ChatReply, ChatRequest
 from harness.task import SAME, Chosen, Task, TaskOption
-from harness.types import Json, Metric, Sample, Score, Scoring
+from harness.types import Json, Sample, Score, Scoring
 
 _HERE = Path(__file__).parent
 
@@ -63,8 +64,8 @@ class _Mmau(Task):
     def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
         return self.judge(sample.payload, dict(judging.FAILED) if output is None else output, scoring)
 
-    def metrics(self, scores: Sequence[Score], scoring: Scoring) -> dict[str, Metric]:
-        return tables.table(self.rule, scores)
+    def recipe(self, scoring: Scoring) -> Recipe:
+        return tables.recipe(self.rule)
 
     def story(self, tags: Sequence[str]) -> str:
         return self.title

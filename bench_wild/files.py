@@ -16,11 +16,12 @@ from bench_wild import data
 from bench_wild.data import GoldNode, Session, WildTask, read_sessions, sample_id
 from bench_wild.evaluator2025 import Reply
 from bench_wild.fixes import Fixes, fixes_of
-from bench_wild.metrics import TASKS_PER_SESSION, Values, official, rates, session_values
+from bench_wild.metrics import TASKS_PER_SESSION, Values, official, recipe, session_values
 from bench_wild.run import FAILED, with_inputs
 from bench_wild.score import Evaluator, Verdict, judge, score_soft, score_task
 from bench_wild.steps import CORRECT, ERROR, Call
 from harness.errors import DataProblem
+from harness.estimate import totals
 from harness.types import Json, Score, Scoring
 
 RESULTS = "Wild-Tool-Bench_result.jsonl"
@@ -77,7 +78,7 @@ def score_files(
     scored = list(score)
     fixes = fixes_of(scoring)
     values: list[Values] = [session_values([score.values for _, score in one.tasks], fixes) for one in scored]
-    result: dict[str, Any] = {"metrics": {name: metric.value for name, metric in rates(values, fixes).items()}}
+    result: dict[str, Any] = {"metrics": dict(recipe(scoring).fn(totals(values)))}
     if evaluator == "2026":
         result["official"] = official(values, str(lines[0][1].get("model_name", "")) if lines else "")
     result["samples"] = [_sample(one.session, task, score) for one in scored for task, score in one.tasks]

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from bench_wild.fixes import Fix, Fixes, fixes_of
 from bench_wild.labels import CHAT, CLARIFY, COREFERENTIAL, FIRST_TURN, LONG_RANGE, MIXED, PARALLEL, PARTIAL, SEQUENTIAL, SINGLE
-from harness.estimate import from_totals, totals
-from harness.types import Metric, Score, Scoring
+from harness.estimate import Recipe, totals
+from harness.types import Scoring
 
 Values = Mapping[str, float]
 
@@ -161,34 +160,19 @@ def session_values(tasks: Sequence[Values], fixes: Fixes) -> dict[str, float]:
     return values
 
 
-def table(scores: Sequence[Score], scoring: Scoring) -> dict[str, Metric]:
-    """The tables' row in percent, with 95 % intervals from the spread between sessions. ``n`` counts tasks, or sessions.
+def recipe(scoring: Scoring) -> Recipe:
+    """The tables' row in percent. Sessions are what varies independently: their tasks hang together.
 
     With scores of the earlier evaluator there are further its error columns, in percent of all errors, and counts of
     wrong values by kind of parameter.
     """
-    sessions: dict[str, list[Values]] = {}
-    for score in scores:
-        sessions.setdefault(score.group, []).append(score.values)
     fixes = fixes_of(scoring)
-    return rates([session_values(tasks, fixes) for tasks in sessions.values()], fixes)
-
-
-def rates(sessions: Sequence[Values], fixes: Fixes) -> dict[str, Metric]:
-    """The same from what the sessions contribute."""
     columns = _columns(fixes)
-    errors = any("errors" in session for session in sessions)
-    counted = {**columns, **(dict.fromkeys(ERROR_COLUMNS, ("errors",)) if errors else {})}
-    found = from_totals(sessions, lambda sums: _percentages(sums, columns, errors), rests_on=counted)
-    sums = totals(sessions)
-    return {name: replace(metric, n=_tasks(name, sums, counted, metric)) for name, metric in found.items()}
-
-
-def _tasks(name: str, sums: Values, counted: Mapping[str, Kinds], metric: Metric) -> int:
-    if name not in counted:
-        return metric.n
-    kinds = [kind.split(" ", 1)[1] if kind.startswith(("steps ", "nodes ")) else kind for kind in counted[name]]
-    return round(math.fsum(sums.get(kind, 0.0) for kind in kinds))
+    return Recipe(
+        lambda sums: _percentages(sums, columns),
+        {**columns, **dict.fromkeys(ERROR_COLUMNS, ("errors",))},
+        join=lambda tasks: session_values(tasks, fixes),
+    )
 
 
 def _columns(fixes: Fixes) -> Mapping[str, Kinds]:
@@ -197,9 +181,9 @@ def _columns(fixes: Fixes) -> Mapping[str, Kinds]:
     return {name: tuple(kind.replace("steps ", "nodes ") for kind in kinds) for name, kinds in _RATES.items()}
 
 
-def _percentages(sums: Values, columns: Mapping[str, Kinds], errors: bool) -> dict[str, float | None]:
+def _percentages(sums: Values, columns: Mapping[str, Kinds]) -> dict[str, float | None]:
     values = {name: _percent(*_parts(sums, kinds)) for name, kinds in columns.items()}
-    if errors:
+    if "errors" in sums:
         for name, classes in ERROR_COLUMNS.items():
             values[name] = _percent(math.fsum(sums.get(f"error {each}", 0.0) for each in classes), sums.get("errors", 0.0))
         values |= {f"Wrong Values, {kind}": sums.get(f"parameter {kind}", 0.0) for kind in PARAMETER_KINDS}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_wild import data, oracle
-from bench_wild.metrics import COLUMNS, ERROR_COLUMNS, PUBLISHED_AS, table
+from bench_wild.metrics import COLUMNS, ERROR_COLUMNS, PUBLISHED_AS, recipe
 from bench_wild.prompts import VERSION
 from bench_wild.run import run_task
 from bench_wild.score import EVALUATORS, Evaluator, score_task
@@ -18,9 +18,10 @@ from harness.agent.dialects.registry import FAMILIES
 from harness.case import Case
 from harness.data.index import Index, Row
 from harness.errors import UsageProblem
+from harness.estimate import Recipe
 from harness.model.types import ChatReply, ChatRequest
 from harness.task import Chosen, Task, TaskOption
-from harness.types import Json, Metric, Sample, Score, Scoring
+from harness.types import Json, Sample, Score, Scoring
 
 _HERE = Path(__file__).parent
 
@@ -84,8 +85,8 @@ class Wild(Task):
             return Score(False, lost.values, ("session_fails",), f"the published protocol stops here: {output!r}", lost.group)
         return score_task(session, task, output, scoring, self.evaluator)
 
-    def metrics(self, scores: Sequence[Score], scoring: Scoring) -> dict[str, Metric]:
-        return table(scores, scoring)
+    def recipe(self, scoring: Scoring) -> Recipe:
+        return recipe(scoring)
 
     def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
         return oracle.native_reply(oracle.answer(sample, request.case.turn if request.case else 0, one_call=one_call))

@@ -73,30 +73,56 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--data", type=Path, metavar="DIR", help="folder of the data set (default: the bundled one)")
     _add_task_options(check)
     check.set_defaults(run=_check)
-    report = commands.add_parser(
-        "report",
-        help="write a run's predictions as the original benchmark's own files",
-        description="Write a run's predictions as the original benchmark's own files.",
-        epilog="example: agentgauge report runs/mine --format wild --output exchange",
-    )
-    formats = sorted({task.exported_as for task in known_tasks().values() if task.exported_as})
-    report.add_argument("folder", type=Path, metavar="RUN", help="folder of the run")
-    report.add_argument("--format", choices=formats, required=True, help="whose layout")
-    report.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write to")
-    report.add_argument("--data", metavar="DIR", help="the data that the run used (default: where it was)")
-    report.set_defaults(run=_report)
-    compare = commands.add_parser(
-        "compare",
-        help="put the figures of two runs side by side",
-        description="Put the figures of two runs side by side, and warn of everything besides the model that differs.",
-        epilog="example: agentgauge compare runs/before runs/after",
-    )
-    compare.add_argument("first", type=Path, metavar="A", help="folder of a run")
-    compare.add_argument("second", type=Path, metavar="B", help="folder of another run")
-    compare.set_defaults(run=_compare)
+    _add_report(commands.add_parser("report", help="write a run's page, tables, dashboard, or the original benchmark's own files"))
+    _add_compare(commands.add_parser("compare", help="what got better or worse between runs, and whether that is noise"))
+    _add_merge(commands.add_parser("merge", help="put shards of one run together"))
     for name, (_, text) in FORWARDED.items():
         commands.add_parser(name, help=text, add_help=False)
     return parser
+
+
+def _add_report(report: argparse.ArgumentParser) -> None:
+    report.description = "Write about a finished run what one of the first six options asks for; the others go with one of these."
+    report.epilog = "example: agentgauge report runs/mine --html mine.html --embed"
+    formats = sorted({task.exported_as for task in known_tasks().values() if task.exported_as})
+    report.add_argument("folders", type=Path, nargs="*", metavar="RUN", help="folder of the run; several with --items")
+    what = report.add_mutually_exclusive_group(required=True)
+    what.add_argument("--html", type=Path, nargs="?", const=Path(), metavar="FILE", help="the page (default: report.html in the run)")
+    what.add_argument(
+        "--allure", type=Path, nargs="?", const=Path(), metavar="DIR", help="an Allure dashboard (default: allure in the run)"
+    )
+    what.add_argument("--items", action="store_true", help="how samples do over several runs: unsolved, flipping, unreachable gold")
+    what.add_argument("--table", choices=("md", "csv", "json"), help="rows of the leaderboards, ours and the published ones")
+    what.add_argument("--eval", type=Path, metavar="FILE", help="the run as a log of inspect_ai")
+    what.add_argument("--format", choices=formats, help="predictions as the original benchmark's own files; with --output")
+    report.add_argument("--json", action="store_true", help="with --items: as JSON")
+    report.add_argument("--embed", action="store_true", help="with --html: transcripts and pictures inside the page")
+    report.add_argument("--output", type=Path, metavar="DIR", help="with --format: folder to write to")
+    report.add_argument("--data", metavar="DIR", help="with --format: the data that the run used (default: where it was)")
+    report.set_defaults(run=_report)
+
+
+def _add_compare(compare: argparse.ArgumentParser) -> None:
+    compare.description = (
+        "Compare runs with the first of them on the samples that both finished: differences with intervals, tests corrected for their "
+        "number, the smallest difference that would have been found, samples that flipped, and all that differs besides the model."
+    )
+    compare.epilog = "example: agentgauge compare runs/before runs/after --format html --output comparison.html"
+    compare.add_argument(
+        "folders", type=Path, nargs="+", metavar="RUN", help="folders of two runs or more; the first is the one compared with"
+    )
+    compare.add_argument("--format", choices=("text", "json", "markdown", "html"), default="text", help="how it is written (default: text)")
+    compare.add_argument("--output", type=Path, metavar="FILE", help="file to write to (default: the screen)")
+    compare.set_defaults(run=_compare)
+
+
+def _add_merge(merge: argparse.ArgumentParser) -> None:
+    merge.description = "Put shards of one run together: the new folder holds what the undisturbed run would have held."
+    merge.epilog = "example: agentgauge merge runs/whole runs/shard-1 runs/shard-2"
+    merge.add_argument("out", type=Path, metavar="OUT", help="folder to write, new or empty")
+    merge.add_argument("folders", type=Path, nargs="+", metavar="RUN", help="folders of the shards")
+    merge.add_argument("--data", metavar="DIR", help="the data that the runs used (default: where it was)")
+    merge.set_defaults(run=_merge)
 
 
 def _score(options: argparse.Namespace) -> int:
@@ -122,9 +148,18 @@ def _score(options: argparse.Namespace) -> int:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    from reports.compare import compare
+    from reports.comparison.formats import comparison
 
-    print(compare(options.first, options.second))
+    target: Path | None = options.output
+    written = comparison(options.folders, options.format, target.parent if target else Path())
+    if target is None:
+        print(written)
+        return 0
+    try:
+        target.write_text(written, encoding="utf-8")
+    except OSError as error:
+        raise UsageProblem(f"--output {target} cannot be written ({error.strerror}); name a file in a folder that exists") from None
+    print(target)
     return 0
 
 
@@ -151,12 +186,66 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from reports.export import export
+    _check_report(options)
+    run: Path = options.folders[0]
+    if options.html is not None:
+        from reports.page import write_page
 
-    files, notes = export(options.folder, options.format, options.output, options.data)
-    for note in notes:
-        print(note)
-    print("\n".join(map(str, files)) or f"{options.folder} holds no finished case to write")
+        print(write_page(run, run / "report.html" if options.html == Path() else options.html, embed=options.embed))
+    elif options.allure is not None:
+        from reports.allure import write_results
+
+        print(write_results(run, run / "allure" if options.allure == Path() else options.allure))
+    elif options.items:
+        from reports.items import items
+
+        print(items(options.folders, "json" if options.json else "text"))
+    elif options.table:
+        from reports.tables import rows
+
+        print(rows(run, options.table))
+    elif options.eval is not None:
+        from reports.evallog import write_eval
+
+        print(write_eval(run, options.eval))
+    else:
+        from reports.export import export
+
+        files, notes = export(run, options.format, options.output, options.data)
+        for note in notes:
+            print(note)
+        print("\n".join(map(str, files)) or f"{run} holds no finished case to write")
+    return 0
+
+
+def _check_report(options: argparse.Namespace) -> None:
+    """Find the run. Raises UsageProblem for options of ``report`` that do not go together."""
+    for name in ("html", "allure"):  # report --allure RUN: the optional value has taken the run
+        if not options.folders and getattr(options, name) not in (None, Path()):
+            options.folders = [getattr(options, name)]
+            setattr(options, name, Path())
+    if not options.folders:
+        raise UsageProblem("report names no run; give its folder, such as runs/mine")
+    if len(options.folders) > 1 and not options.items:
+        raise UsageProblem(f"report takes one run and got {len(options.folders)}; only --items takes several")
+    if options.format and options.output is None:
+        raise UsageProblem(f"--format {options.format} needs a folder to write to; give --output DIR")
+    for name, wants, with_it in (
+        ("--json", "--items", options.items or not options.json),
+        ("--embed", "--html", options.html is not None or not options.embed),
+        ("--output", "--format", options.format or options.output is None),
+        ("--data", "--format", options.format or options.data is None),
+    ):
+        if not with_it:
+            raise UsageProblem(f"{name} goes with {wants} only; give both, or neither")
+
+
+def _merge(options: argparse.Namespace) -> int:
+    from reports.merge import merge
+
+    summary = merge(options.folders, options.out, options.data)
+    cases = sum(task["planned"] for task in summary["tasks"].values())
+    print(f"{options.out}: {cases} {'case' if cases == 1 else 'cases'} of {len(options.folders)} runs")
     return 0
 
 

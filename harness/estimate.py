@@ -1,32 +1,26 @@
-"""Metrics with their uncertainty, from what each sample contributes."""
+"""Metrics with their uncertainty, from what each sample contributes.
+
+``docs/statistics.md`` says which interval is taken when, and why.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from harness.types import Metric
+from harness.intervals import by_error, freedom_of, symmetric, wilson
+from harness.types import Metric, Score
 
 Values = Mapping[str, float]
-Z = 1.959963984540054
-"""Half width of a 95 % interval of the normal distribution, in standard errors."""
+Figures = Mapping[str, float | None]
 
+NO_SPREAD = 1e-5
+"""Standard errors below this share of a metric's scale mean that all samples agree. GTA's F1 is why it is not smaller: two
+epsilons in it make samples that agree differ in the seventh decimal."""
 
-NO_SPREAD = 1e-3
-"""Standard errors below this, in percentage points, mean that all samples agree. GTA's F1 is why it is not smaller: two
-epsilons in it make samples that agree differ in the fifth decimal."""
-
-
-def by_sample(values: Iterable[tuple[str, Values]]) -> list[dict[str, float]]:
-    """Attempts of one sample averaged, so that a sample counts once however often it was tried.
-
-    Takes pairs of sample id and values; the result is in the order in which samples first come.
-    """
-    attempts: dict[str, list[Values]] = defaultdict(list)
-    for sample, contributed in values:
-        attempts[sample].append(contributed)
-    return [{name: math.fsum(one.get(name, 0) for one in tries) / len(tries) for name in tries[0]} for tries in attempts.values()]
+_SAME = 1e-9
 
 
 def totals(values: Iterable[Values]) -> dict[str, float]:
@@ -38,57 +32,128 @@ def totals(values: Iterable[Values]) -> dict[str, float]:
     return {name: math.fsum(column) for name, column in columns.items()}
 
 
-def from_totals(
-    values_per_sample: Sequence[Values],
-    fn: Callable[[Values], Mapping[str, float | None]],
-    *,
-    rests_on: Mapping[str, Sequence[str]] | None = None,
-) -> dict[str, Metric]:
-    """Metrics that are functions of sums over samples, with 95 % intervals.
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How a task's figures come from its samples.
 
-    ``fn`` computes the metrics, percentages, from the sums. ``rests_on`` names for each metric the values that make up
-    its denominator: a sample without any of them has no part in that metric and does not count in its ``n``. A metric
-    that is not in it is a plain count and gets no interval. Without ``rests_on`` every metric rests on every sample.
-
-    The interval is the delete-one jackknife's, ± 1.96 standard errors, which fits ratios of sums. Where all samples
-    agree it has no width; then it is Wilson's, for ``n`` samples. It is cut off at 0, and at 100 where the value does
-    not exceed that. With fewer than two samples there is none.
+    ``fn`` computes all figures from the sums of the samples' values. ``rests_on`` names for each figure the values that make up
+    its denominator: a sample without any of them has no part in the figure. A figure that is not in it is a plain count and gets
+    no interval. Without ``rests_on`` every figure rests on every sample. ``scale`` is the figure for a perfect run where that is not
+    100. ``join`` puts the values of samples that hang together into one; by default it adds them up.
     """
-    sums = totals(values_per_sample)
-    results = fn(sums)
-    left_out = [fn({name: total - one.get(name, 0) for name, total in sums.items()}) for one in values_per_sample]
+
+    fn: Callable[[Values], Figures]
+    rests_on: Mapping[str, Sequence[str]] | None = None
+    scale: Mapping[str, float] = field(default_factory=dict)
+    join: Callable[[Sequence[Values]], Values] = totals
+
+    def units(self, scores: Iterable[Score]) -> list[Values]:
+        """What varies independently: the joined values of each group, and of each sample that stands alone."""
+        groups: dict[tuple[str, int], list[Values]] = {}
+        for place, score in enumerate(scores):
+            groups.setdefault((score.group, -1 if score.group else place), []).append(score.values)
+        return [self.join(values) for values in groups.values()]
+
+    def counted(self, name: str, values: Values) -> bool:
+        """Whether what these values belong to has part in a figure."""
+        return self.rests_on is None or name not in self.rests_on or any(values.get(each) for each in self.rests_on[name])
+
+    def weight(self, name: str, values: Values) -> float:
+        """What these values add to a figure's denominator."""
+        return 1.0 if self.rests_on is None else math.fsum(values.get(each, 0.0) for each in self.rests_on[name])
+
+    def is_rate(self, name: str) -> bool:
+        """Whether a figure has a denominator, and so an interval; otherwise it is a count."""
+        return self.rests_on is None or name in self.rests_on
+
+
+def by_sample(attempts: Iterable[tuple[str, Score]]) -> dict[str, Score]:
+    """One score per sample: its attempts' values averaged, so that a sample counts once however often it was tried.
+
+    Takes pairs of sample id and score; samples are in the order in which they first come. It has passed if all attempts have.
+    """
+    found: dict[str, list[Score]] = defaultdict(list)
+    for sample, score in attempts:
+        found[sample].append(score)
+    return {sample: scores[0] if len(scores) == 1 else _mean(scores) for sample, scores in found.items()}
+
+
+def _mean(scores: Sequence[Score]) -> Score:
+    names = dict.fromkeys(name for score in scores for name in score.values)
+    values = {name: math.fsum(score.values.get(name, 0.0) for score in scores) / len(scores) for name in names}
+    return Score(passed=all(score.passed for score in scores), values=values, group=scores[0].group)
+
+
+def estimate(scores: Sequence[Score], recipe: Recipe) -> dict[str, Metric]:
+    """A recipe's figures for a run, one score per sample, with 95 % intervals. ``n`` counts samples, not groups.
+
+    A figure that rests on what only joining makes, such as a session's success, counts groups.
+    """
+    known = {each for score in scores for each in score.values}
+    found = from_totals(recipe.units(scores), recipe)
+    samples = {name: part_in(name, scores, recipe, known) for name in found}
+    return {name: metric if (n := samples[name]) is None else replace(metric, n=n) for name, metric in found.items()}
+
+
+def part_in(name: str, scores: Iterable[Score], recipe: Recipe, known: Container[str]) -> int | None:
+    """How many of the scores have part in a figure; None where it rests on what only joining makes.
+
+    ``known``: the names of all values that samples of the task have.
+    """
+    if recipe.rests_on is not None and recipe.is_rate(name) and not any(each in known for each in recipe.rests_on[name]):
+        return None
+    return sum(recipe.counted(name, score.values) for score in scores)
+
+
+def from_totals(units: Sequence[Values], recipe: Recipe) -> dict[str, Metric]:
+    """The figures with 95 % intervals from what independent units contribute; ``n`` counts the units that have part.
+
+    Wilson's interval where every unit is one right or wrong; otherwise one from the standard error of the delete-one jackknife.
+    There is none for counts, with fewer than two units, and where one unit alone makes the figure.
+    """
+    sums = totals(units)
+    alone = [recipe.fn({name: one.get(name, 0.0) for name in sums}) for one in units]
+    left_out = [recipe.fn({name: total - one.get(name, 0.0) for name, total in sums.items()}) for one in units]
     metrics: dict[str, Metric] = {}
-    for name, value in results.items():
-        if rests_on is not None and name not in rests_on:
-            metrics[name] = Metric(value, n=len(values_per_sample))
-            continue
-        part = [rests_on is None or any(one.get(each) for each in rests_on[name]) for one in values_per_sample]
-        n = sum(part)
-        if value is None or n < 2:
-            metrics[name] = Metric(value, n=n)
-            continue
-        low, high = _interval(value, [one[name] for one, counts in zip(left_out, part, strict=True) if counts], n)
-        metrics[name] = Metric(value, low, high, n)
+    for name, value in recipe.fn(sums).items():
+        part = [place for place, one in enumerate(units) if recipe.counted(name, one)]
+        low = high = None
+        if value is not None and len(part) > 1 and recipe.is_rate(name):
+            scale = recipe.scale.get(name, 100.0)
+            own = [_share(alone[place][name], scale) for place in part]
+            others = [_share(left_out[place][name], scale) for place in part]
+            single = all(recipe.weight(name, units[place]) == 1 for place in part)
+            ends = _interval(value / scale, own, others, single=single)
+            low, high = (None, None) if ends is None else (scale * ends[0], scale * ends[1])
+        metrics[name] = Metric(value, low, high, len(part))
     return metrics
 
 
-def _interval(value: float, left_out: Sequence[float | None], n: int) -> tuple[float | None, float | None]:
+def _share(value: float | None, scale: float) -> float | None:
+    return None if value is None else value / scale
+
+
+def _interval(share: float, alone: Sequence[float | None], left_out: Sequence[float | None], *, single: bool) -> tuple[float, float] | None:
+    """``share`` is the figure, 1 for a perfect run; of each unit by itself (``alone``), and without it (``left_out``).
+
+    ``single``: every unit counts one in the denominator.
+    """
     known = [one for one in left_out if one is not None]
+    own = [one for one in alone if one is not None]
+    n = len(left_out)
     if len(known) < n:
-        return None, None  # one sample alone makes the metric: nothing is known of its spread
+        return None  # one unit alone makes the figure: nothing is known of its spread
+    bounded = all(-_SAME <= one <= 1 + _SAME for one in (share, *own))
+    if bounded:
+        share = min(max(share, 0.0), 1.0)
+        if single and all(min(abs(one), abs(one - 1)) < _SAME for one in own) and abs(share - math.fsum(own) / n) < _SAME:
+            return wilson(share, n)
     mean = math.fsum(known) / n
-    error = math.sqrt((n - 1) / n * math.fsum((one - mean) ** 2 for one in known))
+    deviations = [one - mean for one in known]
+    error = math.sqrt((n - 1) / n * math.fsum(one * one for one in deviations))
     if error < NO_SPREAD:
-        return _wilson(value, n)
-    high = value + Z * error
-    return max(0.0, value - Z * error), min(100.0, high) if value <= 100 else high
-
-
-def _wilson(value: float, n: int) -> tuple[float | None, float | None]:
-    """Wilson's interval of a share given in percent; none for values that are no share."""
-    if not -1e-9 <= value <= 100 + 1e-9:
-        return None, None
-    share = min(max(value / 100, 0.0), 1.0)
-    middle = (share + Z * Z / (2 * n)) / (1 + Z * Z / n)
-    half = Z / (1 + Z * Z / n) * math.sqrt(share * (1 - share) / n + Z * Z / (4 * n * n))
-    return max(0.0, 100 * (middle - half)), min(100.0, 100 * (middle + half))
+        return wilson(share, n) if bounded else None
+    if bounded and error * error < share * (1 - share):
+        return by_error(share, error, freedom_of(deviations))
+    low, high = symmetric(share, error, freedom_of(deviations))
+    return max(0.0, low), min(1.0, high) if share <= 1 else high

@@ -17,6 +17,7 @@ from harness.case import Case
 from harness.config import Config
 from harness.data.index import Index, Row
 from harness.errors import UsageProblem
+from harness.estimate import Recipe, estimate
 from harness.model.types import ChatReply, ChatRequest
 from harness.tools import ToolBox
 from harness.types import Json, Metric, Sample, Score, Scoring
@@ -35,6 +36,7 @@ class TaskOption:
     asks: bool = True  # what is asked of a model depends on it, so that stored transcripts are bound to the value
     model: bool = False  # the value is the name of a model that plays a part of its own; ``same`` is the one that is tested
     metavar: str = "NAME"  # what stands for the value in texts, where ``accepted`` does not
+    matters: bool = True  # what a case yields depends on it
     instead: tuple[str, ...] = ()  # of such an option, values that name no model: something of the benchmark's own plays the part
 
 
@@ -104,8 +106,12 @@ class Task(ABC):
         """Score a prediction whose paths start with ROOT_TOKEN. None is a broken case, read as the original would."""
 
     @abstractmethod
+    def recipe(self, scoring: Scoring) -> Recipe:
+        """How the table's row comes from sums of the samples' values: name → figure, in the order of ``columns``."""
+
     def metrics(self, scores: Sequence[Score], scoring: Scoring) -> dict[str, Metric]:
-        """The table's row, with intervals."""
+        """The table's row, with intervals. ``scores``: one per sample, the attempts averaged."""
+        return estimate(scores, self.recipe(scoring))
 
     @abstractmethod
     def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
@@ -197,7 +203,7 @@ class Task(ABC):
         """What a reader of the table must know, one sentence each. ``metrics``: as in ``summary.json``."""
         return ()
 
-    def exhibits(self, output: Json, score: Score | None) -> Sequence[Exhibit]:
+    def exhibits(self, output: Json, score: Score | None, scoring: Scoring = "parity") -> Sequence[Exhibit]:
         """What a person should see of a case in reports, besides its transcript. Paths as in ``output``."""
         return ()
 

@@ -1,49 +1,139 @@
-"""Two runs side by side, and every reason why their figures may differ for other causes than the model."""
+"""Runs compared with the first of them: what got better, by how much, and whether that is noise."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from harness.errors import UsageProblem
-from harness.store import RunFolder
+from harness.task import find_task
+from reports.comparison.paired import ALPHA, holm
+from reports.comparison.pairs import TaskPairs, cases_by_task, pair
+from reports.load import Run, load_run
 
-SETTINGS = ("dialect", "scoring", "attempts", "agentgauge")
-BY_NAME = ("prompts", "options")
-"""Keys of a summary's ``run`` that should be the same; of the latter, parts that both runs have. Data and tools are told apart."""
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+SETTINGS = ("dialect", "attempts", "agentgauge")
+"""Keys of a summary's ``run`` that should be the same besides those that make figures incomparable."""
+
+Key = tuple[str, str]
+"""Task and figure."""
 
 
-def compare(first: Path, second: Path) -> str:
-    """A table of the metrics of the tasks that both runs have, and warnings below it. Raises UsageProblem for no finished run."""
-    one, other = _read(first), _read(second)
-    tasks = [task for task in one["summary"]["tasks"] if task in other["summary"]["tasks"]]
-    if not tasks:
-        raise UsageProblem(f"{first} and {second} have no task in common; they ran {_names(one)} and {_names(other)}")
-    lines = [f"A: {first} ({one['summary']['run']['model']})", f"B: {second} ({other['summary']['run']['model']})", ""]
+@dataclass(frozen=True)
+class Against:
+    """One run against the first."""
+
+    letter: str
+    run: Run
+    tasks: tuple[TaskPairs, ...]
+    corrected: Mapping[Key, float]  # p-values of this run's figures after Holm's correction over the whole comparison
+    warnings: tuple[str, ...]
+
+    def significant(self, task: str, figure: str) -> bool:
+        return self.corrected.get((task, figure), 1.0) <= ALPHA
+
+
+@dataclass(frozen=True)
+class Comparison:
+    first: Run
+    others: tuple[Against, ...]
+    family: int  # tests that the correction is over
+
+
+def compare(paths: Sequence[Path]) -> Comparison:
+    """Compare runs with the first of them, task by task, on the samples that both finished.
+
+    Raises UsageProblem for fewer than two runs, more than 26, a folder that is no finished run, and runs without a common task.
+    """
+    if not 2 <= len(paths) <= len(LETTERS):
+        raise UsageProblem(
+            f"compare takes 2 to {len(LETTERS)} run folders, the first of which the others are compared with; got {len(paths)}"
+        )
+    first, *others = map(load_run, paths)
+    found = []
+    for letter, run in zip(LETTERS[1:], others, strict=False):
+        tasks = common_tasks(first, run)
+        if not tasks:
+            raise UsageProblem(f"{first.path} and {run.path} have no task in common; they ran {_names(first)} and {_names(run)}")
+        found.append((letter, run, pairs_of(first, run, tasks), tuple(differences(first, run, tasks))))
+    corrected, family = correct({letter: tasks for letter, _, tasks, _ in found})
+    against = (
+        Against(letter, run, tasks, {key[1:]: p for key, p in corrected.items() if key[0] == letter}, warnings)
+        for letter, run, tasks, warnings in found
+    )
+    return Comparison(first, tuple(against), family)
+
+
+def common_tasks(first: Run, other: Run) -> list[str]:
+    return [task for task in first.summary["tasks"] if task in other.summary["tasks"]]
+
+
+def pairs_of(first: Run, other: Run, tasks: Sequence[str]) -> tuple[TaskPairs, ...]:
+    """The given tasks of two runs, paired. Scores are put together as in the first run."""
+    scoring = first.summary["run"]["scoring"]
+    cases, others = cases_by_task(first), cases_by_task(other)
+    return tuple(pair(find_task(name), cases[name], others[name], scoring) for name in tasks)
+
+
+def correct(by_letter: Mapping[str, Sequence[TaskPairs]]) -> tuple[dict[tuple[str, str, str], float], int]:
+    """Holm over everything that is tested, and the number of tests.
+
+    Figures of a task with the same contributions are one test. A figure on which so few pairs differ that it could not
+    have come out at all is no test (Tarone 1990): how many differ says nothing about which run is better.
+    """
+    tests: dict[tuple[Any, ...], float] = {}
+    members: dict[tuple[str, str, str], tuple[Any, ...]] = {}
+    hopeless: dict[tuple[str, str, str], float] = {}
+    for letter, tasks in by_letter.items():
+        for one in tasks:
+            for name, effect in one.effects.items():
+                if effect.p is None:
+                    continue
+                if effect.attainable > ALPHA:
+                    hopeless[letter, one.task, name] = 1.0
+                    continue
+                members[letter, one.task, name] = test = (letter, one.task, effect.test)
+                tests[test] = effect.p
+    adjusted = holm(tests)
+    return {key: adjusted[test] for key, test in members.items()} | hopeless, len(tests)
+
+
+def differences(first: Run, other: Run, tasks: Sequence[str]) -> Iterator[str]:
+    """What besides the model is not the same in two runs, a sentence each."""
+    yield from incomparable(first, other, tasks)
+    a, b = first.summary["run"], other.summary["run"]
     for task in tasks:
-        lines += _table(task, one["summary"]["tasks"][task]["metrics"], other["summary"]["tasks"][task]["metrics"])
-    lines += [f"warning: {reason}" for reason in differences(one, other, tasks)]
-    return "\n".join(lines)
-
-
-def differences(one: Mapping[str, Any], other: Mapping[str, Any], tasks: list[str]) -> Iterator[str]:
-    """What besides the model is not the same in two runs, a sentence each. ``one``: ``{"summary", "run"}`` of a run."""
-    a, b = one["summary"]["run"], other["summary"]["run"]
-    for task in tasks:
-        if a["data"][task]["fingerprint"] != b["data"][task]["fingerprint"]:
-            yield f"{task}: the data sets differ"
-        counts = [run["summary"]["tasks"][task]["planned"] for run in (one, other)]
+        counts = [run.summary["tasks"][task]["planned"] for run in (first, other)]
         if counts[0] != counts[1]:
-            yield f"{task}: A has {counts[0]} cases, B {counts[1]}"
+            yield f"{task}: one run has {counts[0]} cases, the other {counts[1]}"
     for key in SETTINGS:
         if a.get(key) != b.get(key):
             yield f"{key} differs: {a.get(key)!r} and {b.get(key)!r}"
-    for key in BY_NAME:
-        for name in a[key].keys() & b[key].keys():
-            if a[key][name] != b[key][name]:
-                yield f"{key} of {name} differ: {a[key][name]!r} and {b[key][name]!r}"
-    yield from _tools(one["run"]["settings"]["tools"], other["run"]["settings"]["tools"])
+    yield from _by_name("prompts", a, b)
+    yield from _tools(first.about["settings"]["tools"], other.about["settings"]["tools"])
+
+
+def incomparable(first: Run, other: Run, tasks: Sequence[str]) -> Iterator[str]:
+    """Why figures of two runs do not measure the same, a sentence each: data, scoring, and the benchmarks' options."""
+    a, b = first.summary["run"], other.summary["run"]
+    for task in tasks:
+        if a["data"][task]["fingerprint"] != b["data"][task]["fingerprint"]:
+            yield f"{task}: the data sets differ"
+        similarity = [run.summary["tasks"][task]["similarity"] for run in (first, other)]
+        if similarity[0] != similarity[1]:
+            yield f"{task}: texts are compared by {similarity[0]!r} and by {similarity[1]!r}"
+    if a["scoring"] != b["scoring"]:
+        yield f"scoring differs: {a['scoring']!r} and {b['scoring']!r}"
+    yield from _by_name("options", a, b)
+
+
+def _by_name(key: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[str]:
+    """Parts that both runs have and that are not the same."""
+    for name in sorted(a[key].keys() & b[key].keys()):
+        if a[key][name] != b[key][name]:
+            yield f"{key} of {name} differ: {a[key][name]!r} and {b[key][name]!r}"
 
 
 def _tools(one: Mapping[str, Mapping[str, Any]], other: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
@@ -56,25 +146,5 @@ def _tools(one: Mapping[str, Mapping[str, Any]], other: Mapping[str, Mapping[str
         yield f"the tool sets differ: only one run has {', '.join(alone)}"
 
 
-def _table(task: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    names = [name for name in one if name in other]
-    width = max(map(len, [task, *names]))
-    rows = [f"{task:{width}}  {'A':>8}  {'B':>8}  {'B - A':>8}"]
-    for name in names:
-        a, b = one[name]["value"], other[name]["value"]
-        difference = "" if a is None or b is None else f"{round(b - a, 2) + 0.0:+.2f}"
-        rows.append(f"{name:{width}}  {_figure(a):>8}  {_figure(b):>8}  {difference:>8}")
-    return [*rows, ""]
-
-
-def _figure(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"
-
-
-def _read(folder: Path) -> dict[str, Any]:
-    run = RunFolder(folder)
-    return {"summary": run.read_json("summary.json"), "run": run.read_json("run.json")}
-
-
-def _names(run: Mapping[str, Any]) -> str:
-    return ", ".join(run["summary"]["tasks"])
+def _names(run: Run) -> str:
+    return ", ".join(run.summary["tasks"])

@@ -7,6 +7,7 @@ from typing import Any
 
 from harness.task import Task, find_task
 from harness.tools import by_state
+from reports.boards import EDITIONS
 
 
 def leaderboard(summary: Mapping[str, Any]) -> str:
@@ -30,7 +31,9 @@ def leaderboard(summary: Mapping[str, Any]) -> str:
         rows = [row for task in tasks for row in task.reference_rows()]
         for edition in dict.fromkeys(row["edition"] for row in rows):
             published = _joined([row for row in rows if row["edition"] == edition])
-            parts += [f"### {edition}", "", *_table(columns, [{"model": f"**{run['model']} (this run)**", **ours}, *published]), ""]
+            source = EDITIONS.get((benchmark, edition))
+            parts += [f"### {edition}", "", *([f"Published rows: {source}.", ""] if source else [])]
+            parts += [*_table(columns, [{"model": f"**{run['model']} (this run)**", **ours}, *published]), ""]
         if not rows:
             parts += [*_table(columns, [{"model": f"**{run['model']} (this run)**", **ours}]), ""]
     return "\n".join(parts)

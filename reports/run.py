@@ -9,12 +9,14 @@ from dataclasses import asdict, replace
 from sys import intern
 from typing import Any
 
+from harness.estimate import by_sample, part_in
 from harness.solve import broken_score
 from harness.store import RunFolder
 from harness.store.folder import CaseId
 from harness.task import Task, find_task, known_tasks
 from harness.types import Metric, Record, Score, Scoring, Usage
 from reports.leaderboard import leaderboard
+from reports.passes import passes
 from reports.radar import radar
 
 
@@ -55,12 +57,34 @@ def sum_up(
 
 def _combined(tasks: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
     """What benchmarks make of several tasks' headlines, by benchmark; those that make nothing are left out."""
-    by_benchmark: dict[str, dict[str, float | None]] = {}
+    by_benchmark: dict[str, dict[str, Mapping[str, Any]]] = {}
     for name, part in tasks.items():
         task = find_task(name)
-        by_benchmark.setdefault(task.benchmark, {})[name] = part["metrics"][task.published[0]]["value"]
-    found = {benchmark: find_task(next(iter(scores))).combine(scores) for benchmark, scores in by_benchmark.items()}
+        by_benchmark.setdefault(task.benchmark, {})[name] = part["metrics"][task.published[0]]
+    found = {benchmark: _combine(find_task(next(iter(headlines))), headlines) for benchmark, headlines in by_benchmark.items()}
     return {benchmark: parts for benchmark, parts in found.items() if parts}
+
+
+def _combine(task: Task, headlines: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
+    """``Task.combine`` with 95 % intervals. What is combined is a weighted mean of tasks that have no sample in common.
+
+    An end of the interval is as far from the value as the tasks' own ends are together: the root of their squares (Zou and Donner 2008).
+    """
+    values = {name: metric["value"] for name, metric in headlines.items()}
+    combined = task.combine(values)
+    for end in ("low", "high"):
+        ends = {name: metric[end] for name, metric in headlines.items() if metric["value"] is not None}
+        moved = {name: task.combine({**values, name: at}) for name, at in ends.items() if at is not None}
+        unknown = [task.combine({**values, name: values[name] + 1}) for name, at in ends.items() if at is None]
+        for part, scores in combined.items():
+            for name, score in scores.items():
+                score[end] = None
+                value = score["value"]
+                if value is None or any(other[part][name]["value"] != value for other in unknown):
+                    continue
+                distance = math.hypot(*(other[part][name]["value"] - value for other in moved.values()))
+                score[end] = max(0.0, value - distance) if end == "low" else min(100.0, value + distance)
+    return combined
 
 
 def _outline(record: Record) -> Record:
@@ -81,37 +105,59 @@ def summarise(
     scored = {case: record.score for case in cases if (record := records.get(case)) and record.score and record.status != "broken"}
     broken = [case for case in cases if case in records and records[case].status == "broken"]
     rows = {row.id: row for row in index.rows} if broken else {}
-    with_broken = scored | {case: broken_score(task, index, rows[case[1]], scoring, similarity) for case in broken if case[1] in rows}
-    metrics = task.metrics(_average_attempts(with_broken), scoring)
-    clean = task.metrics(_average_attempts(scored), scoring) if broken else metrics
+    as_read = {case: broken_score(task, index, rows[case[1]], scoring, similarity) for case in broken if case[1] in rows}
+    counted = scored | as_read
+    metrics = task.metrics(_one_per_sample(counted), scoring)
+    clean = task.metrics(_one_per_sample(scored), scoring) if broken else metrics
+    known = {value for score in counted.values() for value in score.values}
+    recipe = task.recipe(scoring)
+    faults = {name: part_in(name, as_read.values(), recipe, known) for name in metrics}
+    most = max((attempt for _, _, attempt in cases), default=1)
     return {
         "planned": len(cases),
         **{status: counts[status] for status in ("passed", "wrong", "broken", "missing")},
         "similarity": similarity,
         "comparable": task.comparable(similarity),
-        "metrics": {name: _metric(metric, clean[name] if broken else None) for name, metric in metrics.items()},
+        "metrics": {
+            name: _metric(metric, len(as_read) if (count := faults[name]) is None else count, clean[name] if broken else None)
+            for name, metric in metrics.items()
+        },
+        **({"pass": _passes(counted, scored, most)} if most > 1 else {}),
         "causes": dict(sorted(Counter(records[case].cause or "unknown" for case in broken).items())),
         "labels": dict(sorted(Counter(label for score in scored.values() for label in score.labels).items())),
     }
 
 
-def _average_attempts(scores: Mapping[CaseId, Score]) -> list[Score]:
-    """One score per sample: the attempts' values averaged."""
-    by_sample: dict[str, list[Score]] = {}
-    for (_, sample, _), score in scores.items():
-        by_sample.setdefault(sample, []).append(score)
-    return [scores[0] if len(scores) == 1 else _mean(scores) for scores in by_sample.values()]
+def _one_per_sample(scores: Mapping[CaseId, Score]) -> list[Score]:
+    return list(by_sample((sample, score) for (_, sample, _), score in scores.items()).values())
 
 
-def _mean(scores: Sequence[Score]) -> Score:
-    names = dict.fromkeys(name for score in scores for name in score.values)
-    values = {name: math.fsum(score.values.get(name, 0.0) for score in scores) / len(scores) for name in names}
-    return Score(passed=all(score.passed for score in scores), values=values, group=scores[0].group)
+def _passes(counted: Mapping[CaseId, Score], scored: Mapping[CaseId, Score], most: int) -> dict[str, dict[str, dict[str, Any]]]:
+    """pass@k and pass^k up to ``most`` attempts. A broken attempt is one that failed; ``value_clean`` leaves it out."""
+    tries = [
+        (sample, score if (task, sample, attempt) in scored else replace(score, passed=False))
+        for (task, sample, attempt), score in counted.items()
+    ]
+    found = passes(tries, most)
+    clean = passes(((sample, score) for (_, sample, _), score in scored.items()), most)
+    broken = len(counted) - len(scored)
+    return {
+        kind: {k: {**one, "broken": broken, **(_clean(clean[kind][k]) if broken else {})} for k, one in by_k.items()}
+        for kind, by_k in found.items()
+    }
 
 
-def _metric(metric: Metric, clean: Metric | None) -> dict[str, Any]:
-    data = {"value": metric.value, "low": metric.low, "high": metric.high, "n": metric.n, **metric.extra}
-    return data if clean is None else data | {"value_clean": clean.value, "low_clean": clean.low, "high_clean": clean.high}
+def _metric(metric: Metric, broken: int, clean: Metric | None) -> dict[str, Any]:
+    data = _ends(metric) | {"broken": broken, **metric.extra}
+    return data if clean is None else data | _clean(_ends(clean))
+
+
+def _ends(metric: Metric) -> dict[str, Any]:
+    return {"value": metric.value, "low": metric.low, "high": metric.high, "n": metric.n}
+
+
+def _clean(figure: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"{name}_clean": figure[name] for name in ("value", "low", "high", "n")}
 
 
 def _usage(records: Iterable[Record]) -> dict[str, Any]:

@@ -1,45 +1,123 @@
-"""What a run prints at its end."""
+"""What a run prints at its end: aligned tables that fit the terminal, without colours of their own."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.task import find_task
+from harness.intervals import wilson
+from harness.task import Task, find_task
+from reports.capabilities import effective_number
 from reports.leaderboard import not_comparable, number
+from reports.load import UNFINISHED, CaseOutline, Run
+from reports.taxonomy import TITLES, kind_of
+from reports.text import WIDTH, fill
 
-Cell = tuple[str, str, str]
-"""A column's name, value and interval."""
+Row = Sequence[str]
 
 _INDENT = "    "
 
 SHOWN = 5
 """Wrong and broken cases that are each listed without ``-v``."""
 
+FEWEST = 5
+"""Samples that a keyword needs for a line of its own."""
 
-def tables(summary: Mapping[str, Any], width: int = 80) -> Iterator[str]:
-    """Of each task how the cases ended, and the metrics with their 95 % intervals, in lines of at most ``width`` where that can be."""
+
+def tables(summary: Mapping[str, Any], width: int = WIDTH) -> Iterator[str]:
+    """Of each task how the cases ended and the metrics with their 95 % intervals, then why rows are not comparable, and an overview.
+
+    Lines have at most ``width`` characters; only a longer word overhangs.
+    """
+    reasons: dict[str, list[str]] = {}
     for name, part in summary["tasks"].items():
         task = find_task(name)
-        yield (
-            f"{name}: {part['planned']} planned · {part['passed']} passed · {part['wrong']} wrong"
-            f" · {part['broken']} broken · {part['missing']} missing"
-        )
-        metrics = part["metrics"]
-        names = [column for column in task.columns if column in metrics]
-        cells = [(column, _value(metrics[column], count=column in task.counts), _interval(metrics[column])) for column in names]
-        for block in _blocks(cells, width - len(_INDENT) - 7):
-            widths = [max(map(len, cell)) for cell in block]
-            for label, line in zip(("", "value", "95 %"), zip(*block, strict=True), strict=True):
-                yield f"{_INDENT}{label:5}  " + "  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)).rstrip()
-        for remark in task.remarks(metrics):
-            yield f"    {remark}"
-        reasons = not_comparable(summary["run"], task, part)
-        if reasons:
-            yield f"    not comparable with published rows: {'; '.join(reasons)}"
+        yield from fill("", f"{name}: {part['planned']} planned · {_ends(part)}", width, hanging=_INDENT)
+        yield from _metrics(task, part["metrics"], width)
+        for remark in task.remarks(part["metrics"]):
+            yield from fill(_INDENT, remark, width, hanging="  ")
         for cause, count in part["causes"].items():
-            yield f"    broken: {count} × {cause}"
+            yield from fill(_INDENT, f"broken: {count} × {cause}", width, hanging="  ")
+        for reason in not_comparable(summary["run"], task, part):
+            reasons.setdefault(reason, []).append(name)
         yield ""
+    if reasons:
+        yield "not comparable with published rows:"
+        for reason, names in reasons.items():
+            where = "" if len(names) == len(summary["tasks"]) else f" ({', '.join(names)})"
+            yield from fill(_INDENT, f"{reason}{where}", width, hanging="  ")
+        yield ""
+    if len(summary["tasks"]) > 1:
+        yield from _overview(summary)
+        yield ""
+
+
+def _ends(part: Mapping[str, Any]) -> str:
+    return " · ".join(f"{part[status]} {status}" for status in ("passed", "wrong", "broken", "missing"))
+
+
+def _metrics(task: Task, metrics: Mapping[str, Any], width: int) -> Iterator[str]:
+    """Columns of figures, as many side by side as fit, and a line of what was only counted."""
+    names = [name for name in task.columns if name in metrics]
+    counted = [name for name in names if name in task.counts]
+    figures = [_column(name, metrics[name]) for name in names if name not in counted]
+    for block in _blocks(figures, width - len(_INDENT) - 7):
+        widths = [max(map(len, column)) for column in block]
+        for label, row in zip(("", "value", "95 %", "clean", "n"), zip(*block, strict=True), strict=True):
+            if any(row):
+                cells = (text.rjust(width) for text, width in zip(row, widths, strict=True))
+                yield f"{_INDENT}{label:5}  {'  '.join(cells)}".rstrip()
+    if counted:
+        told = " · ".join(f"{name} {number(metrics[name]['value'], count=True)}" for name in counted)
+        yield from fill(_INDENT, f"counted: {told}", width, hanging="  ")
+
+
+def _column(name: str, metric: Mapping[str, Any]) -> Row:
+    clean = number(metric["value_clean"]) if "value_clean" in metric else ""
+    return name, number(metric["value"]), _interval(metric["low"], metric["high"]), clean, str(metric["n"])
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{low:.1f}–{high:.1f}"
+
+
+def _blocks(columns: Sequence[Row], width: int) -> Iterator[list[Row]]:
+    """The columns of a table, as many together as fit."""
+    block: list[Row] = []
+    used = 0
+    for column in columns:
+        needed = max(map(len, column)) + 2
+        if block and used + needed > width:
+            yield block
+            block, used = [], 0
+        block.append(column)
+        used += needed
+    if block:
+        yield block
+
+
+def _overview(summary: Mapping[str, Any]) -> Iterator[str]:
+    """A line a task: the figure that the benchmark puts first."""
+    rows = [("task", "cases", "passed", "broken", "", "value", "95 %", "n")]
+    for name, part in summary["tasks"].items():
+        done = (str(part["planned"]), str(part["passed"]), str(part["broken"] + part["missing"]))
+        headline = next((column for column in find_task(name).published if column in part["metrics"]), None)
+        if headline is None:
+            rows.append((name, *done, "", "", "", ""))
+        else:
+            metric = part["metrics"][headline]
+            rows.append((name, *done, headline, number(metric["value"]), _interval(metric["low"], metric["high"]), str(metric["n"])))
+    yield from _aligned(rows, left=(0, 4))
+
+
+def _aligned(rows: Sequence[Row], *, left: Sequence[int] = (0,)) -> Iterator[str]:
+    """Rows in columns; those of ``left`` are flush left."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = zip(row, widths, strict=True)
+        told = (text.ljust(width) if place in left else text.rjust(width) for place, (text, width) in enumerate(cells))
+        yield "  ".join(told).rstrip()
 
 
 def combined(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -49,8 +127,46 @@ def combined(summary: Mapping[str, Any]) -> Iterator[str]:
             yield f"{benchmark}, {part}"
             for name, score in scores.items():
                 lacks = f"incomplete, without {', '.join(score['missing'])}" if score["missing"] else number(score["value"])
-                yield f"    {name:34} {lacks}"
+                yield from fill(_INDENT, f"{name:34} {lacks}", hanging=" " * 35)
         yield ""
+
+
+def by_keyword(run: Run, width: int = WIDTH) -> Iterator[str]:
+    """For ``-v``: of each task why cases did not pass, and the share that passed by keyword, with Wilson's 95 % interval for the
+    effective number of samples.
+
+    Attempts count by their share. Keywords of all samples or of fewer than FEWEST, and names of groups, have no line.
+    """
+    by_task: dict[str, list[CaseOutline]] = {}
+    for case in run.cases:
+        by_task.setdefault(case.task, []).append(case)
+    for task, cases in by_task.items():
+        kinds = Counter(kind for case in cases if (kind := kind_of(case)))
+        rows = list(_keywords(cases))
+        if not kinds and not rows:
+            continue
+        yield task
+        if kinds:
+            told = ", ".join(f"{title} {kinds[name]}" for name, title in TITLES.items() if kinds[name])
+            yield from fill(_INDENT, f"why not passed: {told}", width, hanging="  ")
+        if rows:
+            yield from (_INDENT + line for line in _aligned([("keyword", "samples", "passed %", "95 %"), *rows]))
+        yield ""
+
+
+def _keywords(cases: Sequence[CaseOutline]) -> Iterator[Row]:
+    finished = [case for case in cases if case.status not in UNFINISHED and case.score]
+    groups = {case.sample: case.score.group or case.sample for case in finished if case.score}
+    passed: dict[str, dict[str, list[bool]]] = {}
+    for case in finished:
+        for tag in case.tags:
+            passed.setdefault(tag, {}).setdefault(case.sample, []).append(case.status == "passed")
+    for tag, found in passed.items():
+        if tag not in groups.values() and FEWEST <= len(found) < len(groups):
+            shares = [(groups[sample], sum(attempts) / len(attempts)) for sample, attempts in found.items()]
+            share = sum(share for _, share in shares) / len(shares)
+            low, high = wilson(share, effective_number(shares))
+            yield tag, str(len(shares)), f"{100 * share:.1f}", _interval(100 * low, 100 * high)
 
 
 def explanations(status: str, texts: Sequence[tuple[str, str]], *, full: bool) -> Iterator[str]:
@@ -61,29 +177,3 @@ def explanations(status: str, texts: Sequence[tuple[str, str]], *, full: bool) -
             yield f"    {line}"
     if not full and len(texts) > SHOWN:
         yield f"    ... and {len(texts) - SHOWN} more {status}; -v shows them all"
-
-
-def _blocks(cells: Sequence[Cell], width: int) -> Iterator[list[Cell]]:
-    """The columns of a table, as many together as fit."""
-    block: list[Cell] = []
-    used = 0
-    for cell in cells:
-        needed = max(map(len, cell)) + 2
-        if block and used + needed > width:
-            yield block
-            block, used = [], 0
-        block.append(cell)
-        used += needed
-    if block:
-        yield block
-
-
-def _value(metric: Mapping[str, Any], *, count: bool) -> str:
-    clean = f" (clean {number(metric['value_clean'])})" if "value_clean" in metric else ""
-    return number(metric["value"], count=count) + clean
-
-
-def _interval(metric: Mapping[str, Any]) -> str:
-    if metric["low"] is None:
-        return ""
-    return f"{metric['low']:.1f}–{metric['high']:.1f}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-import os
 from pathlib import Path
 
 from harness.data.index import cache_folder
 from harness.errors import UsageProblem
+from harness.store.whole import encoded, write_whole
 from harness.types import Json
 
 USER, NONE = "user", "none"
@@ -27,7 +28,7 @@ class Judgements:
         if self._folder is None:
             return None
         try:
-            reply = json.loads(self._place(key).read_text(encoding="utf-8"))["reply"]
+            reply = json.loads(self._place(key).read_bytes())["reply"]
         except (OSError, ValueError, KeyError, TypeError):
             return None  # it is asked for again
         return reply if isinstance(reply, str) else None
@@ -37,13 +38,9 @@ class Judgements:
         if self._folder is None:
             return
         place = self._place(key)
-        scratch = place.with_name(f".{place.name}.{os.getpid()}")
-        try:
+        with contextlib.suppress(OSError):
             place.parent.mkdir(parents=True, exist_ok=True)
-            scratch.write_text(json.dumps({"reply": reply, "about": about}, ensure_ascii=False), encoding="utf-8")
-            scratch.replace(place)
-        except OSError:
-            scratch.unlink(missing_ok=True)
+            write_whole(place, encoded({"reply": reply, "about": about}))
 
     def _place(self, key: str) -> Path:
         assert self._folder is not None
@@ -51,12 +48,14 @@ class Judgements:
 
 
 def open_judgements(name: str) -> Judgements:
-    """``name``: a folder, ``user`` or ``none``. Raises UsageProblem for an empty one."""
-    if not name:
-        raise UsageProblem(f"--judge-cache is empty; give a folder, {USER} or {NONE}")
+    """``name``: a folder, ``user`` or ``none``. Raises UsageProblem for what cannot be a folder."""
     if name == NONE:
         return Judgements(None)
-    return Judgements(cache_folder() / "judgements" if name == USER else Path(name).expanduser().absolute())
+    if name == USER:
+        return Judgements(cache_folder() / "judgements")
+    if not name or (Path(name).exists() and not Path(name).is_dir()):
+        raise UsageProblem(f"--judge-cache {name!r} is no folder; give one, {USER} or {NONE}")
+    return Judgements(Path(name).absolute())
 
 
 def key_of(content: Json) -> str:

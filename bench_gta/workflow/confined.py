@@ -39,6 +39,10 @@ runpy.run_module(module, run_name="__main__", alter_sys=True)
 """
 
 
+class Ended(DataProblem):
+    """A child was ended by a limit, which may be the file's doing or that of a busy machine."""
+
+
 def run_child(module: str, order: Json, *, folder: Path, readable: Sequence[Path] = (), seconds: float = 60, memory_mb: int = 2048) -> Json:
     """The answer of ``python -m module`` of one of PACKAGES to an order, both JSON values.
 
@@ -64,7 +68,9 @@ def run_child(module: str, order: Json, *, folder: Path, readable: Sequence[Path
         readable=(*map(Path, _packages().values()), *readable),
     )
     if result.status != "ok":
-        raise DataProblem(f"the program that looked at it was ended: {result.reason}{_last_line(result)}")
+        raise (DataProblem if result.status == "error" else Ended)(
+            f"the program that looked at it was ended: {result.reason}{_last_line(result)}"
+        )
     try:
         return json.loads(result.stdout)
     except (ValueError, RecursionError):

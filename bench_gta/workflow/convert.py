@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_gta.workflow import programs
-from bench_gta.workflow.confined import run_child
+from bench_gta.workflow.confined import Ended, run_child
 from bench_gta.workflow.kinds import Kind, kind_of
 from bench_gta.workflow.parts import Shown
 from bench_gta.workflow.programs import Program
@@ -45,12 +45,14 @@ class Conversions:
 
     ``scratch``: an existing folder for results, which must stay until they are sent. ``upstream``: with the released judge's program
     (wkhtmltopdf) for texts too, and scripts of pages run. Equal files are converted once. ``notes``: what each converted path
-    became, and by which program; or why it did not.
+    became, and by which program; or why it did not. ``troubled``: a conversion was ended by a limit; on another machine, or at another
+    time, it might not be.
     Nothing raises for a bad file; SandboxFault where the sandbox cannot start, UsageProblem where this machine has none.
     """
 
     def __init__(self, scratch: Path, *, upstream: bool) -> None:
         self.notes: dict[str, str] = {}
+        self.troubled = False
         self._scratch = scratch.resolve()
         self._upstream = upstream
         self._done: dict[tuple[str, str, int], Shown] = {}
@@ -95,6 +97,7 @@ class Conversions:
                     return attempt(source, folder)
                 except (Unfit, DataProblem) as problem:
                     why = str(problem)
+                    self.troubled = self.troubled or isinstance(problem, Ended)
         return Shown(why=why)
 
     def _attempts(self, kind: Kind, source: Source, most: int) -> Iterator[Attempt]:
@@ -149,6 +152,7 @@ class Conversions:
             env={"QT_QPA_PLATFORM": "offscreen"},
             readable=program.readable,
         )
+        self.troubled = self.troubled or result.status not in ("ok", "error")
         # It also ends with an error where a picture on the web is missing, and has made the PDF all the same.
         if not (folder / "page.pdf").is_file() or result.status not in ("ok", "error"):
             raise Unfit(f"wkhtmltopdf failed: {result.reason or 'it made no PDF'}")

@@ -138,15 +138,15 @@ def strange(root: Path) -> list[str]:
 
 def _oddities(task: Mapping[str, Json], known: Mapping[str, Tool]) -> list[str]:
     odd = []
-    files = {used["path"] for used in files_of(task)}
-    resources = {used.get("path") for used in _resources_of(task) if isinstance(used, Mapping)}
+    files = {str(used["path"]) for used in files_of(task)}
+    resources = {str(used.get("path")) for used in _resources_of(task) if isinstance(used, Mapping)}
     if resources and files != resources:
         odd.append("'files' and the first turn's 'resources' name different files; 'files' are used")
     if dropped := len(task.get("files") or []) - len(files_of(task)):
         odd.append(f"entries of 'files' without a path: {dropped}; they are dropped")
     if unknown := [name for name in tools_of(task) if name not in known]:
         odd.append(f"'tools' names {', '.join(map(repr, unknown))}, not in {TOOLMETA}")
-    if (category := task.get("workflow_category_6class")) is not None and category not in CATEGORIES_OF_TASKS:
+    if (category := task.get("workflow_category_6class")) is not None and str(category) not in CATEGORIES_OF_TASKS:
         odd.append(f"the category {category!r} is unknown; known are {', '.join(CATEGORIES_OF_TASKS)}")
     return odd
 

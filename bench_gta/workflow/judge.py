@@ -9,20 +9,23 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import os
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from stat import S_ISREG
 
-from bench_gta.workflow import rules
+from bench_gta.workflow import programs, rules
 from bench_gta.workflow.cache import Judgements, key_of
 from bench_gta.workflow.convert import Conversions
 from bench_gta.workflow.facts import Facts, facts
-from bench_gta.workflow.fields import leaf_fields
+from bench_gta.workflow.fields import NO_ANSWER, leaf_fields
 from bench_gta.workflow.parts import Part, extended_parts, flatten, upstream_parts
 from bench_gta.workflow.prompts import leaf_prompt
 from bench_gta.workflow.replies import Unreadable, Verdict, median, read_reply
-from bench_gta.workflow.tree import Node, Value, aggregate, leaves, parse
+from bench_gta.workflow.tree import Node, Value, aggregate, check_weights, leaves, parse
 from harness.errors import DataProblem, Fault
 from harness.model.types import ChatReply, Message
 from harness.portable import portable
@@ -38,6 +41,12 @@ MAX_FRAMES = 8
 
 TRIES = 3
 """Times that a judge is asked where replies must be readable."""
+
+AT_ONCE = 8
+"""Votes of one task that are in the air together: each holds the task's files in memory."""
+
+_CONVERTING = threading.BoundedSemaphore(max(1, (os.cpu_count() or 2) - 1))
+"""Tasks whose files are converted at once: on a busy machine conversions run into their limits."""
 
 _KEY = "gta_workflow judgement 1"  # to be raised when what a judge is shown of equal files changes
 
@@ -85,6 +94,7 @@ class RulesJudge(Judge):
         read = any(rules.reads_pictures(check_of(node)) for node in nodes)
         found = await asyncio.to_thread(_facts, delivery, scratch, read)
         answer = leaf_fields({}, delivery.trace, delivery.origin_prompt).final_answer
+        answer = "" if answer == NO_ANSWER else answer
         judged = []
         for node in nodes:
             score, analysis = rules.judge(check_of(node), answer=answer, files=found)
@@ -95,7 +105,8 @@ class RulesJudge(Judge):
 
 def _facts(delivery: Delivery, scratch: Path, read: bool) -> list[Facts]:
     scratch.mkdir(parents=True, exist_ok=True)
-    return facts([Path(file) for file in delivery.files], folder=scratch, read=read)
+    files = [shown_file(path, delivery.tokens) for path in delivery.files]
+    return facts([file for file in files if file], folder=scratch, read=read)
 
 
 def check_of(node: Node) -> Json:
@@ -133,47 +144,76 @@ class ModelJudge(Judge):
         self._judgements = judgements or Judgements(None)
 
     async def judge(self, delivery: Delivery, *, scratch: Path) -> list[Json]:
-        nodes = leaves(parse(delivery.tree))
-        digests = await asyncio.to_thread(_digests, delivery)
-        shown = _Shown(delivery, scratch, key_of(digests), released=self._released)
-        prompts = [leaf_prompt(self._template, leaf_fields(node.raw, delivery.trace, delivery.origin_prompt)) for node in nodes]
-        votes = [self._vote(prompt, vote, shown, digests, delivery) for prompt in prompts for vote in range(self._votes)]
-        # all are waited for: what is paid for is kept, though another vote fails
-        outcomes = await asyncio.gather(*votes, return_exceptions=True)
-        for outcome in outcomes:
-            if isinstance(outcome, BaseException):
-                raise outcome
-        told = [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
-        groups = [told[start : start + self._votes] for start in range(0, len(told), self._votes)]
+        root = parse(delivery.tree)
+        check_weights(root)  # before anything is paid
+        nodes = leaves(root)
+        files = await asyncio.to_thread(_known_files, delivery)
+        shown = _Shown(delivery, files, scratch, released=self._released)
+        asked = [
+            _Vote(leaf_prompt(self._template, leaf_fields(node.raw, delivery.trace, delivery.origin_prompt)), vote)
+            for node in nodes
+            for vote in range(self._votes)
+        ]
+        about = [_KEY, self._identity, self._released, programs.found(), [[known.name, known.digest] for known in files]]
+        for one in asked:
+            one.key = key_of([*about, portable(one.prompt, delivery.tokens), one.number])
+            one.reply = self._judgements.find(one.key)
+            one.known = one.reply is not None
+        for turn in range(1 if self._released else TRIES):
+            await self._round([one for one in asked if one.reply is None], shown, turn)
+        for one in asked:
+            if one.reply is None:
+                raise Fault(f"judge {self.name}: no readable score in {TRIES} replies, the last was {one.last[:80]!r}", cause="judge")
+        groups = [asked[start : start + self._votes] for start in range(0, len(asked), self._votes)]
         return [
-            {"id": node.id, "replies": [reply for reply, _ in group], "cached": sum(known for _, known in group)}
+            {"id": node.id, "replies": [one.reply for one in group], "cached": sum(one.known for one in group)}
             for node, group in zip(nodes, groups, strict=True)
         ]
 
-    async def _vote(self, prompt: str, vote: int, shown: _Shown, digests: Json, delivery: Delivery) -> tuple[str, bool]:
-        """A reply, and whether it was known."""
-        key = key_of([_KEY, self._identity, self._released, portable(prompt, delivery.tokens), digests, vote])
-        if (known := self._judgements.find(key)) is not None:
-            return known, True
-        parts = await shown.parts()
-        content = [{"type": "text", "text": prompt}, *parts] if parts else prompt
-        for number in range(1 if self._released else TRIES):
-            reply = await self._ask([{"role": "user", "content": content}], vote + number * self._votes)
+    async def _round(self, votes: Sequence[_Vote], shown: _Shown, turn: int) -> None:
+        """Ask for these votes, AT_ONCE at a time and begun in their order: a cassette counts requests. What is paid for is kept,
+        though another vote fails."""
+        free = asyncio.Semaphore(AT_ONCE)
+
+        async def ask(one: _Vote) -> None:
+            async with free:
+                parts = await shown.parts()
+                content = [{"type": "text", "text": one.prompt}, *parts] if parts else one.prompt
+                reply = await self._ask([{"role": "user", "content": content}], one.number + turn * self._votes)
+            one.last = reply.text
             if self._released or _readable(reply.text):
-                self._judgements.keep(key, reply.text, {"judge": self.name, "vote": vote})
-                return reply.text, False
-        raise Fault(f"judge {self.name}: no readable score in {TRIES} replies, the last was {reply.text[:80]!r}", cause="judge")
+                one.reply = reply.text
+                if reply.text and not shown.troubled:  # what trouble of this machine has changed must not stay
+                    self._judgements.keep(one.key, reply.text, {"judge": self.name, "vote": one.number})
+
+        outcomes = await asyncio.gather(*map(ask, votes), return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+
+
+@dataclass(slots=True)
+class _Vote:
+    """One reply on one leaf, wanted or given."""
+
+    prompt: str
+    number: int  # among the votes of its leaf, from 0
+    key: str = ""
+    reply: str | None = None
+    known: bool = False
+    last: str = ""  # the last reply, readable or not
 
 
 class _Shown:
     """The parts that stand for a delivery's files, made when the first vote has to be paid for."""
 
-    def __init__(self, delivery: Delivery, scratch: Path, digest: str, *, released: bool) -> None:
-        self._delivery = delivery
+    def __init__(self, delivery: Delivery, files: Sequence[_File], scratch: Path, *, released: bool) -> None:
+        self._files = files
+        self._digest = key_of([[known.name, known.digest] for known in files])
         self._scratch = scratch
-        self._digest = digest  # of all delivered files
         self._released = released
         self._made: asyncio.Future[list[Part]] | None = None
+        self.troubled = False  # a conversion ended by a limit, which may be this machine's doing
 
     async def parts(self) -> list[Part]:
         if self._made is None:
@@ -184,29 +224,51 @@ class _Shown:
     def _make(self) -> list[Part]:
         self._scratch.mkdir(parents=True, exist_ok=True)
         convert = Conversions(self._scratch, upstream=self._released)
-        files = [path for path in flatten(list(self._delivery.files)) if self._may_be_shown(path)]
-        if self._released:
-            # an upload that the endpoint refuses is dropped when the request is sent
-            return upstream_parts(files, convert=convert, upload=lambda path: Path(path).is_file())
-        return extended_parts([Path(path) for path in files], convert=convert, max_frames=MAX_FRAMES)
+        files = [known.path for known in self._files]
+        with _CONVERTING:
+            if self._released:
+                # an upload that the endpoint refuses is dropped when the request is sent
+                parts = upstream_parts([str(path) for path in files], convert=convert, upload=lambda path: Path(path).is_file())
+            else:
+                parts = extended_parts(files, convert=convert, max_frames=MAX_FRAMES)
+        self.troubled = convert.troubled
+        return parts
 
-    def _may_be_shown(self, path: str) -> bool:
-        """Only files of the run and of the data set: an agent must not have another file of this machine sent away."""
-        real = Path(path).resolve()
-        return any(real.is_relative_to(Path(folder).resolve()) for folder in self._delivery.tokens)
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A delivered file that may be shown."""
+
+    path: Path
+    name: str  # where it lies, the same in equal runs
+    digest: str
 
 
-def _digests(delivery: Delivery) -> Json:
-    """What identifies the files, wherever they lie."""
-    return [[portable(path, delivery.tokens), _digest(Path(path))] for path in delivery.files]
+def _known_files(delivery: Delivery) -> list[_File]:
+    found = [(path, shown_file(path, delivery.tokens)) for path in flatten(list(delivery.files))]
+    return [_File(file, str(portable(path, delivery.tokens)), _digest(file)) for path, file in found if file]
+
+
+def shown_file(path: str, folders: Iterable[str]) -> Path | None:
+    """The file, if it may be shown: a regular one below one of the folders, behind no link there. None otherwise.
+
+    An agent must not have another file of this machine sent away. The released discovery takes whole sentences for paths, so
+    anything may come as one.
+    """
+    try:
+        for folder in folders:
+            if Path(path).is_relative_to(folder):
+                real = Path(folder).resolve() / Path(path).relative_to(folder)
+                if real.resolve() == real and S_ISREG(real.stat().st_mode):
+                    return Path(path)
+    except (OSError, ValueError, RuntimeError):  # missing, too long, a NUL in it, a loop of links
+        return None
+    return None
 
 
 def _digest(path: Path) -> str:
-    try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except (OSError, ValueError):
-        return ""  # missing, or no path at all: nothing is shown of it
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _readable(text: str) -> bool:

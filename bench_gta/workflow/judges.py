@@ -49,7 +49,7 @@ class MadeJudge:
 def make_judge(name: str, *, votes: int = 1, cache: str = USER, released: bool = True, config: Config) -> MadeJudge:
     """``name``: ``rules`` or a model. ``cache``: see ``open_judgements``. ``released``: see ModelJudge.
 
-    Raises UsageProblem for a model that is not known; a missing key is told with the first request.
+    Raises UsageProblem for a model that is not known, or whose key is missing.
     """
     if name == RULES:
         return MadeJudge(RulesJudge(), None)

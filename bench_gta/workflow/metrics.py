@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
 from bench_gta.tools import WORKFLOW_CATEGORIES
-from harness.estimate import from_totals, totals
-from harness.types import Json, Metric, Score
+from harness.estimate import Recipe, totals
+from harness.types import Json, Score
 
 Values = Mapping[str, float]
 
@@ -36,7 +35,10 @@ COUNTS: Mapping[str, str] = {
 }
 """Plain counts: column → value. The denominators belong into every report (GTA-Workflow spec 5.5)."""
 
-COLUMNS = (*PUBLISHED, "Root Score (scored)", "Module SR", *COUNTS)
+FALLBACKS = "Fallbacks"
+"""Judges' replies that were not the JSON that was asked for (GTA-Workflow spec 3.4)."""
+
+COLUMNS = (*PUBLISHED, "Root Score (scored)", "Module SR", *COUNTS, FALLBACKS)
 
 _REFERENCE = Path(__file__).parent.parent / "reference" / "gta_workflow.json"
 
@@ -51,7 +53,6 @@ _RESTS_ON: Mapping[str, tuple[str, ...]] = {
     "Tool SR": ("tool_calls",),
     "Module SR": ("modules",),
 }
-_OUT_OF_TEN = ("Root Score", "Root Score (scored)")
 
 
 def calls_of(prediction: Sequence[Sequence[Json]], outputs: Sequence[Sequence[Json]]) -> dict[str, int]:
@@ -119,12 +120,6 @@ def figures(values: Sequence[Values]) -> dict[str, float | None]:
     return _figures(totals(values))
 
 
-def table(scores: Sequence[Score]) -> dict[str, Metric]:
-    """The table's row, with intervals. Leaves of a task hang together, so intervals are over tasks."""
-    found = from_totals([score.values for score in scores], _of_hundred, rests_on=_RESTS_ON)
-    return {column: _tenth(found[column]) if column in _OUT_OF_TEN else found[column] for column in COLUMNS}
-
-
 def sensitivity(scores: Sequence[Score]) -> list[dict[str, float | None]]:
     """Leaf SR and Root SR at several thresholds (GTA-Workflow spec 5.4)."""
     sums = totals(score.values for score in scores)
@@ -184,15 +179,9 @@ def _figures(sums: Values) -> dict[str, float | None]:
     }
 
 
-def _of_hundred(sums: Values) -> dict[str, float | None]:
-    """The figures with root scores as percentages of 10, which is what intervals are made for."""
-    found = _figures(sums)
-    return found | {column: None if (value := found[column]) is None else 10 * value for column in _OUT_OF_TEN}
-
-
-def _tenth(metric: Metric) -> Metric:
-    value, low, high = (None if part is None else part / 10 for part in (metric.value, metric.low, metric.high))
-    return replace(metric, value=value, low=low, high=high)
+def _row_of(sums: Values) -> dict[str, float | None]:
+    found = _figures(sums) | {FALLBACKS: sums.get("fallbacks", 0.0)}
+    return {column: found[column] for column in COLUMNS}
 
 
 def _mean(sums: Values, part: str, whole: str) -> float | None:
@@ -201,3 +190,7 @@ def _mean(sums: Values, part: str, whole: str) -> float | None:
 
 def _percent(sums: Values, part: str, whole: str) -> float | None:
     return 100 * sums.get(part, 0.0) / sums[whole] if sums.get(whole) else None
+
+
+RECIPE = Recipe(_row_of, _RESTS_ON, scale={"Root Score": 10.0, "Root Score (scored)": 10.0})
+"""The table's row from sums of values. Leaves of a task hang together, so intervals are over tasks."""

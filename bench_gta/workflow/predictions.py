@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from bench_gta.workflow.discovery import attached_files
 from bench_gta.workflow.steps import until_error
 from harness.data.index import object_entries
 from harness.errors import DataProblem, UsageProblem
+from harness.store.whole import encoded, write_whole
 from harness.types import Json
 
 _LISTS = ("gold", "prediction", "assistant_outputs")
@@ -51,12 +50,8 @@ def record(
 
 def write(path: Path, records: Sequence[Mapping[str, Json]]) -> None:
     """Write a prediction file: one object, keys "0", "1" ... in the order given. Raises UsageProblem."""
-    # in ASCII, since a model's words may hold halves of surrogate pairs, which UTF-8 has no place for
-    text = json.dumps({str(place): entry for place, entry in enumerate(records)}, indent=4)
-    temporary = path.with_name(f".{path.name}.part")
     try:
-        temporary.write_text(text + "\n", encoding="utf-8")
-        os.replace(temporary, path)  # noqa: PTH105 - a reader never sees half a file
+        write_whole(path, encoded({str(place): entry for place, entry in enumerate(records)}, indent=4) + b"\n")
     except OSError as error:
         raise UsageProblem(f"{path} cannot be written: {error.strerror or error}; check the folder and its permissions") from None
 
@@ -90,6 +85,10 @@ def _checked(path: Path, key: str, entry: Json) -> Mapping[str, Json]:
     for field in _LISTS:
         if not isinstance(entry.get(field, []), list):
             raise DataProblem(f"{where}, {field}: must be a list with one entry per user turn")
+        if any(not isinstance(turn, list) for turn in entry.get(field, [])):
+            raise DataProblem(f"{where}, {field}: must be a list with one list per user turn")
+    if any(not isinstance(path, str) for path in entry.get("delivered", [])):
+        raise DataProblem(f"{where}, delivered: must be a list of paths")
     if not isinstance(entry["origin_prompt"], str | list):
         raise DataProblem(f"{where}, origin_prompt: must be a list of texts or one text")
     if not isinstance(entry.get("attached_files", []), list | None):

@@ -46,7 +46,7 @@ def load_template(folder: Path | None) -> str:
         found = [(name, spec, conversion) for _, name, spec, conversion in Formatter().parse(template) if name is not None]
     except (OSError, ValueError) as error:
         raise UsageProblem(f"{file} cannot be used: {error}; {accepted}") from None
-    if sorted(found) != sorted((slot, "", None) for slot in SLOTS):
+    if sorted(found, key=str) != sorted(((slot, "", None) for slot in SLOTS), key=str):
         raise UsageProblem(f"{file} cannot be used: it has the slots {', '.join(name for name, _, _ in found) or 'none'}; {accepted}")
     return template
 

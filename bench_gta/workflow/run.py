@@ -85,4 +85,4 @@ async def run_workflow(case: Case, judge: Judge, usual: Sampling) -> Json:
         leaves = await judge.judge(delivery, scratch=scratch)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    return {**output, "judged": {"judge": judge.name, "leaves": leaves}}
+    return {**output, "judged": {"judge": judge.name, "everything": judge.everything, "leaves": leaves}}

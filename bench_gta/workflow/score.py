@@ -8,7 +8,7 @@ from html import escape
 
 from bench_gta.workflow.data import categories_of
 from bench_gta.workflow.fields import NO_ANSWER, leaf_fields
-from bench_gta.workflow.judge import Scored, scored
+from bench_gta.workflow.judge import RULES, Scored, scored
 from bench_gta.workflow.metrics import THRESHOLD, calls_of, values_of
 from bench_gta.workflow.replies import Verdict
 from bench_gta.workflow.tree import Value, leaves, parse
@@ -38,6 +38,8 @@ def score_output(task: Mapping[str, Json], output: Json, thresholds: Thresholds,
         root_threshold=thresholds.root,
     )
     values["fallbacks"] = float(result.fallbacks)
+    judged = output["judged"]
+    values["shown_otherwise"] = float(judged["judge"] != RULES and judged["everything"] is not strict)
     passed = result.root.value >= thresholds.root
     labels = () if passed else _labels(output, values)
     return Score(passed, values, labels, "\n".join(lines(result, thresholds)))
@@ -67,7 +69,7 @@ def failed(task: Mapping[str, Json], thresholds: Thresholds) -> Score:
         leaf_threshold=thresholds.leaf,
         root_threshold=thresholds.root,
     )
-    return Score(False, {**values, "fallbacks": 0.0}, ("not_judged",), "it could not be run or judged")
+    return Score(False, {**values, "fallbacks": 0.0, "shown_otherwise": 0.0}, ("not_judged",), "it could not be run or judged")
 
 
 def lines(result: Scored, thresholds: Thresholds) -> Iterator[str]:

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bench_gta.prompts import load_prompts
 from bench_gta.real_tools import RealTools
-from bench_gta.workflow import data, oracle, prompts
+from bench_gta.workflow import data, oracle, prompts, rules
 from bench_gta.workflow.cache import NONE, USER, open_judgements
 from bench_gta.workflow.judge import RULES, Judge, ModelJudge, RulesJudge, check_of, scored
 from bench_gta.workflow.judges import USUAL, identity_of, make_judge
-from bench_gta.workflow.metrics import COLUMNS, COUNTS, PUBLISHED, THRESHOLD, reference_rows, sensitivity, table
+from bench_gta.workflow.metrics import COLUMNS, COUNTS, FALLBACKS, PUBLISHED, RECIPE, THRESHOLD, reference_rows, sensitivity
 from bench_gta.workflow.predictions import write
 from bench_gta.workflow.run import OURS, PAPER, run_workflow
 from bench_gta.workflow.score import Thresholds, failed, page, score_output
-from bench_gta.workflow.tree import leaves, parse
+from bench_gta.workflow.tree import Node, leaves, parse
 from harness.agent.dialects.registry import FAMILIES
 from harness.case import Case
 from harness.config import load_config
 from harness.data.index import Index, Row, object_entries
 from harness.errors import DataProblem, UsageProblem
+from harness.estimate import Recipe
 from harness.model.types import ChatReply, ChatRequest, Message
 from harness.portable import portable
 from harness.task import Chosen, Exhibit, Task, TaskOption
@@ -48,6 +49,7 @@ CACHE = TaskOption(
     default=USER,
     metavar="DIR",
     asks=False,
+    matters=False,
 )
 _USUAL = f"{THRESHOLD:g}"
 LEAF = TaskOption(
@@ -81,8 +83,8 @@ class Workflow(RealTools, Task):
     data_set = "gta_workflow"
     data_files = (data.DATASET, data.TOOLMETA)
     mini = _HERE / "mini_workflow"
-    columns = (*COLUMNS, "Fallbacks")
-    counts = frozenset({*COUNTS, "Fallbacks"})
+    columns = COLUMNS
+    counts = frozenset({*COUNTS, FALLBACKS})
     published = PUBLISHED
     published_dialect = "react"
     dialects = ("native", "react", *FAMILIES)
@@ -139,13 +141,18 @@ class Workflow(RealTools, Task):
             return failed(sample.payload, self.thresholds)
         return score_output(sample.payload, output, self.thresholds, strict=scoring == "strict")
 
+    def recipe(self, scoring: Scoring) -> Recipe:
+        return RECIPE
+
     def metrics(self, scores: Sequence[Score], scoring: Scoring) -> dict[str, Metric]:
-        fallbacks = sum(score.values["fallbacks"] for score in scores)
-        found = table(scores)
+        """Leaf SR and Root SR also at other thresholds."""
+        found = super().metrics(scores, scoring)
         for column, threshold in (("Leaf SR", self.thresholds.leaf), ("Root SR", self.thresholds.root)):
             at = {str(row["threshold"]): row[column] for row in sensitivity(scores)}
             found[column] = replace(found[column], extra={"threshold": threshold, "at": at})
-        return {**found, "Fallbacks": Metric(fallbacks, n=len(scores))}
+        otherwise = sum(score.values["shown_otherwise"] for score in scores)
+        found["Root SR"] = replace(found["Root SR"], extra={**found["Root SR"].extra, "shown_otherwise": otherwise})
+        return found
 
     def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
         return oracle.answer(sample, request)
@@ -168,9 +175,9 @@ class Workflow(RealTools, Task):
         write(folder / f"{model.replace('/', '_')}_gta_workflow.json", records)
         return []
 
-    def exhibits(self, output: Json, score: Score | None) -> Sequence[Exhibit]:
+    def exhibits(self, output: Json, score: Score | None, scoring: Scoring = "parity") -> Sequence[Exhibit]:
         """The checkpoint tree, and what was delivered."""
-        found = scored(output["full_tree"], output["judged"]["leaves"], strict=False)
+        found = scored(output["full_tree"], output["judged"]["leaves"], strict=scoring == "strict")
         tree = Exhibit("checkpoints", html=page(found, output["judged"]["judge"], self.thresholds))
         return [tree, *(Exhibit(Path(path).name, path) for path in output["delivered"])]
 
@@ -181,12 +188,11 @@ class Workflow(RealTools, Task):
         """The embedded judge needs conditions at every leaf, which official data has not."""
         if self.judge != RULES:
             return
-        for entry in object_entries(root / data.DATASET):
-            for node in leaves(parse(entry.value.get("sub_tasks", []))):
-                try:
-                    check_of(node)
-                except DataProblem as problem:
-                    raise UsageProblem(f"{root / data.DATASET}: task {entry.key!r}: {problem}") from None
+        for key, node in _leaves(root):
+            try:
+                rules.validate(check_of(node))
+            except DataProblem as problem:
+                raise UsageProblem(f"{root / data.DATASET}: task {key!r}, leaf {node.id!r}: {problem}") from None
 
     def not_comparable(self, chosen: Chosen) -> Sequence[str]:
         reasons = [] if chosen[SAMPLING.name] == "paper" else ["4096 tokens a reply instead of 512"]
@@ -198,6 +204,12 @@ class Workflow(RealTools, Task):
         problems, odd = super().check_data(folder)
         root = self.find(folder)
         assert root is not None
+        for key, node in _leaves(root):
+            try:
+                if "check" in node.raw:
+                    rules.validate(node.raw["check"])
+            except DataProblem as problem:
+                problems.append(f"{root / data.DATASET}: task {key!r}, leaf {node.id!r}: {problem}")
         return problems, [*odd, *data.strange(root)]
 
     def tools_of(self, index: Index, row: Row) -> tuple[str, ...]:
@@ -214,13 +226,26 @@ class Workflow(RealTools, Task):
         if any(metric["value"] is None for _, metric in rows):
             return ()
         said = ", ".join(f"{column} from {metric['threshold']:g}" for column, metric in rows)
+        otherwise = metrics["Root SR"].get("shown_otherwise", 0)
         return [
+            *(
+                [f"{otherwise:.0f} tasks were judged on what the other scoring shows of files; a new run would show others"]
+                if otherwise
+                else []
+            ),
             f"thresholds (of 10, inclusive, our choice): {said}; at other ones:",
             *(f"{column} at " + ", ".join(f"{at}: {value:.2f}" for at, value in metric["at"].items()) for column, metric in rows),
         ]
 
     def reference_rows(self) -> list[Mapping[str, Any]]:
         return reference_rows()
+
+
+def _leaves(root: Path) -> Iterator[tuple[str, Node]]:
+    """Every leaf with its task's key."""
+    for entry in object_entries(root / data.DATASET):
+        for node in leaves(parse(entry.value.get("sub_tasks", []))):
+            yield entry.key, node
 
 
 def _whole(name: str, text: str) -> int:

@@ -49,6 +49,7 @@ class Controller:
         self.progress: Progress | None = None
         self.summary: dict[str, Any] | None = None
         self.problems: list[str] = []  # why the exit status is 1
+        self._gates: list[dict[str, str | None]] = []
         self.stop_reason: str | None = None
         self._crashes: Counter[str] = Counter()
         self._watch: BudgetWatch | None = None
@@ -111,8 +112,12 @@ class Controller:
             return
         reporter.showfspath = False
         reporter.ensure_newline()
-        for line in self._about():
-            reporter.write_line(f"agentgauge: {line}")
+        from reports.text import fill
+
+        for told in (f"agentgauge: {line}" for line in self._about()):
+            # whole lines for whoever searches a log
+            for line in fill("", told, shutil.get_terminal_size().columns, hanging="  ") if reporter.isatty else [told]:
+                reporter.write_line(line)
         verbose = self.config.option.verbose > 0  # pytest writes a line for each case itself
         self.progress = Progress(None if verbose else reporter.write, live=reporter.isatty, total=len(self.plan))
 
@@ -277,6 +282,7 @@ class Controller:
         if self.progress is None:
             return
         self.progress.finish()
+        from reports.page import write_page
         from reports.run import sum_up
 
         settings = self.settings
@@ -289,12 +295,13 @@ class Controller:
             scoring=settings.scoring,
             similarity=settings.similarity,
         )
-        self._write_run_json(finished=time.time())
-        if results := self.config.getoption("allure_report_dir", None):
-            from harness.plugin.allure import write_run_files
-
-            write_run_files(Path(results), self.summary["run"])
         self._judge(session, exitstatus)
+        self._write_run_json(finished=time.time())
+        write_page(self.folder.path, self.folder.path / "report.html")
+        if results := self.config.getoption("allure_report_dir", None):
+            from reports.allure import write_run
+
+            write_run(self.folder.path, Path(results))
 
     def _judge(self, session: pytest.Session, exitstatus: int) -> None:
         """The exit status. See ARCHITECTURE: wrong answers are results."""
@@ -303,7 +310,8 @@ class Controller:
         for word in ("broken", "missing"):
             if count := sum(task[word] for task in tasks):
                 self.problems.append(f"{count} {'case is' if count == 1 else 'cases are'} {word}")
-        self.problems += [problem for gate in self.settings.gates if (problem := gate.check(self.summary))]
+        self._gates = [{"text": gate.text, "problem": gate.check(self.summary, self.folder.path)} for gate in self.settings.gates]
+        self.problems += [gate["problem"] for gate in self._gates if gate["problem"]]
         if exitstatus in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR) or self._interrupted:
             return
         if exitstatus == pytest.ExitCode.INTERRUPTED and not (self.stop_reason or self._failures):
@@ -314,7 +322,8 @@ class Controller:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self.summary is None:
             return
-        from reports.terminal import combined, explanations, tables
+        from reports.load import load_run
+        from reports.terminal import by_keyword, combined, explanations, tables
 
         for status in ("wrong", "broken"):
             texts = [(report.nodeid, str(report.longrepr)) for report in terminalreporter.stats.get(status, ())]
@@ -323,13 +332,16 @@ class Controller:
         terminalreporter.write_sep("=", "agentgauge")
         for line in tables(self.summary, shutil.get_terminal_size().columns):
             terminalreporter.write_line(line)
+        if terminalreporter.config.option.verbose > 0:
+            for line in by_keyword(load_run(self.folder.path), shutil.get_terminal_size().columns):
+                terminalreporter.write_line(line)
         for line in combined(self.summary):
             terminalreporter.write_line(line)
         for problem in self.problems:
             terminalreporter.write_line(problem, red=True)
         if self.stop_reason:
             terminalreporter.write_line(f"stopped early: {self.stop_reason}; go on with --resume={self.folder.path}")
-        terminalreporter.write_line(f"results: {self.folder.path}/summary.json, leaderboard.md, records.jsonl")
+        terminalreporter.write_line(f"results: {self.folder.path}/report.html, summary.json, leaderboard.md, records.jsonl")
 
     def _write_run_json(self, finished: float | None) -> None:
         settings = self.settings
@@ -344,6 +356,8 @@ class Controller:
                 "configs": {name: config_fingerprint(settings, find_task(name)) for name in sorted({task for task, _, _ in self.plan})},
                 "planned": len(self.plan),
                 "sandbox": self._sandbox,  # what confines code that a model wrote; empty where no real tool runs
+                "rescore": str(settings.rescore) if settings.rescore else None,  # where the files of its cases lie
+                "gates": self._gates,  # what each says of the run; None where it holds
                 "started": self._started,
                 "finished": finished,
             },
@@ -375,7 +389,7 @@ def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapp
         },
         "tools": not_ready(tools),
         "tool_set": digest(tools) if tools else None,
-        "options": {option.name: settings.options[option.name] for task in tasks for option in task.options},
+        "options": {option.name: settings.options[option.name] for task in tasks for option in task.options if option.matters},
     }
 
 

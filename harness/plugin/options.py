@@ -72,7 +72,8 @@ OPTIONS: Sequence[tuple[str, Mapping[str, Any]]] = (
             "metavar": "EXPR",
             "action": "append",
             "default": [],
-            "help": "fail the run unless it holds, such as 'gta_atomic.e2e.AnsAcc>=40'; may repeat",
+            "help": "fail the run unless it holds, such as 'gta_atomic.e2e.AnsAcc>=40', or "
+            "'no significant regression against RUN'; may repeat",
         },
     ),
     (
@@ -183,7 +184,7 @@ def read_settings(config: pytest.Config, run_dir: Path | None = None) -> Setting
         limit=_at_least_one("--limit", option.limit),
         in_flight=_at_least_one("--in-flight", option.in_flight) or DEFAULT_IN_FLIGHT,
         tool_server=_url("--tool-server", option.tool_server),
-        run_dir=(run_dir or _run_dir(option, model.name)).absolute(),
+        run_dir=(run_dir or _run_dir(option, model.name)).resolve(),  # tools give paths without links
         resume=bool(option.resume),
         rescore=Path(option.rescore).absolute() if option.rescore else None,
         record=Path(option.record).absolute() if option.record else None,
@@ -252,7 +253,7 @@ def config_fingerprint(settings: Settings, task: Task) -> str:
         "scoring": settings.scoring,
         "similarity": settings.similarity[task.name],
         "tools": settings.file.tools if task.needs_tools else None,
-        "options": {option.name: _fingerprint(settings, option.name) for option in task.options},
+        "options": {option.name: _fingerprint(settings, option.name) for option in task.options if option.matters},
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -59,6 +60,7 @@ class Progress:
     def _draw(self, write: Callable[[str], object]) -> None:
         line = self.line()
         if self._live:
+            line = line[: shutil.get_terminal_size().columns - 1]  # a line that wraps could not be drawn over
             write("\r" + line.ljust(self._shown))
             self._shown = len(line)
         else:

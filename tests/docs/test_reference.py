@@ -30,8 +30,8 @@ from tool_impls.settings import TOP, ToolSettings, parse
 
 README = text("README.md")
 HELP = dict(OPTIONS)
-PYTESTS_OWN = {"--alluredir", "--lf", "--maxfail", "--dist", "--durations", "--clean-alluredir", "--benchmark-only"}
-COMMANDS = {"score", "data", "report", "compare", *FORWARDED}
+PYTESTS_OWN = {"--alluredir", "--junitxml", "--lf", "--maxfail", "--dist", "--durations", "--clean-alluredir", "--benchmark-only"}
+COMMANDS = {"score", "data", "report", "compare", "merge", *FORWARDED}
 NOT_YET = {"fetch"}
 
 

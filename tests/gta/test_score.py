@@ -8,9 +8,10 @@ import pytest
 
 from bench_gta.answers import matches
 from bench_gta.fixes import PARITY, STRICT, Fix, Fixes
-from bench_gta.metrics import e2e_metrics, e2e_table, step_metrics, step_table
+from bench_gta.metrics import e2e_metrics, e2e_recipe, step_metrics, step_recipe
 from bench_gta.score import broken_e2e, broken_step, e2e_values, same_arguments, score_e2e, score_step, step_values
 from bench_gta.similarity import similarity
+from harness.estimate import estimate
 
 SIM = similarity("trigram")
 REFERENCE = {"whitelist": [["42"]], "blacklist": None}
@@ -208,7 +209,11 @@ def test_f1_one_to_one() -> None:
 @pytest.mark.parametrize("fixes", [PARITY, STRICT])
 def test_tables_without_samples_have_no_figures(fixes: Fixes) -> None:
     scoring: Any = "strict" if fixes else "parity"
-    rates = [metric for name, metric in (step_table([], scoring) | e2e_table([], scoring)).items() if not name.startswith("Tool")]
+    rates = [
+        metric
+        for name, metric in (estimate([], step_recipe(scoring)) | estimate([], e2e_recipe(scoring))).items()
+        if not name.startswith("Tool")
+    ]
     assert all(metric.value in (None, 0.0) and metric.low is None and metric.n == 0 for metric in rates)
 
 
@@ -217,7 +222,7 @@ def test_columns_rest_on_the_samples_that_count_for_them() -> None:
         score_e2e({"gold": [GOLD], "prediction": [[call("OCR"), says("42")]]}, REFERENCE, SIM, PARITY),
         score_e2e({"gold": [DRAWN], "prediction": [DRAWN]}, None, SIM, PARITY),
     ]
-    table = e2e_table(scores, "parity")
+    table = estimate(scores, e2e_recipe("parity"))
     assert list(table) == ["P", "O", "L", "C", "AnsAcc", "AnsAcc+I", "ToolCalls", "ToolErrors"]
     assert {name: metric.n for name, metric in table.items()} == {
         "P": 1, "O": 1, "L": 0, "C": 0, "AnsAcc": 1, "AnsAcc+I": 2, "ToolCalls": 2, "ToolErrors": 2,

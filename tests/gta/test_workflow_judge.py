@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,11 +12,13 @@ from typing import Any
 
 import pytest
 
-from bench_gta.workflow.cache import NONE
-from bench_gta.workflow.judge import Delivery, scored
+from bench_gta.workflow.cache import NONE, open_judgements
+from bench_gta.workflow.judge import Delivery, ModelJudge, RulesJudge, scored
 from bench_gta.workflow.judges import make_judge
+from bench_gta.workflow.prompts import JUDGE
 from harness.config import Config, ModelTable
-from harness.errors import AgentGaugeError, DataProblem, Fault
+from harness.errors import AgentGaugeError, DataProblem, Fault, UsageProblem
+from harness.model.types import ChatReply
 from tests.model import fault_server as serve
 from tests.model.files_server import FilesServer, pdf, png, response, said
 from tests.tools.media import make_video
@@ -246,6 +249,76 @@ def test_files_outside_the_run_are_never_sent(folder: Path, tmp_path: Path) -> N
     with FilesServer(answers=replies(words(0))) as server:
         judged(server.url, given, tmp_path / "s")
     assert (len(server.uploaded), [part["type"] for part in content(server)]) == (0, ["input_text"])
+
+
+@pytest.mark.parametrize(
+    "name", ["/dev/zero", "pipe.pdf", "a sentence " + "word " * 80 + "/page.html", "a/\0.png", "loop.pdf", "missing.pdf", "."]
+)
+def test_whatever_is_no_plain_file_is_not_shown(name: str, folder: Path, tmp_path: Path) -> None:
+    os.mkfifo(folder / "pipe.pdf")
+    (folder / "loop.pdf").symlink_to(folder / "loop.pdf")
+    with FilesServer(answers=replies(words(4))) as server:
+        for released in (True, False):
+            judged(server.url, delivery(folder, name, tree=TREE[:1]), tmp_path / "s", released=released)
+    assert (len(server.uploaded), len(server.asked)) == (0, 2)
+
+
+def test_unreadable_replies_are_asked_for_again_in_the_order_of_the_leaves(folder: Path, tmp_path: Path) -> None:
+    """A cassette counts requests, so their order must not depend on which reply comes first."""
+    seen: list[tuple[str, int]] = []
+
+    async def ask(messages: Any, draw: int) -> ChatReply:
+        leaf = "first" if "A report exists." in messages[0]["content"] else "second"
+        seen.append((leaf, draw))
+        await asyncio.sleep(0.03 if leaf == "first" else 0)
+        return ChatReply(text="hm" if draw == 0 else words(5))
+
+    judge = ModelJudge("seer", ask, template=JUDGE, identity=[], released=False)
+    asyncio.run(judge.judge(delivery(folder), scratch=tmp_path / "s"))
+    assert seen == [("first", 0), ("second", 0), ("first", 1), ("second", 1)]
+
+
+def test_a_tree_that_cannot_be_combined_is_told_before_anything_is_paid(folder: Path, tmp_path: Path) -> None:
+    with FilesServer() as server, pytest.raises(DataProblem, match="weight of node '2' must be a number"):
+        judged(server.url, delivery(folder, tree=[TREE[0], {**TREE[1], "weight": None}]), tmp_path / "s")
+    assert not server.asked
+
+
+def test_what_trouble_of_the_machine_has_changed_is_not_kept(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "notes.md").write_text("# Notes\n")
+    cache, given = str(tmp_path / "cache"), delivery(folder, "notes.md", tree=TREE[:1])
+    with FilesServer(answers=replies(words(1), words(9))) as server:
+        with monkeypatch.context() as slow:
+            slow.setattr("bench_gta.workflow.convert.SECONDS", 0.001)
+            slow.setattr("bench_gta.workflow.convert.LONGER", {})
+            assert judged(server.url, given, tmp_path / "s", cache=cache)[0]["replies"] == [words(1)]
+        assert judged(server.url, given, tmp_path / "t", cache=cache)[0]["replies"] == [words(9)]
+
+
+def test_a_cache_that_cannot_be_written_costs_money_and_nothing_else(folder: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    for name in "0123456789abcdef":
+        for other in "0123456789abcdef":
+            (cache / (name + other)).write_text("in the way")
+    with FilesServer(answers=replies(words(4))) as server:
+        judged(server.url, delivery(folder), tmp_path / "s", cache=str(cache))
+        assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize("name", ["", "file"])
+def test_a_cache_that_is_no_folder_is_told(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_text("")
+    with pytest.raises(UsageProblem, match=r"--judge-cache .* is no folder"):
+        open_judgements(name)
+
+
+@pytest.mark.parametrize("check", [{"answer": {}}, {"answer": {"lacks": ["error"]}}, {"answer": {"words": {"max": 9}}}])
+def test_a_missing_answer_meets_no_condition(check: Any, tmp_path: Path) -> None:
+    given = Delivery(["q"], [[]], (), [{"id": "1", "requirements": "r", "check": check}], {})
+    (leaf,) = asyncio.run(RulesJudge().judge(given, scratch=tmp_path / "s"))
+    assert json.loads(leaf["replies"][0])["score"] == 0
 
 
 def test_rules_need_a_check_at_every_leaf(folder: Path, tmp_path: Path) -> None:

@@ -17,11 +17,11 @@ from bench_wild.evaluator2025 import Reply, SoftVerdict, judge_softly
 from bench_wild.files import reference_stop, score_files, score_line, write_result_lines
 from bench_wild.fixes import PARITY, STRICT
 from bench_wild.labels import MIXED, PARALLEL, SEQUENTIAL
-from bench_wild.metrics import STRUCTURED, official, session_values, table, task_values
+from bench_wild.metrics import STRUCTURED, official, recipe, session_values, task_values
 from bench_wild.score import Verdict, judge, score_task
 from bench_wild.steps import read_steps
 from bench_wild.strings import edit_ratio, is_chinese, rouge_l, same_text, segmented
-from harness.estimate import totals
+from harness.estimate import estimate, totals
 from tests.parity.golden import golden_folder, load, unknown_files
 from tests.parity.wild_runs import run_scripted, run_session
 
@@ -152,7 +152,7 @@ def test_metric_file() -> None:
     of_sessions = [session_values([score.values for score in scores if score.group == id], PARITY) for id in sessions()]
     assert official(of_sessions, "golden-stub") == golden("expected_metrics.json")
     assert json.dumps(official(of_sessions, "golden-stub")) == json.dumps(golden("expected_metrics.json"))  # the order of keys too
-    columns, info = table(scores, "parity"), golden("expected_metrics.json")
+    columns, info = estimate(scores, recipe("parity")), golden("expected_metrics.json")
     assert columns["Task"].value == pytest.approx(100 * info["total_info"]["task"]["accuracy"])
     assert columns["Session"].value == pytest.approx(100 * info["total_info"]["session"]["accuracy"])
     assert columns["Progress"].value == pytest.approx(100 * info["progress_info"]["Total"]["rate"])

@@ -7,9 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from harness.task import announce, known_tasks
+from reports.allure import write_run
 from tests.model import fault_server as faults
 from tests.plugin.conftest import say
-from tests.plugin.project import run_gta
+from tests.plugin.project import run_gta, summary
+from tests.plugin.toy import Toy
+
+
+@pytest.fixture(autouse=True)
+def toy():
+    """Known in this process too, which reads what the runs left."""
+    announce(Toy())
+    yield
+    known_tasks().pop(Toy.name)
 
 
 def results(folder: Path) -> dict[str, dict]:
@@ -40,12 +51,13 @@ def test_each_case_is_told_with_its_steps_status_and_labels(project, endpoint, w
     assert labels(right, "story") == {"say it"}
     assert right["titlePath"] == ["Toy", "say it"]
     assert "even" in labels(right, "tag")
-    assert {"name": "model", "value": "'m'"} in right["parameters"]
+    assert {"name": "model", "value": "m"} in right["parameters"]
+    assert right["historyId"] != wrong["historyId"]
     assert [step["name"] for step in right["steps"]] == ["model: word0"]
     assert right["steps"][0]["stop"] >= right["steps"][0]["start"] > 0
     assert right["stop"] >= right["start"]
     assert [attachment["name"] for attachment in right["attachments"]] == ["transcript"]
-    assert "expected 'word3', got 'something else'" in wrong["statusDetails"]["message"]
+    assert wrong["statusDetails"]["message"] == "Other: expected 'word3', got 'something else'"
     assert "401" in broken["statusDetails"]["message"]
     assert "Traceback" not in json.dumps(found)
 
@@ -60,19 +72,63 @@ def test_history_differs_by_model_and_by_nothing_else(project, endpoint):
     assert len(set(first.values()) | set(other.values())) == 12
 
 
-def test_environment_and_categories_are_written_once_for_the_run(project, model):
-    project.run(*model, "-n", "2", "--alluredir", "allure", "--run-dir", "run")
-    environment = (project.path / "allure" / "environment.properties").read_text()
+def test_results_of_a_run_are_those_that_are_made_of_its_folder_afterwards(project, endpoint):
+    project.run("--model", "m", "--model-url", endpoint.url, "-n", "2", "-x", "--in-flight", "1", "--alluredir", "live", "--run-dir", "run")
+    write_run(project.path / "run", project.path / "later")
+    live, later = ({path.name: path.read_bytes() for path in (project.path / name).iterdir()} for name in ("live", "later"))
+    assert live == later
+    statuses = [result["status"] for result in results(project.path / "live").values()]
+    counts = summary(project.path / "run")["tasks"]["toy.say"]
+    assert {status: statuses.count(status) for status in ("passed", "failed", "broken", "skipped")} == {
+        "passed": counts["passed"], "failed": counts["wrong"], "broken": counts["broken"], "skipped": counts["missing"],
+    }  # fmt: skip
+    assert counts["wrong"] and counts["missing"]
+
+
+def test_serial_and_distributed_runs_leave_the_same_results_but_for_times(project, endpoint):
+    def told(name: str, *workers: str) -> dict[str, str]:
+        project.run("--model", "m", "--model-url", endpoint.url, *workers, "--alluredir", f"allure-{name}", "--run-dir", "run-" + name)
+        cases = {path.name: json.loads(path.read_text()) for path in (project.path / f"allure-{name}").glob("*-result.json")}
+        return {file: json.dumps(_timeless(case)).replace(f"run-{name}", "run") for file, case in cases.items()}
+
+    assert told("a") == told("b", "-n", "2")
+
+
+def _timeless(value):
+    if isinstance(value, dict):
+        return {key: _timeless(inner) for key, inner in value.items() if key not in ("start", "stop", "descriptionHtml")}
+    return [_timeless(inner) for inner in value] if isinstance(value, list) else value
+
+
+def test_ordinary_tests_beside_cases_keep_their_own_results(project, model):
+    (project.path / "test_other.py").write_text(
+        "import pytest\n\n@pytest.fixture\ndef thing():\n    yield 1\n\ndef test_ordinary(thing):\n    assert thing == 2\n"
+    )
+    project.run(*model, "--alluredir", "allure", "--run-dir", "run")
+    found = results(project.path / "allure")
+    assert found["test_ordinary"]["status"] == "failed"
+    assert sorted(name for name in found if name.startswith("toy")) == [f"toy.say s{number}" for number in range(6)]
+    containers = [json.loads(path.read_text()) for path in (project.path / "allure").glob("*-container.json")]
+    assert {child for container in containers for child in container["children"]} == {found["test_ordinary"]["uuid"]}
+
+
+def test_what_the_run_adds_is_written_once(project, model):
+    project.run(*model, "-n", "2", "--alluredir", "allure", "--run-dir", "run", "--gate", "toy.say.Acc>=99")
+    folder = project.path / "allure"
+    environment = (folder / "environment.properties").read_text()
     assert "model=m\n" in environment
     assert "data.toy.say=official" in environment
-    categories = json.loads((project.path / "allure" / "categories.json").read_text())
+    categories = json.loads((folder / "categories.json").read_text())
     assert {"failed", "broken"} == {status for category in categories for status in category["matchedStatuses"]}
+    said = json.loads((folder / "agentgauge-globals.json").read_text())
+    assert (folder / said["attachments"][0]["source"]).read_text().startswith("# m")
+    assert [error["message"] for error in said["errors"]] == ["gate toy.say.Acc>=99: Acc is 83.33"]
 
 
 def test_pictures_are_attached_only_where_a_case_is_not_passed(tmp_path, endpoint):
     run_gta("-m", "gta_atomic_e2e", "-k", "Plot", "--model", "oracle", "--alluredir", "right", "--run-dir", "one", cwd=tmp_path)
     kinds = {attachment["type"] for result in results(tmp_path / "right").values() for attachment in result["attachments"]}
-    assert kinds == {"application/json"}
+    assert kinds == {"text/plain"}
     plot = faults.tool_call(
         "Plot", json.dumps({"command": f"```python\n# {'another plot ' * 50}\ndef solution():\n    return plt.figure()\n```"})
     )

@@ -44,7 +44,8 @@ def test_the_oracle_reaches_100_in_every_task(scoring, tmp_path):
     combined = told["capabilities"]["Apple MMAU"]
     assert combined["combined"]["mmau"]["value"] == pytest.approx(100)
     assert combined["capabilities"]["understanding"]["value"] == pytest.approx(100)
-    assert combined["capabilities"]["self_correction_with_tool_use"] == {"value": None, "missing": ["contest_retry"]}
+    lacking = combined["capabilities"]["self_correction_with_tool_use"]
+    assert (lacking["value"], lacking["low"], lacking["high"], lacking["missing"]) == (None, None, None, ["contest_retry"])
     assert "incomplete" in (tmp_path / "run" / "capabilities.svg").read_text()
 
 
@@ -54,7 +55,7 @@ def test_a_capability_with_missing_tasks_has_no_value(tmp_path):
     assert combined["domains"]["math"]["value"] == 100
     assert combined["combined"]["mmau"]["value"] is None
     assert combined["capabilities"]["planning"]["missing"] == ["dag_planning", "contest_planner", "math_planner"]
-    assert "incomplete, without dag_planning, contest_planner, math_planner" in result.output
+    assert "incomplete, without dag_planning, contest_planner, math_planner" in " ".join(result.output.split())
 
 
 def test_who_plans_and_who_solves(tmp_path):

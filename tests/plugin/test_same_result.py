@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.agent.dialects.registry import FAMILIES
+from harness.task import find_task
 from tests.plugin.project import run_gta, summary
 
 
@@ -114,8 +115,9 @@ def test_the_oracle_passes_in_the_syntax_of_every_family(tmp_path, dialect):
 @pytest.mark.parametrize("dialect", ["native", "react", "xlam"])
 def test_the_oracle_reaches_100_in_every_column_with_real_tools(tmp_path, dialect):
     run_gta("--model", "oracle", "--dialect", dialect, "-n", "2", "--run-dir", "run", cwd=tmp_path)
-    for task in summary(tmp_path / "run")["tasks"].values():
-        assert task["passed"] == task["planned"]
-        for name, metric in task["metrics"].items():
-            if name not in ("ToolCalls", "ToolErrors"):
-                assert metric["value"] == pytest.approx(100, abs=0.01), name
+    for task, part in summary(tmp_path / "run")["tasks"].items():
+        assert part["passed"] == part["planned"]
+        # a good result that holds the word "error" fails its module: GTA-Workflow spec 2.5
+        for name in part["metrics"].keys() - find_task(task).counts - {"Module SR"}:
+            best = 10 if name.startswith("Root Score") else 100
+            assert part["metrics"][name]["value"] == pytest.approx(best, abs=0.01), name

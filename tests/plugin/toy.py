@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from harness.data.index import Index, Row
-from harness.estimate import from_totals
+from harness.estimate import Recipe
 from harness.model.types import ChatReply
 from harness.task import Task
 from harness.types import Sample, Score
@@ -43,11 +43,8 @@ class Toy(Task):
         expected, got = sample.payload["say"], output and output["answer"]
         return Score(got == expected, {"right": float(got == expected), "all": 1.0}, explanation=f"expected {expected!r}, got {got!r}")
 
-    def metrics(self, scores, scoring):
-        def accuracy(totals):
-            return {"Acc": 100 * totals["right"] / totals["all"] if totals.get("all") else None}
-
-        return from_totals([score.values for score in scores], accuracy)
+    def recipe(self, scoring):
+        return Recipe(lambda sums: {"Acc": 100 * sums["right"] / sums["all"] if sums.get("all") else None}, {"Acc": ("all",)})
 
     def oracle(self, sample, request):
         return ChatReply(sample.payload["say"])

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from bench_wild.fixes import PARITY, STRICT
-from bench_wild.metrics import COLUMNS, ERROR_COLUMNS, ERRORS_PUBLISHED_AS, PARAMETER_KINDS, PUBLISHED_AS, official, session_values, table
+from bench_wild.metrics import COLUMNS, ERROR_COLUMNS, ERRORS_PUBLISHED_AS, PARAMETER_KINDS, PUBLISHED_AS, official, recipe, session_values
 from bench_wild.score import score_task
-from harness.types import Score
+from harness.estimate import estimate
+from harness.types import Metric, Score, Scoring
 from tests.wild.scoring import ANSWER, call, perfect, run, session
 
 
@@ -22,6 +23,10 @@ def scores(*ids: str, evaluator: str = "2026", scoring: str = "parity") -> list[
             for task, result in zip(one.tasks, perfect(id), strict=True)
         ]
     return found
+
+
+def table(scores: list[Score], scoring: Scoring) -> dict[str, Metric]:
+    return estimate(scores, recipe(scoring))
 
 
 def failed(score: Score) -> Score:

@@ -1,0 +1,59 @@
+"""A run as Allure results, and the dashboard that Allure makes of them.
+
+The results are written from the run's folder alone, so that a run with ``--alluredir`` and ``agentgauge report --allure`` leave
+the same files. Names and ids follow from the cases: written again, they replace themselves.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UsageProblem
+from reports.allure.about import run_files
+from reports.allure.attach import Attachments
+from reports.allure.case import result
+from reports.allure.dashboard import DASHBOARD, make_dashboard
+from reports.load import load_run
+
+__all__ = ["DASHBOARD", "write_results", "write_run"]
+
+
+def write_results(run: Path, folder: Path) -> str:
+    """Write a run's results, and the dashboard where the ``allure`` command is found. Returns what a person should know.
+
+    Raises UsageProblem where ``run`` is no finished run, where ``folder`` cannot be written, or where ``allure`` fails.
+    """
+    count = write_run(run, folder)
+    return "\n".join([f"Allure results of {count} cases are in {folder}", *make_dashboard(load_run(run), folder)])
+
+
+def write_run(run: Path, folder: Path) -> int:
+    """Write the results of every planned case, and what they share. Returns the number of cases.
+
+    Raises UsageProblem where ``run`` is no finished run or ``folder`` cannot be written.
+    """
+    loaded = load_run(run)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        attachments = Attachments(loaded, folder, Counter(case.task for case in loaded.cases))
+        for case in loaded.cases:
+            data = result(loaded, case, attachments)
+            _write(folder / f"{data['uuid']}-result.json", data)
+        for name, content in run_files(loaded, folder).items():
+            if isinstance(content, str):
+                (folder / name).write_text(content, encoding="utf-8")
+            else:
+                _write(folder / name, content, indent=2)
+    except OSError as error:
+        raise UsageProblem(f"{folder} cannot be written ({error.strerror}); name another folder for the Allure results") from None
+    return len(loaded.cases)
+
+
+def _write(path: Path, data: Mapping[str, Any] | list[Any], indent: int | None = None) -> None:
+    separators = (",", ":") if indent is None else None
+    text = json.dumps(data, ensure_ascii=False, indent=indent, separators=separators)
+    path.write_bytes(text.encode("utf-8", "replace"))  # a model may have written half a character

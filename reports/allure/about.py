@@ -1,0 +1,155 @@
+"""What the results of a run share: environment, categories, metrics, gates, and how Allure is to show them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from harness.task import find_task
+from reports.allure.dashboard import executor, history_file
+from reports.allure.steps import milliseconds
+from reports.allure.text import clean, line
+from reports.capabilities import capabilities
+from reports.load import Run
+from reports.taxonomy import BREAKS, FAULTS
+
+HISTORY_LIMIT = 30
+"""Runs of a model that a trend goes back."""
+
+UNFINISHED = "cases.unfinished"
+"""Key of the metric that counts broken and missing cases."""
+
+Json = Mapping[str, Any] | list[Any]
+
+
+def run_files(run: Run, folder: Path) -> dict[str, str | Json]:
+    """File name → text, or a value for JSON: everything besides results and attachments. ``folder``: where they will lie."""
+    return {
+        "environment.properties": environment(run),
+        "categories.json": [_category2(kind.title, status) for status, kinds in _KINDS for kind in kinds],
+        "executor.json": executor(run),
+        "agentgauge-perf.json": metrics(run),
+        "agentgauge-globals.json": {"attachments": _global_attachments(run, folder), "errors": _failed_gates(run)},
+        "allurerc.json": configuration(run, folder),
+    }
+
+
+def environment(run: Run) -> str:
+    """``environment.properties``: what the figures depend on, one line each."""
+    about = run.summary["run"]
+    facts = {key: value for key, value in about.items() if value is not None and not isinstance(value, (dict, list))}
+    facts |= {
+        f"data.{name}": f"{'official' if data['official'] else 'bundled'} {data['fingerprint']}" for name, data in about["data"].items()
+    }
+    facts |= {f"tool.{name}": state for name, state in about["tools"].items()}
+    facts |= {f"option.{name.removeprefix('--')}": value for name, value in about["options"].items()}
+    lines = {re.sub(r"[\s=:#!\\]", "_", clean(key)): line(str(value), 300).replace("\\", r"\\") for key, value in facts.items()}
+    return "".join(f"{key}={value}\n" for key, value in lines.items())
+
+
+_KINDS = (("failed", FAULTS), ("broken", BREAKS))
+
+
+def _category2(title: str, status: str) -> dict[str, Any]:
+    """A category as version 2 knows it: it has nothing but the message to go by. In JavaScript and in Java it means the same."""
+    return {"name": title, "matchedStatuses": [status], "messageRegex": rf"^{re.escape(title)}: [\s\S]*$"}
+
+
+def _category3(kind: str, title: str, status: str) -> dict[str, Any]:
+    return {
+        "id": kind,
+        "name": title,
+        "matchers": {"statuses": [status], "labels": {"fault": f"^{kind}$"}},
+        "groupBy": [{"label": "task"}],
+        "groupByMessage": False,
+    }
+
+
+def metrics(run: Run) -> list[dict[str, Any]]:
+    """Allure 3's metrics: the published columns of every task, our capabilities (percent), gates (1 holds, 0 fails), unfinished cases."""
+    started = milliseconds(run.about["started"])
+    finished = milliseconds(run.about["finished"] or run.about["started"])
+    found: dict[str, float | None] = {}
+    for name, part in run.summary["tasks"].items():
+        found |= {f"{name}.{column}": part["metrics"][column]["value"] for column in find_task(name).published if column in part["metrics"]}
+    found |= {f"capability.{name}": part["value"] for name, part in capabilities(run).items()}
+    found |= {f"gate.{gate['text']}": float(gate["problem"] is None) for gate in _gates(run)}
+    found[UNFINISHED] = float(sum(part["broken"] + part["missing"] for part in run.summary["tasks"].values()))
+    return [
+        {"id": key, "key": key, "value": round(value, 4), "start": started, "stop": finished}
+        for key, value in found.items()
+        if value is not None
+    ]
+
+
+def _titles(run: Run) -> dict[str, Any]:
+    """Groups and names of the metrics."""
+    groups = {"capabilities": "Capabilities (our mapping)", "gates": "Gates: 1 holds, 0 fails", "cases": "Cases"}
+    shown: dict[str, dict[str, str]] = {}
+    for name, part in run.summary["tasks"].items():
+        task = find_task(name)
+        groups[name] = f"{task.benchmark}: {task.title}"
+        for column in task.published:
+            if column in part["metrics"]:
+                unit = {} if column in task.counts else {"unit": "%"}
+                shown[f"{name}.{column}"] = {"title": column, "group": name, "better": "higher", **unit}
+    for name in capabilities(run):
+        shown[f"capability.{name}"] = {"title": name, "unit": "%", "group": "capabilities", "better": "higher"}
+    for gate in _gates(run):
+        shown[f"gate.{gate['text']}"] = {"title": gate["text"], "group": "gates", "better": "higher"}
+    shown[UNFINISHED] = {"title": "broken or missing", "group": "cases", "better": "lower"}
+    used = {metric["group"] for metric in shown.values()}
+    return {"groups": {key: {"title": title} for key, title in groups.items() if key in used}, "metrics": shown}
+
+
+def _gates(run: Run) -> list[dict[str, Any]]:
+    """The run's gates: ``text``, and ``problem``, a sentence or None where it holds."""
+    return list(run.about.get("gates", ()))
+
+
+def _failed_gates(run: Run) -> list[dict[str, Any]]:
+    return [{"message": gate["problem"]} for gate in _gates(run) if gate["problem"]]
+
+
+def _global_attachments(run: Run, folder: Path) -> list[dict[str, str]]:
+    """The run's own summaries, copied."""
+    attached = []
+    for name, kind in (("leaderboard.md", "text/markdown"), ("summary.json", "application/json")):
+        source = f"{Path(name).stem}-attachment{Path(name).suffix}"
+        (folder / source).write_bytes((run.path / name).read_bytes())
+        attached.append({"name": name, "source": source, "type": kind})
+    return attached
+
+
+def configuration(run: Run, folder: Path) -> dict[str, Any]:
+    """``allurerc.json`` of Allure 3, for a start in ``folder``: two trees, charts, categories, history, gates."""
+    name = f"{run.model} · {run.name}"
+    gates = [{"id": gate["text"], "metricMin": {"key": f"gate.{gate['text']}", "value": 1}} for gate in _gates(run)]
+    return {
+        "name": line(name, 150),
+        "historyPath": Path(os.path.relpath(history_file(run).absolute(), folder.absolute())).as_posix(),
+        "historyLimit": HISTORY_LIMIT,
+        "plugins": {
+            "awesome": {"options": {"reportName": line(f"By benchmark · {name}", 150), "charts": CHARTS, "sections": ["charts"]}},
+            "capabilities": {
+                "import": "@allurereport/plugin-awesome",
+                "options": {"reportName": line(f"By capability · {name}", 150), "groupBy": ["parentSuite", "suite"], "charts": CHARTS},
+            },
+        },
+        "categories": {"rules": [_category3(kind.name, kind.title, status) for status, kinds in _KINDS for kind in kinds]},
+        "performance": _titles(run),
+        "qualityGate": {"rules": [{"id": "unfinished", "metricMax": {"key": UNFINISHED, "value": 0}}, *gates]},
+    }
+
+
+CHARTS: list[dict[str, Any]] = [
+    {"type": "currentStatus", "title": "Cases by status"},
+    {"type": "statusDynamics", "title": "Status over this model's runs", "limit": 10},
+    {"type": "statusTransitions", "title": "Cases that turned since the run before", "limit": 10},
+    {"type": "stabilityDistribution", "title": "Stability by task", "threshold": 90, "groupBy": "label-name:task"},
+    {"type": "durations", "title": "How long cases took", "groupBy": "none"},
+]
+"""Those of Allure's charts that say something about a model."""

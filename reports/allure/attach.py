@@ -1,0 +1,94 @@
+"""What is attached to results: transcripts, and the files that were delivered or drawn.
+
+Files share ``FILES`` bytes, so that a dashboard of 8,000 cases stays below 150 MB. What is left out is named, with its place in the
+run's folder.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+import shutil
+import uuid
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from harness.types import RUN_TOKEN, Record
+from reports.allure.limits import limits
+from reports.allure.text import line
+from reports.load import Run
+
+FILES = 30_000_000
+"""Bytes of all files; each task has the same share of them."""
+
+SPACE = uuid.UUID("6e0c2a56-8f0e-5d0c-9b7e-3a1f2c64d8b1")
+"""Names of results and attachments follow from it and from the case."""
+
+TYPES = {
+    ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    ".md": "text/markdown",
+    ".mp4": "video/mp4",
+    ".ogg": "audio/ogg",
+    ".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    ".wav": "audio/wav",
+    ".webp": "image/webp",
+    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+"""Kinds that the tables of some machines lack or name in their own way."""
+
+PLAIN = {"text/html", "image/svg+xml", "application/xhtml+xml", "text/xml", "application/xml", "text/javascript", "application/javascript"}
+"""Kinds that a browser would run: they are attached as plain text, for a model may have written them."""
+
+
+class Attachments:
+    """Copies a run's attachments into the folder of its results. Cases are to come in the order of the plan."""
+
+    def __init__(self, run: Run, folder: Path, cases: Mapping[str, int]) -> None:
+        """``cases``: task → number of its cases."""
+        self._root = Path(run.about.get("rescore") or run.path).resolve()
+        self.folder = folder
+        self.limits = limits(sum(cases.values()))
+        self._left = Counter(dict.fromkeys(cases, FILES // max(1, len(cases))))
+
+    def text(self, case: str, name: str, body: str) -> dict[str, str]:
+        """Attach a text to the case of that id."""
+        source = f"{uuid.uuid5(SPACE, f'{case}/{name}')}-attachment.txt"
+        (self.folder / source).write_bytes(body.encode("utf-8", "replace"))
+        return {"name": name, "source": source, "type": "text/plain"}
+
+    def files(self, case: str, record: Record, paths: Sequence[str]) -> tuple[list[dict[str, str]], list[str]]:
+        """Attach files that start with RUN_TOKEN. Returns the attachments, and which files there was no room for."""
+        attached, left_out = [], []
+        for path in dict.fromkeys(paths):
+            file = self._find(path)
+            if file is None:
+                continue
+            size = file.stat().st_size
+            if size > self._left[record.task]:
+                left_out.append(
+                    f"{file.name} ({size:,} bytes) is not attached; it is at {file.relative_to(self._root)} in the run's folder"
+                )
+                continue
+            self._left[record.task] -= size
+            source = f"{uuid.uuid5(SPACE, f'{case}/{path}')}-attachment{file.suffix.lower()}"
+            kind = mime_type(file.name)
+            source = source if kind != "text/plain" else source.rsplit(".", 1)[0] + ".txt"
+            shutil.copyfile(file, self.folder / source)
+            attached.append({"name": line(file.name, 100), "source": source, "type": kind})
+        return attached, left_out
+
+    def _find(self, path: str) -> Path | None:
+        """A file of the run's folder; a path may be a model's, and lead elsewhere."""
+        if not path.startswith(f"{RUN_TOKEN}/"):
+            return None
+        try:
+            file = (self._root / path.removeprefix(f"{RUN_TOKEN}/")).resolve()
+            return file if file.is_relative_to(self._root) and file.is_file() else None
+        except (OSError, ValueError):  # no path at all: too long, or with a null character
+            return None
+
+
+def mime_type(name: str) -> str:
+    """The media type of a file by its name; ``text/plain`` for what a browser would run."""
+    kind = TYPES.get(Path(name).suffix.lower()) or mimetypes.guess_type(name, strict=True)[0] or "application/octet-stream"
+    return "text/plain" if kind in PLAIN else kind

@@ -1,0 +1,120 @@
+"""One case as an Allure result."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import uuid
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from harness.task import find_task
+from harness.types import Record
+from reports.allure.attach import SPACE, Attachments
+from reports.allure.dashboard import DASHBOARD
+from reports.allure.steps import milliseconds, steps, transcript
+from reports.allure.text import anchor, clean, cut, line
+from reports.capabilities import CAPABILITIES
+from reports.load import CaseOutline, Run
+from reports.taxonomy import TITLES, kind_of
+
+STATUS = {"passed": "passed", "wrong": "failed", "broken": "broken", "missing": "skipped"}
+"""Our statuses in Allure's words."""
+
+
+def result(run: Run, case: CaseOutline, attachments: Attachments) -> dict[str, Any]:
+    """The result of a case as Allure reads it. Its attachments are written."""
+    task = find_task(case.task)
+    story = task.story(case.tags) if case.tags else task.title
+    attempt = f" (attempt {case.attempt})" if case.attempt > 1 else ""
+    test = f"{case.task}/{case.sample}"
+    one = f"{run.model}/{test}/{case.attempt}".encode("utf-8", "backslashreplace").decode()
+    url = page(run, attachments.folder) + anchor(case.id)
+    kind = kind_of(case)
+    parameters = {"model": line(run.model, 200)} | ({"attempt": str(case.attempt)} if case.attempt > 1 else {})
+    labels = [
+        ("epic", task.benchmark), ("feature", task.title), ("story", story),
+        *(("parentSuite", name) for name in capabilities_of(case)), ("suite", f"{task.benchmark}: {task.title}"),
+        ("task", case.task), *([("fault", kind)] if kind else []),
+        *(("why", label) for label in (case.score.labels if case.score else ())),
+        *(("tag", tag) for tag in case.tags if tag != story),
+    ]  # fmt: skip
+    data: dict[str, Any] = {
+        "uuid": str(uuid.uuid5(SPACE, one)),
+        "name": line(f"{case.task} {case.sample}{attempt}", 150),
+        "fullName": line(test, 300),
+        "testCaseId": _digest(test),
+        "historyId": _digest(one),
+        "titlePath": list(dict.fromkeys(clean(part) for part in (task.benchmark, task.title, story))),
+        "status": STATUS[case.status],
+        "start": milliseconds(max(0.0, case.finished - case.seconds)),
+        "stop": milliseconds(case.finished),
+        "parameters": [{"name": name, "value": value} for name, value in parameters.items()],
+        "labels": [{"name": name, "value": line(value, 200)} for name, value in dict.fromkeys(labels)],
+        "links": [{"name": url, "url": url, "type": "link"}],
+    }
+    if case.status == "missing":
+        return data | {"statusDetails": {"message": "not attempted"}}
+    record = run.record(case)
+    if kind:
+        said = record.error if case.status == "broken" else record.score and record.score.explanation
+        data["statusDetails"] = {"message": cut(f"{TITLES[kind]}: {said or 'nothing more is known'}", attachments.limits.message)}
+    return data | _told(one, record, attachments)
+
+
+def _told(one: str, record: Record, attachments: Attachments) -> dict[str, Any]:
+    """Description, steps, times and attachments of a case that was attempted."""
+    said = record.transcript
+    if said is None:
+        return {}
+    exhibits = find_task(record.task).exhibits(said.output, record.score) if record.score and said.output is not None else ()
+    shown = [exhibit.path for exhibit in exhibits if exhibit.path] or (list(_pictures(record)) if record.status != "passed" else [])
+    files, left_out = attachments.files(one, record, shown)
+    facts = f"{said.usage.requests} requests, {said.usage.prompt_tokens} + {said.usage.completion_tokens} tokens, {said.seconds:.1f} s"
+    facts += f", {said.usage.usd:.4f} US dollars" if said.usage.usd else ""
+    pages = [exhibit.html for exhibit in exhibits if exhibit.html]
+    told: dict[str, Any] = {
+        "descriptionHtml": clean("".join([*pages, *(f"<p>{escape(text)}</p>" for text in (facts, *left_out))])),
+        "attachments": [attachments.text(one, "transcript", _text(record, attachments.limits.transcript)), *files],
+    }
+    if said.events:
+        start = milliseconds(said.events[0].start)
+        told |= {"steps": steps(said.events, attachments.limits.steps), "start": start, "stop": start + milliseconds(said.seconds)}
+    return told
+
+
+def _text(record: Record, limit: int) -> str:
+    assert record.transcript is not None
+    verdict = record.error or (record.score.explanation if record.score else "")
+    head = cut(f"{record.task} {record.sample}, attempt {record.attempt}: {record.status}\n{verdict}".rstrip(), limit // 3)
+    return f"{head}\n\n{transcript(record.transcript.events, limit - len(head))}\n"
+
+
+def _pictures(record: Record) -> Iterator[str]:
+    """Pictures that tools made in this case."""
+    for event in record.transcript.events if record.transcript else ():
+        for output in event.detail.get("result", ()):
+            if output["type"] == "image":
+                yield str(output["content"])
+
+
+def capabilities_of(case: CaseOutline) -> list[str]:
+    """The capabilities that a case is a part of, as ``reports.capabilities`` maps them."""
+    return [
+        name
+        for name, parts in CAPABILITIES.items()
+        if any(case.task == part.task and (not part.keywords or not part.keywords.isdisjoint(case.tags)) for part in parts)
+    ]
+
+
+def page(run: Run, folder: Path) -> str:
+    """The run's ``report.html`` as seen from a report of the dashboard below ``folder``."""
+    there = (folder / DASHBOARD / "report").absolute()
+    return quote(Path(os.path.relpath((run.path / "report.html").absolute(), there)).as_posix(), errors="replace")
+
+
+def _digest(text: str) -> str:
+    return hashlib.md5(text.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()

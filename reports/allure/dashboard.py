@@ -1,0 +1,165 @@
+"""The dashboard: finding the ``allure`` command, keeping its history, generating."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UsageProblem
+from reports.load import Run
+
+DASHBOARD = "dashboard"
+"""Folder of the dashboard, below that of the results."""
+
+HISTORY = "allure-history"
+"""Folder beside the runs: what Allure remembers of each model's runs."""
+
+COUNTER = re.compile(r"<script async src=\"https://www\.googletagmanager\.com/[^>]*></script>")
+
+OPENER = """<script>document.addEventListener("click", (event) => {
+  const link = event.target.closest('[data-testid="test-result-meta-link"]');
+  if (link && !event.target.closest("a") && /^[^:]*report\\.html#case=/.test(link.textContent)) window.open(link.textContent);
+});</script>
+<style>[data-testid="test-result-meta-link"] { cursor: pointer; text-decoration: underline; }</style>
+</head>"""
+"""Version 3 shows a link that is relative, as those to our transcripts are, and does not open it."""
+
+SMALL = 500
+"""Bytes below which a file is not worth looking at twice."""
+
+SECONDS = 1200
+"""After which Allure is given up."""
+
+
+def history_folder(run: Run) -> Path:
+    """Where version 2 keeps what it remembers of the model."""
+    safe = re.sub(r"[^\w.-]+", "-", run.model).strip(".-") or "model"
+    return run.path.absolute().parent / HISTORY / safe
+
+
+def history_file(run: Run) -> Path:
+    """Where version 3 keeps what it remembers of the model."""
+    return history_folder(run) / "history.jsonl"
+
+
+def executor(run: Run) -> dict[str, Any]:
+    """``executor.json``: version 2's name for a run in its trends."""
+    return {
+        "name": "AgentGauge",
+        "type": "agentgauge",
+        "buildName": run.name,
+        "buildOrder": int(run.about["started"]),
+        "reportName": run.name,
+    }
+
+
+def find_command() -> str | None:
+    """The ``allure`` command of this machine: on the path, or installed by npm in the current folder."""
+    return shutil.which("allure") or shutil.which("allure", path=str(Path("node_modules/.bin").absolute()))
+
+
+def make_dashboard(run: Run, folder: Path) -> list[str]:
+    """Generate the dashboard of the results in ``folder``. Returns lines for a person: where it is, or how to make it.
+
+    Raises UsageProblem where ``allure`` is there and fails.
+    """
+    command = find_command()
+    if command is None:
+        return [
+            "there is no allure command here (install it with: npm install -g allure), so there is no dashboard yet; make it with",
+            f"  cd {shlex.quote(str(folder))} && npx allure generate . --config allurerc.json --output {DASHBOARD}",
+        ]
+    version = _run([command, "--version"], folder).strip().splitlines()[-1:]
+    if version and version[0].startswith("2."):
+        _generate2(command, run, folder)
+    else:
+        _generate3(command, run, folder)
+    _finish(folder)
+    return [f"dashboard: {folder / DASHBOARD}/index.html; it is read over HTTP:", f"  {_serve(run, folder)}"]
+
+
+def _finish(folder: Path) -> None:
+    """Make the dashboard ask no other host (Allure writes a counter of visits into its pages) and open our links; keep equal files once.
+
+    Both trees, and the results themselves, hold the same transcripts and pictures.
+    """
+    known: dict[tuple[int, str], Path] = {}
+    dashboard = folder / DASHBOARD
+    for file in (*sorted(folder.glob("*-attachment*")), *sorted(dashboard.rglob("*"))):
+        if not file.is_file():
+            continue
+        if file.name == "index.html":
+            page = file.read_text(encoding="utf-8")
+            file.write_text(COUNTER.sub("", page).replace("</head>", OPENER, 1), encoding="utf-8")
+        elif file.stat().st_size >= SMALL:
+            with file.open("rb") as stream:
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            first = known.setdefault((file.stat().st_size, digest), file)
+            if first is not file:
+                _link(first, file)
+
+
+def _link(first: Path, file: Path) -> None:
+    """Make ``file`` another name of ``first``, where the file system knows of such."""
+    scratch = file.with_name(file.name + ".link")
+    try:
+        os.link(first, scratch)
+    except OSError:  # then it stays a copy
+        return
+    scratch.replace(file)
+
+
+def _serve(run: Run, folder: Path) -> str:
+    """How to look at it: the folder that is served holds the run as well, for the links to its transcripts."""
+    shown = (folder / DASHBOARD).absolute()
+    root = Path(os.path.commonpath([shown, run.path.absolute()]))
+    return f"python3 -m http.server --directory {shlex.quote(str(root))}, then http://127.0.0.1:8000/{shown.relative_to(root).as_posix()}/"
+
+
+def _generate3(command: str, run: Run, folder: Path) -> None:
+    file = history_file(run)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    config: Mapping[str, Any] = json.loads((folder / "allurerc.json").read_text(encoding="utf-8"))
+    _forget(file, str(config["name"]))
+    shutil.rmtree(folder / DASHBOARD, ignore_errors=True)
+    _run([command, "generate", ".", "--config", "allurerc.json", "--output", DASHBOARD], folder)
+
+
+def _forget(file: Path, name: str) -> None:
+    """Take a report's earlier making out of the history: a run is one point of a trend, however often it was looked at."""
+    if file.exists():
+        with file.open(encoding="utf-8") as stream:
+            kept = [text for text in stream if text.strip() and json.loads(text)["name"] != name]
+        file.write_text("".join(kept), encoding="utf-8")
+
+
+def _generate2(command: str, run: Run, folder: Path) -> None:
+    kept, given = history_folder(run) / "history", folder / "history"
+    shutil.rmtree(given, ignore_errors=True)
+    trend = kept / "history-trend.json"
+    order = executor(run)["buildOrder"]
+    if trend.exists() and all(point.get("buildOrder") != order for point in json.loads(trend.read_text(encoding="utf-8"))):
+        shutil.copytree(kept, given)
+    _run([command, "generate", ".", "--clean", "--output", DASHBOARD], folder)
+    shutil.rmtree(kept, ignore_errors=True)
+    shutil.copytree(folder / DASHBOARD / "history", kept)
+
+
+def _run(command: list[str], folder: Path) -> str:
+    quiet = {**os.environ, "ALLURE_NO_ANALYTICS": "1", "NO_COLOR": "1"}
+    try:
+        done = subprocess.run(command, cwd=folder, env=quiet, capture_output=True, text=True, timeout=SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UsageProblem(f"{command[0]} cannot be used: {error}; the results in {folder} are complete without it") from None
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip().splitlines()[-3:]
+        raise UsageProblem(f"{' '.join(command[:2])} failed in {folder}: {' '.join(said) or f'exit status {done.returncode}'}")
+    return done.stdout

@@ -1,0 +1,43 @@
+"""Texts that a model wrote, made fit for labels and lines: nothing that steers a screen, and no more than there is room for."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from harness.store.folder import CaseId
+
+STEERING = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
+"""Control characters → pictures of them."""
+
+TURNING = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
+"""Characters that turn the direction of whatever follows, beyond their own text; they are left out."""
+
+_TABLE = STEERING | TURNING | dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)
+
+
+def clean(text: str) -> str:
+    """Without control characters, direction marks that do not end, and halves of characters."""
+    return text.translate(_TABLE)
+
+
+def line(text: str, limit: int) -> str:
+    """One line of at most ``limit`` characters."""
+    flat = " ".join(clean(text[: 4 * limit]).split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+def cut(text: str, limit: int) -> str:
+    """At most about ``limit`` bytes of UTF-8: the beginning and the end, and between them how much is left out."""
+    if len(text) <= limit // 4:
+        return clean(text)
+    data = text.encode("utf-8", "replace")
+    if len(data) <= limit:
+        return clean(text)
+    head, tail = data[: limit * 2 // 3].decode("utf-8", "ignore"), data[-(limit // 3) :].decode("utf-8", "ignore")
+    return clean(f"{head}\n[… {len(text) - len(head) - len(tail):,} characters left out …]\n{tail}")
+
+
+def anchor(case: CaseId) -> str:
+    """Where ``report.html`` tells a case."""
+    task, sample, attempt = case
+    return f"#case={quote(task, safe='', errors='replace')}/{quote(sample, safe='', errors='replace')}/{attempt}"

@@ -1,0 +1,135 @@
+"""What a model is good at, over all benchmarks: our own mapping of tasks and keywords to capabilities.
+
+No benchmark publishes these figures; those that publish capabilities of their own have them in ``leaderboard.md``. A figure is
+the share of passed cases: of every task by itself, and then the mean over the tasks, so that a large task does not drown a
+small one. The interval is that of the mean of such shares, each with its own variance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.intervals import Z, student
+from reports.load import UNFINISHED, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Cases of a task; with ``keywords`` those that have one of them."""
+
+    task: str
+    keywords: frozenset[str] = frozenset()
+
+    def __str__(self) -> str:
+        return f"{self.task} ({', '.join(sorted(self.keywords))})" if self.keywords else self.task
+
+
+def _parts(*tasks: str, **chosen: Iterable[str]) -> tuple[Part, ...]:
+    return (*map(Part, tasks), *(Part(task.replace("__", "."), frozenset(words)) for task, words in chosen.items()))
+
+
+_MULTI = ("parallel", "sequential", "mixed")
+_FILES = ("creative_design", "data_analysis", "education_instruction", "marketing_strategy", "planning_decision")
+
+CAPABILITIES: Mapping[str, tuple[Part, ...]] = {
+    "tool use": _parts(
+        "gta_atomic.step",
+        "mmau.tool_single",
+        "mmau.tool_parallel",
+        "mmau.tool_double",
+        "mmau.tool_triple",
+        wild=("single", *_MULTI),
+    ),
+    "understanding": _parts("mmau.contest_parsing", "mmau.math_comprehend", "mmau.ds_oracle", wild=("clarify", "chat")),
+    "reasoning": _parts("mmau.dag_reasoning", "mmau.math_standard", gta_atomic__e2e=("logic",), gta_workflow=("logic",)),
+    "planning": _parts(
+        "mmau.dag_planning", "mmau.contest_planner", "mmau.math_planner", gta_workflow=("planning_decision",), wild=("sequential", "mixed")
+    ),
+    "problem solving": _parts(
+        "gta_atomic.e2e", "mmau.contest_standard", "mmau.contest_solver", "mmau.math_solver", "mmau.ds_e2e", "mmau.ds_codegen"
+    ),
+    "self-correction": _parts("mmau.contest_retry", "mmau.ds_retry", "mmau.tool_self_correct"),
+    "perception": _parts(gta_atomic__e2e=("perception",), gta_workflow=("perception",), mmau__ds_e2e=("image",)),
+    "long dialogue": _parts(wild=("coreferential", "partial", "long-range")),
+    "delivery": _parts(gta_atomic__e2e=("image_generation",), gta_workflow=_FILES),
+}
+"""Capability → what it is made of. The keywords are those of ``-k``."""
+
+
+def capabilities(run: Run) -> dict[str, dict[str, Any]]:
+    """Capability → ``{"value", "low", "high", "n", "made_of"}``, of those that the run has something of.
+
+    ``value``, ``low`` and ``high`` are 0 to 100, or None without a finished case; ``n`` counts finished samples; ``made_of``
+    names the parts that the run has. Attempts are averaged per sample first; broken and missing cases have no part.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for name, parts in CAPABILITIES.items():
+        samples = {part: shares for part in parts if (shares := _shares(run, part))}
+        if any(case.task == part.task and _belongs(case.tags, part) for part in parts for case in run.cases):
+            found[name] = _averaged(samples)
+    return found
+
+
+def _belongs(tags: tuple[str, ...], part: Part) -> bool:
+    return not part.keywords or not part.keywords.isdisjoint(tags)
+
+
+def _shares(run: Run, part: Part) -> list[tuple[str, float]]:
+    """Of every sample that has a finished case: the group that it belongs to, and the share of its attempts that passed."""
+    passed: dict[str, list[bool]] = defaultdict(list)
+    groups: dict[str, str] = {}
+    for case in run.cases:
+        if case.task == part.task and case.status not in UNFINISHED and _belongs(case.tags, part):
+            passed[case.sample].append(case.status == "passed")
+            groups[case.sample] = (case.score.group if case.score else "") or case.sample
+    return [(groups[sample], sum(attempts) / len(attempts)) for sample, attempts in passed.items()]
+
+
+def _averaged(samples: Mapping[Part, list[tuple[str, float]]]) -> dict[str, Any]:
+    made_of, n = [str(part) for part in samples], sum(map(len, samples.values()))
+    if not samples:
+        return {"value": None, "low": None, "high": None, "n": 0, "made_of": made_of}
+    means = [math.fsum(share for _, share in shares) / len(shares) for shares in samples.values()]
+    value = math.fsum(means) / len(means)
+    half = _half_width(list(samples.values()))
+    low, high = max(0.0, value - half), min(1.0, value + half)
+    return {"value": 100 * value, "low": 100 * low, "high": 100 * high, "n": n, "made_of": made_of}
+
+
+def _half_width(tasks: Sequence[list[tuple[str, float]]]) -> float:
+    """Of the interval of the mean of tasks. Groups make the quantile Student's, with Welch and Satterthwaite's degrees of freedom."""
+    variances = [_variance(shares) for shares in tasks]
+    error = math.sqrt(math.fsum(variances)) / len(tasks)
+    groups = [len({group for group, _ in shares}) for shares in tasks]
+    if all(count == len(shares) for count, shares in zip(groups, tasks, strict=True)):
+        return Z * error
+    freedom = math.fsum(variances) ** 2 / math.fsum(
+        variance**2 / max(1, count - 1) for variance, count in zip(variances, groups, strict=True)
+    )
+    return student(max(1, int(freedom))) * error
+
+
+def _variance(shares: list[tuple[str, float]]) -> float:
+    """Of a task's share: Agresti and Coull's (1998), which is not 0 where all samples agree."""
+    n = effective_number(shares)
+    mean = math.fsum(share for _, share in shares) / len(shares)
+    near = (n * mean + Z * Z / 2) / (n + Z * Z)
+    return near * (1 - near) / (n + Z * Z)
+
+
+def effective_number(shares: Sequence[tuple[str, float]]) -> float:
+    """How many independent samples tell as much as these pairs of group and share; at most their number, more than 0.
+
+    Their number over Kish's design effect, which is estimated by the ratio of the cluster-robust to the plain variance.
+    """
+    mean = math.fsum(share for _, share in shares) / len(shares)
+    by_group: dict[str, float] = defaultdict(float)
+    for group, share in shares:
+        by_group[group] += share - mean
+    plain = math.fsum((share - mean) ** 2 for _, share in shares)
+    effect = math.fsum(total**2 for total in by_group.values()) / plain if plain > 0 else 1.0
+    return len(shares) / max(1.0, effect)

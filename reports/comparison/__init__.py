@@ -1,0 +1,1 @@
+"""Runs compared: pairing, tests, and the forms in which a comparison is shown."""

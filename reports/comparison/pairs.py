@@ -1,0 +1,99 @@
+"""What two runs have in common: samples that both of them finished, attempts averaged."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.estimate import Recipe, by_sample
+from harness.task import Task
+from harness.types import Score, Scoring
+from reports.comparison.paired import Effect, effects
+from reports.load import CaseOutline, Run
+
+PASSED = "Passed"
+"""A row that every task has: the share of cases that passed."""
+
+_PASSES = Recipe(lambda sums: {PASSED: 100 * sums["passed"] / sums["cases"] if sums.get("cases") else None})
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPairs:
+    """One task in two runs."""
+
+    task: str
+    common: int  # samples that both runs finished
+    units: int  # of these, what varies independently: groups, and samples that stand alone
+    left_out: Mapping[str, int]  # samples that are not common: reason → number
+    effects: Mapping[str, Effect]
+    gained: tuple[str, ...]  # samples that passed more often in B than in A
+    lost: tuple[str, ...]
+
+
+def pair(task: Task, first: Sequence[CaseOutline], second: Sequence[CaseOutline], scoring: Scoring) -> TaskPairs:
+    """The differences of one task's figures, and the samples that make them. ``first`` and ``second``: its cases in A and in B."""
+    runs = [_samples(cases) for cases in (first, second)]
+    finished = [{sample for sample, cases in run.items() if any(case.score for case in cases)} for run in runs]
+    common = [sample for sample in runs[0] if sample in finished[0] & finished[1]]
+    scores = [by_sample((sample, case.score) for sample in common for case in run[sample] if case.score) for run in runs]
+    recipe = task.recipe(scoring)
+    groups = [scores[0][sample].group for sample in common]
+    shares = [[_share(run[sample]) for sample in common] for run in runs]
+    outcomes = [
+        (
+            recipe.units([Score(score.passed, score.values, group=group) for score, group in zip(run.values(), groups, strict=True)]),
+            _PASSES.units(
+                [Score(False, {"passed": share, "cases": 1.0}, group=group) for share, group in zip(passed, groups, strict=True)]
+            ),
+        )
+        for run, passed in zip(scores, shares, strict=True)
+    ]
+    found = effects(outcomes[0][0], outcomes[1][0], recipe) | effects(outcomes[0][1], outcomes[1][1], _PASSES)
+    moves = [(sample, b - a) for sample, a, b in zip(common, *shares, strict=True)]
+    return TaskPairs(
+        task.name,
+        len(common),
+        len(outcomes[0][0]),
+        _left_out(runs, finished),
+        found,
+        tuple(sample for sample, move in moves if move > 0),
+        tuple(sample for sample, move in moves if move < 0),
+    )
+
+
+def cases_by_task(run: Run) -> dict[str, list[CaseOutline]]:
+    """A run's cases, tasks in the order of its summary."""
+    found: dict[str, list[CaseOutline]] = {name: [] for name in run.summary["tasks"]}
+    for case in run.cases:
+        found.setdefault(case.task, []).append(case)
+    return found
+
+
+def _samples(cases: Sequence[CaseOutline]) -> dict[str, list[CaseOutline]]:
+    found: dict[str, list[CaseOutline]] = defaultdict(list)
+    for case in cases:
+        found[case.sample].append(case)
+    return found
+
+
+def _share(cases: Sequence[CaseOutline]) -> float:
+    """Of a sample's finished attempts, the share that passed."""
+    finished = [case.score.passed for case in cases if case.score]
+    return math.fsum(finished) / len(finished)
+
+
+def _left_out(runs: Sequence[Mapping[str, Sequence[CaseOutline]]], finished: Sequence[set[str]]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for letter, run, other, done in zip("AB", runs, reversed(runs), finished, strict=True):
+        for reason, meets in _REASONS.items():
+            counts[f"{reason} {letter}"] = sum(sample not in done and meets(run[sample]) for sample in run)
+        counts[f"only in {letter}"] = len(run.keys() - other.keys())
+    return {reason: count for reason, count in counts.items() if count}
+
+
+_REASONS: Mapping[str, Callable[[Sequence[CaseOutline]], bool]] = {
+    "broken in": lambda cases: any(case.status == "broken" for case in cases),
+    "missing in": lambda cases: all(case.status == "missing" for case in cases),
+}

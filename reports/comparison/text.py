@@ -1,0 +1,122 @@
+"""A comparison for the terminal, in 80 columns, and as Markdown."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+WIDTH = 80
+LISTED = 8
+"""Flipped samples that a text names; the other forms name all of them."""
+
+_NAME = 23
+"""Columns that a figure's name may take in a text; longer ones are cut."""
+
+COLUMNS = ("95 % interval", "p Holm", "MDE")
+
+
+def text(data: Mapping[str, Any]) -> str:
+    """``data``: as ``shown`` makes it."""
+    lines = [f"{run['letter']}: {run['path']} ({run['model']})" for run in data["runs"]]
+    for one in data["comparisons"]:
+        for task, part in one["tasks"].items():
+            lines += ["", *_wrapped(heading(task, part)), *_table(part, one["run"])]
+            for words, samples in moves(part, one["run"]):
+                ids = [sample["sample"] for sample in samples]
+                more = f" and {len(ids) - LISTED} more" if len(ids) > LISTED else ""
+                lines += _wrapped(f"  {words}: {', '.join(ids[:LISTED])}{more}")
+        if one["warnings"]:
+            lines += ["", *(line for reason in one["warnings"] for line in _wrapped(f"warning: {between(one, data)}{reason}"))]
+    return "\n".join([*lines, "", *_wrapped(data["note"])])
+
+
+def markdown(data: Mapping[str, Any]) -> str:
+    """``data``: as ``shown`` makes it."""
+    lines = ["# Comparison", "", *(f"- {run['letter']}: `{run['path']}` ({_escaped(run['model'])})" for run in data["runs"])]
+    for one in data["comparisons"]:
+        lines += ["", f"## {one['run']} and {one['against']}"]
+        lines += ["", *(f"> **Warning:** {_escaped(reason)}\n>" for reason in one["warnings"])] if one["warnings"] else []
+        for task, part in one["tasks"].items():
+            lines += ["", f"### {task}", "", f"{heading(task, part).partition(': ')[2]}.", ""]
+            lines += ["| figure | " + " | ".join((*letters(one["run"]), *COLUMNS)) + " |", "|---|" + "--:|" * 6]
+            for name, figure in part["figures"].items():
+                lines.append(f"| {_escaped(name)} | " + " | ".join(cells(figure)) + " |")
+            for words, samples in moves(part, one["run"]):
+                links = (f"{_escaped(each['sample'])} ([A](<{each['a']}>), [{one['run']}](<{each['b']}>))" for each in samples)
+                lines += ["", f"{words}: {', '.join(links)}"]
+    return "\n".join([*lines, "", _escaped(data["note"]), ""])
+
+
+def heading(task: str, part: Mapping[str, Any]) -> str:
+    """``gta_atomic.e2e: 41 common samples, 1 broken in A``."""
+    counts = [f"{part['common']} common sample{'' if part['common'] == 1 else 's'}"]
+    if part["units"] != part["common"]:
+        counts[0] += f" in {part['units']} groups"
+    if part["left_out"]:
+        counts.append("left out: " + ", ".join(f"{count} {reason}" for reason, count in part["left_out"].items()))
+    return f"{task}: {'; '.join(counts)}"
+
+
+def letters(letter: str) -> tuple[str, str, str]:
+    return "A", letter, f"{letter} - A"
+
+
+def moves(part: Mapping[str, Any], letter: str) -> Iterator[tuple[str, Sequence[Mapping[str, str]]]]:
+    """What went the one way and the other, where something did."""
+    for way, more, less in (("gained", letter, "A"), ("lost", "A", letter)):
+        if samples := part[way]:
+            yield f"{len(samples)} passed in {more}, not in {less}", samples
+
+
+def cells(figure: Mapping[str, Any]) -> list[str]:
+    """A, B, difference, interval, p, detectable difference."""
+    low, high, p, detectable = (figure[key] for key in ("low", "high", "p_holm", "detectable"))
+    places = 0 if figure["count"] and float(figure["a"] or 0).is_integer() and float(figure["b"] or 0).is_integer() else 2
+    return [
+        number(figure["a"], places),
+        number(figure["b"], places),
+        "" if figure["difference"] is None else f"{round(figure['difference'], 2) + 0.0:+.{places}f}",
+        "" if low is None else f"{round(low, 1) + 0.0:+.1f} to {round(high, 1) + 0.0:+.1f}",
+        "" if p is None else chance(p) + ("*" if figure["significant"] else ""),
+        "" if low is None else "-" if detectable is None else f"{detectable:.1f}",
+    ]
+
+
+def number(value: float | None, places: int) -> str:
+    return "-" if value is None else f"{value:.{places}f}"
+
+
+def chance(p: float) -> str:
+    return "<.001" if p < 0.001 else f"{p:.3f}"
+
+
+def between(one: Mapping[str, Any], data: Mapping[str, Any]) -> str:
+    """Which runs, where there are more than two."""
+    return f"{one['run']} and A: " if len(data["comparisons"]) > 1 else ""
+
+
+def _table(part: Mapping[str, Any], letter: str) -> list[str]:
+    rows = [["", *letters(letter), *COLUMNS], *([_cut(name), *cells(figure)] for name, figure in part["figures"].items())]
+    for row in rows:  # the star hangs outside its column
+        row[5] = row[5] if row[5].endswith("*") else f"{row[5]} "
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    first, *others = widths
+    return [
+        "  ".join([row[0].ljust(first), *(cell.rjust(width) for cell, width in zip(row[1:], others, strict=True))]).rstrip() for row in rows
+    ]
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
+
+
+def _wrapped(line: str) -> list[str]:
+    return textwrap.wrap(line, WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+
+
+def _escaped(value: str) -> str:
+    """Text of others in Markdown: no table cell, link, or tag."""
+    for sign in "\\`*_[]<>|":
+        value = value.replace(sign, f"\\{sign}")
+    return " ".join(value.split())

@@ -1,0 +1,214 @@
+"""A run as an ``.eval`` log, which inspect_ai reads and shows: a zip archive of JSON (its log format 2).
+
+All tasks of the run stand in one log. A sample's id is ``task/sample`` and its epoch the attempt; each task is a scorer, with our
+metrics. Paths in what was said start with tokens, as in the run folder; pictures are named, not held.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from harness.errors import UsageProblem
+from harness.model.tape import digest
+from harness.types import Event, Json, Record
+from reports.load import CaseOutline, Run, load_run
+from reports.taxonomy import kind_of
+
+LONGEST = 500
+"""Characters of an input that the list of samples holds."""
+
+
+def write_eval(run: Path, target: Path) -> Path:
+    """Write a finished run's log to ``target``, which must end in ``.eval``. Cases that were not attempted are left out.
+
+    Raises UsageProblem for another name, for a folder that does not exist, and for a folder without a finished run.
+    """
+    if target.suffix != ".eval":
+        raise UsageProblem(f"{target} does not end in .eval, which inspect_ai asks for; name it {target.with_suffix('.eval').name}")
+    if not target.parent.is_dir():
+        raise UsageProblem(f"{target.parent} is no folder; make it first, or name another place for {target.name}")
+    loaded = load_run(run)
+    attempted = [case for case in loaded.cases if case.status != "missing"]
+    started = {"version": 2, "eval": _spec(loaded), "plan": {"name": "plan", "steps": []}}
+    scratch = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        with ZipFile(scratch, "w", ZIP_DEFLATED) as archive:
+            _add(archive, "_journal/start.json", started)
+            summaries = []
+            for case in attempted:
+                sample = _sample(loaded, case, loaded.record(case))
+                _add(archive, f"samples/{sample['id']}_epoch_{case.attempt}.json", sample)
+                summaries.append(_summary(sample))
+            _add(archive, "summaries.json", summaries)
+            _add(archive, "header.json", {**started, "status": "success", "results": _results(loaded, attempted), "stats": _stats(loaded)})
+        scratch.replace(target)
+    finally:
+        scratch.unlink(missing_ok=True)
+    return target
+
+
+def _add(archive: ZipFile, name: str, value: Json) -> None:
+    """The entries have a fixed date, so that equal runs give equal archives."""
+    entry = ZipInfo(name)
+    entry.compress_type = ZIP_DEFLATED
+    archive.writestr(entry, json.dumps(value))
+
+
+def _time(seconds: float | None) -> str:
+    return datetime.fromtimestamp(seconds or 0.0, UTC).isoformat()
+
+
+def _spec(run: Run) -> dict[str, Any]:
+    told = run.summary["run"]
+    samples = dict.fromkeys((case.task, case.sample) for case in run.cases)
+    return {
+        "eval_id": digest(["eval", run.about["configs"], run.about["started"]]),
+        "run_id": digest(["run", run.about["configs"], run.about["started"]]),
+        "created": _time(run.about["started"]),
+        "task": "agentgauge",
+        "task_id": digest(run.about["configs"]),
+        "dataset": {"name": "agentgauge", "samples": len(samples), "sample_ids": [f"{task}/{sample}" for task, sample in samples]},
+        "model": run.model,
+        "config": {"epochs": told["attempts"]},
+        "packages": {"agentgauge": told["agentgauge"]},
+        "metadata": {key: told[key] for key in ("dialect", "scoring", "options", "prompts", "data", "tools")},
+    }
+
+
+def _results(run: Run, attempted: Iterable[CaseOutline]) -> dict[str, Any]:
+    done = [case for case in attempted if case.status != "broken"]
+    scores = []
+    for task, part in run.summary["tasks"].items():
+        metrics = {
+            name: {"name": name, "value": one["value"], "metadata": {key: one[key] for key in ("low", "high", "n")}}
+            for name, one in part["metrics"].items()
+            if one["value"] is not None
+        }
+        counts = {"scored_samples": part["passed"] + part["wrong"], "unscored_samples": part["broken"] + part["missing"]}
+        scores.append({"name": task, "scorer": task, **counts, "metrics": metrics})
+    return {"total_samples": len(run.cases), "completed_samples": len(done), "scores": scores}
+
+
+def _stats(run: Run) -> dict[str, Any]:
+    usage = run.summary["usage"]
+    tokens = _tokens(usage["prompt_tokens"], usage["completion_tokens"])
+    ends = {"started_at": _time(run.about["started"]), "completed_at": _time(run.about["finished"] or run.about["started"])}
+    return {**ends, "model_usage": {run.model: tokens}}
+
+
+def _tokens(prompt: int, completion: int) -> dict[str, int]:
+    return {"input_tokens": prompt, "output_tokens": completion, "total_tokens": prompt + completion}
+
+
+def _sample(run: Run, case: CaseOutline, record: Record) -> dict[str, Any]:
+    messages = list(_messages(record.transcript.events if record.transcript else ()))
+    told = [message for message in messages if message["role"] == "user"]
+    score = {}
+    if case.score and case.status != "broken":
+        value = "C" if case.status == "passed" else "I"
+        about = {"labels": list(case.score.labels), "values": dict(case.score.values), "kind": kind_of(case)}
+        score = {case.task: {"value": value, "explanation": case.score.explanation or None, "metadata": about}}
+    sample: dict[str, Any] = {
+        "id": f"{case.task}/{case.sample}",
+        "epoch": case.attempt,
+        "input": told[0]["content"] if told else "",
+        "target": "",
+        "messages": messages,
+        "output": _output(run.model, messages),
+        "scores": score,
+        "metadata": {"task": case.task, "sample": case.sample, "tags": list(case.tags), "node": run.nodes.get(case.id)},
+        "model_usage": {run.model: _tokens(case.usage.prompt_tokens, case.usage.completion_tokens)},
+        "completed_at": _time(case.finished),
+        "total_time": case.seconds,
+        "uuid": digest([*case.id, record.config]),
+    }
+    if case.status == "broken":
+        sample["error"] = {"message": case.error or "", "traceback": case.error or "", "traceback_ansi": case.error or ""}
+    return sample
+
+
+def _summary(sample: Mapping[str, Any]) -> dict[str, Any]:
+    keys = ("id", "epoch", "target", "metadata", "scores", "model_usage", "completed_at", "total_time", "uuid")
+    told = {key: sample[key] for key in keys}
+    error = {"error": sample["error"]["message"]} if "error" in sample else {}
+    return {**told, **error, "input": sample["input"][:LONGEST], "completed": True, "message_count": len(sample["messages"])}
+
+
+def _output(model: str, messages: list[dict[str, Any]]) -> dict[str, Any]:
+    last = messages[-1] if messages and messages[-1]["role"] == "assistant" else None
+    return {
+        "model": model,
+        "choices": [{"message": last, "stop_reason": "tool_calls" if last.get("tool_calls") else "stop"}] if last else [],
+    }
+
+
+# -- what was said
+
+
+def _messages(events: Iterable[Event]) -> Iterator[dict[str, Any]]:
+    """The conversation in one line. A request repeats the last reply where it belongs to the same conversation."""
+    reply: dict[str, Any] | None = None
+    names: dict[str, str] = {}  # of calls, by id
+    for event in events:
+        if event.kind != "model":
+            continue
+        new = [_message(message, names) for message in event.detail.get("messages", ())]
+        if reply and not (new and new[0]["role"] == "assistant"):
+            yield reply
+        yield from new
+        reply = _reply(event)
+    if reply:
+        yield reply
+
+
+def _message(message: Mapping[str, Json], names: dict[str, str]) -> dict[str, Any]:
+    role = message.get("role")
+    told: dict[str, Any] = {
+        "role": role if role in ("system", "user", "assistant", "tool") else "user",
+        "content": _text(message.get("content")),
+    }
+    if calls := message.get("tool_calls"):
+        told["tool_calls"] = [_call(call["function"]["name"], call["function"]["arguments"], str(call.get("id") or "")) for call in calls]
+        names |= {call["id"]: call["function"] for call in told["tool_calls"]}
+    if told["role"] == "tool":
+        number = str(message.get("tool_call_id") or "")
+        told |= {"tool_call_id": number, "function": names.get(number) or message.get("name")}
+    return told
+
+
+def _reply(event: Event) -> dict[str, Any] | None:
+    """What the model answered; None where the endpoint failed."""
+    detail = event.detail
+    if "reply" not in detail:
+        return None
+    told: dict[str, Any] = {"role": "assistant", "content": detail["reply"] or detail.get("refusal") or "", "model": event.name}
+    if calls := detail.get("tool_calls"):
+        told["tool_calls"] = [_call(call["name"], call["arguments"], f"call_{number}") for number, call in enumerate(calls)]
+    return told
+
+
+def _call(name: str, arguments: Json, number: str) -> dict[str, Any]:
+    """Arguments that are no object are kept as text, and said to be unreadable."""
+    call = {"id": number, "function": name, "type": "function"}
+    try:
+        read = json.loads(arguments) if isinstance(arguments, str) else arguments
+    except ValueError as error:
+        return {**call, "arguments": {"raw": arguments}, "parse_error": str(error)}
+    if not isinstance(read, dict):
+        return {**call, "arguments": {"raw": arguments}, "parse_error": "the arguments are no object"}
+    return {**call, "arguments": read}
+
+
+def _text(content: Json) -> str:
+    """A message's text; other parts are named by their kind."""
+    if isinstance(content, list):
+        return "\n".join(
+            str(part.get("text") or f"[{part.get('type', 'part')}]") if isinstance(part, dict) else str(part) for part in content
+        )
+    return "" if content is None else str(content)

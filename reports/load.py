@@ -1,0 +1,111 @@
+"""A finished run, read for reports: every case in outline, transcripts only when asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UsageProblem
+from harness.store import RunFolder
+from harness.store.folder import CaseId
+from harness.types import Record, Score, Status, Usage
+
+UNFINISHED: tuple[Status, ...] = ("broken", "missing")
+
+
+@dataclass(frozen=True, slots=True)
+class CaseOutline:
+    """A case without what was said in it."""
+
+    task: str
+    sample: str
+    attempt: int  # from 1
+    status: Status
+    tags: tuple[str, ...]
+    score: Score | None  # None where it is broken or missing
+    usage: Usage
+    seconds: float
+    finished: float  # seconds since the epoch; 0 for a case that is missing
+    error: str | None = None
+    cause: str | None = None
+    start: int = -1  # of its line in records.jsonl, bytes; -1: there is none
+    size: int = 0
+
+    @property
+    def id(self) -> CaseId:
+        return (self.task, self.sample, self.attempt)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder. ``cases`` are in the order of the plan, those that were not attempted among them."""
+
+    path: Path
+    about: Mapping[str, Any]  # run.json
+    summary: Mapping[str, Any]  # summary.json
+    nodes: Mapping[CaseId, str]  # case → pytest node id
+    cases: tuple[CaseOutline, ...]
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def model(self) -> str:
+        return str(self.summary["run"]["model"])
+
+    def record(self, case: CaseOutline) -> Record:
+        """Everything that is known of a case. Raises UsageProblem for one that was not attempted."""
+        if case.start < 0:
+            raise UsageProblem(f"{self.path}: the case {case.task} {case.sample} was not attempted; there is nothing to read")
+        with (self.path / "records.jsonl").open("rb") as stream:
+            stream.seek(case.start)
+            return Record.from_json(json.loads(stream.read(case.size)))
+
+
+def load_run(path: Path) -> Run:
+    """Read a run's folder. Raises UsageProblem where it is none, or where the run was never summed up."""
+    folder = RunFolder(path)
+    about, summary = folder.read_json("run.json"), folder.read_json("summary.json")
+    nodes = folder.plan()
+    found = {case.id: case for case in _outlines(path / "records.jsonl")}
+    missing = (CaseOutline(*case, "missing", (), None, Usage(), 0.0, 0.0) for case in nodes if case not in found)
+    known = found | {case.id: case for case in missing}
+    order = {case: number for number, case in enumerate(nodes)}
+    return Run(path, about, summary, nodes, tuple(sorted(known.values(), key=lambda case: order.get(case.id, len(order)))))
+
+
+def _outlines(file: Path) -> list[CaseOutline]:
+    outlines, start = [], 0
+    try:
+        with file.open("rb") as stream:
+            for line in stream:
+                outlines.append(_outline(Record.from_json(json.loads(line)), start, len(line)))
+                start += len(line)
+    except FileNotFoundError:
+        raise UsageProblem(f"{file} does not exist; the run was never finished: go on with --resume={file.parent}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageProblem(f"{file} is damaged: {error}; sum the run up again with --resume={file.parent}") from None
+    return outlines
+
+
+def _outline(record: Record, start: int, size: int) -> CaseOutline:
+    said = record.transcript
+    return CaseOutline(
+        record.task,
+        record.sample,
+        record.attempt,
+        record.status,
+        record.tags,
+        record.score,
+        said.usage if said else Usage(),
+        said.seconds if said else 0.0,
+        record.finished,
+        record.error,
+        record.cause,
+        start,
+        size,
+    )

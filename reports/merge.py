@@ -1,0 +1,211 @@
+"""Shards of one run put together: the folder that is made holds what the undisturbed run would have held."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+from harness.data.find import find_data
+from harness.data.index import Index
+from harness.errors import UsageProblem
+from harness.model.tape import digest
+from harness.store import RunFolder
+from harness.store.folder import CaseId, Line
+from harness.task import configure_tasks, find_task
+from harness.tools import not_ready
+from reports.run import sum_up
+
+SAME = ("model", "model_fingerprint", "dialect", "scoring", "attempts", "agentgauge")
+"""Keys of a summary's ``run`` that shards share."""
+SAME_BY_NAME = ("data", "prompts", "options")
+"""Those of which shards share the parts that they both have."""
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A run's folder, read."""
+
+    folder: RunFolder
+    about: Mapping[str, Any]  # run.json
+    summary: Mapping[str, Any]
+    plan: Mapping[CaseId, str]
+
+    @property
+    def name(self) -> str:
+        return self.folder.path.name
+
+    def files(self, case: CaseId) -> Path:
+        """What tools produced for a case: here, or in the run that this one scored again."""
+        own, scored = self.folder.files(*case), self.about["settings"].get("rescore")
+        return own if own.exists() or not scored else RunFolder(Path(scored)).files(*case)
+
+
+def merge(runs: Sequence[Path], out: Path, data: str | None = None) -> dict[str, Any]:
+    """Write the run folder ``out`` from shards of one run, and return its summary.
+
+    A case that several shards have is taken once: a finished one before a broken one, then the latest. ``data``: where the data
+    set is, if not where it was in the first shard. Raises UsageProblem for runs that differ in settings, naming what.
+    """
+    if len(runs) < 2:
+        raise UsageProblem(f"merge needs two runs or more and got {len(runs)}; name the folders of the shards")
+    shards = [_read(path) for path in runs]
+    for other in shards[1:]:
+        if found := next(_differences(shards[0], other), None):
+            raise UsageProblem(f"{shards[0].folder.path} and {other.folder.path} are no shards of one run: {found}; merge runs that agree")
+    target = RunFolder(out)
+    target.refuse_taken()
+    if out.exists() and any(out.iterdir()):
+        raise UsageProblem(f"{out} holds files already; name an empty folder or a new one")
+    settings = shards[0].about["settings"]
+    configure_tasks(settings["options"])
+    roots, _ = find_data(data or settings["data"], Path.cwd())
+    about = _about(shards)
+    indices = _indices(about["data"], roots)
+    plan = _plan(shards, indices)
+    target.create()
+    _copy(shards, target)
+    target.write_plan(plan)
+    target.write_json("run.json", _run_json(shards, len(plan)))
+    similarity = {name: part["similarity"] for shard in shards for name, part in shard.summary["tasks"].items()}
+    return sum_up(
+        target,
+        list(plan),
+        about=about,
+        index_of=lambda task: indices[task.name],
+        scoring=settings["scoring"],
+        similarity=similarity,
+    )
+
+
+def _read(path: Path) -> Shard:
+    folder = RunFolder(path)
+    return Shard(folder, folder.read_json("run.json"), folder.read_json("summary.json"), folder.plan())
+
+
+def _differences(one: Shard, other: Shard) -> Iterator[str]:
+    """What keeps two runs from being shards of one, a phrase each."""
+    a, b = one.summary["run"], other.summary["run"]
+    pairs = [(key, a[key], b[key]) for key in SAME]
+    for key in SAME_BY_NAME:
+        pairs += [(f"{key} of {name}", a[key][name], b[key][name]) for name in a[key] if name in b[key]]
+    tasks = [name for name in one.summary["tasks"] if name in other.summary["tasks"]]
+    pairs += [(f"similarity of {name}", *(run.summary["tasks"][name]["similarity"] for run in (one, other))) for name in tasks]
+    tools, others = (run.about["settings"]["tools"] for run in (one, other))
+    pairs += [(f"the tool {name}", tools[name], others[name]) for name in tools if name in others]
+    pairs += [(f"the fingerprint of {name}", *(run.about["configs"][name] for run in (one, other))) for name in tasks]
+    yield from (f"{name} is {_short(left)} and {_short(right)}" for name, left, right in pairs if left != right)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else text[:200] + "..."
+
+
+def _about(shards: Sequence[Shard]) -> dict[str, Any]:
+    """The ``run`` of the summary: what every shard says, and the union of what is told by task and by tool."""
+    about = dict(shards[0].summary["run"])
+    tasks = _tasks(shards)
+    for key, names in (
+        ("data", tasks),
+        ("prompts", tasks),
+        ("options", [option.name for task in tasks for option in find_task(task).options]),
+    ):
+        united = {name: value for shard in shards for name, value in shard.summary["run"][key].items()}
+        about[key] = {name: united[name] for name in dict.fromkeys([*names, *united]) if name in united}
+    tools = _tools(shards)
+    return about | {"tools": not_ready(tools), "tool_set": digest(tools) if tools else None}
+
+
+def _tools(shards: Sequence[Shard]) -> dict[str, Any]:
+    return {name: tool for shard in shards for name, tool in shard.about["settings"]["tools"].items()}
+
+
+def _tasks(shards: Sequence[Shard]) -> list[str]:
+    """The tasks in the order in which one run would have had them, as far as the shards tell: each has its own in that order."""
+    orders = [list(dict.fromkeys(task for task, _, _ in shard.plan)) for shard in shards]
+    before: TopologicalSorter[str] = TopologicalSorter()
+    for order in orders:
+        for place, task in enumerate(order):
+            before.add(task, *order[max(place - 1, 0) : place])
+    try:
+        return list(before.static_order())
+    except CycleError:  # the shards were told their files in different orders
+        return list(dict.fromkeys(task for order in orders for task in order))
+
+
+def _indices(about: Mapping[str, Any], roots: Mapping[str, Path]) -> dict[str, Index]:
+    """The data that the shards used. Raises UsageProblem where it is not there, or is another by now."""
+    indices = {}
+    for name, told in about.items():
+        if name not in roots:
+            raise UsageProblem(f"the data of {name} is not found; give --data as in the runs")
+        indices[name] = find_task(name).index(roots[name])
+        if indices[name].fingerprint != told["fingerprint"]:
+            raise UsageProblem(f"{roots[name]} holds other data of {name} than the runs used; give --data as in the runs")
+    return indices
+
+
+def _plan(shards: Sequence[Shard], indices: Mapping[str, Index]) -> dict[CaseId, str]:
+    """All planned cases with their node ids: by task, then by place in the data set, then by attempt."""
+    tasks = {name: number for number, name in enumerate(_tasks(shards))}
+    places = {name: {row.id: row.position for row in index.rows} for name, index in indices.items()}
+    united = {case: node for shard in shards for case, node in shard.plan.items()}
+
+    def place(case: CaseId) -> tuple[int, int, int]:
+        task, sample, attempt = case
+        if sample not in places[task]:
+            raise UsageProblem(f"the data of {task} has no sample {sample!r}, which a run has; give --data as in the runs")
+        return tasks[task], places[task][sample], attempt
+
+    return {case: united[case] for case in sorted(united, key=place)}
+
+
+def _copy(shards: Sequence[Shard], target: RunFolder) -> None:
+    """The best record of every case, and the files that belong to it."""
+    chosen: dict[CaseId, tuple[Shard, Line]] = {}
+    for shard in shards:
+        for case, line in shard.folder.lines().items():
+            if case not in chosen or line.rank > chosen[case][1].rank:
+                chosen[case] = (shard, line)
+    with (target.path / "records" / "merged.jsonl").open("wb") as stream:
+        for case, (shard, line) in chosen.items():
+            stream.write(line.raw())
+            _link(shard.files(case), target.files(*case))
+            _link(shard.folder.stage(*case), target.stage(*case))
+
+
+def _link(source: Path, target: Path) -> None:
+    """Hard links cost nothing and are safe: a case that runs again writes new files. Copies where the disk cannot link."""
+    if source.is_dir():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(source, target, symlinks=True, copy_function=_link_file)
+    elif source.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _link_file(str(source), str(target))
+
+
+def _link_file(source: str, target: str) -> str:
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:  # another disk, or one without hard links
+        shutil.copy2(source, target, follow_symlinks=False)
+    return target
+
+
+def _run_json(shards: Sequence[Shard], planned: int) -> dict[str, Any]:
+    ended = [shard.about["finished"] for shard in shards]
+    first = shards[0].about
+    return {
+        **first,
+        "settings": {**first["settings"], "tools": _tools(shards), "rescore": None},
+        "configs": dict(sorted((name, config) for shard in shards for name, config in shard.about["configs"].items())),
+        "planned": planned,
+        "started": min(shard.about["started"] for shard in shards),
+        "finished": None if None in ended else max(ended),
+        "merged": [shard.name for shard in shards],
+    }

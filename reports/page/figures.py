@@ -1,0 +1,145 @@
+"""What the page counts: cases, faults, tools, tokens, and apart from these everything that depends on the clock."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.task import find_task
+from harness.types import Record
+from reports.capabilities import capabilities
+from reports.load import CaseOutline, Run
+from reports.taxonomy import TITLES, kind_of
+
+WORDS = 160
+"""Characters of an explanation that the table of cases shows."""
+
+STATUSES = ("passed", "wrong", "broken", "missing")
+
+
+@dataclass
+class Seen:
+    """What was learnt of the cases while their transcripts were written, in their order."""
+
+    chunks: int = 0
+    chunk_of: list[int] = field(default_factory=list)
+    why: list[str] = field(default_factory=list)
+    calls: list[int] = field(default_factory=list)
+    errors: list[int] = field(default_factory=list)
+    tool_calls: Counter[str] = field(default_factory=Counter)
+    tool_errors: Counter[str] = field(default_factory=Counter)
+    tool_seconds: dict[str, list[float]] = field(default_factory=dict)
+    model_seconds: dict[str, list[float]] = field(default_factory=dict)
+
+    def add(self, case: CaseOutline, record: Record | None) -> None:
+        """Take a case's record up; None where there is none."""
+        score = record.score if record else None
+        self.why.append(_first_line((score.explanation if score and case.status != "passed" else case.error) or ""))
+        events = record.transcript.events if record and record.transcript else ()
+        for event in events:
+            place = self.tool_seconds if event.kind == "tool" else self.model_seconds
+            place.setdefault(event.name, []).append(event.seconds)
+        tools = [event for event in events if event.kind == "tool"]
+        self.calls.append(len(tools))
+        self.errors.append(sum(event.error is not None for event in tools))
+        self.tool_calls.update(event.name for event in tools)
+        self.tool_errors.update(event.name for event in tools if event.error is not None)
+
+
+def figures(run: Run, seen: Seen) -> dict[str, Any]:
+    """Everything that is the same in two equal runs, however they were made."""
+    about, tasks = run.summary["run"], run.summary["tasks"]
+    names = list(tasks)
+    kinds = [_kind(case) for case in run.cases]
+    tags = list(dict.fromkeys(tag for case in run.cases for tag in (*case.tags, *(case.score.labels if case.score else ()))))
+    tag_of = {tag: number for number, tag in enumerate(tags)}
+    kind_names = list(dict.fromkeys([*TITLES, *kinds, ""]))
+    return {
+        "model": run.model,
+        "facts": [
+            ["dialect", about["dialect"]],
+            ["scoring", about["scoring"]],
+            ["attempts", about["attempts"]],
+            ["AgentGauge", about["agentgauge"]],
+        ],
+        "tasks": [_task(name, part) for name, part in tasks.items()],
+        "usage": {name: value for name, value in run.summary["usage"].items() if name != "seconds"},
+        "capabilities": [{"name": name, **_plain(found)} for name, found in capabilities(run).items()],
+        "kinds": [[name, TITLES.get(name, name)] for name in kind_names],
+        "faults": _faults(run, kinds, kind_names),
+        "tools": [[name, count, seen.tool_errors[name]] for name, count in sorted(seen.tool_calls.items(), key=lambda it: (-it[1], it[0]))],
+        "tags": tags,
+        "cases": {
+            "task": [names.index(case.task) for case in run.cases],
+            "sample": [case.sample for case in run.cases],
+            "attempt": [case.attempt for case in run.cases],
+            "status": [STATUSES.index(case.status) for case in run.cases],
+            "kind": [kind_names.index(kind) for kind in kinds],
+            "tags": [[tag_of[tag] for tag in (*case.tags, *(case.score.labels if case.score else ()))] for case in run.cases],
+            "why": seen.why,
+            "tokens": [case.usage.prompt_tokens + case.usage.completion_tokens for case in run.cases],
+            "usd": [round(case.usage.usd, 6) for case in run.cases],
+            "calls": seen.calls,
+            "errors": seen.errors,
+            "chunk": seen.chunk_of,
+        },
+    }
+
+
+def times(run: Run, seen: Seen) -> dict[str, Any]:
+    """Everything that two equal runs do not share: seconds, dates, the folder's name."""
+    by_task: dict[str, list[float]] = {}
+    for case in run.cases:
+        if case.start >= 0:
+            by_task.setdefault(case.task, []).append(case.seconds)
+    return {
+        "name": run.name,
+        "started": run.about.get("started"),
+        "finished": run.about.get("finished"),
+        "seconds": [round(case.seconds, 3) for case in run.cases],
+        "total": run.summary["usage"]["seconds"],
+        "latency": {
+            "case": {name: percentiles(found) for name, found in by_task.items()},
+            "model": {name: percentiles(found) for name, found in sorted(seen.model_seconds.items())},
+            "tool": {name: percentiles(found) for name, found in sorted(seen.tool_seconds.items())},
+        },
+    }
+
+
+def percentiles(seconds: Sequence[float]) -> list[float]:
+    """How many there are, and the 50th, 90th and 99th percentile and the largest of them, in seconds.
+
+    A percentile is the smallest value that so many percent do not exceed (nearest rank). Takes at least one value.
+    """
+    ordered = sorted(seconds)
+    ranks = [-(-len(ordered) * share // 100) for share in (50, 90, 99)]
+    return [len(ordered), *(round(ordered[rank - 1], 3) for rank in ranks), round(ordered[-1], 3)]
+
+
+def _kind(case: CaseOutline) -> str:
+    return kind_of(case) if case.status in ("wrong", "broken") else ""
+
+
+def _task(name: str, part: Mapping[str, Any]) -> dict[str, Any]:
+    task = find_task(name)
+    return {"name": name, "benchmark": task.benchmark, "title": task.title, **{status: part[status] for status in ("planned", *STATUSES)}}
+
+
+def _faults(run: Run, kinds: Iterable[str], names: Sequence[str]) -> list[list[Any]]:
+    """How many cases of each benchmark have a kind: ``[number of the kind, {benchmark: count}]``, in the order of the taxonomy."""
+    counts: dict[str, Counter[str]] = {}
+    for case, kind in zip(run.cases, kinds, strict=True):
+        if kind:
+            counts.setdefault(kind, Counter())[find_task(case.task).benchmark] += 1
+    return [[names.index(kind), dict(sorted(counts[kind].items()))] for kind in names if kind in counts]
+
+
+def _plain(found: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: round(value, 4) if isinstance(value, float) else value for key, value in found.items()}
+
+
+def _first_line(text: str) -> str:
+    line = text[: 4 * WORDS].strip().split("\n", 1)[0]
+    return line if len(line) <= WORDS else line[: WORDS - 1] + "…"

@@ -1,0 +1,129 @@
+"""A case as the page tells it: what was said, call by call, beside what was expected."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from html.parser import HTMLParser
+from typing import Any
+
+from harness.task import find_task
+from harness.types import Event, Json, Record
+from reports.page.files import Files
+from reports.page.gold import side_by_side
+
+
+def transcript(record: Record, files: Files) -> tuple[dict[str, Any], list[float]]:
+    """A case as plain data, and apart from it the seconds of each of its steps. ::
+
+    {"steps": [{"is": "message" | "model" | "tool", ...}], "verdict": text, "error", "cause", "labels", "values",
+     "gold": [row of side_by_side], "exhibits": [tree of [tag, children]], "delivered": [path], "files": {path: link}}
+    """
+    said, score = record.transcript, record.score
+    events = said.events if said else ()
+    steps = list(_steps(events))
+    task = find_task(record.task)
+    shown = task.exhibits(said.output, score) if said and score and said.output is not None else ()
+    told: dict[str, Any] = {
+        "steps": steps,
+        "verdict": score.explanation if score else "",
+        "error": record.error,
+        "cause": record.cause,
+        "labels": list(score.labels) if score else [],
+        "values": {name: value for name, value in score.values.items() if value} if score else {},
+        "usage": [said.usage.requests, said.usage.prompt_tokens, said.usage.completion_tokens, said.usage.usd] if said else None,
+        "seed": said.seed if said else None,
+        "gold": side_by_side(said.output) if said else [],
+        "exhibits": [tree(exhibit.html) for exhibit in shown if exhibit.html],
+        "delivered": [exhibit.path for exhibit in shown if exhibit.path],
+    }
+    told["files"] = files.links(record.task, _texts([told["delivered"], told["gold"], steps]))
+    return told, [round(event.seconds, 3) for event in events]
+
+
+def _steps(events: Sequence[Event]) -> Iterator[dict[str, Any]]:
+    """Messages, replies and tool calls in their order. ``at``: number of the event that a step is, for its seconds.
+
+    A request repeats the last reply and the tools' results; these are left out, so that what stays is what was said anew.
+    What a benchmark says in the model's name (the gold of the steps before) is marked as given.
+    """
+    replied: list[Any] = []
+    results: list[str] = []
+    for number, event in enumerate(events):
+        detail = event.detail
+        if event.kind == "tool":
+            outputs = [dict(output) for output in detail.get("result", ())]
+            results += [str(output.get("content")) for output in outputs]
+            step = {"is": "tool", "name": event.name, "arguments": detail.get("arguments"), "result": outputs, "error": event.error}
+            if event.error:
+                results.append(event.error)
+            yield {**step, "at": number}
+            continue
+        for message in detail.get("messages", ()):
+            if message.get("role") == "assistant" and _said(message) in replied:
+                continue
+            if message.get("role") == "tool" and results and _repeats(message.get("content"), results):
+                continue
+            yield {"is": "message", **{key: message.get(key) for key in ("role", "name", "content", "tool_calls") if message.get(key)}}
+        results = []
+        calls = list(detail.get("tool_calls", ()))
+        replied.append(_said({"content": detail.get("reply"), "tool_calls": [{"function": call} for call in calls]}))
+        extra = {key: detail[key] for key in ("reasoning", "refusal") if detail.get(key)}
+        yield {"is": "model", "name": event.name, "reply": detail.get("reply"), "calls": calls, "error": event.error, "at": number, **extra}
+
+
+def _said(message: Mapping[str, Any]) -> tuple[str, str]:
+    """What makes two replies the same: the text, and names and arguments of the calls."""
+    calls = [call.get("function") or {} for call in message.get("tool_calls") or ()]
+    made = [[call.get("name"), call.get("arguments")] for call in calls]
+    content = message.get("content")
+    return (content.strip() if isinstance(content, str) else json.dumps(content) if content else "", json.dumps(made))
+
+
+def _repeats(content: Json, results: Sequence[str]) -> bool:
+    return isinstance(content, str) and any(result.strip() and result.strip() in content for result in results)
+
+
+def _texts(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _texts(inner)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from _texts(inner)
+
+
+KEPT = {"table", "caption", "thead", "tbody", "tr", "th", "td", "b", "i", "small", "p", "ul", "ol", "li", "h3", "h4", "pre", "code"}
+EMPTY = {"br"}
+
+
+class _Tree(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[list[Any]] = [["div", []]]
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        node: list[Any] = [tag, []]
+        if tag in KEPT | EMPTY:
+            self.open[-1][1].append(node)
+        if tag in KEPT:
+            self.open.append(node)
+
+    def handle_endtag(self, tag: str) -> None:
+        if any(node[0] == tag for node in self.open[1:]):
+            while self.open.pop()[0] != tag:
+                pass
+
+    def handle_data(self, data: str) -> None:
+        if data.strip():
+            self.open[-1][1].append(data)
+
+
+def tree(html: str) -> list[Any]:
+    """An exhibit's page as ``[tag, [child, ...]]``, children being texts or trees: harmless tags, no attributes at all."""
+    parser = _Tree()
+    parser.feed(html)
+    parser.close()
+    return parser.open[0]

@@ -1,0 +1,165 @@
+"""Gates: what they may say, and what they make of a run."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.errors import UsageProblem
+from harness.gates import Regression, Threshold, parse_gate
+from tests.model.fault_server import FaultServer, answer
+from tests.plugin.conftest import say
+from tests.plugin.project import Project
+from tests.reports.runs import PLANS, written
+
+COLUMNS = {
+    "gta_atomic.e2e": ("AnsAcc", "ToolCalls"),
+    "gta_atomic": ("Acc",),
+    PLANS: ("Accuracy", "Format Errors"),
+    "wild": ("Task",),
+    "mmau.dag_reasoning": ("Accuracy",),
+}
+SUMMARY = {"tasks": {PLANS: {"metrics": {"Accuracy": {"value": 40.0}, "Format Errors": {"value": None}}}}}
+BEFORE = {f"s{number}": [True] for number in range(12)}
+AFTER = {sample: [number > 6] for number, sample in enumerate(BEFORE)}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "before", {PLANS: BEFORE})
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("AnsAcc is nice", "--gate 'AnsAcc is nice' cannot be read; write TASK.METRIC, one of >= <= == > <, and a number, such as "),
+        ("no regression against before", "or 'no significant regression against RUN'"),
+        ("toy.sing.Acc>=1", "names no known task; known are gta_atomic, "),
+        ("wild.F1>=1", "wild has no metric 'F1'; it has Task"),
+        ("no significant regression against", "names no run; end it with the folder of the run to compare with, such as runs/before"),
+        ("no significant regression against none", "none is not a run folder"),
+        ("sing no significant regression against before", "names no known task; known are"),
+        ("wild.F1 no significant regression against before", "wild has no metric 'F1'; it has Task"),
+        (
+            f"{PLANS}.Format Errors no significant regression against before",
+            f"Format Errors is not tested for regressions; of {PLANS} these are: Accuracy",
+        ),
+    ],
+)
+def test_a_gate_that_cannot_be_read_is_refused_in_a_sentence(here, text, says):
+    with pytest.raises(UsageProblem) as refused:
+        parse_gate(text, COLUMNS)
+    assert says in str(refused.value) and str(refused.value).startswith(f"--gate {text!r}")
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "task", "metric"),
+    [
+        ("no significant regression against before", "", ""),
+        ("  no significant regression  against   before ", "", ""),
+        (f"{PLANS} no significant regression against before", PLANS, ""),
+        (f"{PLANS}.Accuracy no significant regression against before", PLANS, "Accuracy"),
+        ("gta_atomic.e2e.AnsAcc no significant regression against before", "gta_atomic.e2e", "AnsAcc"),
+    ],
+)
+def test_a_regression_may_be_of_all_of_a_task_or_of_a_metric(here, text, task, metric):
+    assert parse_gate(text, COLUMNS) == Regression(" ".join(text.split()), here / "before", task, metric)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (f"{PLANS}.Accuracy>=40", None),
+        (f"{PLANS}.Accuracy > 40", f"gate {PLANS}.Accuracy > 40: Accuracy is 40.00"),
+        (f"{PLANS}.Format Errors<=1", f"gate {PLANS}.Format Errors<=1: Format Errors has no value in this run"),
+        ("wild.Task>=1", "gate wild.Task>=1: the task wild was not run"),
+    ],
+)
+def test_a_number_is_compared_with_the_summary(here, text, problem):
+    gate = parse_gate(text, COLUMNS)
+    assert isinstance(gate, Threshold)
+    assert gate.check(SUMMARY, here) == problem
+
+
+@pytest.mark.parametrize("what", ["", f"{PLANS} ", f"{PLANS}.Accuracy "])
+@pytest.mark.parametrize(
+    ("lost", "gained", "holds"),
+    # one-sided: 4 of 4 is p 1/16, 5 of 5 is 1/32; 6 of 7 is 8/128
+    [(0, 0, True), (4, 0, True), (5, 0, False), (6, 1, True), (7, 1, False), (0, 9, True)],
+)
+def test_a_fall_fails_the_gate_where_it_is_significant(here, what, lost, gained, holds):
+    before = {f"s{number}": [number < lost or number > 15] for number in range(20)}
+    after = {f"s{number}": [lost <= number < lost + gained or number > 15] for number in range(20)}
+    written(here / "old", {PLANS: before})
+    written(here / "new", {PLANS: after})
+    problem = parse_gate(f"{what}no significant regression against old", COLUMNS).check({}, here / "new")
+    assert (problem is None) == holds
+
+
+def test_the_message_has_metric_difference_interval_and_p(here):
+    written(here / "new", {PLANS: AFTER})
+    problem = parse_gate("no significant regression against before", COLUMNS).check({}, here / "new")
+    # seven of twelve pairs fell: p = 1 / 2**7; -50 ± 2.160 * 17.4 with two further pairs
+    assert problem == (
+        f"gate no significant regression against before: {PLANS}.Accuracy fell from 100.00 to 41.67 "
+        "(-58.33, 95 % interval -87.6 to -12.4; p 0.008 one-sided, Holm-corrected; 12 pairs)"
+    )
+
+
+def test_each_task_that_is_tested_makes_a_significant_fall_harder_to_show(here):
+    five = {f"s{number}": [number > 4] for number in range(12)}
+    other = "mmau.dag_reasoning"
+    written(here / "both", {PLANS: BEFORE, other: BEFORE})
+    written(here / "new", {PLANS: five, other: five})
+    text = "no significant regression against both"
+    assert parse_gate(text, COLUMNS).check({}, here / "new") is None
+    assert parse_gate(f"{PLANS} {text}", COLUMNS).check({}, here / "new") is not None
+
+
+@pytest.mark.parametrize(
+    ("tasks", "change", "what", "says"),
+    [
+        ({PLANS: {"other": [True]}}, (), "", f"the runs share no finished sample of {PLANS}, so they cannot be compared"),
+        ({PLANS: {"s1": ["broken"]}}, (), "", f"the runs share no finished sample of {PLANS}, so they cannot be compared"),
+        ({"mmau.dag_reasoning": BEFORE}, (), "", "no task is in both runs, so they cannot be compared"),
+        ({PLANS: BEFORE}, (), "mmau.dag_reasoning ", "mmau.dag_reasoning is not in both runs, so they cannot be compared"),
+        ({PLANS: BEFORE}, (("run/scoring", "strict"),), "", "the runs cannot be compared: scoring differs: 'parity' and 'strict'"),
+        ({PLANS: BEFORE}, ((f"run/data/{PLANS}/fingerprint", "g"),), "", f"the runs cannot be compared: {PLANS}: the data sets differ"),
+    ],
+)
+def test_runs_that_cannot_be_compared_fail_the_gate(here, tasks, change, what, says):
+    written(here / "new", tasks, *change)
+    text = f"{what}no significant regression against before"
+    assert parse_gate(text, COLUMNS).check({}, here / "new") == f"gate {text}: {says}"
+
+
+def test_a_run_whose_files_are_gone_fails_the_gate(here):
+    gate = parse_gate("no significant regression against before", COLUMNS)
+    (here / "before" / "records.jsonl").unlink()
+    written(here / "new", {PLANS: AFTER})
+    assert "records.jsonl does not exist" in str(gate.check({}, here / "new"))
+
+
+def test_a_run_that_is_worse_fails_with_the_reason(tmp_path):
+    project = Project.make(tmp_path / "project", samples=12)
+    gates = ("--gate", "no significant regression against before", "--gate", "toy.say.Acc>=0")
+
+    def run(choose, name, *options):
+        with FaultServer(choose=choose) as server:
+            return project.run("--model", "m", "--model-url", server.url, "--run-dir", name, *options)
+
+    assert run(say, "before").status == 0
+    worse = run(lambda seen: answer("no"), "worse", *gates)
+    assert worse.status == 1
+    assert (
+        "gate no significant regression against before: toy.say.Acc fell from 91.67 to 0.00 (-91.67, 95 % interval -100.0 to -45.1; "
+        "p <.001 one-sided, Holm-corrected; 12 pairs)" in worse.output
+    )
+
+
+def test_a_gate_against_a_folder_that_is_no_run_is_refused_before_collection(project):
+    result = project.run("--gate", "no significant regression against nowhere")
+    assert result.status == 4
+    assert "nowhere is not a run folder" in result.output and "collected" not in result.output

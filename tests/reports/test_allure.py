@@ -1,0 +1,322 @@
+"""A run as Allure results: what each case carries, what is cut, and what the run adds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.errors import UsageProblem
+from harness.types import Event, Record, Score, Transcript, Usage
+from reports.allure import write_run
+from reports.allure.about import configuration, environment
+from reports.allure.attach import mime_type
+from reports.allure.dashboard import make_dashboard
+from reports.allure.limits import limits
+from reports.allure.steps import steps, transcript
+from reports.allure.text import anchor, clean, cut, line
+from reports.load import load_run
+
+HOSTILE = "</script><img src=x onerror=alert(1)>\x00\x1b[31m\u202eright to left\ud800"
+DATA = {"official": False, "fingerprint": "f", "samples": 4, "left_out": []}
+
+
+def call(name="search", arguments='{"q": "tea"}', reply=None, at=100.0, messages=()):
+    detail = {"messages": list(messages), "reply": reply, "tool_calls": [{"name": name, "arguments": arguments}] if name else []}
+    return Event("model", "m", at, 0.5, detail)
+
+
+def tool(name="search", result="3 found", at=101.0, error=None, kind="text"):
+    outputs = [] if error else [{"type": kind, "content": result}]
+    return Event("tool", name, at, 0.25, {"arguments": {"q": "tea"}, "result": outputs}, error)
+
+
+def case(sample, status="passed", *, task="wild", events=(), output=None, labels=(), explanation="", attempt=1, **more) -> Record:
+    score = None if status == "broken" else Score(status == "passed", {"task": 1.0}, labels, explanation)
+    said = Transcript(output, tuple(events), Usage(2, 30, 4, 0.5), 3.0)
+    return Record(task, sample, attempt, "c", status, said, score, tags=("single", "first", "session1"), finished=110.0, **more)
+
+
+def make_run(path: Path, records: list[Record], missing=(), model="m", **about) -> Path:
+    """A finished run's folder, as far as reports read it."""
+    path.mkdir(parents=True)
+    tasks = dict.fromkeys([record.task for record in records] + [name for name, *_ in missing])
+    counts = {
+        name: {
+            "planned": sum(record.task == name for record in records) + sum(case[0] == name for case in missing),
+            "missing": sum(case[0] == name for case in missing),
+            "metrics": {"Single-Tool": {"value": 25.0}} if name == "wild" else {},
+            **{
+                status: sum(record.task == name and record.status == status for record in records)
+                for status in ("passed", "wrong", "broken")
+            },
+        }
+        for name in tasks
+    }
+    run = {
+        "model": model,
+        "scoring": "parity",
+        "data": dict.fromkeys(tasks, DATA),
+        "tools": {"OCR": "basic"},
+        "options": {"--wild": "a\\b"},
+    }
+    (path / "summary.json").write_text(json.dumps({"run": run, "tasks": counts, "capabilities": {}, "usage": {}}))
+    (path / "run.json").write_text(json.dumps({"started": 90.0, "finished": 120.0, "settings": {}, **about}))
+    (path / "leaderboard.md").write_text("# m\n")
+    plan = [[record.task, record.sample, record.attempt, "node"] for record in records] + [[*case, "node"] for case in missing]
+    (path / "planned.json").write_text(json.dumps(plan))
+    (path / "records.jsonl").write_text("".join(json.dumps(record.to_json()) + "\n" for record in records))
+    return path
+
+
+def results(folder: Path) -> dict[str, dict]:
+    found = [json.loads(path.read_text()) for path in folder.glob("*-result.json")]
+    return {result["fullName"]: result for result in found}
+
+
+def labels(result: dict, name: str) -> list[str]:
+    return [label["value"] for label in result["labels"] if label["name"] == name]
+
+
+@pytest.fixture
+def told(tmp_path) -> dict[str, dict]:
+    records = [
+        case("a", events=[call(), tool(), call("", reply="three")]),
+        case("b", "wrong", labels=("other_arguments",), explanation="q: expected 'coffee'"),
+        case("c", "broken", error="model endpoint: http 500", cause="http 500"),
+        case("a", "wrong", attempt=2, labels=("a label of nobody",)),
+    ]
+    write_run(make_run(tmp_path / "runs" / "one", records, missing=[("wild", "d", 1)]), tmp_path / "out")
+    found = [json.loads(path.read_text()) for path in (tmp_path / "out").glob("*-result.json")]
+    return {result["name"]: result for result in found}
+
+
+def test_every_planned_case_has_a_result_with_its_status(told):
+    assert {name: result["status"] for name, result in told.items()} == {
+        "wild a": "passed", "wild a (attempt 2)": "failed", "wild b": "failed", "wild c": "broken", "wild d": "skipped",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "fault", "message"),
+    [
+        ("wild b", ["wrong_argument"], "Wrong argument: q: expected 'coffee'"),
+        ("wild a (attempt 2)", ["other"], "Other: nothing more is known"),
+        ("wild c", ["endpoint"], "Model endpoint: model endpoint: http 500"),
+        ("wild d", [], "not attempted"),
+    ],
+)
+def test_a_case_that_did_not_pass_says_why(told, name, fault, message):
+    assert labels(told[name], "fault") == fault
+    assert told[name]["statusDetails"]["message"] == message
+
+
+def test_a_result_has_its_places_steps_times_and_a_link_to_the_transcript(told):
+    result = told["wild a"]
+    assert result["titlePath"][0] == labels(result, "epic")[0] == "WildToolBench"
+    assert labels(result, "story") == ["session1"]
+    assert labels(result, "parentSuite") == ["tool use"]
+    assert labels(result, "tag") == ["single", "first"]
+    assert [step["name"] for step in result["steps"]] == ["model: search", "tool: search", "model: three"]
+    assert (result["start"], result["stop"], result["steps"][1]["start"], result["steps"][1]["stop"]) == (
+        100_000,
+        103_000,
+        101_000,
+        101_250,
+    )
+    assert result["links"][0]["url"] == "../../../runs/one/report.html#case=wild/a/1"
+    assert result["descriptionHtml"] == "<p>2 requests, 30 + 4 tokens, 3.0 s, 0.5000 US dollars</p>"
+
+
+def test_ids_follow_from_the_case_and_the_model_alone(tmp_path):
+    one = make_run(tmp_path / "one", [case("a"), case("b", "wrong")])
+    again = make_run(tmp_path / "again", [case("b"), case("a", "wrong")])
+    other = make_run(tmp_path / "other", [case("a"), case("b")], model="n")
+    ids = []
+    for run in (one, again, other):
+        write_run(run, run / "allure")
+        ids.append({name: (result["uuid"], result["historyId"]) for name, result in results(run / "allure").items()})
+    assert ids[0] == ids[1]
+    assert not set(ids[0].values()) & set(ids[2].values())
+
+
+def test_written_again_results_replace_themselves(tmp_path):
+    run = make_run(tmp_path / "run", [case("a", events=[call()]), case("b", "wrong")])
+    write_run(run, tmp_path / "out")
+    first = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    write_run(run, tmp_path / "out")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == first
+
+
+def test_hostile_texts_become_harmless_text(tmp_path):
+    record = case(HOSTILE, "wrong", events=[call(HOSTILE, HOSTILE, HOSTILE), tool(HOSTILE, HOSTILE)], explanation=HOSTILE)
+    write_run(make_run(tmp_path / "run", [record], model=HOSTILE), tmp_path / "out")
+    for path in (tmp_path / "out").iterdir():
+        text = path.read_bytes().decode("utf-8")
+        assert not {"\x00", "\x1b", "\u202e"} & set(text), path.name
+        assert path.suffix != ".json" or json.loads(text)
+    [result] = [json.loads(path.read_text()) for path in (tmp_path / "out").glob("*-result.json")]
+    assert "<img" not in result["descriptionHtml"]
+    assert {one["type"] for one in result["attachments"]} == {"text/plain"}
+
+
+DELIVERED = {
+    "report.pdf": "application/pdf", "plot.png": "image/png", "speech.wav": "audio/wav", "clip.mp4": "video/mp4", "table.csv": "text/csv",
+    "letter.docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "slides.pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    "book.xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "page.html": "text/plain", "drawing.svg": "text/plain", "unknown.qqq": "application/octet-stream", "NOTES.MD": "text/markdown",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "kind"), DELIVERED.items())
+def test_files_are_attached_with_a_type_that_opens_them_and_runs_nothing(name, kind):
+    assert mime_type(name) == kind
+
+
+def test_pictures_of_a_case_that_did_not_pass_are_attached(tmp_path):
+    def drawn(sample, status):
+        return case(sample, status, events=[tool(result=f"{{RUN}}/files/{sample}.png", kind="image")])
+
+    run = make_run(tmp_path / "run", [drawn("a", "wrong"), drawn("b", "passed"), drawn("..", "wrong"), drawn("x\0", "wrong")])
+    (run / "files").mkdir()
+    for name in ("files/a.png", "files/b.png"):
+        (run / name).write_bytes(b"\x89PNG a picture")
+    write_run(run, tmp_path / "out")
+    found = results(tmp_path / "out")
+    assert [one["name"] for one in found["wild/a"]["attachments"]] == ["transcript", "a.png"]
+    source = tmp_path / "out" / found["wild/a"]["attachments"][1]["source"]
+    assert source.suffix == ".png"
+    assert source.read_bytes() == b"\x89PNG a picture"
+    assert [len(found[name]["attachments"]) for name in sorted(found)] == [1, 2, 1, 1]
+
+
+def test_files_outside_the_run_are_never_attached(tmp_path):
+    (tmp_path / "secret.png").write_bytes(b"secret")
+    run = make_run(tmp_path / "run", [case("a", "wrong", events=[tool(result="{RUN}/../secret.png", kind="image")])])
+    write_run(run, tmp_path / "out")
+    assert not list((tmp_path / "out").glob("*.png"))
+
+
+def test_a_file_for_which_there_is_no_room_is_named_instead(tmp_path, monkeypatch):
+    monkeypatch.setattr("reports.allure.attach.FILES", 10)
+    run = make_run(tmp_path / "run", [case("a", "wrong", events=[tool(result="{RUN}/big.png", kind="image")])])
+    (run / "big.png").write_bytes(b"12345678901")
+    write_run(run, tmp_path / "out")
+    [result] = results(tmp_path / "out").values()
+    assert "big.png (11 bytes) is not attached; it is at big.png in the run&#x27;s folder" in result["descriptionHtml"]
+
+
+def test_long_texts_are_cut_in_the_middle_and_say_so():
+    text = cut("a" * 5000 + "b" * 5000, 900)
+    assert text.startswith("a" * 600 + "\n[… 9,100 characters left out …]\n")
+    assert text.endswith("b" * 300)
+    assert cut("ä" * 100, 300) == "ä" * 100
+
+
+def test_one_megabyte_is_cut_to_the_limits_of_a_case():
+    huge = "x" * 1_000_000
+    events = [call("search", huge, huge), tool(result=huge)] * 30
+    assert len(transcript(events, 2_000).encode()) < 3_000
+    assert len(json.dumps(steps(events, 1_500))) < 2_200
+    assert steps(events, 1_500)[-1]["name"].endswith("more: see the transcript")
+
+
+def test_steps_shorten_their_texts_before_any_is_left_out():
+    events = [call("", reply="word " * 100, at=float(number)) for number in range(5)]
+    assert {len(step["parameters"][0]["value"]) for step in steps(events, 50_000)} == {200}
+    assert {len(step["parameters"][0]["value"]) for step in steps(events, 1_400)} == {80}
+
+
+@pytest.mark.parametrize("cases", [1, 100, 8_000])
+def test_limits_of_all_cases_together_stay_within_those_of_the_run(cases):
+    each = limits(cases)
+    assert cases * (each.transcript + each.steps + each.message) <= 32_000_000
+
+
+def test_the_transcript_tells_everything_once():
+    said = [{"role": "system", "content": "rules"}, {"role": "user", "content": [{"type": "text", "text": "tea?"}, {"type": "image_url"}]}]
+    again = [{"role": "assistant", "content": None}, {"role": "tool", "content": "3 found"}]
+    events = [call(messages=said), tool(), call("", reply="three", messages=again)]
+    assert transcript(events, 10_000) == (
+        "── system\nrules\n\n── user\ntea?\n[image_url]\n\n── m (0.50 s)\n→ search({\"q\": \"tea\"})\n\n"
+        "── tool search (0.25 s)\n{\"q\": \"tea\"}\n→ 3 found\n\n── m (0.50 s)\nthree"
+    )  # fmt: skip
+    assert "── tool\n3 found" in transcript([call(messages=again)], 10_000)
+
+
+def test_environment_is_one_line_a_fact_and_backslashes_survive(tmp_path):
+    lines = environment(load_run(make_run(tmp_path / "run", [case("a")]))).splitlines()
+    assert lines == ["model=m", "scoring=parity", "data.wild=bundled f", "tool.OCR=basic", "option.wild=a\\\\b"]
+
+
+def test_gates_and_figures_are_metrics_that_the_quality_gate_reads(tmp_path):
+    gates = [
+        {"text": "wild.Single-Tool>=40", "problem": "gate wild.Single-Tool>=40: Single-Tool is 25.00"},
+        {"text": "wild.Single-Tool>=20", "problem": None},
+    ]
+    run = make_run(tmp_path / "run", [case("a"), case("b", "broken", error="tool server: gone", cause="timeout")], gates=gates)
+    write_run(run, tmp_path / "out")
+    read = {
+        name: json.loads((tmp_path / "out" / name).read_text())
+        for name in ("agentgauge-perf.json", "allurerc.json", "agentgauge-globals.json")
+    }
+    values = {metric["key"]: metric["value"] for metric in read["agentgauge-perf.json"]}
+    assert values == {
+        "wild.Single-Tool": 25.0, "capability.tool use": 100.0, "cases.unfinished": 1.0,
+        "gate.wild.Single-Tool>=40": 0.0, "gate.wild.Single-Tool>=20": 1.0,
+    }  # fmt: skip
+    assert set(read["allurerc.json"]["performance"]["metrics"]) >= set(values)
+    assert read["allurerc.json"]["qualityGate"]["rules"] == [
+        {"id": "unfinished", "metricMax": {"key": "cases.unfinished", "value": 0}},
+        {"id": "wild.Single-Tool>=40", "metricMin": {"key": "gate.wild.Single-Tool>=40", "value": 1}},
+        {"id": "wild.Single-Tool>=20", "metricMin": {"key": "gate.wild.Single-Tool>=20", "value": 1}},
+    ]
+    assert read["agentgauge-globals.json"]["errors"] == [{"message": "gate wild.Single-Tool>=40: Single-Tool is 25.00"}]
+
+
+def test_each_model_has_a_history_of_its_own_beside_the_runs(tmp_path):
+    paths = {}
+    for name, model in (("one", "m"), ("two", "m"), ("three", "org/n"), ("four", "../..")):
+        run = load_run(make_run(tmp_path / "runs" / name, [case("a")], model=model))
+        paths[name] = (tmp_path / "x" / configuration(run, tmp_path / "x")["historyPath"]).resolve().relative_to(tmp_path).as_posix()
+    assert paths == {
+        "one": "runs/allure-history/m/history.jsonl", "two": "runs/allure-history/m/history.jsonl",
+        "three": "runs/allure-history/org-n/history.jsonl", "four": "runs/allure-history/model/history.jsonl",
+    }  # fmt: skip
+
+
+def test_without_the_command_one_is_told_how_to_make_the_dashboard(tmp_path, monkeypatch):
+    monkeypatch.setattr("reports.allure.dashboard.find_command", lambda: None)
+    run = load_run(make_run(tmp_path / "run", [case("a")]))
+    assert make_dashboard(run, tmp_path / "out dir")[1].strip().startswith(f"cd '{tmp_path}/out dir' && npx allure generate . ")
+
+
+def test_a_command_that_fails_is_told_in_a_sentence(tmp_path, monkeypatch):
+    script = tmp_path / "allure"
+    script.write_text("#!/bin/sh\n[ $1 = --version ] && echo 3.1.0 && exit 0\necho 'no room' >&2\nexit 7\n")
+    script.chmod(0o755)
+    monkeypatch.setattr("reports.allure.dashboard.find_command", lambda: str(script))
+    run = make_run(tmp_path / "run", [case("a")])
+    write_run(run, tmp_path / "out")
+    with pytest.raises(UsageProblem, match=r"allure generate failed in .*out: no room"):
+        make_dashboard(load_run(run), tmp_path / "out")
+
+
+def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageProblem, match="cannot be written"):
+        write_run(make_run(tmp_path / "run", [case("a")]), tmp_path / "file" / "out")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [("a\x1b[1mb", "a␛[1mb"), ("a\u202eb\u2066c", "abc"), ("\ud800", "\ufffd"), ("שלום\tä\n", "שלום\tä\n")]
+)
+def test_clean_texts_steer_nothing_and_keep_every_script(text, shown):
+    assert clean(text) == shown
+
+
+def test_a_line_is_one_line_and_an_anchor_survives_any_id():
+    assert line("a\n b" + "c" * 50, 10) == "a bcccccc…"
+    assert anchor(("wild", "a/b c#", 2)) == "#case=wild/a%2Fb%20c%23/2"

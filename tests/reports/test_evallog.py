@@ -1,0 +1,98 @@
+"""The export to inspect_ai's log: the archive itself, and where the package is installed that it can be read."""
+
+from __future__ import annotations
+
+import json
+from zipfile import ZipFile
+
+import pytest
+
+from harness.errors import UsageProblem
+from harness.types import Event
+from reports.evallog import write_eval
+from tests.reports.folders import made
+
+ASKED = {"role": "user", "content": [{"type": "text", "text": "what is it?"}, {"type": "image_url", "image_url": {"url": "x"}}]}
+CALL = {"id": "c1", "type": "function", "function": {"name": "OCR", "arguments": '{"image": "{ROOT}/a.png"}'}}
+ANSWERED = [{"role": "assistant", "content": None, "tool_calls": [CALL]}, {"role": "tool", "tool_call_id": "c1", "content": "text"}]
+TALK = (
+    Event("model", "m", 1.0, 0.5, {"messages": [ASKED], "reply": "", "tool_calls": [{"name": "OCR", "arguments": '{"image": "a"}'}]}),
+    Event("tool", "OCR", 1.5, 0.1, {"arguments": {}, "result": []}),
+    Event("model", "m", 2.0, 0.5, {"messages": ANSWERED, "reply": "It is a \ud800 cat."}),
+    Event("model", "judge", 3.0, 0.5, {"messages": [{"role": "user", "content": "right?"}], "reply": "yes"}),
+)
+ENDS = {"a": "pw", "b/c": "w", "d": "b", "e": "-"}
+
+
+@pytest.fixture
+def log(tmp_path):
+    run = made(tmp_path / "run", ENDS, events=TALK, labels={"a": ["wrong_tool"]}, tags={"a": ["odd"]})
+    return write_eval(run, tmp_path / "run.eval")
+
+
+def member(log, name):
+    with ZipFile(log) as archive:
+        return json.loads(archive.read(name))
+
+
+def test_every_attempted_case_is_a_sample_and_every_task_a_scorer(log):
+    with ZipFile(log) as archive:
+        names = archive.namelist()
+    assert sorted(names) == [
+        "_journal/start.json",
+        "header.json",
+        *(f"samples/t/{name}.json" for name in ("a_epoch_1", "a_epoch_2", "b/c_epoch_1", "d_epoch_1")),
+        "summaries.json",
+    ]
+    header = member(log, "header.json")
+    assert (header["version"], header["status"], header["eval"]["model"], header["eval"]["config"]) == (2, "success", "m", {"epochs": 2})
+    [score] = header["results"]["scores"]
+    assert (score["name"], score["scored_samples"], score["unscored_samples"]) == ("t", 3, 2)
+    assert score["metrics"] == {"Acc": {"name": "Acc", "value": 50.0, "metadata": {"low": 40.0, "high": 60.0, "n": 2}}}
+    assert [(one["id"], one["epoch"]) for one in member(log, "summaries.json")] == [("t/a", 1), ("t/a", 2), ("t/b/c", 1), ("t/d", 1)]
+
+
+def test_a_conversation_is_told_once_with_calls_and_a_judge_after_it(log):
+    messages = member(log, "samples/t/a_epoch_2.json")["messages"]
+    assert [message["role"] for message in messages] == ["user", "assistant", "tool", "assistant", "user", "assistant"]
+    assert messages[0]["content"] == "what is it?\n[image_url]"
+    assert messages[1]["tool_calls"] == [{"id": "c1", "function": "OCR", "type": "function", "arguments": {"image": "{ROOT}/a.png"}}]
+    assert (messages[2]["function"], messages[2]["tool_call_id"]) == ("OCR", "c1")
+    assert messages[-1] == {"role": "assistant", "content": "yes", "model": "judge"}
+
+
+@pytest.mark.parametrize(("arguments", "flaw"), [("[1]", "the arguments are no object"), ("{", "Expecting property name")])
+def test_unreadable_arguments_are_kept_as_text(tmp_path, arguments, flaw):
+    talk = [Event("model", "m", 1.0, 0.5, {"messages": [ASKED], "reply": "", "tool_calls": [{"name": "OCR", "arguments": arguments}]})]
+    log = write_eval(made(tmp_path / "run", {"a": "w"}, events=talk), tmp_path / "run.eval")
+    [call] = member(log, "samples/t/a_epoch_1.json")["messages"][-1]["tool_calls"]
+    assert call["arguments"] == {"raw": arguments} and call["parse_error"].startswith(flaw)
+
+
+def test_scores_say_why_and_broken_cases_have_an_error_and_no_score(log):
+    assert member(log, "samples/t/a_epoch_1.json")["scores"]["t"]["value"] == "C"
+    wrong = member(log, "samples/t/a_epoch_2.json")["scores"]["t"]
+    assert (wrong["value"], wrong["metadata"]["kind"]) == ("I", "wrong_tool")
+    broken = member(log, "samples/t/d_epoch_1.json")
+    assert broken["scores"] == {} and broken["error"]["message"] == "model m: HTTP 500"
+
+
+def test_equal_runs_give_equal_archives(log, tmp_path):
+    assert write_eval(tmp_path / "run", tmp_path / "again.eval").read_bytes() == log.read_bytes()
+
+
+def test_other_names_and_places_are_refused(tmp_path):
+    run = made(tmp_path / "run", {"a": "p"})
+    for target, told in ((tmp_path / "run.json", r"name it run\.eval"), (tmp_path / "no" / "run.eval", "is no folder")):
+        with pytest.raises(UsageProblem, match=told):
+            write_eval(run, target)
+
+
+def test_inspect_ai_reads_it(log):
+    inspect_log = pytest.importorskip("inspect_ai.log", reason="inspect_ai is not installed; pip install inspect-ai")
+    found = inspect_log.read_eval_log(str(log))
+    assert (found.status, found.eval.model, len(found.samples)) == ("success", "m", 4)
+    assert found.results.scores[0].metrics["Acc"].value == 50
+    sample = inspect_log.read_eval_log_sample(str(log), id="t/b/c", epoch=1)
+    assert sample.messages[1].tool_calls[0].function == "OCR" and sample.scores["t"].value == "I"
+    assert [one.error for one in inspect_log.read_eval_log_sample_summaries(str(log))][3] == "model m: HTTP 500"

@@ -1,0 +1,185 @@
+"""Shards of one run put together, and other roads to the same run: every report must be that of the undisturbed run."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from harness.errors import UsageProblem
+from harness.task import announce, known_tasks
+from reports.capabilities import capabilities
+from reports.items import items
+from reports.load import load_run
+from reports.merge import merge
+from reports.tables import rows
+from reports.terminal import by_keyword, tables
+from tests.model.fault_server import FaultServer
+from tests.plugin.conftest import say
+from tests.plugin.project import Project, records, run_gta
+from tests.plugin.toy import Toy
+
+SHARDS = {"whole": (), "odd": ("-k", "odd"), "even": ("-k", "even"), "first": ("--limit", "4")}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """Runs of the toy benchmark with two attempts: whole, and in parts."""
+    made = Project.make(tmp_path_factory.mktemp("shards") / "project")
+    with FaultServer(choose=say) as server:
+        for name, selection in SHARDS.items():
+            result = made.run("--model", "m", "--model-url", server.url, "--attempts", "2", *selection, "--run-dir", name)
+            assert result.status == 0, result.output
+    for case in records(made.path / "odd"):
+        file = made.path / "odd" / "files" / "toy.say" / f"{case['sample']}-a{case['attempt']}" / "made.txt"
+        file.parent.mkdir(parents=True)
+        file.write_text(case["sample"])
+    return made
+
+
+@pytest.fixture(autouse=True)
+def toy(project, monkeypatch):
+    announce(Toy())
+    monkeypatch.chdir(project.path)
+    yield
+    del known_tasks()["toy.say"]
+
+
+def copied(name: str, target: Path) -> Path:
+    return Path(shutil.copytree(name, target / name))
+
+
+def edited(run: Path, file: str, path: str, value: object) -> Path:
+    """A copy of a run's folder with one value changed."""
+    told = json.loads((run / file).read_text())
+    *way, last = path.split("|")
+    place = told
+    for key in way:
+        place = place[key]
+    place[last] = value
+    (run / file).write_text(json.dumps(told))
+    return run
+
+
+def reports_of(run: Path) -> dict[str, str]:
+    """Everything that is told of a run, without times."""
+    told = {name: (run / name).read_text() for name in ("summary.json", "leaderboard.md", "planned.json")}
+    told["summary.json"] = re.sub(r'"seconds": [0-9.e-]+', '"seconds": 0', told["summary.json"])
+    summary, loaded = json.loads(told["summary.json"]), load_run(run)
+    told |= {kind: rows(run, kind) for kind in ("md", "csv", "json")}
+    told["terminal"] = "\n".join([*tables(summary), *by_keyword(loaded)])
+    told["capabilities"] = json.dumps(capabilities(loaded))
+    told["items"] = items([run])
+    told["records"] = json.dumps([[case.id, case.status, case.score and dict(case.score.values)] for case in loaded.cases])
+    return told
+
+
+@pytest.mark.parametrize("parts", [("odd", "even"), ("even", "odd"), ("first", "odd", "even"), ("whole", "odd")], ids=" ".join)
+def test_merged_shards_are_the_run_in_one_piece(project, tmp_path, parts):
+    merge([Path(part) for part in parts], tmp_path / "out")
+    assert reports_of(tmp_path / "out") == reports_of(Path("whole"))
+
+
+def test_what_tools_produced_comes_along_and_the_shards_stay_as_they_are(project, tmp_path):
+    before = {path: path.read_bytes() for path in Path("odd").rglob("*") if path.is_file()}
+    merge([Path("odd"), Path("even")], tmp_path / "out")
+    found = {str(path.relative_to(tmp_path / "out")): path.read_text() for path in (tmp_path / "out" / "files").rglob("*.txt")}
+    assert found["files/toy.say/s1-a2/made.txt"] == "s1" and len(found) == 6
+    assert before == {path: path.read_bytes() for path in Path("odd").rglob("*") if path.is_file()}
+
+
+def test_files_of_a_shard_that_was_scored_again_come_from_where_they_lie(project, tmp_path):
+    again = edited(copied("odd", tmp_path), "run.json", "settings|rescore", str(Path("odd").absolute()))
+    shutil.rmtree(again / "files")
+    merge([again, Path("even")], tmp_path / "out")
+    assert (tmp_path / "out" / "files" / "toy.say" / "s1-a2" / "made.txt").read_text() == "s1"
+
+
+@pytest.mark.parametrize("order", [("broken", "odd"), ("odd", "broken")], ids=" ".join)
+def test_of_a_case_in_several_shards_a_finished_one_wins(project, tmp_path, order):
+    broken = copied("odd", tmp_path)
+    for file in (broken / "records").glob("*.jsonl"):
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        later = [{**line, "status": "broken", "score": None, "finished": line["finished"] + 60} for line in lines]
+        file.write_text("".join(json.dumps(line) + "\n" for line in later))
+    shards = {"broken": broken, "odd": Path("odd")}
+    summary = merge([*(shards[name] for name in order), Path("even")], tmp_path / "out")
+    assert summary["tasks"]["toy.say"]["broken"] == 0
+    assert reports_of(tmp_path / "out") == reports_of(Path("whole"))
+
+
+def test_what_no_shard_has_done_is_missing_and_a_resumed_run_does_it(project, tmp_path):
+    half = copied("odd", tmp_path)
+    for file in (half / "records").glob("*.jsonl"):
+        file.write_text("".join(file.read_text().splitlines(keepends=True)[:2]))
+    out = tmp_path / "out"
+    assert merge([half, Path("even")], out)["tasks"]["toy.say"]["missing"] == 4
+    with FaultServer(choose=say) as server:
+        result = project.run("--resume", str(out), "--model-url", server.url)
+    assert result.status == 0, result.output
+    assert reports_of(out) == reports_of(Path("whole"))
+
+
+@pytest.mark.parametrize(
+    ("file", "path", "value", "told"),
+    [
+        ("summary.json", "run|model", "other", "model is 'm' and 'other'"),
+        ("summary.json", "run|scoring", "strict", "scoring is 'parity' and 'strict'"),
+        ("summary.json", "run|attempts", 3, "attempts is 2 and 3"),
+        ("summary.json", "run|prompts|toy.say", "9", "prompts of toy.say is '1' and '9'"),
+        ("summary.json", "run|data|toy.say|fingerprint", "f", "data of toy.say is"),
+        ("run.json", "configs|toy.say", "abc", "the fingerprint of toy.say is"),
+    ],
+)
+def test_runs_that_differ_are_no_shards_and_the_sentence_says_in_what(project, tmp_path, file, path, value, told):
+    other = edited(copied("even", tmp_path), file, path, value)
+    with pytest.raises(UsageProblem, match=f"are no shards of one run: {re.escape(told)}"):
+        merge([Path("odd"), other], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_tools_of_one_name_must_be_the_same(project, tmp_path):
+    one = edited(copied("odd", tmp_path), "run.json", "settings|tools|OCR", {"version": 1})
+    other = edited(copied("even", tmp_path), "run.json", "settings|tools|OCR", {"version": 2})
+    with pytest.raises(UsageProblem, match=re.escape("the tool OCR is {'version': 1} and {'version': 2}")):
+        merge([one, other], tmp_path / "out")
+
+
+def test_other_mistakes_are_told_in_a_sentence(project, tmp_path):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").write_text("")
+    for runs, out, told in (
+        ([Path("odd")], tmp_path / "out", "merge needs two runs or more"),
+        ([Path("odd"), Path("even")], Path("whole"), "already holds a run"),
+        ([Path("odd"), Path("even")], tmp_path / "full", "holds files already"),
+        ([Path("odd"), tmp_path], tmp_path / "out", "is not a run folder"),
+    ):
+        with pytest.raises(UsageProblem, match=told):
+            merge(runs, out)
+    changed = tmp_path / "data"
+    shutil.copytree("toy", changed)
+    (changed / "toy.jsonl").write_text((changed / "toy.jsonl").read_text().replace("word5", "word6"))
+    with pytest.raises(UsageProblem, match="holds other data of toy\\.say than the runs used"):
+        merge([Path("odd"), Path("even")], tmp_path / "out", str(changed))
+
+
+def test_every_road_to_a_run_gives_the_same_reports(tmp_path):
+    """GTA-Atomic step by step: a benchmark with published tables. Resumed, rescored, replayed and merged."""
+    common = ("--model", "baseline", "-m", "gta_atomic_step")
+    run_gta(*common, "--record", "tape.jsonl", "--run-dir", "whole", cwd=tmp_path)
+    expected = reports_of(tmp_path / "whole")
+    run_gta("--replay", "tape.jsonl", "-m", "gta_atomic_step", "-n", "2", "--run-dir", "replayed", cwd=tmp_path)
+    run_gta("--rescore", "whole", "-m", "gta_atomic_step", "--run-dir", "rescored", cwd=tmp_path)
+    run_gta(*common, "-k", "logic", "--run-dir", "logic", cwd=tmp_path)
+    run_gta(*common, "-k", "not logic", "--run-dir", "rest", cwd=tmp_path)
+    merge([tmp_path / "rest", tmp_path / "logic"], tmp_path / "merged")
+    resumed = Path(shutil.copytree(tmp_path / "whole", tmp_path / "resumed"))
+    for file in (resumed / "records").glob("*.jsonl"):
+        file.write_text("".join(file.read_text().splitlines(keepends=True)[:9]))
+    run_gta("--resume", "resumed", cwd=tmp_path)
+    for road in ("replayed", "rescored", "merged", "resumed"):
+        assert reports_of(tmp_path / road) == expected, road
+    assert "Inst" in expected["csv"]

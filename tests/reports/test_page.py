@@ -1,0 +1,275 @@
+"""What the page holds: figures, published rows, gold beside what came, files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.task import known_tasks
+from harness.types import Event, Record
+from reports.page import write_page
+from reports.page.boards import boards
+from reports.page.figures import percentiles
+from reports.page.gold import side_by_side
+from reports.page.plots import radar
+from reports.page.transcript import transcript, tree
+from tests.plugin.toy import Toy
+from tests.reports.page_runs import PNG, chunks, page_data, record, write_run
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def toy(monkeypatch):
+    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
+
+
+def call(name, **arguments):
+    return {"type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def said(*calls, text=None):
+    return {"role": "assistant", "tool_calls": list(calls)} if calls else {"role": "assistant", "content": text}
+
+
+# -- gold beside what came
+
+ADD, MUL = {"name": "Add", "arguments": {"a": 1}}, {"name": "Mul", "arguments": {"b": 2}}
+
+
+@pytest.mark.parametrize(
+    ("output", "rows"),
+    [
+        (None, []),
+        ({"responses": ["x"]}, []),
+        (
+            {"gold": [said(call("Add", a=1)), said(text="3")], "prediction": [said(call("Add", a=2))]},
+            [([ADD], [{"name": "Add", "arguments": {"a": 2}}]), ([{"text": "3"}], [])],
+        ),
+        (
+            {
+                "gold": [[said(call("Add", a=1)), said(call("Mul", b=2)), said(text="2")]],
+                "prediction": [[said(call("Mul", b=2)), said(text="2")]],
+            },
+            [([ADD], []), ([MUL], [MUL]), ([{"text": "2"}], [{"text": "2"}])],
+        ),
+        (
+            {
+                "inference_log": {
+                    "step_10": {"inference_output": {"content": "hello", "tool_calls": None}, "inference_answer": {}},
+                    "step_2": {
+                        "inference_output": {"tool_calls": [{"function": {"name": "Add", "arguments": '{"a": 1}'}}]},
+                        "inference_answer": {"one": {"action": [{"name": "Mul", "arguments": '{"b": 2}'}]}, "two": {"action": []}},
+                    },
+                }
+            },
+            [([MUL], [ADD]), ([], [{"text": "hello"}])],
+        ),
+    ],
+    ids=["nothing", "no gold in it", "step by step", "end to end, a call left out", "a log of steps"],
+)
+def test_what_came_stands_beside_what_was_expected(output, rows):
+    assert [(row["expected"], row["got"]) for row in side_by_side(output)] == rows
+
+
+# -- transcripts
+
+
+def test_a_transcript_says_everything_once(toy, tmp_path):
+    call_of = {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "function": {"name": "Add", "arguments": "{}"}}]}
+    events = [
+        Event(
+            "model",
+            "m",
+            0,
+            0.1,
+            {"messages": [{"role": "user", "content": "add"}], "reply": "", "tool_calls": [{"name": "Add", "arguments": "{}"}]},
+        ),
+        Event("tool", "Add", 0, 0.2, {"arguments": {}, "result": [{"type": "text", "content": "42"}]}),
+        Event(
+            "model",
+            "m",
+            0,
+            0.3,
+            {"messages": [call_of, {"role": "tool", "content": "42"}, {"role": "user", "content": "go on"}], "reply": "done"},
+        ),
+        Event("model", "m", 0, 0.4, {"messages": [{"role": "assistant", "content": "given"}], "reply": "end"}),
+    ]
+    run = write_run(tmp_path / "run", [record(0, events=events)])
+    write_page(run, run / "report.html")
+    ((case,),) = chunks(run / "report.html")
+    shown = [step.get("content") or step.get("reply") or step.get("name") for step in case["said"]["steps"]]
+    assert shown == ["add", "m", "Add", "go on", "done", "given", "end"]
+    assert case["seconds"] == [0.1, 0.2, 0.3, 0.4]
+
+
+def test_an_exhibit_keeps_its_words_and_loses_everything_that_could_act():
+    table = "<table onclick='x()'><tr><td style='a:b'>one<br><b>two</b></td></tr></table>"
+    page = f"{table}<script>three</script><img src=x onerror=y><a href=z>four</a>"
+    assert tree(page) == ["div", [["table", [["tr", [["td", ["one", ["br", []], ["b", ["two"]]]]]]]], "three", "four"]]
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("{RUN}/files/toy.say/s0-a1/0001.png", "run:files/toy.say/s0-a1/0001.png"),
+        ("{RUN}/../secret.png", None),
+        ("{RUN}/files/link.png", None),
+        ("{RUN}/files/page.html", None),
+        ("{RUN}/files/none.png", None),
+        ("{ROOT}/../secret.png", None),
+    ],
+)
+def test_only_pictures_inside_the_run_are_shown(toy, tmp_path, path, shown):
+    (tmp_path / "secret.png").write_bytes(PNG)
+    place = tmp_path / "run" / "files" / "toy.say" / "s0-a1"
+    place.mkdir(parents=True)
+    (place / "0001.png").write_bytes(PNG)
+    (tmp_path / "run" / "files" / "page.html").write_text("x")
+    (tmp_path / "run" / "files" / "link.png").symlink_to(tmp_path / "secret.png")
+    event = Event("tool", "Draw", 0, 0, {"arguments": {}, "result": [{"type": "image", "content": path}]})
+    run = write_run(tmp_path / "run", [record(0, events=[event])])
+    write_page(run, run / "report.html")
+    ((case,),) = chunks(run / "report.html")
+    assert case["said"]["files"] == ({path: shown} if shown else {})
+
+
+# -- figures
+
+
+def test_percentiles_are_of_the_nearest_rank():
+    assert percentiles([3.0]) == [1, 3.0, 3.0, 3.0, 3.0]
+    assert percentiles([float(number) for number in range(200, 0, -1)]) == [200, 100.0, 180.0, 198.0, 200.0]
+
+
+def test_a_capability_without_cases_has_an_axis_but_no_point():
+    known = {"value": 50.0, "low": 40.0, "high": 60.0}
+    drawn = radar([{"name": "a<b", **known}, {"name": "c", **known}, {"name": "d", "value": None, "low": None, "high": None}])
+    assert drawn.count('class="point"') == 2 and drawn.count("dashed") == 1 and "polygon" not in drawn and "a&lt;b" in drawn
+    assert radar([]) == ""
+
+
+def test_faults_tools_and_outcomes_are_counted(toy, tmp_path):
+    tools = [Event("tool", name, 0, 1.0, {"arguments": {}}, error) for name, error in (("A", None), ("A", "no"), ("B", None))]
+    run = write_run(
+        tmp_path / "run", [record(0, events=tools), record(1, passed=False), record(2, passed=False)], missing=[("toy.say", "s9")]
+    )
+    data = page_data(write_page(run, run / "report.html"))
+    assert data["tools"] == [["A", 2, 1], ["B", 1, 0]]
+    assert [(data["kinds"][kind][0], counts) for kind, counts in data["faults"]] == [("wrong_answer", {"Toy": 2})]
+    assert data["cases"]["status"] == [0, 1, 1, 3] and data["cases"]["calls"] == [3, 0, 0, 0]
+    assert {key: data["tasks"][0][key] for key in ("planned", "passed", "wrong", "missing")} == {
+        "planned": 4,
+        "passed": 1,
+        "wrong": 2,
+        "missing": 1,
+    }
+
+
+# -- published rows
+
+
+ATOMIC = {
+    "Inst": "InstAcc",
+    "Tool": "ToolAcc",
+    "Arg": "ArgAcc",
+    "Summ": "SummAcc",
+    "P": "P",
+    "C": "C",
+    "Ans": "AnsAcc",
+    "Ans+I": "AnsAcc+I",
+}
+WORKFLOW = {"tool_sr": "Tool SR", "p_sr": "P-SR", "root_score": "Root Score", "leaf_sr": "Leaf SR", "root_sr": "Root SR"}
+
+
+def published(title):
+    """Edition → model → column → figure, straight from the reference files."""
+    name, columns = ("gta_atomic", ATOMIC) if title == "GTA-Atomic" else ("gta_workflow", WORKFLOW)
+    read = json.loads((ROOT / "bench_gta" / "reference" / f"{name}.json").read_text(encoding="utf-8"))
+    lists = read.get("leaderboards") or [{"title": "GTA-Workflow (GTA-2), 2026-04", "rows": read["main_results"]}]
+    return {one["title"]: {row["model"]: {columns[key]: row.get(key) for key in columns} for row in one["rows"]} for one in lists}
+
+
+def all_boards():
+    tasks = known_tasks()
+    part = {"planned": 0, "passed": 0, "wrong": 0, "broken": 0, "missing": 0, "similarity": "", "comparable": True}
+    metric = {"value": None, "low": None, "high": None, "n": 0}
+    about = {
+        "model": "m",
+        "dialect": "native",
+        "scoring": "parity",
+        "tools": {},
+        "data": {name: {"official": True, "samples": 0, "left_out": []} for name in tasks},
+        "options": {o.name: o.accepted[0] if o.accepted else o.default for task in tasks.values() for o in task.options},
+    }
+    done = {name: {**part, "metrics": dict.fromkeys(task.published, metric)} for name, task in tasks.items()}
+    return {board["benchmark"]: board for board in boards({"run": about, "tasks": done, "capabilities": {}})}
+
+
+def shown(board):
+    """Edition → model → column → text."""
+    return {
+        one["title"]: {row["model"]: dict(zip(board["columns"], row["cells"], strict=True)) for row in one["rows"]}
+        for one in board["editions"]
+    }
+
+
+def told(figure):
+    return "–" if figure is None else f"{figure:.2f}"
+
+
+@pytest.mark.parametrize("title", ["GTA-Atomic", "GTA-Workflow"])
+def test_the_rows_of_gta_are_those_of_the_reference_files(title):
+    found, expected = shown(all_boards()[title]), published(title)
+    assert found.keys() == expected.keys()
+    for edition, rows in expected.items():
+        assert found[edition].keys() == rows.keys()
+        for model, figures in rows.items():
+            assert {column: found[edition][model][column] for column in figures} == {column: told(one) for column, one in figures.items()}
+
+
+def test_every_published_row_of_every_task_is_shown():
+    for task in known_tasks().values():
+        found = shown(all_boards()[task.benchmark])
+        for row in task.reference_rows():
+            for column in {task.board.get(name, name) for name in task.published} & row.keys():
+                assert found[row["edition"]][row["model"]][column] == told(row[column])
+
+
+@pytest.mark.parametrize(
+    ("title", "edition", "source", "date"),
+    [
+        ("GTA-Atomic", "GTA, March 2025", "README of the benchmark", "2025-03"),
+        ("GTA-Workflow", "GTA-Workflow (GTA-2), 2026-04", "arXiv:2604.15715", "2026-04"),
+        ("WildToolBench", "paper, main body", "arXiv:2604.06185, ICLR 2026", "2026"),
+        ("Apple MMAU", "paper", "arXiv:2407.18961", "2024-07"),
+        ("Apple MMAU", "leaderboard of the release", "README of the reference implementation", "2024"),
+    ],
+)
+def test_published_rows_have_their_source_and_date(title, edition, source, date):
+    (found,) = [one for one in all_boards()[title]["editions"] if one["title"] == edition]
+    assert (found["source"], found["date"]) == (source, date)
+
+
+# -- the folder beside the page
+
+
+def test_a_page_takes_away_the_transcripts_of_the_one_before(toy, tmp_path):
+    run = write_run(tmp_path / "run", [record(0)])
+    beside = tmp_path / "run" / "report-data"
+    beside.mkdir()
+    for name in ("7.js", "file-0.png", "mine.js"):
+        (beside / name).write_text("old")
+    write_page(run, run / "report.html")
+    assert sorted(file.name for file in beside.iterdir()) == ["0.js", "mine.js"]
+
+
+def test_what_a_broken_case_lacks_is_no_error(toy):
+    class NoFiles:
+        def links(self, task, texts):
+            return {}
+
+    told, seconds = transcript(Record("toy.say", "s", 1, "c", "broken", error="gone", cause="endpoint"), NoFiles())
+    assert told["error"] == "gone" and told["steps"] == [] and seconds == []

@@ -1,0 +1,207 @@
+"""The page in a browser, from a disk: it loads, sorts, filters, opens transcripts, asks no network, and nothing in it acts."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from harness.task import known_tasks
+from harness.types import Event
+from reports.page import write_page
+from tests.plugin.toy import Toy
+from tests.reports.page_runs import PNG, record, write_run
+
+api = pytest.importorskip("playwright.sync_api", reason="pip install playwright to test pages in a browser")
+BROWSER = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+if BROWSER is None:
+    pytest.skip("no system browser (chromium) to test pages in", allow_module_level=True)
+
+HOSTILE = "</script><script>window.hurt = 1</script><img src=x onerror='window.hurt = 2'> <!-- \u202egnp.exe\u2066 \u0000\u001b[31m א ب"
+LONG = "x" * 1_000_000
+NAME = "a/b <i>&\"' c"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(known_tasks(), Toy.name, Toy())
+        path = tmp_path_factory.mktemp("run") / "one"
+        place = path / "files" / "toy.say" / "s0-a1"
+        place.mkdir(parents=True)
+        (place / "0001.png").write_bytes(PNG)
+        drawn = [{"type": "image", "content": "{RUN}/files/toy.say/s0-a1/0001.png"}]
+        picture = Event("tool", "Draw", 0, 1.5, {"arguments": {"what": "a dot"}, "result": drawn})
+        asked = {"messages": [{"role": "user", "content": HOSTILE}], "reply": LONG, "tool_calls": [{"name": HOSTILE, "arguments": "{"}]}
+        nasty = [
+            Event("model", HOSTILE, 0, 0, asked),
+            Event("tool", HOSTILE, 0, 0, {"arguments": {"__proto__": HOSTILE, HOSTILE: [HOSTILE]}}, HOSTILE),
+        ]
+        gold = {"gold": [{"role": "assistant", "tool_calls": [{"function": {"name": "Add", "arguments": {"a": 1, "b": 2}}}]}]}
+        gold["prediction"] = [{"role": "assistant", "tool_calls": [{"function": {"name": "Add", "arguments": {"a": 1, "b": 3}}}]}]
+        cases = [record(0, events=[picture]), record(1, events=nasty, passed=False), record(2, passed=False, output=gold)]
+        cases += [record(number, passed=number % 2 == 0) for number in range(3, 120)]
+        yield write_run(path, [*cases, record(120, sample=NAME)], model=HOSTILE, missing=[("toy.say", "never")])
+
+
+@pytest.fixture(scope="module", params=["beside", "embedded"])
+def page_file(request, run):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(known_tasks(), Toy.name, Toy())
+        return write_page(run, run / f"{request.param}.html", embed=request.param == "embedded")
+
+
+class Watched:
+    """A page of which everything that it says and asks for is kept."""
+
+    def __init__(self, browser, **options):
+        self.page = browser.new_page(**options)
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.on("dialog", lambda dialog: self.said.append(dialog.message))
+
+    def open(self, file: Path, link: str = ""):
+        self.page.goto(file.as_uri() + link)
+        return self.page
+
+
+@pytest.fixture
+def watched(browser):
+    found = Watched(browser, viewport={"width": 1280, "height": 900})
+    yield found
+    found.page.close()
+    assert found.said == []
+    assert [url for url in found.asked if not url.startswith(("file:", "data:"))] == []
+
+
+def samples(page):
+    return page.locator("#case-table td.sample").all_inner_texts()
+
+
+def test_the_page_loads_with_all_its_parts(watched, page_file):
+    page = watched.open(page_file)
+    assert page.locator("#found").inner_text() == "122 of 122 cases"
+    assert page.locator("svg.radar").count() == 1 or page.locator("#capabilities").count() == 1
+    assert page.locator("#boards tr.ours").count() == 1
+    assert page.locator("#heat td button:not([disabled])").all_inner_texts() == ["60", "61", "1"]
+    assert page.locator("#tool-table tbody tr").count() == 2
+    assert len(samples(page)) == 50
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_table_of_cases_sorts_turns_and_filters(watched, page_file):
+    page = watched.open(page_file)
+    page.get_by_role("button", name="sample").click()
+    assert samples(page)[:3] == [NAME, "never", "s0"]
+    page.get_by_role("button", name="sample").click()
+    assert samples(page)[:2] == ["s119", "s118"]
+    page.get_by_role("button", name="After →").click()
+    assert "page 2 of 3" in page.locator("#pager").inner_text() and samples(page)[0] == "s69"
+    page.locator("#status").select_option("wrong")
+    page.locator("#words").fill("toy S11")
+    assert sorted(samples(page)) == ["s11", "s111", "s113", "s115", "s117", "s119"]
+    page.get_by_role("button", name="Clear").click()
+    page.locator("#found", has_text="122 of 122").wait_for()
+    page.locator("#heat button", has_text="61").click()
+    assert page.locator("#found").inner_text() == "61 of 122 cases"
+    page.locator("#fault-bars button").first.click()
+    assert page.locator("#kind").input_value() == "wrong_answer"
+
+
+def test_a_picture_is_visible_in_its_transcript(watched, page_file):
+    page = watched.open(page_file)
+    page.get_by_role("link", name="s0", exact=True).first.click()
+    image = page.locator("#case-body img")
+    image.wait_for()
+    assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") == 10
+    assert page.evaluate("location.hash") == "#case=toy.say/s0/1"
+
+
+def test_keys_open_a_case_go_on_and_close(watched, page_file):
+    page = watched.open(page_file)
+    page.get_by_role("link", name="s0", exact=True).last.focus()
+    page.keyboard.press("Enter")
+    page.locator("#case-title", has_text="s0").wait_for()
+    page.keyboard.press("ArrowRight")
+    page.locator("#case-title", has_text="s1").wait_for()
+    page.keyboard.press("Escape")
+    assert not page.locator("#case").is_visible() and page.evaluate("location.hash") == ""
+
+
+def test_a_deep_link_opens_the_case_and_shows_the_gold_beside_it(watched, page_file):
+    page = watched.open(page_file, "#case=toy.say/s2/1")
+    page.locator("table.gold").wait_for()
+    assert page.locator("table.gold .differs").count() == 2
+    assert page.locator("table.gold td.off").all_inner_texts() == ["b", "b"]
+    assert "expected 'a', got 'b'" in page.locator(".verdict").inner_text()
+
+
+def test_a_link_with_strange_letters_opens_its_case(watched, page_file):
+    page = watched.open(page_file, "#case=toy.say/a%2Fb%20%3Ci%3E%26%22'%20c/1")
+    page.locator("#case-title", has_text=NAME).wait_for()
+
+
+def test_a_case_that_was_not_attempted_says_so(watched, page_file):
+    page = watched.open(page_file, "#case=toy.say/never/1")
+    page.locator("#case-body", has_text="was not attempted").wait_for()
+
+
+def test_hostile_content_does_nothing_and_can_be_read(watched, page_file):
+    page = watched.open(page_file, "#case=toy.say/s1/1")
+    page.locator(".step.tool").first.wait_for()
+    assert page.evaluate("window.hurt") is None
+    assert page.locator("#case-body script, #case-body img, #case-body iframe, #model script").count() == 0
+    shown = page.locator("#case-body").inner_text()
+    assert "<script>window.hurt = 1</script>" in shown and "U+202E" in shown and "U+0000" in shown and "__proto__" in shown
+    assert "\u202e" not in shown and "\x1b" not in shown
+    page.get_by_role("button", name="Show all 1,000,000 characters").click()
+    assert page.evaluate("document.querySelector('#case-body').textContent.length") > 1_000_000
+
+
+def test_scripts_that_are_not_the_pages_own_do_not_run(browser, page_file):
+    watched = Watched(browser)
+    page = watched.open(page_file)
+    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=data:, onerror=\"window.hurt = 1\">')")
+    page.evaluate("fetch('https://example.org/').catch(() => {})")
+    page.wait_for_timeout(200)
+    assert page.evaluate("window.hurt") is None
+    assert any("Content Security Policy" in line for line in watched.said)
+    page.close()
+
+
+def test_transcripts_that_are_gone_are_told(browser, run, tmp_path):
+    source = run / "beside.html"
+    copy = tmp_path / "moved.html"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(known_tasks(), Toy.name, Toy())
+        write_page(run, source)
+    shutil.copyfile(source, copy)
+    page = Watched(browser).open(copy, "#case=toy.say/s2/1")
+    page.locator("#case-body", has_text="keep this page and that folder together").wait_for()
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_shows_all_of_it_in_both_colours(browser, page_file, scheme):
+    watched = Watched(browser, viewport={"width": 360, "height": 740}, color_scheme=scheme)
+    page = watched.open(page_file)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(251, 251, 250)"
+    assert light == (scheme == "light")
+    page.evaluate("location.hash = '#case=toy.say/s2/1'")
+    page.locator("table.gold").wait_for()
+    assert page.evaluate("document.querySelector('#case-body').scrollWidth <= innerWidth")
+    assert watched.said == []
+    page.close()

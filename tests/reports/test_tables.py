@@ -1,0 +1,141 @@
+"""Leaderboard rows in the shapes of the published tables."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.errors import UsageProblem
+from harness.task import known_tasks
+from reports.boards import BOARDS, COMBINED, EDITIONS
+from reports.tables import rows, tables_of
+
+ROOT = Path(__file__).resolve().parents[2]
+
+SUMMARY = {
+    "run": {
+        "model": "m|1",
+        "dialect": "react",
+        "scoring": "parity",
+        "options": {"--wild-evaluator": "2026", "--wild-language": "en"},
+        "tools": {},
+        "data": {"gta_atomic.step": {"official": False, "samples": 2, "left_out": []}},
+    },
+    "tasks": {
+        "gta_atomic.step": {
+            "planned": 2,
+            "missing": 0,
+            "similarity": "mpnet",
+            "comparable": True,
+            "metrics": {
+                "InstAcc": {"value": 66.666666, "low": 60.0, "high": 70.25, "n": 2},
+                "ToolAcc": {"value": None, "low": None, "high": None, "n": 0},
+                "ArgAcc": {"value": 1.0, "low": None, "high": None, "n": 1},
+            },
+        }
+    },
+    "capabilities": {},
+}
+
+
+@pytest.fixture
+def run(tmp_path) -> Path:
+    (tmp_path / "summary.json").write_text(json.dumps(SUMMARY))
+    return tmp_path
+
+
+def test_csv_has_the_published_columns_in_their_order_and_our_row_first(run):
+    first = rows(run, "csv").split("\n\n")[0]
+    head, ours, published, *_ = csv.reader(io.StringIO(first))
+    assert ",".join(head) == "benchmark,table,source,date,this_run,model,Inst,Tool,Arg,Summ,P,O,L,C,Ans,Ans+I"
+    assert ours[4:] == ["1", "m|1", "66.67", "", "1.00", "", "", "", "", "", "", ""]
+    assert published[4:] == [
+        "0",
+        "gpt-4-1106-preview",
+        "85.19",
+        "61.40",
+        "37.88",
+        "75.00",
+        "67.61",
+        "64.61",
+        "74.73",
+        "89.55",
+        "46.59",
+        "44.90",
+    ]
+
+
+def test_every_block_of_csv_has_rows_of_one_length(run):
+    for block in rows(run, "csv").split("\n\n"):
+        assert len({len(row) for row in csv.reader(io.StringIO(block))}) == 1
+
+
+def test_markdown_tells_source_date_interval_and_why_rows_are_not_comparable(run):
+    text = rows(run, "md")
+    assert "## GTA-Atomic, February 2026\n\nPublished rows: README of the benchmark, later edition, 2026-02.\n" in text
+    assert "Our row is not comparable: bundled samples instead of the official data.\n" in text
+    assert "| **m\\|1 (this run)** | 66.67 (60.0–70.2) | – | 1.00 | – |" in text
+
+
+def test_json_keeps_intervals_and_says_which_row_is_ours(run):
+    first = json.loads(rows(run, "json"))[0]
+    assert first["columns"][:4] == ["Inst", "Tool", "Arg", "Summ"]
+    assert [row["this_run"] for row in first["rows"][:3]] == [True, False, False]
+    assert first["rows"][0]["intervals"] == {"Inst": [60.0, 70.25]}
+    assert first["rows"][0]["values"]["Tool"] is None
+
+
+def test_only_tables_that_the_run_has_a_figure_of_are_written():
+    assert {table["benchmark"] for table in tables_of(SUMMARY)} == {"GTA-Atomic"}
+    assert tables_of({**SUMMARY, "tasks": {}}) == []
+
+
+def test_combined_figures_stand_in_the_tables_of_domains_and_capabilities():
+    combined = {"domains": {"math": {"value": 40.0, "missing": []}}, "capabilities": {"planning": {"value": None, "missing": ["x"]}}}
+    found = {table["table"]: table["rows"][0]["values"] for table in tables_of({**SUMMARY, "capabilities": {"Apple MMAU": combined}})}
+    assert found["MMAU, domains"] == {"Tool-use": None, "DAG QA": None, "DS & ML": None, "Contest-level coding": None, "Math": 40.0}
+    assert found["MMAU, capabilities"]["Planning"] is None
+
+
+@pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.title)
+def test_published_rows_are_those_of_the_reference_files_and_columns_those_of_tasks(board):
+    content = json.loads((ROOT / board.file[0] / board.file[1]).read_text(encoding="utf-8"))
+    for key in board.place:
+        content = content[key]
+    assert len(board.rows()) == len(content) > 3
+    for row, published in zip(board.rows(), content, strict=True):
+        assert row["model"] == published["model"]
+        for column in board.columns:
+            assert column.key in published or board.place[-1] == "rows" or board.place[0] in ("full", "main_body")
+            value = published.get(column.key)
+            assert row[column.title] == (None if value is None else pytest.approx(value * board.factor))
+    assert any(value is not None for row in board.rows() for name, value in row.items() if name != "model")
+    assert board.source and board.date[:2] == "20"
+    for column in board.columns:
+        if column.ours and column.ours[0] not in COMBINED:
+            task = known_tasks()[column.ours[0]]
+            assert column.ours[1] in task.columns and task.benchmark == board.benchmark
+
+
+def test_every_published_column_of_every_task_is_in_a_table():
+    shown = {column.ours for board in BOARDS for column in board.columns}
+    unpublished = {"mmau.tool_self_correct", "mmau.dag_planning"}  # the paper has no figures of these two tasks
+    for task in known_tasks().values():
+        if task.name.startswith(("gta", "mmau")) and task.name not in unpublished:
+            assert {(task.name, column) for column in task.published} <= shown | {(task.name, name) for name in task.board}, task.name
+
+
+def test_every_edition_of_published_rows_has_a_source():
+    for task in known_tasks().values():
+        if task.name.startswith(("gta", "wild", "mmau")):
+            editions = {(task.benchmark, row["edition"]) for row in task.reference_rows()}
+            assert editions <= EDITIONS.keys()
+
+
+def test_another_kind_is_refused(run):
+    with pytest.raises(UsageProblem, match="accepted are md, csv, json"):
+        rows(run, "xlsx")

@@ -1,0 +1,79 @@
+"""Why cases are wrong or broken, in words that all benchmarks share."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from reports.load import load_run
+from reports.taxonomy import BREAKS, FAULTS, TITLES, kind_of, kind_of_cause, kind_of_labels
+from tests.reports.folders import made
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize(
+    ("task", "labels", "kind"),
+    [
+        ("gta_atomic.step", ("wrong_tool", "argument_error"), "wrong_tool"),
+        ("gta_atomic.step", ("argument_error",), "wrong_argument"),
+        ("gta_atomic.e2e", ("missing_drawing", "missing_tool"), "missing_call"),
+        ("gta_atomic.e2e", ("no_answer",), "stopped_early"),
+        ("gta_workflow", ("tool_errors", "partial"), "failed_code"),
+        ("gta_workflow", ("partial",), "partial"),
+        ("wild", ("needless_call",), "extra_call"),
+        ("wild", ("reject_tool_calling",), "refused"),
+        ("wild", ("stopped_early", "wrong_value"), "stopped_early"),
+        ("mmau.math_standard", ("no_answer",), "format"),
+        ("mmau.contest_standard", ("runtime_error", "wrong_output"), "failed_code"),
+        ("mmau.tool_parallel", ("parsing_error",), "format"),
+        ("anything", ("never heard of", "wrong_answer"), "wrong_answer"),
+        ("anything", ("never heard of",), "other"),
+        ("anything", (), "other"),
+    ],
+)
+def test_the_first_label_that_is_known_decides(task, labels, kind):
+    assert kind_of_labels(task, labels) == kind
+
+
+@pytest.mark.parametrize(
+    ("cause", "error", "kind"),
+    [
+        ("http 500", "model m: HTTP 500 from the endpoint", "endpoint"),
+        ("http 500", "the tool server answered HTTP 500 for OCR", "tool"),
+        ("server parsed", "the server took calls out of the reply by itself", "endpoint"),
+        ("judge", "judge j: no readable score", "judge"),
+        ("no shell", "the notebook's shell did not start", "sandbox"),
+        ("missing file", "the file 'a.png' is missing", "data"),
+        ("ReplayMiss", "the cassette lacks it", "data"),
+        ("worker died", "crashed", "internal"),
+        ("", "", "tool"),
+    ],
+)
+def test_a_broken_case_is_sorted_by_its_cause_and_what_failed(cause, error, kind):
+    assert kind_of_cause(cause, error) == kind
+
+
+def test_only_wrong_and_broken_cases_have_a_kind(tmp_path):
+    run = load_run(made(tmp_path / "run", {"a": "p", "b": "w", "c": "b", "d": "-"}, labels={"b": ["wrong_tool"]}))
+    assert [kind_of(case) for case in run.cases] == ["", "wrong_tool", "endpoint", ""]
+
+
+def test_no_label_and_no_cause_has_two_kinds_and_every_kind_a_title():
+    for words in ([label for kind in (*FAULTS, *BREAKS) for label in kind.labels], [cause for kind in BREAKS for cause in kind.causes]):
+        assert len(words) == len(set(words))
+    assert set(TITLES) == {kind.name for kind in (*FAULTS, *BREAKS)} and all(TITLES.values())
+
+
+def test_every_cause_that_the_code_names_has_a_kind_of_its_own_or_is_shared_by_servers():
+    """Causes of endpoints and tool servers are told apart by the error's text; all others must be listed."""
+    shared = {"timeout", "connection", "protocol", "server parsed", "budget"}
+    named = set()
+    for folder in ("harness", "bench_gta", "bench_wild", "bench_mmau", "tool_impls"):
+        for file in (ROOT / folder).rglob("*.py"):
+            named |= set(re.findall(r'cause="([^"]+)"', file.read_text(encoding="utf-8")))
+    known = {cause for kind in BREAKS for cause in kind.causes}
+    assert {cause for cause in named - known if not cause.startswith("http ")} <= shared
+    assert "worker died" in named

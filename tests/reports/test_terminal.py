@@ -1,0 +1,180 @@
+"""What is printed at the end of a run: aligned, at most 80 columns, nothing but text."""
+
+from __future__ import annotations
+
+import io
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from harness.plugin.progress import Progress
+from harness.task import announce, known_tasks
+from reports.load import load_run
+from reports.terminal import by_keyword, combined, explanations, tables
+from reports.text import fill
+from tests.plugin.project import Project
+from tests.plugin.toy import Toy
+from tests.reports.folders import made
+
+
+class Wide(Toy):
+    name = "toy.wide"
+    columns = ("Acc", *(f"Column {number}" for number in range(9)), "Calls")
+    counts = frozenset({"Calls"})
+
+    def remarks(self, metrics):
+        return ["a remark that goes on and on, so that it has to be broken into several lines of the terminal"]
+
+
+@pytest.fixture
+def tasks():
+    announce(Toy())
+    announce(Wide())
+    yield
+    del known_tasks()["toy.say"], known_tasks()["toy.wide"]
+
+
+def metric(value, low=None, high=None, n=6, **more):
+    return {"value": value, "low": low, "high": high, "n": n, **more}
+
+
+def part(metrics, **more):
+    counts = {"planned": 6, "passed": 3, "wrong": 2, "broken": 1, "missing": 0}
+    return {**counts, "similarity": "", "comparable": True, "causes": {}, "metrics": metrics, **more}
+
+
+def summary(**tasks):
+    parts = {name.replace("_", "."): one for name, one in tasks.items()}
+    data = {name: {"official": False, "samples": 6, "left_out": []} for name in parts}
+    run = {"model": "m", "dialect": "react", "scoring": "parity", "tools": {}, "options": {}, "data": data}
+    return {"run": run, "tasks": parts, "capabilities": {}}
+
+
+WIDE = {"Acc": metric(50.0, 20.0, 80.0), **{f"Column {number}": metric(100.0, 85.25, 100.0) for number in range(9)}, "Calls": metric(7.0)}
+
+
+def test_a_table_has_values_intervals_and_samples_below_each_name(tasks):
+    lines = list(tables(summary(toy_say=part({"Acc": metric(50.0, 20.04, 80.0)}, causes={"http 500": 1}))))
+    assert lines == [
+        "toy.say: 6 planned · 3 passed · 2 wrong · 1 broken · 0 missing",
+        "                 Acc",
+        "    value      50.00",
+        "    95 %   20.0–80.0",
+        "    n              6",
+        "    broken: 1 × http 500",
+        "",
+        "not comparable with published rows:",
+        "    bundled samples instead of the official data",
+        "    dialect react instead of native",
+        "",
+    ]
+
+
+def test_figures_without_broken_cases_have_a_line_of_their_own(tasks):
+    lines = list(tables(summary(toy_say=part({"Acc": metric(50.0, value_clean=60.0)}))))
+    assert lines[1:5] == ["             Acc", "    value  50.00", "    clean  60.00", "    n          6"]
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_wide_tables_fold_and_long_sentences_wrap(tasks, width):
+    lines = list(tables(summary(toy_say=part({"Acc": metric(None, n=0)}), toy_wide=part(WIDE, causes={"a cause " * 20: 1})), width))
+    assert max(map(len, lines)) <= width
+    text = "\n".join(lines)
+    assert all(f"Column {number}" in text for number in range(9)) and "counted: Calls 7" in text
+    names = [line for line in lines if "Column" in line]
+    for line in names:
+        below = lines[lines.index(line) + 1]
+        assert len(below) == len(line)  # the columns end below their names
+
+
+def test_several_tasks_have_an_overview_at_the_end_with_the_first_published_figure(tasks):
+    lines = list(tables(summary(toy_say=part({"Acc": metric(None, n=0)}), toy_wide=part(WIDE))))
+    assert [line.split() for line in lines[-4:-1]] == [
+        ["task", "cases", "passed", "broken", "value", "95", "%", "n"],
+        ["toy.say", "6", "3", "1", "Acc", "–", "0"],
+        ["toy.wide", "6", "3", "1", "Acc", "50.00", "20.0–80.0", "6"],
+    ]
+
+
+def test_a_reason_that_holds_for_some_tasks_names_them(tasks):
+    told = list(tables(summary(toy_say=part({"Acc": metric(1.0)}, missing=1), toy_wide=part(WIDE))))
+    assert "    not every sample was run (toy.say)" in told
+    assert "    bundled samples instead of the official data" in told
+
+
+def test_combined_figures_wrap_below_themselves():
+    scores = {
+        "planning": {"value": 41.25, "missing": []},
+        "reasoning": {"value": None, "missing": [f"task_{number}" for number in range(9)]},
+    }
+    lines = list(combined({"capabilities": {"Apple MMAU": {"capabilities": scores}}}))
+    assert lines[:2] == ["Apple MMAU, capabilities", "    planning                           41.25"]
+    assert max(map(len, lines)) <= 80 and lines[3].startswith(" " * 39)
+
+
+def test_keywords_have_shares_with_wilsons_interval_and_reasons_are_counted(tmp_path):
+    ends = {f"s{number}": "p" if number < 3 else "w" for number in range(12)} | {"broken": "b"}
+    tags = {f"s{number}": ["all", "low" if number < 6 else "high", *(["rare"] if number < 2 else [])] for number in range(12)}
+    lines = list(by_keyword(load_run(made(tmp_path / "run", ends, tags=tags, labels={"s9": ["wrong_tool"]}))))
+    assert lines == [
+        "t",
+        "    why not passed: Wrong tool 1, Other 8, Model endpoint 1",
+        "    keyword  samples  passed %       95 %",
+        "    low            6      50.0  18.8–81.2",
+        "    high           6       0.0   0.0–39.0",
+        "",
+    ]
+
+
+def test_samples_of_a_session_count_less_and_its_name_is_no_keyword(tmp_path):
+    ends = {f"s{number}": "p" if number < 4 else "w" for number in range(16)}
+    groups = {name: f"session{int(name[1:]) // 4}" for name in ends}
+    tags = {name: [groups[name], "early" if int(name[1:]) < 8 else "late"] for name in ends}
+    alone = list(by_keyword(load_run(made(tmp_path / "alone", ends, tags={name: [tag[1]] for name, tag in tags.items()}))))
+    together = list(by_keyword(load_run(made(tmp_path / "together", ends, tags=tags, groups=groups))))
+    assert not any("session" in line for line in together)
+    assert [line.split()[:3] for line in alone[3:4]] == [line.split()[:3] for line in together[3:4]] == [["early", "8", "50.0"]]
+    assert alone[3].split()[3] == "21.5–78.5" and together[3].split()[3] == "9.5–90.5"
+
+
+def test_only_the_first_few_explanations_are_shown_without_v():
+    texts = [(f"node{number}", "first\nsecond") for number in range(7)]
+    assert list(explanations("wrong", texts, full=False))[-1] == "    ... and 2 more wrong; -v shows them all"
+    assert list(explanations("wrong", texts, full=True))[:3] == ["wrong  node0", "    first", "    second"]
+
+
+def test_words_longer_than_the_line_stay_whole():
+    assert fill("  ", "a " + "x" * 30 + " b-c", 10) == ["  a", "  " + "x" * 30, "  b-c"]
+
+
+def test_the_live_line_never_wraps(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "30")
+    screen = io.StringIO()
+    progress = Progress(screen.write, live=True, total=3)
+    progress.add("passed", 123456, 12.5)
+    progress.finish()
+    [line] = screen.getvalue().strip("\n").split("\r")[1:]
+    assert line.startswith("1/3 · passed 1") and len(line) == 29
+
+
+def test_a_run_prints_no_escape_codes_when_piped_and_leaves_a_valid_junit_file(tmp_path):
+    """Also of texts that XML does not allow."""
+    from tests.model.fault_server import FaultServer, answer
+
+    project = Project.make(tmp_path / "project")
+    with FaultServer(
+        choose=lambda seen: answer(
+            "\x1b[31m<b>&\x00 no" if "word3" in str(seen.body) else str(seen.body["messages"][-1]["content"]).split()[-1]
+        )
+    ) as server:
+        result = project.run("--model", "m", "--model-url", server.url, "--junitxml", "junit.xml", "--run-dir", "run")
+    assert result.status == 0 and "\x1b" not in result.output and "\r" not in result.output
+    assert max(map(len, result.output.split("= agentgauge =")[1].splitlines()[1:-2])) <= 80
+    [suite] = ElementTree.parse(project.path / "junit.xml").getroot()
+    assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "6",
+        "failures": "1",
+        "errors": "0",
+        "skipped": "0",
+    }
+    assert sum(case.find("failure") is not None for case in suite.iter("testcase")) == 1
