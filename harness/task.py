@@ -203,7 +203,7 @@ class Task(ABC):
         """What a reader of the table must know, one sentence each. ``metrics``: as in ``summary.json``."""
         return ()
 
-    def exhibits(self, output: Json, score: Score | None, scoring: Scoring = "parity") -> Sequence[Exhibit]:
+    def exhibits(self, output: Json, score: Score | None, scoring: Scoring) -> Sequence[Exhibit]:
         """What a person should see of a case in reports, besides its transcript. Paths as in ``output``."""
         return ()
 

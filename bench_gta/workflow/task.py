@@ -175,7 +175,7 @@ class Workflow(RealTools, Task):
         write(folder / f"{model.replace('/', '_')}_gta_workflow.json", records)
         return []
 
-    def exhibits(self, output: Json, score: Score | None, scoring: Scoring = "parity") -> Sequence[Exhibit]:
+    def exhibits(self, output: Json, score: Score | None, scoring: Scoring) -> Sequence[Exhibit]:
         """The checkpoint tree, and what was delivered."""
         found = scored(output["full_tree"], output["judged"]["leaves"], strict=scoring == "strict")
         tree = Exhibit("checkpoints", html=page(found, output["judged"]["judge"], self.thresholds))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UsageProblem
+from harness.task import configure_tasks
 from reports.allure.about import run_files
 from reports.allure.attach import Attachments
 from reports.allure.case import result
@@ -37,6 +38,7 @@ def write_run(run: Path, folder: Path) -> int:
     Raises UsageProblem where ``run`` is no finished run or ``folder`` cannot be written.
     """
     loaded = load_run(run)
+    configure_tasks(loaded.about["settings"]["options"])  # exhibits depend on them
     try:
         folder.mkdir(parents=True, exist_ok=True)
         attachments = Attachments(loaded, folder, Counter(case.task for case in loaded.cases))

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from harness.task import find_task
-from harness.types import Record
+from harness.types import Record, Scoring
 from reports.allure.attach import SPACE, Attachments
 from reports.allure.dashboard import DASHBOARD
 from reports.allure.steps import milliseconds, steps, transcript
@@ -62,15 +62,16 @@ def result(run: Run, case: CaseOutline, attachments: Attachments) -> dict[str, A
     if kind:
         said = record.error if case.status == "broken" else record.score and record.score.explanation
         data["statusDetails"] = {"message": cut(f"{TITLES[kind]}: {said or 'nothing more is known'}", attachments.limits.message)}
-    return data | _told(one, record, attachments)
+    return data | _told(one, record, attachments, run.summary["run"]["scoring"])
 
 
-def _told(one: str, record: Record, attachments: Attachments) -> dict[str, Any]:
+def _told(one: str, record: Record, attachments: Attachments, scoring: Scoring) -> dict[str, Any]:
     """Description, steps, times and attachments of a case that was attempted."""
     said = record.transcript
     if said is None:
         return {}
-    exhibits = find_task(record.task).exhibits(said.output, record.score) if record.score and said.output is not None else ()
+    shows = record.score and said.output is not None
+    exhibits = find_task(record.task).exhibits(said.output, record.score, scoring) if shows else ()
     shown = [exhibit.path for exhibit in exhibits if exhibit.path] or (list(_pictures(record)) if record.status != "passed" else [])
     files, left_out = attachments.files(one, record, shown)
     facts = f"{said.usage.requests} requests, {said.usage.prompt_tokens} + {said.usage.completion_tokens} tokens, {said.seconds:.1f} s"

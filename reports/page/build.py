@@ -70,7 +70,7 @@ def _chunks(run: Run, files: Files, seen: Seen) -> Iterator[str]:
     size = 0
     for case in run.cases:
         record = run.record(case) if case.start >= 0 else None
-        said, seconds = transcript(record, files) if record else ({}, [])
+        said, seconds = transcript(record, files, run.summary["run"]["scoring"]) if record else ({}, [])
         seen.add(case, record)
         text = json.dumps(said, separators=(",", ":"))
         seen.chunk_of.append(seen.chunks)

@@ -8,12 +8,12 @@ from html.parser import HTMLParser
 from typing import Any
 
 from harness.task import find_task
-from harness.types import Event, Json, Record
+from harness.types import Event, Json, Record, Scoring
 from reports.page.files import Files
 from reports.page.gold import side_by_side
 
 
-def transcript(record: Record, files: Files) -> tuple[dict[str, Any], list[float]]:
+def transcript(record: Record, files: Files, scoring: Scoring) -> tuple[dict[str, Any], list[float]]:
     """A case as plain data, and apart from it the seconds of each of its steps. ::
 
     {"steps": [{"is": "message" | "model" | "tool", ...}], "verdict": text, "error", "cause", "labels", "values",
@@ -23,7 +23,7 @@ def transcript(record: Record, files: Files) -> tuple[dict[str, Any], list[float
     events = said.events if said else ()
     steps = list(_steps(events))
     task = find_task(record.task)
-    shown = task.exhibits(said.output, score) if said and score and said.output is not None else ()
+    shown = task.exhibits(said.output, score, scoring) if said and score and said.output is not None else ()
     told: dict[str, Any] = {
         "steps": steps,
         "verdict": score.explanation if score else "",

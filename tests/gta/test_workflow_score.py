@@ -9,6 +9,8 @@ import pytest
 
 from bench_gta.workflow.judge import scored
 from bench_gta.workflow.score import Thresholds, failed, page, score_output
+from bench_gta.workflow.task import Workflow
+from harness.types import Scoring
 
 TREE = [
     {"id": "1", "weight": 3, "sub_tasks": [{"id": "1.1", "requirements": "A <b>PDF</b> exists."}, {"id": "1.2", "requirements": "r"}]},
@@ -93,3 +95,15 @@ def test_a_fallback_is_named_on_the_page() -> None:
 def test_a_run_scored_by_the_other_rules_says_that_the_judge_saw_other_files() -> None:
     found = [score_output(TASK, output(10, 8, 5), Thresholds(), strict=strict).values["shown_otherwise"] for strict in (False, True)]
     assert found == [0, 1]
+
+
+@pytest.mark.parametrize(("scoring", "shown"), [("parity", "root score 2.00"), ("strict", "root score 9.00")])
+def test_the_page_shows_the_scores_of_the_run(scoring: Scoring, shown: str) -> None:
+    fenced = '```json\n{"analysis": "2 of 3 charts", "score": 9}\n```'
+    judged = {
+        "judge": "seer",
+        "everything": scoring == "strict",
+        "leaves": [{"id": "x", "replies": [fenced], "cached": 0} for _ in range(3)],
+    }
+    (tree, file) = Workflow().exhibits(output(0, 0, 0, judged=judged), None, scoring)
+    assert shown in tree.html and file.name == "a.pdf"

@@ -62,7 +62,7 @@ def make_run(path: Path, records: list[Record], missing=(), model="m", **about) 
         "options": {"--wild": "a\\b"},
     }
     (path / "summary.json").write_text(json.dumps({"run": run, "tasks": counts, "capabilities": {}, "usage": {}}))
-    (path / "run.json").write_text(json.dumps({"started": 90.0, "finished": 120.0, "settings": {}, **about}))
+    (path / "run.json").write_text(json.dumps({"started": 90.0, "finished": 120.0, "settings": {"options": {}}, **about}))
     (path / "leaderboard.md").write_text("# m\n")
     plan = [[record.task, record.sample, record.attempt, "node"] for record in records] + [[*case, "node"] for case in missing]
     (path / "planned.json").write_text(json.dumps(plan))

@@ -271,5 +271,5 @@ def test_what_a_broken_case_lacks_is_no_error(toy):
         def links(self, task, texts):
             return {}
 
-    told, seconds = transcript(Record("toy.say", "s", 1, "c", "broken", error="gone", cause="endpoint"), NoFiles())
+    told, seconds = transcript(Record("toy.say", "s", 1, "c", "broken", error="gone", cause="endpoint"), NoFiles(), "parity")
     assert told["error"] == "gone" and told["steps"] == [] and seconds == []
