@@ -1,8 +1,6 @@
-"""A page of 8,000 cases is small and quickly made."""
+"""A page of 8,000 cases is small. What it costs is measured in ``benchmarks/test_reports.py``."""
 
 from __future__ import annotations
-
-import time
 
 from harness.task import known_tasks
 from harness.types import Event
@@ -11,7 +9,7 @@ from tests.plugin.toy import Toy
 from tests.reports.page_runs import chunks, record, write_run
 
 
-def test_a_page_of_8000_cases_is_under_5_mb_and_made_in_20_s(monkeypatch, tmp_path):
+def test_a_page_of_8000_cases_is_under_5_mb(monkeypatch, tmp_path):
     monkeypatch.setitem(known_tasks(), Toy.name, Toy())
     talk = "The quick brown fox jumps over the lazy dog, and then thinks about it for a while. " * 12
     events = [
@@ -23,9 +21,6 @@ def test_a_page_of_8000_cases_is_under_5_mb_and_made_in_20_s(monkeypatch, tmp_pa
         )
     ]
     run = write_run(tmp_path / "run", (record(number, events=events, passed=number % 3 == 0) for number in range(8000)))
-    start = time.monotonic()
     page = write_page(run, run / "report.html")
-    took = time.monotonic() - start
     assert page.stat().st_size < 5_000_000
-    assert took < 20
     assert sum(map(len, chunks(page))) == 8000

@@ -1,0 +1,66 @@
+"""What reports of 8,000 cases with transcripts cost, beside reading their records once."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.task import known_tasks
+from harness.types import Event
+from reports.allure import DASHBOARD, write_results, write_run
+from reports.load import load_run
+from reports.page import write_page
+from tests.plugin.toy import Toy
+from tests.reports.page_runs import record
+from tests.reports.page_runs import write_run as made_run
+
+CASES = 8000
+TALK = "The quick brown fox jumps over the lazy dog, and then thinks about it for a while. "
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """About 14 KB a record, no two transcripts alike."""
+    known_tasks()[Toy.name] = Toy()
+
+    def events(case):
+        talk = f"{case} {TALK * 12}"
+        for number in range(4):
+            yield Event("model", "m", 0, 0.1, {"messages": [{"role": "user", "content": f"{number} {talk}"}], "reply": f"{talk} {number}"})
+            result = [{"type": "text", "content": talk}]
+            yield Event("tool", f"Tool{number}", 0, 0.1, {"arguments": {"query": talk[:200]}, "result": result})
+
+    folder = tmp_path_factory.mktemp("run") / "run"
+    yield made_run(folder, (record(number, events=list(events(number)), passed=number % 3 == 0) for number in range(CASES)))
+    del known_tasks()[Toy.name]
+
+
+def timed(work) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def size_of(folder: Path) -> float:
+    """MB; files with several names count once."""
+    return sum({path.stat().st_ino: path.stat().st_size for path in folder.rglob("*") if path.is_file()}.values()) / 1e6
+
+
+def test_the_page(run, benchmark, figure):
+    read = timed(lambda: load_run(run))
+    benchmark.pedantic(lambda: write_page(run, run / "report.html"), rounds=1)
+    figure("page of 8,000 cases: seconds", benchmark.stats.stats.max)
+    figure("page of 8,000 cases / reading the records once", benchmark.stats.stats.max / read)
+    figure("page of 8,000 cases: MB", (run / "report.html").stat().st_size / 1e6)
+
+
+def test_allure(run, tmp_path, benchmark, figure):
+    read = timed(lambda: load_run(run))
+    benchmark.pedantic(lambda: (write_results if shutil.which("allure") else write_run)(run, tmp_path / "allure"), rounds=1)
+    made = "results and dashboard" if (tmp_path / "allure" / DASHBOARD).exists() else "results"
+    figure(f"Allure {made} of 8,000 cases: seconds", benchmark.stats.stats.max)
+    figure("Allure of 8,000 cases / reading the records once", benchmark.stats.stats.max / read)
+    figure("Allure of 8,000 cases: MB", size_of(tmp_path / "allure"))
