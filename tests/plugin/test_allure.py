@@ -73,7 +73,7 @@ def test_history_differs_by_model_and_by_nothing_else(project, endpoint):
 
 
 def test_results_of_a_run_are_those_that_are_made_of_its_folder_afterwards(project, endpoint):
-    project.run("--model", "m", "--model-url", endpoint.url, "-n", "2", "-x", "--in-flight", "1", "--alluredir", "live", "--run-dir", "run")
+    project.run("--model", "m", "--model-url", endpoint.url, "-x", "--in-flight", "1", "--alluredir", "live", "--run-dir", "run")
     write_run(project.path / "run", project.path / "later")
     live, later = ({path.name: path.read_bytes() for path in (project.path / name).iterdir()} for name in ("live", "later"))
     assert live == later
