@@ -63,4 +63,6 @@ def test_allure(run, tmp_path, benchmark, figure):
     made = "results and dashboard" if (tmp_path / "allure" / DASHBOARD).exists() else "results"
     figure(f"Allure {made} of 8,000 cases: seconds", benchmark.stats.stats.max)
     figure("Allure of 8,000 cases / reading the records once", benchmark.stats.stats.max / read)
-    figure("Allure of 8,000 cases: MB", size_of(tmp_path / "allure"))
+    size = size_of(tmp_path / "allure")
+    figure("Allure of 8,000 cases: MB", size)
+    assert size < 150

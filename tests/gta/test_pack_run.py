@@ -208,7 +208,7 @@ def test_one_task_cannot_reach_another(agent: Agent) -> None:
 def test_an_agent_that_hangs_is_ended(agent: Agent, one: None) -> None:
     began = time.monotonic()
     assert agent.run("print('begun', flush=True)\nimport time; time.sleep(600)", "--timeout", "1", *ONE) == 1
-    assert time.monotonic() - began < 60  # of 600
+    assert time.monotonic() - began < 8
     assert agent.record(7)["status"] == "timeout"
     assert agent.final(7) == "(error) it ran longer than 1 s"
     assert (agent.out / "7/stdout.txt").read_text() == "begun\n"
@@ -239,7 +239,7 @@ def test_a_child_that_holds_the_pipe_does_not_hold_the_run(agent: Agent, one: No
     code = "import subprocess, sys\np = subprocess.Popen(['/bin/sleep', '90'], start_new_session=True)\nprint('done', p.pid)"
     began = time.monotonic()
     assert agent.run(code, "--no-sandbox", *ONE) == 0
-    assert time.monotonic() - began < 45  # of 90
+    assert time.monotonic() - began < 5
     done, number = agent.final(7).split()
     assert done == "done"
     os.kill(int(number), signal.SIGKILL)

@@ -151,11 +151,13 @@ def test_a_deep_link_opens_the_case_and_shows_the_gold_beside_it(watched, page_f
 def test_a_link_with_strange_letters_opens_its_case(watched, page_file):
     page = watched.open(page_file, "#case=toy.say/a%2Fb%20%3Ci%3E%26%22'%20c/1")
     page.locator("#case-title", has_text=NAME).wait_for()
+    assert NAME in page.locator("#case-title").inner_text()
 
 
 def test_a_case_that_was_not_attempted_says_so(watched, page_file):
     page = watched.open(page_file, "#case=toy.say/never/1")
     page.locator("#case-body", has_text="was not attempted").wait_for()
+    assert page.locator("#case-body .step").count() == 0
 
 
 def test_hostile_content_does_nothing_and_can_be_read(watched, page_file):
