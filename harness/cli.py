@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,8 +21,23 @@ FORWARDED = {
 """Commands that are programs of their own: name → module with ``main(argv)``, and help."""
 
 
+PIPE_CLOSED = 141
+"""Exit status where standard output was closed, as a shell has it."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Returns the exit status: 0 done, 4 for something that the user must fix."""
+    try:
+        status = _run(argv)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # whoever read this has gone; the interpreter must not fail on it again when it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    return status
+
+
+def _run(argv: Sequence[str] | None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         if arguments and arguments[0] in FORWARDED:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,9 +10,6 @@ from bench_gta.pack.verb_score import score
 from bench_gta.pack.verbs import check_pack, create_pack, print_table, run_agent
 from bench_gta.workflow.cache import USER
 from bench_gta.workflow.metrics import THRESHOLD
-
-PIPE_CLOSED = 141
-"""Exit status where standard output was closed, as a shell has it."""
 
 _DATA = "data folder of GTA-Workflow, or its end.json (default: the bundled sample)"
 
@@ -25,14 +20,7 @@ def main(argv: Sequence[str]) -> int:
     Raises UsageProblem for what the user must fix.
     """
     options = _parser().parse_args(argv)
-    try:
-        status = int(options.do(options))
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # whoever read this has gone; the interpreter must not fail on it again when it ends
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return PIPE_CLOSED
-    return status
+    return int(options.do(options))
 
 
 def _parser() -> argparse.ArgumentParser:
