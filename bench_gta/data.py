@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from bench_gta import layout
 from bench_gta.tools import CATEGORIES, CATEGORY_OF
+from harness.data.differences import Differences
 from harness.data.index import Entry, Index, Row, build_index, object_entries
 from harness.errors import DataProblem, Fault
 from harness.tools import Tool
@@ -19,7 +21,7 @@ from harness.types import Json, Sample
 DATASET = "dataset.json"
 TOOLMETA = "toolmeta.json"
 
-_KIND = "gta_atomic 1"  # to be raised when tags or checks change
+_KIND = "gta_atomic 2"  # to be raised when tags or checks change
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +50,42 @@ class Loaded(Resolved):
 
 def index(root: Path) -> Index:
     """The samples below ``root``, in the order of the file. Raises DataProblem, naming the record and the field."""
-    root = root.absolute()
-    return build_index([root / DATASET, root / TOOLMETA], object_entries, lambda entry: _describe_in(root, entry), kind=_KIND)
+    root, told = root.absolute(), Differences()
+    return build_index(
+        [root / DATASET, root / TOOLMETA],
+        lambda file: _official(file, root, told),
+        lambda entry: _describe_in(root, entry),
+        kind=_KIND,
+        differences=told.sentences,
+    )
 
 
 def references(dataset: Path) -> list[tuple[str, Json]]:
     """Key and gt_answer of every sample, by position: all that is needed to score a prediction file."""
-    return [(_check(dataset, entry), entry.value.get("gt_answer")) for entry in object_entries(dataset)]
+    return [(_check(dataset, entry), entry.value.get("gt_answer")) for entry in _official(dataset, dataset.parent)]
 
 
 def load(index: Index, row: Row, task: str) -> Sample:
     """Read one sample. Raises DataProblem where the file changed since it was indexed."""
+    return read_sample(index, row, task, layout.atomic)
+
+
+def read_sample(index: Index, row: Row, task: str, official: Callable[[Json, Path], tuple[Json, list[str]]]) -> Sample:
+    """Read one sample and bring it into the official layout. Raises DataProblem where the file changed since it was indexed."""
     try:
-        payload = json.loads(index.read(row))
+        payload, _ = official(json.loads(index.read(row)), index.root)
     except ValueError:
         raise DataProblem(f"{index.file} changed while it was used: sample {row.id!r} is not where it was; start the run again") from None
     return Sample(row.id, task, row.tags, payload, index.root, row.position)
+
+
+def _official(file: Path, root: Path, told: Differences | None = None) -> Iterator[Entry]:
+    """The samples in the official layout."""
+    for entry in layout.entries(file, told):
+        value, ways = layout.atomic(entry.value, root)
+        if told and ways:
+            told.of_record(entry.key, ways)
+        yield replace(entry, value=value) if ways else entry
 
 
 def require_files(sample: Sample) -> None:
@@ -224,7 +246,10 @@ def _check_reference(file: Path, entry: Entry, reference: Json) -> None:
             isinstance(reference.get("whitelist"), list) and _groups(reference["whitelist"]) and _groups(reference.get("blacklist") or [])
         )
         if not fits:
-            raise problem_in(file, entry, "gt_answer", "must hold a 'whitelist' of lists of texts, and as 'blacklist' the same or null")
+            rule = "must hold a 'whitelist' of lists of texts, and as 'blacklist' the same or null"
+            flat = isinstance(reference.get("whitelist"), list) and all(isinstance(one, str) for one in reference["whitelist"])
+            why = "; this one is flat: say which of its texts are aliases of one another" if flat else ""
+            raise problem_in(file, entry, "gt_answer", rule + why)
     elif not isinstance(reference, list) or not all(isinstance(text, str) for text in reference):
         raise problem_in(file, entry, "gt_answer", "must be an object with a 'whitelist', a list of texts, or null")
 

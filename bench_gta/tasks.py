@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ from bench_gta.prompts import load_prompts
 from bench_gta.real_tools import RealTools
 from bench_gta.run import run_e2e, run_step, user_turns
 from bench_gta.score import broken_e2e, broken_step, score_e2e, score_step
-from bench_gta.similarity import check, comparable, set_up, similarity
+from bench_gta.similarity import check, comparable, loads_model, set_up, similarity
 from bench_gta.tools import CATEGORIES, CATEGORY_OF
 from harness.agent.dialects.registry import FAMILIES
 from harness.case import Case
@@ -34,6 +35,7 @@ class _GtaAtomic(Task):
 
     benchmark = "GTA-Atomic"
     data_set = "gta_atomic"
+    folders = ("gta_dataset",)
     data_files = (data.DATASET, data.TOOLMETA)
     mini = _HERE / "mini"
     counts = frozenset({"ToolCalls", "ToolErrors"})
@@ -58,6 +60,12 @@ class _GtaAtomic(Task):
 
     def check_similarity(self, similarity: str) -> None:
         check(similarity)
+
+    def scores_slowly(self, similarity: str) -> bool:
+        return loads_model(similarity)
+
+    def similarity_server(self, similarity: str) -> list[str]:
+        return [sys.executable, "-m", "bench_gta.similarity_server", "--backend", similarity] if loads_model(similarity) else []
 
     def comparable(self, similarity: str) -> bool:
         return comparable(similarity)

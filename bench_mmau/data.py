@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from bench_mmau import layout
 from bench_mmau.contests.candidate import read_groups
 from bench_mmau.errors import NotScorable
-from harness.data.index import Entry, Index, Row, build_index, line_entries
+from harness.data.differences import Differences
+from harness.data.index import Entry, Index, Row, build_index
 from harness.errors import DataProblem
 from harness.types import Sample
 
-_KIND = "mmau 1"  # to be raised when keywords or checks change
-_DATED = re.compile(r"_\d{8}$")
+_KIND = "mmau 2"  # to be raised when keywords or checks change
+_DATED = re.compile(r"_(\d{8})$")
+_RELEASED = "20240712"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,7 @@ class Kind:
     shown: str  # such a name, for messages
     fields: Mapping[str, type | tuple[type, ...]]  # needed besides messages
     keywords: tuple[str, ...] = ()
+    parts: bool = False  # it may come in several files of different names
 
 
 def _tools(pattern: str, shown: str) -> Kind:
@@ -38,7 +42,7 @@ def _tools(pattern: str, shown: str) -> Kind:
 
 
 def _plan(pattern: str, shown: str) -> Kind:
-    return Kind(f"tool_use_plan_{pattern}", f"tool_use_plan_{shown}", {"target_plan_number": (int, str)}, ("dag_qa",))
+    return Kind(f"tool_use_plan_{pattern}", f"tool_use_plan_{shown}", {"target_plan_number": (int, str)}, ("dag_qa",), parts=True)
 
 
 def _contest(name: str, **fields: type) -> Kind:
@@ -67,32 +71,75 @@ CONTEST_PARSING = Kind("code_contests_understand", "code_contests_understand", {
 MATH = _math("standard")
 MATH_COMPREHEND = _math("understand")
 
+KINDS = (
+    *(SINGLE, PARALLEL, DOUBLE, TRIPLE, SELF_CORRECT, REASONING, NO_REASONING, NOTEBOOKS),
+    *(CONTESTS, CONTEST_PLANS, CONTEST_SOLUTIONS, CONTEST_PARSING, MATH, MATH_COMPREHEND),
+)
+
 NOTEBOOK_DATA = Path("code_kaggle_source") / "input"
 """Where the data files of the notebooks are, below the data folder: the ``input`` folder of the released archive."""
 
 
+_UNUSED = re.compile(r"tool_use_execution_all|tool_use_plan_.*")
+"""Official files that serve no task, or only where no file of all is there: their records are in others as well."""
+
+
 def find(folder: Path, kind: Kind) -> Path | None:
-    """The file of a kind. Of several one whose name has ``all``; raises DataProblem where that does not decide."""
+    """The file of a kind, the first of ``find_all``. Raises DataProblem."""
+    return next(iter(find_all(folder, kind)), None)
+
+
+def find_all(folder: Path, kind: Kind) -> list[Path]:
+    """The files of a kind: one, or its parts in the order of their names.
+
+    Of several files one whose name has ``all`` is taken; parts are files without such a one, whose names differ by more
+    than the date. Raises DataProblem where that does not decide.
+    """
     if not folder.is_dir():
-        return None
+        return []
     named = re.compile(kind.files)
-    found = sorted(path for path in folder.glob("*.jsonl") if named.fullmatch(_DATED.sub("", path.stem)))
+    found = sorted(path for path in folder.glob("*.jsonl") if named.fullmatch(_undated(path)))
     if len(found) > 1:
         found = [path for path in found if "_all" in path.stem] or found
-    if len(found) > 1:
+    if len(found) > 1 and not (kind.parts and len({_undated(path) for path in found}) == len(found)):
         raise DataProblem(f"{folder} has {len(found)} files for one task: {', '.join(path.name for path in found)}; leave one there")
-    return found[0] if found else None
+    return found
+
+
+def strangers(folder: Path) -> list[str]:
+    """What is to be said of files that belong to no task; they are left alone."""
+    known = [re.compile(kind.files) for kind in KINDS]
+    stray = (path for path in sorted(folder.glob("*.jsonl")) if not any(named.fullmatch(_undated(path)) for named in known))
+    return [f"{path.name} belongs to no task and is left alone" for path in stray if not _UNUSED.fullmatch(_undated(path))]
+
+
+def _undated(path: Path) -> str:
+    return _DATED.sub("", path.stem)
 
 
 def index(root: Path, kind: Kind, keywords: Sequence[str]) -> Index:
     """The records of a kind. Raises DataProblem that names file, line, field and rule."""
-    file = find(root, kind) or root / f"{kind.shown}.jsonl"
+    files, told = find_all(root, kind) or [root / f"{kind.shown}.jsonl"], Differences("record")
+    if len(files) > 1:
+        told.of_file(f"{', '.join(file.name for file in files)} are read one after the other, as no file of all is there")
     return build_index(
-        [file],
-        line_entries,
-        lambda entry: (_checked(file, entry, kind), (*kind.keywords, *keywords, *_more(entry.value))),
+        files,
+        lambda file: _described(file, kind, keywords, told),
+        lambda entry: (entry.key, entry.value),
         kind=f"{_KIND} {kind.shown} {sorted(kind.fields)} {keywords}",
+        differences=told.sentences,
+        parts=len(files),
     )
+
+
+def _described(file: Path, kind: Kind, keywords: Sequence[str], told: Differences) -> Iterator[Entry]:
+    """Every record's id, with its keywords for a value."""
+    date = _DATED.search(file.stem)
+    if date is None or date[1] != _RELEASED:
+        told.of_file(f"{file.name} {'has no date' if date is None else 'has another date'} in its name; the release has {_RELEASED}")
+    for entry in layout.records(file, told):
+        id = _checked(file, entry, kind)
+        yield replace(entry, key=id, value=(*kind.keywords, *keywords, *_more(entry.value)))
 
 
 def _more(record: Mapping[str, Any]) -> tuple[str, ...]:
@@ -134,7 +181,7 @@ def _checked(file: Path, entry: Entry, kind: Kind) -> str:
 def load(index: Index, row: Row, task: str) -> Sample:
     """Read one record. Raises DataProblem where the file changed since it was indexed."""
     try:
-        record = json.loads(index.read(row))
+        record, _ = layout.official(json.loads(index.read(row)))
     except ValueError:
         raise DataProblem(f"{index.file} changed while it was used: record {row.id!r} is not where it was; start the run again") from None
     return Sample(row.id, task, row.tags, record, index.root, row.position)

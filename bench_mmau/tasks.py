@@ -48,11 +48,14 @@ class _Mmau(Task):
     rule: ClassVar[Sequence[tables.Column]]
 
     def find(self, folder: Path) -> Path | None:
-        """The folder with this task's file: there, or in its folder ``mmau``."""
-        return next((root for root in (folder, folder / self.data_set) if data.find(root, self.kind)), None)
+        """The folder with this task's file: the first of ``places`` that has it."""
+        return next((root for root in self.places(folder) if data.find(root, self.kind)), None)
 
     def index(self, root: Path) -> Index:
         return data.index(root, self.kind, self.skills)
+
+    def differences(self, root: Path) -> Sequence[str]:
+        return [*super().differences(root), *data.strangers(root)]
 
     def load(self, index: Index, row: Row) -> Sample:
         return data.load(index, row, self.name)
@@ -63,6 +66,10 @@ class _Mmau(Task):
 
     def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
         return self.judge(sample.payload, dict(judging.FAILED) if output is None else output, scoring)
+
+    def scores_slowly(self, similarity: str) -> bool:
+        """Contests run their programs again; notebooks ran while the case did."""
+        return self.rule in (tables.CONTESTS, tables.RETRY)
 
     def recipe(self, scoring: Scoring) -> Recipe:
         return tables.recipe(self.rule)

@@ -15,7 +15,9 @@ from typing import Any
 from bench_wild.check import TASKS, Rule, check_record
 from bench_wild.earlier import is_earlier, modern
 from bench_wild.labels import ASK, FIRST_TURN, PREPARE, PSEUDO, SUBTYPE_TAGS, SUBTYPES, TYPE_TAGS, TYPES
+from bench_wild.layout import official, sessions
 from bench_wild.structure import structure_of
+from harness.data.differences import Differences
 from harness.data.index import Entry, Index, Row, build_index
 from harness.errors import DataProblem
 from harness.types import Json, Sample
@@ -28,7 +30,7 @@ LANGUAGES = ("en", "zh")
 POSITIONS = ("first", "second", "third", "fourth")
 """Keywords for the position of a task in its session."""
 
-_KIND = "wild 1"  # to be raised when tags or checks change
+_KIND = "wild 2"  # to be raised when tags or checks change
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,7 @@ def structure(nodes: Sequence[GoldNode]) -> str | None:
 def read_sessions(path: Path, language: str = "en") -> Iterator[Session | RecordProblem]:
     """Every session of a file in its order, or what is wrong with it. Raises DataProblem for a file that cannot be read."""
     seen: dict[str, int] = {}
-    for entry in _lines(path):
+    for entry in sessions(path):
         found = _problem(path, entry, language, seen)
         if found or has_language(entry.value, language):
             yield found or build_session(entry.value, language)
@@ -147,13 +149,21 @@ def read_sessions(path: Path, language: str = "en") -> Iterator[Session | Record
 
 def load_sessions(path: Path, language: str = "en", *, skip_invalid: bool = False) -> list[Session]:
     """The sessions of a file. Raises RecordProblem for the first that breaks a rule, unless such are left out."""
-    sessions: list[Session] = []
+    read: list[Session] = []
     for found in read_sessions(path, language):
         if isinstance(found, Session):
-            sessions.append(found)
+            read.append(found)
         elif not skip_invalid:
             raise found
-    return sessions
+    return read
+
+
+def differences(path: Path) -> tuple[str, ...]:
+    """How a file's layout differs from the official one, one sentence each. Raises DataProblem for a file that cannot be read."""
+    told = Differences("session")
+    for _ in sessions(path, told):
+        pass
+    return told.sentences()
 
 
 def problems(path: Path, language: str = "en") -> list[RecordProblem]:
@@ -171,20 +181,21 @@ def find(folder: Path) -> Path | None:
 
 def index(root: Path, language: str = "en", *, skip_invalid: bool = False) -> Index:
     """Four samples a session. Raises DataProblem; RecordProblem names file, line, session, field and rule."""
-    root = root.absolute()
+    root, told = root.absolute(), Differences("session")
     file = find(root) or root / FILES[0]
     return build_index(
         [file],
-        lambda path: _tasks(path, language, skip_invalid),
+        lambda path: _tasks(path, language, skip_invalid, told),
         lambda entry: (entry.key, entry.value),
         kind=f"{_KIND} {language} {'skip' if skip_invalid else 'all'}",
+        differences=told.sentences,
     )
 
 
-def _tasks(path: Path, language: str, skip_invalid: bool) -> Iterator[Entry]:
+def _tasks(path: Path, language: str, skip_invalid: bool, told: Differences) -> Iterator[Entry]:
     """The tasks of every session, each with its tags, the last of them the session's id, and the place of its session."""
     seen: dict[str, int] = {}
-    for entry in _lines(path):
+    for entry in sessions(path, told):
         found = _problem(path, entry, language, seen)
         if found and not skip_invalid:
             raise found
@@ -216,7 +227,7 @@ def load(index: Index, row: Row, task: str, language: str = "en") -> Sample:
     Raises DataProblem where the file changed since it was indexed.
     """
     try:
-        record = json.loads(index.read(row).decode("utf-8-sig"))
+        record, _ = official(json.loads(index.read(row).decode("utf-8-sig")))
     except ValueError:
         raise DataProblem(f"{index.file} changed while it was used: sample {row.id!r} is not where it was; start the run again") from None
     payload = {"session": record, "task": split_id(row.id)[1], "language": language}
@@ -232,31 +243,11 @@ def resolve(sample: Sample) -> tuple[Session, WildTask]:
 # -- lines
 
 
-def _lines(path: Path) -> Iterator[Entry]:
-    """The lines of a file; one that is no JSON has its RecordProblem as its value, and the rest goes on. Raises DataProblem."""
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise DataProblem(f"{path} does not exist; give a folder with {' or '.join(FILES)} (--data)") from None
-    except OSError as error:
-        raise DataProblem(f"{path} cannot be read: {error.strerror or error}; check the path and its permissions") from None
-    start = 0
-    for number, line in enumerate(content.split(b"\n")):
-        end = start + len(line)
-        if line.strip():
-            try:
-                value = json.loads(line.decode("utf-8-sig" if number == 0 else "utf-8"))
-            except (ValueError, RecursionError) as error:
-                value = RecordProblem(path, number + 1, "?", Rule("the line", f"is no JSON: {error}"))
-            yield Entry(str(number), value, start, end)
-        start = end + 1
-
-
 def _problem(path: Path, entry: Entry, language: str, seen: dict[str, int]) -> RecordProblem | None:
     """What is wrong with a line. ``seen`` holds the ids of the lines before, with their numbers, and is kept up."""
-    if isinstance(entry.value, RecordProblem):
-        return entry.value
     line = int(entry.key) + 1
+    if isinstance(entry.value, Exception):
+        return RecordProblem(path, line, "?", Rule("the line", f"is no JSON: {entry.value}"))
     record = entry.value
     id = record.get("id") if isinstance(record, Mapping) else None
     # a session that does not exist in the run's language is not run, but checked all the same

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_wild import data, oracle
+from bench_wild.layout import ACCEPTED, NOT_VERIFIED
 from bench_wild.metrics import COLUMNS, ERROR_COLUMNS, PUBLISHED_AS, recipe
 from bench_wild.prompts import VERSION
 from bench_wild.run import run_task
@@ -44,6 +45,7 @@ class Wild(Task):
     benchmark = "WildToolBench"
     title = "tasks"
     data_set = "wild"
+    folders = ("WildToolBench", "WildToolBench-main")
     data_files = (data.FILES[0],)
     mini = _HERE / "mini"
     columns = (*COLUMNS, *ERROR_COLUMNS)  # the latter with the earlier evaluator
@@ -65,11 +67,15 @@ class Wild(Task):
         self.skip_invalid = bool(chosen[SKIP_INVALID.name])
 
     def find(self, folder: Path) -> Path | None:
-        """Where a file of either release lies: there, in its folder ``data`` (as released), or the same below ``wild``."""
-        return next((root for root in (folder, folder / self.data_set) if data.find(root)), None)
+        """Where a file of either release lies, or the folder ``data`` with it (as released): the first of ``places`` that has it."""
+        return next((root for root in self.places(folder) if data.find(root)), None)
 
     def index(self, root: Path) -> Index:
-        return data.index(root, self.language, skip_invalid=self.skip_invalid)
+        found = data.index(root, self.language, skip_invalid=self.skip_invalid)
+        if not found.rows and any(isinstance(one, data.Session) for one in self._sessions(found.file)):
+            other = next(one for one in data.LANGUAGES if one != self.language)
+            raise UsageProblem(f"{found.file} has no session in the language {self.language}; give --wild-language {other}")
+        return found
 
     def load(self, index: Index, row: Row) -> Sample:
         return data.load(index, row, self.name, self.language)
@@ -111,6 +117,10 @@ class Wild(Task):
         reasons = [] if chosen[EVALUATOR.name] == "2025" else ["evaluator 2026 instead of 2025"]
         return reasons if chosen[LANGUAGE.name] == "en" else [*reasons, "language zh instead of en"]
 
+    def not_official(self, differences: Sequence[str]) -> Sequence[str]:
+        """Generated sessions, whether a person has accepted them or not."""
+        return [one for one in differences if one.endswith((NOT_VERIFIED, ACCEPTED))]
+
     def prompt_version(self, folder: Path | None) -> str:
         """Every text is the data set's, so ``folder`` replaces none."""
         return VERSION
@@ -131,7 +141,9 @@ class Wild(Task):
         if file is None and not lists:
             raise UsageProblem(f"{folder} holds none of {', '.join((*data.FILES, *TOOL_LISTS))}; give a folder of WildToolBench's data")
         problems, strange = list[str](), list[str]()
-        for one in data.read_sessions(file, self.language) if file else ():
+        if file:
+            strange += data.differences(file)
+        for one in self._sessions(file) if file else ():
             if isinstance(one, data.RecordProblem):
                 problems.append(str(one))
             else:
@@ -141,6 +153,15 @@ class Wild(Task):
             for number, tools in enumerate(read_tool_lists(path), 1):
                 strange += [f"{path.name}, line {number}: {text}" for text in lacks(tools)]
         return problems, strange
+
+    def _sessions(self, file: Path) -> list[data.Session | data.RecordProblem]:
+        """The sessions of the run's language, or, where the file has none, of the other; with what is wrong in the file."""
+        read: list[data.Session | data.RecordProblem] = []
+        for language in (self.language, *data.LANGUAGES):
+            read = list(data.read_sessions(file, language))
+            if any(isinstance(one, data.Session) for one in read):
+                break
+        return read
 
     def reference_rows(self) -> list[Mapping[str, Any]]:
         published = json.loads((_HERE / "reference" / "wild.json").read_text(encoding="utf-8"))

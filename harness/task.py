@@ -64,6 +64,7 @@ class Task(ABC):
     benchmark: ClassVar[str]  # "GTA-Atomic": title in reports
     title: ClassVar[str]  # "step by step"
     data_set: ClassVar[str]  # folder name of the official data below a data folder: "gta_atomic"
+    folders: ClassVar[tuple[str, ...]] = ()  # further such names: those that the original's archives and repositories unpack to
     data_files: ClassVar[tuple[str, ...]]  # files that must lie there, relative: ("dataset.json", "toolmeta.json")
     mini: ClassVar[Path]  # the bundled data set
     columns: ClassVar[tuple[str, ...]]  # metric names in the order of the table
@@ -83,15 +84,21 @@ class Task(ABC):
         """Take over the values of ``options``. Comes before anything else in every process of a run."""
 
     def find(self, folder: Path) -> Path | None:
-        """Where this task's data lies: in ``folder`` itself or in its folder ``data_set``. None if it does not."""
-        for root in (folder, folder / self.data_set):
-            if all((root / file).is_file() for file in self.data_files):
-                return root
-        return None
+        """Where this task's data lies, the first of ``places`` that has it. None if none has."""
+        return next((root for root in self.places(folder) if all((root / file).is_file() for file in self.data_files)), None)
+
+    def places(self, folder: Path) -> list[Path]:
+        """``folder`` itself, its folder ``data_set`` or one of ``folders``, and one of ``folders`` within each of these."""
+        first = [folder, *(folder / name for name in (self.data_set, *self.folders))]
+        return list(dict.fromkeys([*first, *(root / name for root in first[1:] for name in self.folders)]))
 
     @abstractmethod
     def index(self, root: Path) -> Index:
         """List the samples below ``root``. Raises DataProblem when they are missing or damaged."""
+
+    def differences(self, root: Path) -> Sequence[str]:
+        """How the layout of the data below ``root`` differs from the official one; one sentence each. It is read all the same."""
+        return self.index(root).differences
 
     @abstractmethod
     def load(self, index: Index, row: Row) -> Sample:
@@ -139,6 +146,10 @@ class Task(ABC):
         """Reasons, besides those that hold for every task, why figures of a run with these options may not stand beside published ones."""
         return ()
 
+    def not_official(self, differences: Sequence[str]) -> Sequence[str]:
+        """Of the data's ``differences`` those for which figures may not stand beside published ones."""
+        return ()
+
     def left_out(self, root: Path) -> Sequence[str]:
         """Which samples below ``root`` an option leaves out, and why; one sentence each."""
         return ()
@@ -151,8 +162,7 @@ class Task(ABC):
         root = self.find(folder)
         if root is None:
             raise UsageProblem(f"{folder} holds no data of {self.name}; looked for {', '.join(self.data_files)}")
-        self.index(root)
-        return [], []
+        return [], [f"{root}: {text}" for text in self.differences(root)]
 
     def default_similarity(self, *, official: bool) -> str:
         """The similarity backend where none is configured; empty for a task that uses none. ``official``: the data is the user's."""
@@ -163,6 +173,16 @@ class Task(ABC):
 
     def check_similarity(self, similarity: str) -> None:  # noqa: B027 - nothing to check where none is used
         """Raises UsageProblem where a similarity backend is unknown or not installed. Cheap: nothing is loaded."""
+
+    def scores_slowly(self, similarity: str) -> bool:
+        """Whether ``score`` may take longer than some milliseconds: it then runs in a thread, and others do not wait for it."""
+        return False
+
+    def similarity_server(self, similarity: str) -> list[str]:
+        """The command of a server that compares texts for all workers, so that each need not load a model; it prints
+        ``{"url": ...}`` when it is ready, and ``score`` is then given ``backend@url``. Empty where none is worth it.
+        """
+        return []
 
     def comparable(self, similarity: str) -> bool:
         """Whether scores with this similarity backend may stand beside published ones."""

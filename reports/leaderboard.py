@@ -73,6 +73,7 @@ def not_comparable(run: Mapping[str, Any], task: Task, part: Mapping[str, Any]) 
     if task.needs_tools:
         reasons += by_state(run["tools"], reasons=False)
     reasons += task.not_comparable(run["options"])
+    reasons += task.not_official(run["data"][task.name].get("differences", ()))
     if left_out := run["data"][task.name]["left_out"]:
         reasons.append(f"{len(left_out)} left out as invalid")
     if part["planned"] < run["data"][task.name]["samples"] or part["missing"]:

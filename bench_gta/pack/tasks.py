@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench_gta.pack.format import DataSet, Pack
-from bench_gta.workflow.data import DATASET, files_of
-from harness.data.index import Entry, object_entries
+from bench_gta.workflow.data import DATASET, entries, files_of
+from harness.data.index import Entry
 from harness.errors import DataProblem, UsageProblem
 from harness.types import Json
 
@@ -53,7 +53,7 @@ def read_tasks(place: Path | None = None) -> TaskSet:
     file = place / DATASET if place.is_dir() else place
     if not file.is_file():
         raise DataProblem(f"{place} holds no tasks; give --data a folder with {DATASET}, or that file")
-    tasks = {task.id: task for task in (_task(file, entry, position) for position, entry in enumerate(object_entries(file), start=1))}
+    tasks = {task.id: task for task in (_task(file, entry, position) for position, entry in enumerate(entries(file), start=1))}
     content = json.dumps([[task.id, task.prompt, task.tree] for task in tasks.values()], sort_keys=True, ensure_ascii=True)
     name = BUNDLED_NAME if is_bundled(place) else file.absolute().parent.name
     return TaskSet(DataSet(name, hashlib.sha256(content.encode()).hexdigest()[:16]), file.parent, tasks)

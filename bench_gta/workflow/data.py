@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from bench_gta.data import Resolved, absolute_turn, check_key, check_path, problem_in, require, tool_of
-from bench_gta.data import load as load
+from bench_gta import layout
+from bench_gta.data import Resolved, absolute_turn, check_key, check_path, problem_in, read_sample, require, tool_of
 from bench_gta.tools import WORKFLOW_CATEGORIES, WORKFLOW_CATEGORY_OF
 from bench_gta.workflow import tree
-from harness.data.index import Entry, Index, build_index, object_entries
+from harness.data.differences import Differences
+from harness.data.index import Entry, Index, Row, build_index
 from harness.errors import DataProblem
 from harness.tools import Tool
 from harness.types import Json, Sample
@@ -32,7 +33,7 @@ CATEGORIES_OF_TASKS: Mapping[str, str] = {
 }
 """``workflow_category_6class`` → keyword."""
 
-_KIND = "gta_workflow 1"  # to be raised when tags or checks change
+_KIND = "gta_workflow 2"  # to be raised when tags or checks change
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +48,29 @@ def index(root: Path) -> Index:
 
     Keywords of a task: its own tools, their categories, the task's category, ``files_<kind>`` and ``leaves_<n>``.
     """
-    root = root.absolute()
+    root, told = root.absolute(), Differences("task")
     read_tools(root)  # whatever is wrong with it is told, though no task refers to it
-    return build_index([root / DATASET, root / TOOLMETA], object_entries, lambda entry: _describe(root, entry), kind=_KIND)
+    return build_index(
+        [root / DATASET, root / TOOLMETA],
+        lambda file: entries(file, told),
+        lambda entry: _describe(root, entry),
+        kind=_KIND,
+        differences=told.sentences,
+    )
+
+
+def entries(file: Path, told: Differences | None = None) -> Iterator[Entry]:
+    """The tasks of an end.json in the official layout; how they differed from it is ``told``. Raises DataProblem."""
+    for entry in layout.entries(file, told):
+        value, ways = layout.workflow(entry.value, file.parent)
+        if told and ways:
+            told.of_record(entry.key, ways)
+        yield replace(entry, value=value) if ways else entry
+
+
+def load(index: Index, row: Row, task: str) -> Sample:
+    """Read one task. Raises DataProblem where the file changed since it was indexed."""
+    return read_sample(index, row, task, layout.workflow)
 
 
 def require_files(sample: Sample) -> None:
@@ -133,7 +154,7 @@ def read_toolmeta(root: Path) -> Json:
 def strange(root: Path) -> list[str]:
     """What is odd about sound data below ``root``, one sentence each. Raises DataProblem where a file cannot be read."""
     file, known = root / DATASET, read_tools(root)
-    return [f"{file}: task {entry.key!r}: {what}" for entry in object_entries(file) for what in _oddities(entry.value, known)]
+    return [f"{file}: task {entry.key!r}: {what}" for entry in entries(file) for what in _oddities(entry.value, known)]
 
 
 def _oddities(task: Mapping[str, Json], known: Mapping[str, Tool]) -> list[str]:

@@ -15,7 +15,6 @@ from bench_gta.workflow.metrics import figures
 from bench_gta.workflow.parts import flatten
 from bench_gta.workflow.results import detail, run_result
 from bench_gta.workflow.score import Thresholds, failed, score_output
-from harness.data.index import object_entries
 from harness.errors import AgentGaugeError, DataProblem, UsageProblem
 from harness.sandbox import scratch_folder
 from harness.types import RUN_TOKEN, Json
@@ -115,7 +114,7 @@ def _tasks(samples: Path | None, records: Sequence[Mapping[str, Json]]) -> list[
     if samples is None:
         return [{}] * len(records)
     file = samples if samples.is_file() else samples / data.DATASET
-    entries = {entry.key: check_key(file, entry) for entry in object_entries(file)}
+    entries = {entry.key: check_key(file, entry) for entry in data.entries(file)}
     keys = list(entries)
     if len(records) > len(keys):
         raise UsageProblem(f"there are {len(records)} predictions, but {file} has {len(keys)} tasks; give the data set that they are of")

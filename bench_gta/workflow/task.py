@@ -22,7 +22,7 @@ from bench_gta.workflow.tree import Node, leaves, parse
 from harness.agent.dialects.registry import FAMILIES
 from harness.case import Case
 from harness.config import load_config
-from harness.data.index import Index, Row, object_entries
+from harness.data.index import Index, Row
 from harness.errors import DataProblem, UsageProblem
 from harness.estimate import Recipe
 from harness.model.types import ChatReply, ChatRequest, Message
@@ -81,6 +81,7 @@ class Workflow(RealTools, Task):
     benchmark = "GTA-Workflow"
     title = "workflows"
     data_set = "gta_workflow"
+    folders = ("gta_dataset_v2",)
     data_files = (data.DATASET, data.TOOLMETA)
     mini = _HERE / "mini_workflow"
     columns = COLUMNS
@@ -243,7 +244,7 @@ class Workflow(RealTools, Task):
 
 def _leaves(root: Path) -> Iterator[tuple[str, Node]]:
     """Every leaf with its task's key."""
-    for entry in object_entries(root / data.DATASET):
+    for entry in data.entries(root / data.DATASET):
         for node in leaves(parse(entry.value.get("sub_tasks", []))):
             yield entry.key, node
 

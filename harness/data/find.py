@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from harness.errors import UsageProblem
-from harness.task import known_tasks
+from harness.task import find_task, known_tasks
 
 
 def find_data(data: str, rootpath: Path) -> tuple[dict[str, Path], dict[str, bool]]:
@@ -35,3 +36,14 @@ def find_data(data: str, rootpath: Path) -> tuple[dict[str, Path], dict[str, boo
     for name, root in found.items():
         tasks[name].index(root)  # damaged data is told now; the index is kept for the workers
     return found, dict.fromkeys(found, True)
+
+
+def told_differences(roots: Mapping[str, Path], most: int = 6) -> Iterator[str]:
+    """How the tasks' data differs from the official layouts, for a person: what tasks share once, of each folder ``most`` lines."""
+    told: dict[Path, dict[str, None]] = {}
+    for name, root in roots.items():
+        told.setdefault(root, {}).update(dict.fromkeys(find_task(name).differences(root)))
+    for root, found in told.items():
+        yield from (f"{root} differs from the official layout: {sentence}" for sentence in list(found)[:most])
+        if len(found) > most:
+            yield f"{root} differs from the official layout in {len(found) - most} more ways (see run.json)"

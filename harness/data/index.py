@@ -13,12 +13,14 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
 from harness.errors import DataProblem
 
-_FORMAT = "1"
+_FORMAT = "2"
 """Part of the cache's key: to be raised when what is cached changes."""
 
 
@@ -41,12 +43,34 @@ class Index:
     file: Path
     fingerprint: str  # of the file's content
     rows: tuple[Row, ...]
+    differences: tuple[str, ...] = ()  # how the layout differs from the official one, one sentence each
+    more: tuple[Path, ...] = ()  # files that go on where ``file`` ends: offsets run on through them
 
     def read(self, row: Row) -> bytes:
         """The JSON text of one sample."""
-        with self.file.open("rb") as stream:
-            stream.seek(row.start)
-            return stream.read(row.end - row.start)
+        file, start = self.file, row.start
+        for following in self.more:
+            if start < (size := file.stat().st_size):
+                break
+            file, start = following, start - size
+        return os.pread(_kept_open(file, self.fingerprint).number, row.end - row.start, start)
+
+
+class _Open:
+    """A file that is closed when nobody reads it any more."""
+
+    def __init__(self, file: Path) -> None:
+        self.number = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+
+    def __del__(self) -> None:
+        if hasattr(self, "number"):
+            os.close(self.number)
+
+
+@lru_cache(maxsize=16)
+def _kept_open(file: Path, fingerprint: str) -> _Open:
+    """Opening a file costs as much as reading a sample. One with other content has another fingerprint."""
+    return _Open(file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +89,35 @@ def build_index(
     describe: Callable[[Entry], tuple[str, Sequence[str]]],
     *,
     kind: str,
+    differences: Callable[[], Sequence[str]] = tuple,
+    parts: int = 1,
 ) -> Index:
-    """The index of ``files[0]``, from the cache or built anew.
+    """The index of ``files[0]``, or of the first ``parts`` files as if they were one, from the cache or built anew.
 
     ``describe`` checks an entry and returns its id and keywords; it raises DataProblem. The other files are read by
     ``describe`` and belong to the fingerprint. ``kind`` names the way of describing: with another one the cache is
-    another one, so raise it when ``describe`` changes. Raises DataProblem for files that are missing or damaged.
+    another one, so raise it when ``describe`` changes. ``differences`` is asked once all are described: how they differ from
+    the official layout. Raises DataProblem for files that are missing or damaged.
     """
     file = files[0]
     cached = _cache_file(files, kind)
     found = _recall(cached)
     if found is None:
-        rows = tuple(_row(entry, position, *describe(entry)) for position, entry in enumerate(entries(file)))
+        described = enumerate(_joined(files[:parts], entries))
+        rows = tuple(_row(entry, position, *describe(entry)) for position, entry in described)
         _refuse_repeated(file, rows)
-        found = (_fingerprint(files), rows)
+        found = (_fingerprint(files), rows, tuple(differences()))
         _keep(cached, *found)
-    return Index(file.parent, file, *found)
+    return Index(file.parent, file, *found, more=tuple(files[1:parts]))
+
+
+def _joined(files: Sequence[Path], entries: Callable[[Path], Iterator[Entry]]) -> Iterator[Entry]:
+    """The entries of several files, with offsets that run on."""
+    before = 0
+    for file in files:
+        for entry in entries(file):
+            yield Entry(entry.key, entry.value, entry.start + before, entry.end + before) if before else entry
+        before += file.stat().st_size
 
 
 def object_entries(file: Path) -> Iterator[Entry]:
@@ -114,19 +151,48 @@ def object_entries(file: Path) -> Iterator[Entry]:
         raise DataProblem(f"{file} is damaged: it goes on behind its object with {rest[:20]!r}; get the file again")
 
 
+def first_line(file: Path) -> str:
+    """The first line that is not blank, without the blanks around it; empty where there is none or it is no text. Raises DataProblem."""
+    with _opened(file) as stream:
+        line = next((line for line in stream if line.strip(b"\xef\xbb\xbf \t\r\n")), b"")
+    return line.decode("utf-8-sig", "replace").strip()
+
+
+def list_entries(file: Path) -> Iterator[Entry]:
+    """The values of a file that holds one JSON list; positions from 0 are the keys. Raises DataProblem."""
+    text, offset = _text(file)
+    decoder = json.JSONDecoder()
+    place = _expect_in(file, text, 0, "[")
+    counted = number = 0
+    while text[place : place + 1] != "]":
+        try:
+            start = _expect(text, place, ",") if number else place
+            value, place = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError) as error:
+            raise DataProblem(f"{file} is damaged: {error}; get the file again") from None
+        offset += len(text[counted:start].encode())
+        size = len(text[start:place].encode())
+        yield Entry(str(number), value, offset, offset + size)
+        offset, counted = offset + size, place
+        number, place = number + 1, _skip(text, place)
+    if rest := text[place + 1 :].strip():
+        raise DataProblem(f"{file} is damaged: it goes on behind its list with {rest[:20]!r}; get the file again")
+
+
 def line_entries(file: Path) -> Iterator[Entry]:
     """The values of a JSON Lines file; blank lines are passed over. Raises DataProblem."""
     start = 0
-    for number, line in enumerate(_bytes(file).split(b"\n")):
-        end = start + len(line)
-        if line.strip():
-            try:
-                value = json.loads(line.decode("utf-8-sig" if number == 0 else "utf-8"))
-            except (ValueError, RecursionError) as error:
-                raise DataProblem(f"{file} is damaged in line {number + 1}: {error}; get the file again") from None
-            bom = 3 if number == 0 and line.startswith(b"\xef\xbb\xbf") else 0
-            yield Entry(str(number), value, start + bom, end)
-        start = end + 1
+    with _opened(file) as stream:
+        for number, line in enumerate(stream):
+            end = start + len(line.removesuffix(b"\n"))
+            if line.strip():
+                try:
+                    value = json.loads(line.decode("utf-8-sig" if number == 0 else "utf-8"))
+                except (ValueError, RecursionError) as error:
+                    raise DataProblem(f"{file} is damaged in line {number + 1}: {error}; get the file again") from None
+                bom = 3 if number == 0 and line.startswith(b"\xef\xbb\xbf") else 0
+                yield Entry(str(number), value, start + bom, end)
+            start += len(line)
 
 
 def _row(entry: Entry, position: int, id: str, tags: Sequence[str]) -> Row:
@@ -142,8 +208,15 @@ def _refuse_repeated(file: Path, rows: Sequence[Row]) -> None:
 
 
 def _bytes(file: Path) -> bytes:
+    with _opened(file) as stream:
+        return stream.read()
+
+
+@contextlib.contextmanager
+def _opened(file: Path) -> Iterator[BufferedReader]:
     try:
-        return file.read_bytes()
+        with file.open("rb") as stream:
+            yield stream
     except FileNotFoundError:
         raise DataProblem(f"{file} does not exist; give a folder with the data set in its official layout (--data)") from None
     except OSError as error:
@@ -157,6 +230,14 @@ def _text(file: Path) -> tuple[str, int]:
         return content.decode("utf-8-sig"), 3 if content.startswith(b"\xef\xbb\xbf") else 0
     except UnicodeDecodeError as error:
         raise DataProblem(f"{file} is damaged: it is no UTF-8 text ({error.reason} at byte {error.start}); get the file again") from None
+
+
+def _expect_in(file: Path, text: str, place: int, sign: str) -> int:
+    """The place behind ``sign``. Raises DataProblem."""
+    try:
+        return _expect(text, place, sign)
+    except ValueError as error:
+        raise DataProblem(f"{file} is damaged: {error}; get the file again") from None
 
 
 def _skip(text: str, place: int) -> int:
@@ -196,22 +277,23 @@ def _cache_file(files: Sequence[Path], kind: str) -> Path | None:
     return cache_folder() / (hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:40] + ".json")
 
 
-def _recall(cached: Path | None) -> tuple[str, tuple[Row, ...]] | None:
+def _recall(cached: Path | None) -> tuple[str, tuple[Row, ...], tuple[str, ...]] | None:
     if cached is None:
         return None
     try:
         data = json.loads(cached.read_bytes())
         rows = enumerate(data["rows"])
         found = tuple(Row(str(id), tuple(map(str, tags)), int(start), int(end), place) for place, (id, tags, start, end) in rows)
-        return str(data["fingerprint"]), found
+        return str(data["fingerprint"]), found, tuple(map(str, data["differences"]))
     except (OSError, ValueError, TypeError, KeyError):
         return None  # missing or broken: it is built anew
 
 
-def _keep(cached: Path | None, fingerprint: str, rows: Sequence[Row]) -> None:
+def _keep(cached: Path | None, fingerprint: str, rows: Sequence[Row], differences: Sequence[str]) -> None:
     if cached is None:
         return
-    text = json.dumps({"fingerprint": fingerprint, "rows": [[row.id, row.tags, row.start, row.end] for row in rows]})
+    listed = [[row.id, row.tags, row.start, row.end] for row in rows]
+    text = json.dumps({"fingerprint": fingerprint, "differences": differences, "rows": listed})
     with contextlib.suppress(OSError):  # a cache that cannot be written only costs the next process its time
         cached.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=cached.parent, prefix=cached.stem)
@@ -227,5 +309,6 @@ def _keep(cached: Path | None, fingerprint: str, rows: Sequence[Row]) -> None:
 def _fingerprint(files: Sequence[Path]) -> str:
     content = hashlib.sha256()
     for file in files:
-        content.update(hashlib.sha256(_bytes(file)).digest())
+        with _opened(file) as stream:
+            content.update(hashlib.file_digest(stream, "sha256").digest())
     return content.hexdigest()[:16]
