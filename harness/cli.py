@@ -17,6 +17,8 @@ FORWARDED = {
     "serve-tools": ("tool_impls.serve", "serve the real tools over AgentLego's protocol"),
     "serve-model": ("harness.model.embedded.serve", "serve an embedded model in the OpenAI format"),
     "pack": ("bench_gta.pack.command", "run, pack, score and compare agent apps on GTA-Workflow"),
+    "fetch": ("harness.fetch.command", "download official data sets and verify them"),
+    "generate": ("bench_wild.generate.command", "make new WildToolBench dialogues and evaluation records"),
 }
 """Commands that are programs of their own: name → module with ``main(argv)``, and help."""
 
@@ -78,8 +80,15 @@ def _parser() -> argparse.ArgumentParser:
     score.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     _add_task_options(score)
     score.set_defaults(run=_score)
-    data = commands.add_parser("data", help="look at data sets").add_subparsers(title="commands", metavar="COMMAND", required=True)
-    check = data.add_parser(
+    data = commands.add_parser(
+        "data",
+        help="which data sets are here; check one",
+        description="Tell which official data is here: version, source, how it was verified, the tasks it serves.",
+        epilog="example: agentgauge data",
+    )
+    data.add_argument("--dir", type=Path, metavar="DIR", help="data folder (default: $AGENTGAUGE_DATA or agentgauge-data)")
+    data.set_defaults(run=_here)
+    check = data.add_subparsers(title="commands", metavar="COMMAND").add_parser(
         "check",
         help="check a data set",
         description="Check a data set: its format, and whether its evaluator can be satisfied. Exit status 1 where that is not so.",
@@ -187,6 +196,14 @@ def _add_task_options(parser: argparse.ArgumentParser) -> None:
             parser.add_argument(option.name, dest=option.name, choices=option.accepted, help=option.help)
         else:
             parser.add_argument(option.name, dest=option.name, action="store_true", help=option.help)
+
+
+def _here(options: argparse.Namespace) -> int:
+    from harness.fetch.command import data_folder
+    from harness.fetch.here import here
+
+    print("\n".join(here(data_folder(options.dir))))
+    return 0
 
 
 def _check(options: argparse.Namespace) -> int:

@@ -1,0 +1,62 @@
+"""``agentgauge data``: which data sets are here, which version, how verified, and which tasks they serve."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Collection
+from pathlib import Path
+
+from harness.errors import AgentGaugeError
+from harness.fetch.dataset import DataSet, known_data_sets, shortened
+from harness.fetch.lock import FIRST_USE, PUBLISHED
+from harness.fetch.marker import Marker, read_marker
+from harness.task import Task, known_tasks
+
+
+def here(base: Path) -> list[str]:
+    """One block of lines per data set, then the tasks for which only bundled samples are here."""
+    lines, served = [f"data folder: {base}" + ("" if base.is_dir() else " (not there yet)")], set[str]()
+    for data_set in known_data_sets().values():
+        found = {name: root for name in data_set.tasks if (root := _find(known_tasks()[name], base))}
+        served |= set(found)
+        lines += ["", f"{data_set.name}: {data_set.title}", *(f"  {line}" for line in _block(data_set, base, found))]
+    bundled = ", ".join(shortened(set(known_tasks()) - served)) or "no task"
+    return [*lines, "", *textwrap.wrap(f"bundled samples only: {bundled}", 100, subsequent_indent="  ", break_on_hyphens=False)]
+
+
+def _find(task: Task, base: Path) -> Path | None:
+    try:
+        return task.find(base)
+    except AgentGaugeError:
+        return None  # damaged: what fetched it tells why
+
+
+def _block(data_set: DataSet, base: Path, found: dict[str, Path]) -> list[str]:
+    root = base / data_set.folder
+    marker = read_marker(root)
+    if marker is None and not found:
+        return [f"not here; get it with: agentgauge fetch {data_set.name}"]
+    lines = [f"folder    {root}"]
+    lines += _told(marker) if marker else ["source    your own copy, not fetched by this command"]
+    missing = [name for name in data_set.tasks if name not in found]
+    lines += _wrapped("serves", found)
+    return [*lines, *_wrapped("lacks", missing)] if missing and found else lines
+
+
+def _wrapped(title: str, names: Collection[str]) -> list[str]:
+    return textwrap.wrap(f"{title:10}{', '.join(shortened(names)) or 'no task'}", 98, subsequent_indent=" " * 10, break_on_hyphens=False)
+
+
+def _told(marker: Marker) -> list[str]:
+    published = sum(one.checksum == PUBLISHED for one in marker.files.values())
+    count = len(marker.files)
+    sums = PUBLISHED if published == count else FIRST_USE if not published else f"{published} of {count} published, the others {FIRST_USE}"
+    lines = [f"source    {marker.source}", f"version   {marker.revision}" + ("" if marker.complete else ", in part")]
+    lines.append(f"files     {count} downloaded, checksums {sums}")
+    if not marker.verified:
+        return [*lines, f"verified  not to its end; run: agentgauge fetch {marker.data_set}"]
+    lines.append(f"samples   {marker.samples}")
+    many = len(marker.problems)
+    state = f"{many} {'problem' if many == 1 else 'problems'}" if many else "no problem"
+    lines.append(f"verified  {marker.verified}: {state}")
+    return lines + [f"          {text}" for text in (*marker.found, *(f"problem: {text}" for text in marker.problems[:3]))]
