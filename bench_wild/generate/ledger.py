@@ -1,0 +1,131 @@
+"""What is done and what failed, in the output folder; a run that was killed goes on from here.
+
+``dialogues.jsonl`` has one finished dialogue a line, with the requests that were kept; ``failures.jsonl`` one attempt a line
+that failed. Each line is one write to a file opened with O_APPEND, so that a kill loses no line that was written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from bench_wild.generate.dialogue import DIALOGUES, Dialogue
+from bench_wild.generate.scene import Kept
+from bench_wild.generate.sequences import name_of
+from harness.errors import DataProblem
+from harness.store.whole import encoded, write_whole
+
+FAILURES = "failures.jsonl"
+
+
+@dataclass(frozen=True)
+class Failed:
+    """An attempt that ended without a dialogue."""
+
+    sequence: str
+    attempt: int
+    cause: str  # short and stable
+    message: str
+
+
+class Ledger:
+    """Belongs to one process. Raises DataProblem for a damaged line that is not the last."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        for name in (DIALOGUES, FAILURES):
+            _mend(folder / name)
+        self.done: dict[str, tuple[int, int]] = {}  # sequence to place and length of its line, the first of each
+        self.failed: dict[str, list[Failed]] = {}
+        for place, length, value in _lines(folder / DIALOGUES):
+            self.done.setdefault(name_of(value["sequence"]), (place, length))
+        for _, _, value in _lines(folder / FAILURES):
+            self._note(Failed(value["sequence"], value["attempt"], value["cause"], value["message"]))
+
+    def next_attempt(self, sequence: str) -> int:
+        """From 1; goes on behind the attempts of earlier runs, so that none is repeated."""
+        return max((failed.attempt for failed in self.failed.get(sequence, ())), default=0) + 1
+
+    def add(self, dialogue: Dialogue, kept: list[Kept]) -> None:
+        """Write a finished dialogue. Raises OSError when the disk is full."""
+        prompts = list(dict.fromkeys(request.prompt for request in kept))
+        numbers = {prompt: number for number, prompt in enumerate(prompts)}
+        requests = [{**asdict(request), "prompt": numbers[request.prompt]} for request in kept]
+        line = {**dialogue.to_json(), "prompts": prompts, "requests": requests}
+        self.done[name_of(dialogue.sequence)] = self._append(DIALOGUES, line)
+
+    def fail(self, failed: Failed) -> None:
+        self._note(failed)
+        self._append(FAILURES, asdict(failed))
+
+    def miss(self, failed: Failed) -> None:
+        """An attempt that a cassette does not hold: told, and not written down, because nothing was tried."""
+        self._note(failed)
+
+    def dialogues(self, order: Iterator[str] | list[str]) -> Iterator[tuple[Dialogue, list[Kept], bytes]]:
+        """The finished ones of these sequences, one in memory at a time; with each its line."""
+        if not self.done:
+            return
+        with (self._folder / DIALOGUES).open("rb") as stream:
+            for name in order:
+                if name not in self.done:
+                    continue
+                place, length = self.done[name]
+                stream.seek(place)
+                line = stream.read(length)
+                value = json.loads(line)
+                kept = [Kept(**{**request, "prompt": value["prompts"][request["prompt"]]}) for request in value.get("requests", ())]
+                yield Dialogue.from_json(value), kept, line
+
+    def sort_failures(self, order: list[str]) -> None:
+        """Write the failures anew in the order of sequences and attempts. Raises OSError."""
+        path = self._folder / FAILURES
+        if path.exists():
+            values = sorted((value for _, _, value in _lines(path)), key=lambda value: (order.index(value["sequence"]), value["attempt"]))
+            write_whole(path, b"".join(encoded(value) + b"\n" for value in values))
+
+    def _note(self, failed: Failed) -> None:
+        self.failed.setdefault(failed.sequence, []).append(failed)
+
+    def _append(self, name: str, value: Mapping[str, Any]) -> tuple[int, int]:
+        line = encoded(dict(value)) + b"\n"
+        descriptor = os.open(self._folder / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            place = os.fstat(descriptor).st_size
+            written = os.write(descriptor, line)
+            if written != len(line):
+                os.ftruncate(descriptor, place)  # or the next line would stand behind half of this one
+        finally:
+            os.close(descriptor)
+        if written != len(line):
+            raise OSError(f"only {written} of {len(line)} bytes fitted into {self._folder / name}; is the disk full?")
+        return place, len(line)
+
+
+def _mend(path: Path) -> None:
+    """Take off a last line that a killed run left incomplete."""
+    if path.exists():
+        with path.open("rb+") as stream:
+            content = stream.read()
+            if content and not content.endswith(b"\n"):
+                stream.truncate(content.rfind(b"\n") + 1)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """(place, length, value) of every line."""
+    if not path.exists():
+        return
+    place = 0
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                value = json.loads(line)
+                value["sequence"]
+            except (ValueError, KeyError, TypeError):
+                raise DataProblem(f"{path}, line {number} is damaged; take the line out and run again") from None
+            yield place, len(line), value
+            place += len(line)

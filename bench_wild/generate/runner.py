@@ -1,0 +1,124 @@
+"""Dialogues for every sequence: many at a time, failed ones again, until all is covered or a limit is reached."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from bench_wild.generate.flow import play
+from bench_wild.generate.ledger import FAILURES, Failed, Ledger
+from bench_wild.generate.scene import DialogueFails, new_scene
+from bench_wild.generate.sequences import Tasks, name_of
+from bench_wild.generate.settings import Settings
+from bench_wild.generate.studio import Stopped, Studio
+from harness.errors import Fault, ReplayMiss
+from harness.types import Usage
+
+INTERRUPTED = "interrupted"
+
+Tell = Callable[[str], None]
+
+
+async def generate(settings: Settings, ledger: Ledger, tell: Tell) -> tuple[str, Usage]:
+    """Attempt every sequence that is not done. Returns why it ended early (a budget, ``interrupted``; empty: it did not) and the usage.
+
+    Raises UsageProblem for an unusable key, and OSError where nothing can be written.
+    """
+    studio = Studio(settings)
+    todo = [sequence for sequence in settings.sequences if name_of(sequence) not in ledger.done]
+    queue = iter(todo)
+    progress = _Progress(len(todo), tell)
+
+    async def worker() -> None:
+        for sequence in queue:
+            await _cover(sequence, settings, ledger, studio, progress)
+
+    workers = [asyncio.ensure_future(worker()) for _ in range(min(settings.in_flight, len(todo)))]
+    with _signals(studio, workers):
+        try:
+            await asyncio.gather(*workers)
+        except asyncio.CancelledError:
+            if studio.stopped != INTERRUPTED:
+                raise
+        finally:
+            for task in workers:
+                task.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+            await studio.close()
+    return studio.stopped, studio.usage
+
+
+async def _cover(sequence: Tasks, settings: Settings, ledger: Ledger, studio: Studio, progress: _Progress) -> None:
+    """Attempts for one sequence, until one works."""
+    name = name_of(sequence)
+    first = ledger.next_attempt(name)
+    for attempt in range(first, first + settings.attempts):
+        if studio.stopped:
+            return
+        chance = random.Random(f"{settings.seed} {name} {attempt}")
+        scene = new_scene(settings.lists, settings.language, settings.texts, settings.cast, studio.ask_for(sequence, attempt), chance)
+        try:
+            dialogue = await play(scene, sequence, settings.seed)
+        except Stopped:
+            return
+        except ReplayMiss as miss:
+            ledger.miss(Failed(name, attempt, miss.cause, str(miss)))  # a further attempt cannot be in the cassette either
+            return
+        except (DialogueFails, Fault) as failure:
+            failed = Failed(name, attempt, failure.cause, str(failure))
+            ledger.fail(failed)
+            progress.failed(failed)
+        else:
+            ledger.add(dialogue, scene.kept)
+            progress.done()
+            return
+
+
+class _Progress:
+    """A line for each failure, for a few of each cause, and one after each tenth of the dialogues."""
+
+    TOLD = 5
+
+    def __init__(self, total: int, tell: Tell) -> None:
+        self._total, self._tell, self._count = total, tell, 0
+        self._causes: Counter[str] = Counter()
+
+    def done(self) -> None:
+        self._count += 1
+        if self._count * 10 // self._total > (self._count - 1) * 10 // self._total:
+            self._tell(f"{self._count} of {self._total} dialogues are written")
+
+    def failed(self, failed: Failed) -> None:
+        self._causes[failed.cause] += 1
+        if self._causes[failed.cause] <= self.TOLD:
+            self._tell(f"{failed.sequence}, attempt {failed.attempt}: {failed.message}")
+            if self._causes[failed.cause] == self.TOLD:
+                self._tell(f"further failures of this kind ({failed.cause}) are told in {FAILURES} only")
+
+
+@contextmanager
+def _signals(studio: Studio, workers: Sequence[asyncio.Future[None]]) -> Iterator[None]:
+    """Ctrl-C and a request to end stop the dialogues; what is finished is kept."""
+    loop = asyncio.get_running_loop()
+
+    def end() -> None:
+        studio.stop(INTERRUPTED)
+        for task in workers:
+            task.cancel()
+
+    caught: list[signal.Signals] = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        try:
+            loop.add_signal_handler(number, end)
+        except (NotImplementedError, RuntimeError, ValueError):  # not the main thread, or a system without
+            continue
+        caught.append(number)
+    try:
+        yield
+    finally:
+        for number in caught:
+            loop.remove_signal_handler(number)

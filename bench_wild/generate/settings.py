@@ -1,0 +1,129 @@
+"""What a run of the generator is about. The settings that shape its dialogues are kept beside them (``settings.json``)."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from bench_wild.generate.dialogue import Language
+from bench_wild.generate.scene import Part
+from bench_wild.generate.sequences import Tasks
+from bench_wild.generate.texts import Texts
+from bench_wild.generate.toolset import Tools, digest_of
+from harness.budget import Budget
+from harness.errors import UsageProblem
+from harness.model.spec import ModelSpec
+from harness.model.tape import read_header
+from harness.store.whole import encoded, write_whole
+
+SETTINGS = "settings.json"
+
+_OPTIONS = {
+    "language": "--language",
+    "tasks": "--layer-num-total",
+    "user": "--user-model",
+    "planner": "--planner-model",
+    "tool": "--tool-model",
+    "agent": "--agent-model",
+    "checker": "--checker-model",
+    "temperature": "--temperature",
+    "seed": "--seed",
+    "tools": "--tools",
+    "prompts": "--prompts",
+}
+"""Kept settings and the option of each."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The command line, understood."""
+
+    out: Path
+    language: Language
+    sequences: tuple[Tasks, ...]
+    lists: list[Tools]
+    texts: Texts
+    cast: Mapping[Part, tuple[str, ...]]  # names of models
+    specs: Mapping[str, ModelSpec]  # by name; empty in a replay
+    temperature: float | None = None
+    seed: int = 0
+    attempts: int = 3  # for each sequence
+    in_flight: int = 32
+    budget: Budget | None = None
+    record: Path | None = None
+    replay: Path | None = None
+
+    def kept(self) -> dict[str, Any]:
+        """What shapes a dialogue."""
+        return {
+            "language": self.language,
+            "tasks": len(self.sequences[0]),
+            **{part: list(names) for part, names in self.cast.items()},
+            "temperature": self.temperature,
+            "seed": self.seed,
+            "tools": digest_of(self.lists),
+            "prompts": self.texts.fingerprint,
+        }
+
+
+def open_folder(settings: Settings, now: datetime) -> str:
+    """Begin a folder, or go on with one of the same settings. Returns the prefix of its output files: when it was begun.
+
+    Raises UsageProblem naming the options that differ.
+    """
+    asked = settings.kept()
+    if settings.replay:
+        recorded = read_header(settings.replay).settings
+        _refuse(asked, recorded, f"the cassette {settings.replay} was recorded", "the settings of the recording")
+    file = settings.out / SETTINGS
+    if file.exists():
+        known = _read(file)
+        _refuse(asked, known["settings"], f"{settings.out} was begun", "the same settings, or another --out")
+        started = str(known["started"])
+    else:
+        started = now.strftime("%Y-%m-%d_%H:%M:%S")
+        _begin(settings.out, {"started": started, "settings": asked})
+    return started
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """While no other run writes to the folder. Raises UsageProblem where one does; the lock ends with the process."""
+    with (folder / SETTINGS).open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UsageProblem(f"another run writes to {folder}; wait for its end, or name another --out") from None
+        yield
+
+
+def _begin(folder: Path, content: Mapping[str, Any]) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise UsageProblem(f"--out {folder} holds other files, and no {SETTINGS}; name a new or empty folder")
+        write_whole(folder / SETTINGS, encoded(dict(content), indent=2) + b"\n")
+    except OSError as error:
+        raise UsageProblem(f"--out {folder} cannot be written ({error.strerror}); name a folder that can be") from None
+
+
+def _refuse(asked: Mapping[str, Any], known: Mapping[str, Any], what: str, give: str) -> None:
+    differing = [option for key, option in _OPTIONS.items() if asked[key] != known.get(key)]
+    if differing:
+        raise UsageProblem(f"{what} with another {' and another '.join(differing)}; give {give}")
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        known: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        if not isinstance(known["started"], str) or not isinstance(known["settings"], dict):
+            raise KeyError
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UsageProblem(f"{file} cannot be read; name a new folder with --out") from None
+    return known

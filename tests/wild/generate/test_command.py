@@ -1,0 +1,264 @@
+"""``agentgauge generate wild`` as its user runs it: a real endpoint on loopback, kills, budgets, cassettes, refused options."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench_wild.generate.command import main
+from bench_wild.generate.dialogue import DIALOGUES, read_dialogues
+from bench_wild.generate.ledger import FAILURES
+from bench_wild.generate.sequences import name_of
+from harness.errors import ModelFault, UsageProblem
+from tests.wild.generate.player import ClumsyModel, PlayerModel, PlayerServer
+
+ROOT = Path(__file__).parents[3]
+URL = "http://127.0.0.1:9/v1"
+
+
+def command(out: Path, url: str, *more: str) -> list[str]:
+    return [sys.executable, "-m", "harness.cli", "generate", "wild", "--out", str(out), "--model", "p", "--model-url", url, *more]
+
+
+def run(out: Path, url: str, *more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(out, url, *more), cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+
+
+def covered(out: Path) -> list[str]:
+    return [name_of(dialogue.sequence) for dialogue in read_dialogues(out / DIALOGUES)]
+
+
+def files(out: Path) -> dict[str, bytes]:
+    """Content of everything that a run writes, without the time in names."""
+    found = [path for path in out.rglob("*") if path.is_file() and path.name != "settings.json"]
+    return {re.sub(r"[\d-]+_[\d:]+(?=_train)", "TIME", path.relative_to(out).as_posix()): path.read_bytes() for path in found}
+
+
+# -- over HTTP
+
+
+def test_the_command_covers_all_pairs_over_http_and_sends_messages_and_model_only(tmp_path: Path) -> None:
+    with PlayerServer() as server:
+        done = run(tmp_path / "out", server.url, "--layer-num-total", "2", "--user-model", "u", "v", "--agent-model", "a")
+        assert (done.returncode, "16 of 16 sequences are covered" in done.stdout) == (0, True), done.stderr
+        assert len(covered(tmp_path / "out")) == 16
+        assert {tuple(sorted(body)) for body in server.bodies} == {("messages", "model")}
+        assert {body["model"] for body in server.bodies} == {"u", "v", "a", "p"}
+        sent = len(server.bodies)
+        again = run(tmp_path / "out", server.url, "--layer-num-total", "2", "--user-model", "u", "v", "--agent-model", "a")
+        assert (again.returncode, len(server.bodies)) == (0, sent), again.stderr
+
+
+def test_a_temperature_is_sent_where_it_is_given(tmp_path: Path) -> None:
+    with PlayerServer(clumsy=False) as server:
+        assert run(tmp_path / "out", server.url, "--sequences", "CC", "--temperature", "0.5").returncode == 0
+        assert {body["temperature"] for body in server.bodies} == {0.5}
+
+
+def test_a_killed_run_loses_no_finished_dialogue_and_the_same_command_ends_it(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with PlayerServer(delay=0.02) as server:
+        killed = subprocess.Popen(
+            command(out, server.url, "--layer-num-total", "2", "--in-flight", "2"), cwd=ROOT, stderr=subprocess.DEVNULL
+        )
+        wait_for(lambda: (out / DIALOGUES).exists() and (out / DIALOGUES).read_bytes().count(b"\n") >= 3)
+        os.kill(killed.pid, signal.SIGKILL)
+        killed.wait(10)
+        before = (out / DIALOGUES).read_bytes()
+        finished = covered(out)
+        assert 3 <= len(finished) < 16
+        with (out / DIALOGUES).open("ab") as stream:
+            stream.write(b'{"sequence": ["ST"')  # as a kill in the middle of a write leaves it
+        done = run(out, server.url, "--layer-num-total", "2")
+    assert done.returncode == 0, done.stderr
+    assert f"{16 - len(finished)} of {16 - len(finished)} dialogues are written" in done.stderr
+    after = (out / DIALOGUES).read_bytes()
+    assert all(line in after.splitlines() for line in before.splitlines())
+    assert len(covered(out)) == len(set(covered(out))) == 16
+    assert len(list(out.glob("*_train.jsonl"))) == 1, "the files keep the time of the first start"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_writes_what_is_finished_and_tells_the_coverage(number: signal.Signals, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with PlayerServer(delay=0.02) as server:
+        running = subprocess.Popen(
+            command(out, server.url, "--layer-num-total", "3", "--in-flight", "2"),
+            cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        )  # fmt: skip
+        wait_for(lambda: (out / DIALOGUES).exists() and (out / DIALOGUES).stat().st_size > 0)
+        os.kill(running.pid, number)
+        told, _ = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "missing: interrupted" in told and "stopped early: interrupted; the same command goes on" in told
+    count = len(covered(out))
+    assert count and f"{count} of 64 sequences are covered" in told
+    (clean,) = out.glob("*_train.jsonl")
+    assert clean.read_bytes().count(b"\n") == count
+
+
+def test_a_table_of_the_configuration_gives_address_temperature_and_prices(tmp_path: Path) -> None:
+    with PlayerServer(clumsy=False) as server:
+        (tmp_path / "agentgauge.toml").write_text(
+            f'[models.mine]\nurl = "{server.url}"\nmodel = "big"\ntemperature = 0.7\nprices = {{prompt = 1000.0, completion = 2000.0}}\n'
+        )
+        argv = [sys.executable, "-m", "harness.cli", "generate", "wild", "--out", "out", "--model", "mine", "--sequences", "CC,ST,MT"]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            [*argv, "--budget", "0.1usd", "--in-flight", "1"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+        )
+    assert done.returncode == 1, done.stderr
+    assert {(body["model"], body["temperature"]) for body in server.bodies} == {("big", 0.7)}
+    assert len(server.bodies) == 5 and "5 requests, 75 tokens, 0.10 USD" in done.stdout
+    assert "the budget of 0.1usd is used up" in done.stdout
+
+
+def test_an_endpoint_that_refuses_fails_the_dialogues_with_its_cause(tmp_path: Path) -> None:
+    with PlayerServer(broken=("bad",)) as server:
+        done = run(tmp_path / "out", server.url, "--sequences", "ST,CC", "--planner-model", "bad", "--attempts", "2")
+    assert done.returncode == 1
+    assert "0 of 2 sequences are covered, 2 failed" in done.stdout
+    assert "HTTP 400: no such model" in done.stdout
+    failures = [json.loads(line) for line in (tmp_path / "out" / FAILURES).read_text().splitlines()]
+    assert sorted((one["sequence"], one["attempt"], one["cause"]) for one in failures) == [
+        (name, attempt, "http 400") for name in ("CC", "ST") for attempt in (1, 2)
+    ]
+
+
+def wait_for(ready: Any) -> None:
+    end = time.monotonic() + 60
+    while not ready():
+        assert time.monotonic() < end, "nothing was written within 60 s"
+        time.sleep(0.02)
+
+
+# -- in this process
+
+
+@pytest.fixture
+def player(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.model.client.OpenAIModel", ClumsyModel)
+
+
+def generate(out: Path, *more: str) -> int:
+    return main(["wild", "--out", str(out), "--model", "p", "--model-url", URL, "--layer-num-total", "2", *more])
+
+
+@pytest.mark.usefixtures("player")
+def test_the_same_seed_gives_the_same_bytes_whatever_is_in_flight_and_another_seed_others(tmp_path: Path) -> None:
+    assert [generate(tmp_path / "a", "--in-flight", "1"), generate(tmp_path / "b"), generate(tmp_path / "c", "--seed", "1")] == [0, 0, 0]
+    assert files(tmp_path / "a") == files(tmp_path / "b")
+    assert files(tmp_path / "a")[DIALOGUES] != files(tmp_path / "c")[DIALOGUES]
+
+
+def test_a_replay_asks_nobody_and_gives_the_recorded_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("harness.model.client.OpenAIModel", ClumsyModel)
+    tape = tmp_path / "tape.jsonl"
+    assert generate(tmp_path / "a", "--record", str(tape), "--sequences", "ST-MT,CQ-CC,MT-MT") == 0
+    monkeypatch.setattr("harness.model.client.OpenAIModel", None)
+    assert generate(tmp_path / "b", "--replay", str(tape), "--sequences", "ST-MT,CQ-CC,MT-MT", "--in-flight", "1") == 0
+    assert files(tmp_path / "a") == files(tmp_path / "b")
+    capsys.readouterr()
+    assert generate(tmp_path / "c", "--replay", str(tape), "--sequences", "ST-MT,CC-CC") == 1
+    told = capsys.readouterr().out
+    assert "ST-MT  done" in told and "CC-CC  failed 1 time: the cassette" in told and "lacks a reply" in told
+    with pytest.raises(UsageProblem, match="was recorded with another --seed"):
+        generate(tmp_path / "d", "--replay", str(tape), "--seed", "5")
+    assert not (tmp_path / "d").exists()
+
+
+@pytest.mark.usefixtures("player")
+def test_a_budget_stops_between_requests_and_the_same_command_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    assert generate(out, "--budget", "1000tok", "--in-flight", "2") == 1
+    told = capsys.readouterr().out
+    first = covered(out)
+    assert 0 < len(first) < 16
+    assert "missing: the budget of 1000tok is used up" in told and f"{len(first)} of 16 sequences are covered" in told
+    assert "67 requests, 1005 tokens" in told
+    assert not (out / FAILURES).exists(), "a dialogue that was stopped has not failed"
+    assert generate(out) == 0
+    assert len(covered(out)) == 16
+
+
+class SometimesSilent(PlayerModel):
+    """Its first tries of each dialogue fail."""
+
+    async def complete(self, request: Any) -> Any:
+        reply = await super().complete(request)
+        if request.case.attempt < 3 and request.case.turn == 0:
+            return type(reply)("I would rather not.")
+        return reply
+
+
+def test_failures_are_in_the_order_of_sequences_and_attempts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unsteady(SometimesSilent):
+        async def complete(self, request: Any) -> Any:
+            await asyncio.sleep(0.002 * len(request.case.sample) if request.case.sample.startswith("ST") else 0)
+            return await super().complete(request)
+
+    monkeypatch.setattr("harness.model.client.OpenAIModel", Unsteady)
+    assert [generate(tmp_path / "a", "--in-flight", "1"), generate(tmp_path / "b")] == [0, 0]
+    assert files(tmp_path / "a") == files(tmp_path / "b")
+    failures = [json.loads(line) for line in (tmp_path / "b" / FAILURES).read_text().splitlines()]
+    assert [(one["sequence"], one["attempt"]) for one in failures[:3]] == [("ST-ST", 1), ("ST-ST", 2), ("ST-MT", 1)]
+
+
+def test_failed_sequences_are_attempted_again_until_covered_or_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("harness.model.client.OpenAIModel", SometimesSilent)
+    assert generate(tmp_path / "a", "--sequences", "ST-CC", "--attempts", "3") == 0
+    assert "ST-CC  done, failed 2 times before" in capsys.readouterr().out
+    assert generate(tmp_path / "b", "--sequences", "ST-CC", "--attempts", "1") == 1
+    told = capsys.readouterr().out
+    assert "ST-CC  failed 1 time: user_single_tool wrote no JSON object of tasks: 'I would rather not.'" in told
+    assert "the same command attempts again what failed" in told
+    assert generate(tmp_path / "b", "--sequences", "ST-CC", "--attempts", "2") == 0, "attempts go on behind those of the first run"
+    assert files(tmp_path / "a")[DIALOGUES] == files(tmp_path / "b")[DIALOGUES]
+
+
+@pytest.mark.usefixtures("player")
+def test_a_full_disk_is_told_in_a_sentence_and_nothing_finished_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert generate(tmp_path / "out", "--sequences", "CC-CC") == 0
+    write = os.write
+    monkeypatch.setattr("bench_wild.generate.ledger.os.write", lambda descriptor, line: write(descriptor, line[:100]))
+    with pytest.raises(UsageProblem, match=r"cannot be written \(only 100 of \d+ bytes fitted"):
+        generate(tmp_path / "out", "--sequences", "CC-CC,CC-ST")
+    monkeypatch.undo()
+    assert (tmp_path / "out" / DIALOGUES).read_bytes().endswith(b"\n"), "half a line would damage the next"
+    monkeypatch.setattr("harness.model.client.OpenAIModel", ClumsyModel)
+    assert generate(tmp_path / "out", "--sequences", "CC-CC,CC-ST") == 0
+    assert covered(tmp_path / "out") == ["CC-ST", "CC-CC"]
+
+
+def test_long_tables_put_what_is_alike_together_and_failures_are_told_a_few_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Dead(PlayerModel):
+        async def complete(self, request: Any) -> Any:
+            if request.case.sample.startswith("ST"):
+                raise ModelFault("model p: the endpoint answered HTTP 401: no", cause="http 401")
+            return await super().complete(request)
+
+    monkeypatch.setattr("harness.model.client.OpenAIModel", Dead)
+    assert generate(tmp_path / "out", "--layer-num-total", "3") == 1
+    told = capsys.readouterr()
+    lines = told.out.splitlines()
+    assert lines[0] == "  ST-ST-ST, ST-ST-MT, ST-ST-CQ, ST-ST-CC and 12 more  failed 3 times: model p: the endpoint answered HTTP 401: no"
+    assert lines[1] == "48 of 64 sequences are covered, 16 failed"
+    assert told.err.count("HTTP 401") == 5 and "further failures of this kind (http 401) are told in failures.jsonl only" in told.err
+    assert len((tmp_path / "out" / "coverage.txt").read_text().splitlines()) == 65
+    assert len((tmp_path / "out" / FAILURES).read_text().splitlines()) == 48

@@ -1,0 +1,210 @@
+"""Who speaks after whom, and what ends a task or a dialogue (wild spec 9.4)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from bench_wild.generate.dialogue import fence, is_switch, kept_messages, speaker
+from bench_wild.generate.scene import DialogueFails
+from bench_wild.generate.texts import KINDS
+from bench_wild.labels import ASK
+from tests.wild.generate.stage import ASKS, CALL, CHAT, DONE, Stage, judge, plan, result, tasks
+
+ANSWERED = "Agent: 4 metres."
+BAD = plan({"name": "getMoon", "arguments": {}})
+
+
+def speakers(dialogue: Any) -> list[str]:
+    return ["switch" if is_switch(message["content"]) else str(speaker(message["content"])) for message in dialogue.messages]
+
+
+def seed_of(agent: str) -> int:
+    """A seed with which the user's first reply to a question is of that kind."""
+    for seed in range(20):
+        stage = Stage([tasks(), plan(ASKS), "Agent: Where?", "User: Brest", plan(CHAT), "Agent: Bye."], seed=seed)
+        stage.play("CQ")
+        if agent in stage.agents:
+            return seed
+    raise AssertionError(f"{agent} never came")
+
+
+def test_one_call_goes_from_user_to_planner_to_tool_to_planner_to_agent() -> None:
+    stage = Stage([tasks(), plan(CALL), result(), plan(DONE), ANSWERED])
+    dialogue = stage.play("ST")
+    assert speakers(dialogue) == ["user", "switch", "planner", "switch", "tool", "switch", "planner", "switch", "agent"]
+    assert stage.agents == ["user_single_tool", "planner", "tool", "planner", "agent_answer"]
+    (turn,) = dialogue.turns
+    assert (turn.type, turn.kind, turn.group, turn.start, turn.end) == ("ST", "first", "first", 0, 9)
+
+
+def test_every_request_is_a_prompt_the_whole_transcript_and_a_switch() -> None:
+    stage = Stage([tasks(), plan(CALL), result(), plan(DONE), ANSWERED])
+    dialogue = stage.play("ST")
+    assert [[message["role"] for message in messages][:1] for _, _, messages in stage.asked] == [
+        ["user"], ["user"], ["system"], ["user"], ["system"]
+    ]  # fmt: skip
+    _, _, last = stage.asked[-1]
+    assert last[1:] == dialogue.messages[:-1]
+    assert last[-1] == {"role": "user", "content": "Now switch the role to Agent"}
+    assert all("getTide" in stage.asked[number][2][0]["content"] for number in range(4))
+    assert all(dialogue.env_info in messages[0]["content"] for _, _, messages in stage.asked)
+    assert ASK not in stage.asked[0][2][0]["content"], "the user is not shown the pseudo tools"
+
+
+def test_small_talk_is_answered_out_of_the_agents_own_knowledge() -> None:
+    stage = Stage([tasks(), plan(CHAT), "Agent: The sea is big."])
+    assert speakers(stage.play("CC")) == ["user", "switch", "planner", "switch", "agent"]
+    assert stage.agents[-1] == "agent_answer_chat"
+
+
+@pytest.mark.parametrize("agent", ["user_answer_ask", "user_vague_answer_ask"])
+def test_a_question_is_answered_or_evaded_and_then_planned_again(agent: str) -> None:
+    stage = Stage([tasks(), plan(ASKS), "Agent: Where?", "User: Brest", plan(CALL), result(), plan(DONE), ANSWERED], seed=seed_of(agent))
+    dialogue = stage.play("CQ")
+    assert stage.agents[2:4] == ["agent_ask", agent]
+    assert [who for who in speakers(dialogue) if who != "switch"] == [
+        "user", "planner", "agent", "user", "planner", "tool", "planner", "agent"
+    ]  # fmt: skip
+
+
+def test_three_of_four_questions_are_answered() -> None:
+    drawn: Counter[str] = Counter()
+    for seed in range(400):
+        stage = Stage([tasks(), plan(ASKS), "Agent: Where?", "User: Brest", plan(CHAT), "Agent: Bye."], seed=seed)
+        stage.play("CQ")
+        drawn[stage.agents[3]] += 1
+    assert 270 <= drawn["user_answer_ask"] <= 330 and drawn.total() == 400
+
+
+def test_a_refused_plan_stays_in_the_raw_transcript_with_the_checkers_words_and_leaves_the_clean_one() -> None:
+    stage = Stage([tasks(), BAD, plan(CALL), result(), plan(DONE), ANSWERED])
+    dialogue = stage.play("ST")
+    assert speakers(dialogue)[:6] == ["user", "switch", "planner", "switch", "checker_planner", "switch"]
+    assert "there is no tool getMoon" in dialogue.messages[4]["content"]
+    assert dialogue.messages[4]["content"] in [message["content"] for message in stage.asked[2][2]], "the planner reads why"
+    kept, ranges = kept_messages(dialogue)
+    assert [speaker(message["content"]) for message in kept] == ["user", "planner", "tool", "planner", "agent"]
+    assert ranges == [(0, 5)] and not any("getMoon" in message["content"] for message in kept)
+    assert [request.task for request in stage.scene.kept] == ["user_single_tool", "planner", "tool", "planner", "agent_answer"]
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "Checker_Planner: " + fence({"correct": "no"}),
+        "Checker_Tool: " + fence({"correct": "no"}),
+        "Now switch the role to User",
+        "User: hm",
+    ],
+)
+def test_a_refused_plan_takes_only_itself_along_whosever_mark_it_begins_with(mark: str) -> None:
+    kept, ranges = kept_messages(Stage([tasks(), mark, mark, plan(CALL), mark, result(), plan(DONE), ANSWERED]).play("ST"))
+    assert [speaker(message["content"]) for message in kept] == ["user", "planner", "tool", "planner", "agent"]
+    assert ranges == [(0, 5)]
+
+
+def test_a_refused_result_stays_in_the_raw_transcript_only() -> None:
+    stage = Stage([tasks(), plan(CALL), result(2), result(), plan(DONE), ANSWERED])
+    dialogue = stage.play("ST")
+    assert speakers(dialogue)[3:9] == ["switch", "tool", "switch", "checker_tool", "switch", "tool"]
+    assert "2 observations for 1 actions" in dialogue.messages[6]["content"]
+    assert [speaker(message["content"]) for message in kept_messages(dialogue)[0]] == ["user", "planner", "tool", "planner", "agent"]
+
+
+@pytest.mark.parametrize(
+    ("replies", "cause", "words"),
+    [
+        ([tasks(), BAD, "Planner: hm", plan()], "plan refused", "3 plans in a row were refused, the last because Action_List is empty"),
+        ([tasks(), plan(CALL), result(0), "Tool: hm", result(2)], "results refused", "2 observations for 1 actions"),
+        ([tasks(), *[plan(CALL, CALL), judge("no")] * 3], "plan refused", "they wait for each other"),
+        ([tasks(), plan(CALL, CALL), "looks good"], "no judgement", "looks good"),
+        ([tasks(), plan(CALL, CALL), *[f"It should {ASK}."] * 5], "no judgement", "5 judgements in a row"),
+        (["I cannot."], "no tasks", "I cannot."),
+        (["```json\n{\"Task 1\": }\n```"], "no tasks", "wrote no JSON object"),
+        (["```json\n{\"Task 1\": 5}\n```"], "no tasks", "without a task"),
+        ([tasks(), plan(CHAT), ""], "empty reply", "agent_answer_chat wrote nothing"),
+        ([tasks(), plan(ASKS), "Agent: Where?", "User:"], "empty reply", "the user said nothing"),
+    ],
+)  # fmt: skip
+def test_what_fails_the_dialogue(replies: list[str], cause: str, words: str) -> None:
+    stage = Stage(replies)
+    with pytest.raises(DialogueFails) as failure:
+        stage.play("ST")
+    assert failure.value.cause == cause and words in str(failure.value)
+    assert not stage.replies
+
+
+def test_the_judge_decides_about_several_actions_and_is_asked_again_while_it_speaks_of_asking() -> None:
+    both = plan(CALL, {"name": "getTide", "arguments": {"port": "Roscoff"}})
+    stage = Stage([tasks(), both, judge("no"), both, f"Better {ASK}.", judge("yes"), result(2), plan(DONE), ANSWERED], seed=1)
+    dialogue = stage.play("ST")
+    assert [part for part in stage.parts if part != "planner"] == ["user", "checker", "checker", "checker", "tool", "agent"]
+    assert "they wait for each other" in next(
+        text["content"] for text in dialogue.messages if speaker(text["content"]) == "checker_planner"
+    )
+    kept = [request.task for request in stage.scene.kept]
+    assert kept == [kept[0], "checker_planner", "planner", "checker_planner", "tool", "planner", "agent_answer"]
+
+
+def test_three_refusals_are_counted_for_each_plan_anew() -> None:
+    stage = Stage([tasks(), BAD, BAD, plan(CALL), result(), BAD, BAD, plan(DONE), ANSWERED])
+    assert speakers(stage.play("ST")).count("checker_planner") == 4
+
+
+@pytest.mark.parametrize("mark", ["Tool:", "Tool："])
+def test_small_talk_behind_a_result_is_refused_whichever_colon_the_tool_wrote(mark: str) -> None:
+    stage = Stage([tasks(), plan(CALL), result().replace("Tool:", mark), plan(CHAT), plan(DONE), ANSWERED])
+    assert "right after a tool's result" in next(
+        text["content"] for text in stage.play("ST").messages if speaker(text["content"]) == "checker_planner"
+    )
+
+
+def test_a_question_without_the_agents_mark_leaves_the_task_silently() -> None:
+    stage = Stage([tasks(), plan(ASKS), "Where, please?", "User: tell me about the sea", plan(CHAT), "Agent: It is big."])
+    dialogue = stage.play("CQ", "CC")
+    first, second = dialogue.turns
+    assert (first.end, second.start) == (5, 5)
+    assert dialogue.messages[4]["content"] == "Where, please?"
+
+
+def test_a_task_without_an_end_is_left_after_a_hundred_rounds() -> None:
+    stage = Stage([tasks(), *[plan(CALL), result()] * 100])
+    dialogue = stage.play("ST")
+    assert speakers(dialogue).count("tool") == 100
+
+
+def test_a_later_task_begins_with_a_switch_and_is_one_of_the_22_variants() -> None:
+    seen = set()
+    for seed in range(200):
+        stage = Stage([tasks(), plan(CHAT), "Agent: Yes.", "And Roscoff?", plan(CHAT), "Agent: Yes."], seed=seed)
+        dialogue = stage.play("CC", "ST")
+        _, turn = dialogue.turns
+        assert speakers(dialogue)[turn.start :][:2] == ["switch", "user"]
+        assert dialogue.messages[turn.start + 1] == {"role": "user", "content": "User: And Roscoff?"}
+        assert KINDS[turn.kind] == turn.group
+        variant = stage.texts.follow_ups[turn.kind]
+        prompt = stage.asked[3][2][0]["content"]
+        assert variant.what in prompt and variant.example in prompt and stage.texts.wanted["ST"] in prompt
+        seen.add(turn.kind)
+    assert seen == set(KINDS) and len(seen) == 22
+
+
+def test_several_tools_are_wanted_serially_in_parallel_or_both() -> None:
+    seen = set()
+    for seed in range(30):
+        stage = Stage([tasks(), plan(CHAT), "Agent: Yes."], seed=seed)
+        stage.play("MT")
+        seen.add(stage.agents[0])
+    assert seen == {"user_multi_tool", "user_multi_tool_parallel", "user_multi_tool_serial_parallel"}
+
+
+def test_one_of_several_user_models_is_drawn_for_each_use_and_one_name_is_one_model() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(60):
+        stage = Stage([tasks(), plan(CHAT), "Agent: Yes.", "User: And?", plan(CHAT), "Agent: Yes."], seed=seed, users=("u", "v"))
+        stage.play("CC", "CC")
+        seen.update(name for part, name, _ in stage.asked if part == "user")
+    assert set(seen) == {"u", "v"} and min(seen.values()) > 40
