@@ -20,6 +20,7 @@ CONFIG_NAME = "agentgauge.toml"
 _SECRET_KEY = re.compile(r"^(api_?key|key|token|secret|password|auth|authorization|bearer)$", re.IGNORECASE)
 _SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie|password", re.IGNORECASE)
 _SECRET_VALUE = re.compile(r"^(sk-|gsk_|hf_|xai-|AIza|r8_|Bearer\s|Basic\s)\S{6,}")
+_HEADER = re.compile(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 _VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")
 
 
@@ -62,6 +63,7 @@ class ModelTable:
     deployment: str | None = None  # Azure
     api: Literal["chat", "responses"] | None = None
     pdf: Literal["pages", "file"] | None = None  # how chat completions are shown a PDF
+    transport: Literal["lean", "openai"] | None = None  # how requests travel
     quirks: QuirkTable = QuirkTable()
 
 
@@ -132,6 +134,7 @@ _MODEL_KEYS: Mapping[str, type | tuple[type, ...]] = {
     "deployment": str,
     "api": str,
     "pdf": str,
+    "transport": str,
     "quirks": dict,
 }
 
@@ -152,6 +155,7 @@ def _model_table(reader: _Reader, name: str, data: object) -> ModelTable:
     reader.choice(quirks, f"{where} quirks", "later_system", ("system", "user"))
     reader.choice(known, where, "api", ("chat", "responses"))
     reader.choice(known, where, "pdf", ("pages", "file"))
+    reader.choice(known, where, "transport", ("lean", "openai"))
     for key, low in (("temperature", 0), ("max_tokens", 1), ("max_retries", 0)):
         reader.at_least(known, where, key, low)
     for key in prices:
@@ -164,6 +168,8 @@ def _model_table(reader: _Reader, name: str, data: object) -> ModelTable:
     for header, value in known.get("headers", {}).items():
         if not isinstance(value, str):
             raise UsageProblem(f"{reader.path}: {where} headers.{header} must be a text")
+        if not (_HEADER.match(header) and value.isprintable()):
+            raise UsageProblem(f"{reader.path}: {where} headers.{header} is no header; its name and value must fit on one line, as in HTTP")
         if _SECRET_HEADER.search(header):
             raise UsageProblem(
                 f"{reader.path}: {where} headers.{header} looks like a secret; "

@@ -144,6 +144,7 @@ def _spec(name: str, preset: Preset, model: str, table: ModelTable, environ: Map
         deployment=(table.deployment or model) if azure else None,
         api=table.api,
         pdf=table.pdf,
+        transport=table.transport or "lean",
     )
 
 

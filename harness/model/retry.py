@@ -1,4 +1,4 @@
-"""When to ask again, and after how long. Knows nothing of HTTP clients; sleep, clock and chance can be injected.
+"""When to ask again, and after how long. Knows nothing of HTTP clients; sleep and chance can be injected.
 
 A failed try is a value, not an exception: a fault may happen in thousands of cases, and tracebacks are expensive.
 """
@@ -9,8 +9,8 @@ import asyncio
 import email.utils
 import os
 import random
-import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC
 from typing import Literal, TypeVar
@@ -98,7 +98,6 @@ class RetryPolicy:
     total: float = 600.0  # seconds of waiting, longest for one request
     scale: float = 1.0  # factor on computed waits
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    clock: Callable[[], float] = time.monotonic
     chance: Callable[[], float] = random.random  # 0 to 1
 
     def wait(self, failure: Failure, tries: int) -> float:
@@ -121,14 +120,21 @@ class EndpointHealth:
         self.dead = False
 
 
-async def persist(attempt: Callable[[], Awaitable[T | Failure]], policy: RetryPolicy, health: EndpointHealth) -> T | Failure:
+async def persist(
+    attempt: Callable[[], Awaitable[T | Failure]],
+    policy: RetryPolicy,
+    health: EndpointHealth,
+    resting: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> T | Failure:
     """Try until it works or the policy says stop; the last Failure is returned, never raised.
 
     Once a request used up its tries without reaching the endpoint (and nothing else reached it meanwhile), the
-    endpoint counts as dead: later requests are tried once until one gets an answer.
+    endpoint counts as dead: later requests are tried once until one gets an answer. ``resting`` is entered around each
+    wait. Only waits between tries count as patience: how long a try takes, or waits for its turn, is not the request's doing.
     """
-    started, answers = policy.clock(), health.answers
+    answers = health.answers
     tries = same = 0
+    waited = 0.0
     previous = ""
     while True:
         outcome = await attempt()
@@ -141,13 +147,15 @@ async def persist(attempt: Callable[[], Awaitable[T | Failure]], policy: RetryPo
         same = same + 1 if outcome.cause == previous else 1
         previous = outcome.cause
         wait = policy.wait(outcome, tries)
-        if _hopeless(outcome, policy, tries, same) or policy.clock() - started + wait > policy.total:
+        if _hopeless(outcome, policy, tries, same) or waited + wait > policy.total:
             if outcome.kind == "unreachable" and health.answers == answers:
                 health.dead = True
             break
         if outcome.kind == "unreachable" and health.dead:
             break
-        await policy.sleep(wait)
+        waited += wait
+        with resting():
+            await policy.sleep(wait)
     return Failure(outcome.cause, outcome.message, outcome.kind, outcome.retry_after, tries)
 
 

@@ -15,6 +15,7 @@ from harness.model.providers import Quirks
 ModelKind = Literal["openai", "azure", "oracle", "baseline", "scripted"]
 Api = Literal["chat", "responses"]
 PdfForm = Literal["pages", "file"]
+TransportName = Literal["lean", "openai"]
 EMBEDDED_KINDS: tuple[ModelKind, ...] = ("oracle", "baseline", "scripted")
 
 DEFAULT_TIMEOUT = 120.0  # seconds for one try; reasoning models need minutes, a dead endpoint should not cost an hour
@@ -44,6 +45,7 @@ class ModelSpec:
     deployment: str | None = None  # Azure
     api: Api | None = None  # None: chat completions, but Responses for requests with files to OpenAI itself
     pdf: PdfForm | None = None  # how chat completions are shown a PDF; None: as pictures of its pages
+    transport: TransportName = "lean"  # how requests travel; answers are the same
     script: Path | None = None  # scripted:FILE
     script_digest: str = ""  # of the script's content
 
@@ -60,7 +62,7 @@ class ModelSpec:
     def fingerprint(self) -> str:
         """Short digest of everything that may change an answer.
 
-        The address, the key, prices and patience are left out: a server that moved to another machine between a run
+        The address, the key, the transport, prices and patience are left out: a server that moved to another machine between a run
         and its ``--resume`` is still the same model.
         """
         content = [

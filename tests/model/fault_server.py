@@ -14,6 +14,7 @@ import email
 import email.policy
 import json
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -146,6 +147,8 @@ class FaultServer:
     choose: Callable[[Seen], Act] | None = None
     requests: list[Seen] = field(default_factory=list)
     port: int = 0
+    host: str = "127.0.0.1"
+    tls: ssl.SSLContext | None = None  # speak HTTPS
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _stopped: threading.Event = field(default_factory=threading.Event)
     _listener: socket.socket | None = None
@@ -154,14 +157,15 @@ class FaultServer:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.tls else 'http'}://{host}:{self.port}/v1"
 
     def start(self) -> FaultServer:
         """Listen; after ``stop``, on the same port again."""
         self._stopped = threading.Event()
-        listener = socket.socket()
+        listener = socket.socket(socket.AF_INET6 if ":" in self.host else socket.AF_INET)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(("127.0.0.1", self.port))
+        listener.bind((self.host, self.port))
         listener.listen(256)
         self.port = listener.getsockname()[1]
         self._listener = listener
@@ -213,6 +217,8 @@ class FaultServer:
 
     def _serve(self, connection: socket.socket, stopped: threading.Event) -> None:
         try:
+            if self.tls:
+                connection = self.tls.wrap_socket(connection, server_side=True)
             with connection, connection.makefile("rb") as stream:
                 while not stopped.is_set() and (seen := _read_request(stream)) is not None:
                     if not self._next_act(seen)(connection, seen, stopped):

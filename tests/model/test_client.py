@@ -24,6 +24,8 @@ from harness.types import Usage
 from tests.model import fault_server as serve
 from tests.model.fault_server import Act, FaultServer
 
+pytestmark = pytest.mark.usefixtures("transport")
+
 SECRET = "own-endpoint-key-0815"
 ENVIRON = {"AGENTGAUGE_API_KEY": SECRET}
 HELLO = ChatRequest(messages=({"role": "user", "content": "Hello"},))
@@ -286,7 +288,7 @@ def test_rate_limits_lower_the_number_in_flight() -> None:
         return limiter
 
     with FaultServer([serve.status(429), serve.answer()]) as server:
-        assert asyncio.run(main(server)).limit == 4
+        assert asyncio.run(main(server)).limit == 5  # half of it, and one back for the answer
 
 
 def test_the_key_is_shown_nowhere(caplog: pytest.LogCaptureFixture) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pytest
@@ -25,7 +26,7 @@ class Clock:
         self.now += seconds
 
     def policy(self, **settings: float) -> RetryPolicy:
-        return RetryPolicy(sleep=self.sleep, clock=lambda: self.now, chance=lambda: 1.0, **settings)  # type: ignore[arg-type]
+        return RetryPolicy(sleep=self.sleep, chance=lambda: 1.0, **settings)  # type: ignore[arg-type]
 
 
 def _run(outcomes: Sequence[str | Failure], policy: RetryPolicy, health: EndpointHealth | None = None) -> tuple[str | Failure, int]:
@@ -82,6 +83,23 @@ def test_the_total_wait_is_bounded() -> None:
     clock = Clock()
     outcome, _ = _run([_fail("http 429", "limit", 60.0)], clock.policy(max_retries=100))
     assert isinstance(outcome, Failure) and sum(clock.slept) <= 600
+
+
+def test_slow_tries_do_not_use_up_the_patience() -> None:
+    """A try may take minutes, or wait for its turn that long; only the waits between tries are counted."""
+    clock, rests = Clock(), []
+
+    async def attempt() -> str | Failure:
+        clock.now += 500
+        return "ok" if len(clock.slept) == 2 else _fail("http 503", wait=60.0)
+
+    @contextmanager
+    def resting() -> Iterator[None]:
+        yield
+        rests.append(clock.slept[-1])
+
+    outcome = asyncio.run(persist(attempt, clock.policy(), EndpointHealth(), resting))
+    assert outcome == "ok" and rests == clock.slept == [66.0, 66.0]
 
 
 def test_no_retries_means_one_try() -> None:

@@ -1,0 +1,33 @@
+"""What tests of the client share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import cast
+
+import pytest
+
+from harness.model import endpoint
+from harness.model.spec import ModelSpec, TransportName
+from harness.model.transport import Transport, open_transport
+
+
+@pytest.fixture(params=["lean", "openai"])
+def transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> TransportName:
+    """Every request of the test goes this way, whatever the model's table says."""
+    name = cast(TransportName, request.param)
+
+    def opened(spec: ModelSpec, key: str | None, environ: Mapping[str, str]) -> Transport:
+        return open_transport(replace(spec, transport=name), key, environ)
+
+    monkeypatch.setattr(endpoint, "open_transport", opened)
+    return name
+
+
+@pytest.fixture
+def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment of the test names no proxy and no certificates."""
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)

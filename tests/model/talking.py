@@ -1,0 +1,39 @@
+"""One request, or a short talk, to an endpoint on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from harness.model.client import OpenAIModel
+from harness.model.limits import AdaptiveLimiter
+from harness.model.presets import resolve
+from harness.model.retry import RetryPolicy
+from harness.model.spec import ModelSpec
+from harness.model.types import ChatRequest
+
+SECRET = "own-endpoint-key-0815"
+ENVIRON = {"AGENTGAUGE_API_KEY": SECRET}
+HELLO = ChatRequest(messages=({"role": "user", "content": "Hello"},))
+
+
+def spec_at(url: str, **changes: Any) -> ModelSpec:
+    settings: dict[str, Any] = {"timeout": 5.0, "max_retries": 0, **changes}
+    return replace(resolve("test-model", url=url, environ=ENVIRON), **settings)
+
+
+def talk_to(spec: ModelSpec, talk: Callable[[OpenAIModel], Awaitable[Any]] | None = None, environ: Mapping[str, str] = ENVIRON) -> Any:
+    """One request, or a whole talk. Nothing is slept between tries."""
+
+    async def sleep(_seconds: float) -> None: ...
+
+    async def main() -> Any:
+        model = OpenAIModel(spec, AdaptiveLimiter(8), policy=RetryPolicy(max_retries=spec.max_retries, sleep=sleep), environ=environ)
+        try:
+            return await (talk(model) if talk else model.complete(HELLO))
+        finally:
+            await model.close()
+
+    return asyncio.run(main())

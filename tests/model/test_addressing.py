@@ -1,0 +1,128 @@
+"""Where requests go and what they carry."""
+
+from __future__ import annotations
+
+import email
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.config import Config, ModelTable, load_config
+from harness.errors import UsageProblem
+from harness.model.addressing import custom_headers, is_loopback, standing_headers, url_of
+from harness.model.lean import form
+from harness.model.presets import resolve
+from tests.model import fault_server as serve
+from tests.model.fault_server import FaultServer
+from tests.model.talking import ENVIRON, SECRET, spec_at, talk_to
+
+pytestmark = pytest.mark.usefixtures("no_proxies")
+both = pytest.mark.usefixtures("transport")
+
+
+@pytest.mark.parametrize(
+    ("changes", "path", "url"),
+    [
+        ({}, "/chat/completions", "http://h:1/v1/chat/completions"),
+        ({}, "/files/..%2Fa", "http://h:1/v1/files/..%2Fa"),
+        (
+            {"kind": "azure", "deployment": "a/b é", "api_version": "2024-10-21"},
+            "/chat/completions",
+            "http://h:1/v1/openai/deployments/a%2Fb%20%C3%A9/chat/completions?api-version=2024-10-21",
+        ),
+        (
+            {"kind": "azure", "deployment": "d", "api_version": "2024-10-21"},
+            "/responses",
+            "http://h:1/v1/openai/responses?api-version=2024-10-21",
+        ),
+    ],
+)
+def test_addresses(changes: dict[str, Any], path: str, url: str) -> None:
+    assert url_of(spec_at("http://h:1/v1", **changes), path) == url
+
+
+AMBIENT = {
+    "OPENAI_CUSTOM_HEADERS": "X-Ambient: a: b\nno header\nX-Title: ambient",
+    "OPENAI_ORG_ID": "org",
+    "OPENAI_PROJECT_ID": "project",
+}
+
+
+def test_openai_itself_is_sent_what_its_variables_say_and_no_other_host_is() -> None:
+    own = resolve("gpt-4o", config=Config(), environ={"OPENAI_API_KEY": "k"})
+    sent = standing_headers(replace(own, headers={"x-title": "mine"}), "k", AMBIENT)
+    assert sent == {
+        "Accept": "application/json",
+        "User-Agent": "AgentGauge",
+        "OpenAI-Organization": "org",
+        "OpenAI-Project": "project",
+        "Authorization": "Bearer k",
+        "X-Ambient": "a: b",
+        "x-title": "mine",
+    }
+    for spec in (spec_at("http://h:1/v1"), spec_at("http://h:1/v1", kind="azure")):
+        assert not {"OpenAI-Organization", "OpenAI-Project", "X-Ambient", "X-Title"} & standing_headers(spec, "k", AMBIENT).keys()
+    assert custom_headers({}) == {}
+
+
+@both
+def test_the_users_headers_go_along_and_the_variables_stay_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in AMBIENT.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("AZURE_OPENAI_AD_TOKEN", "ambient-token")
+    with FaultServer([serve.answer()]) as server:
+        table = ModelTable(provider="azure", model="m", endpoint=server.url.removesuffix("/v1"), headers={"X-Title": "mine"})
+        environ = {"AZURE_OPENAI_API_KEY": SECRET, **AMBIENT}
+        talk_to(resolve("mine", config=Config(models={"mine": table}), environ=environ), environ=environ)
+        talk_to(spec_at(server.url, headers={"X-Title": "mine"}), environ={**ENVIRON, **AMBIENT})
+    for seen in server.requests:
+        assert seen.headers["x-title"] == "mine" and seen.headers["content-type"] == "application/json"
+        assert not {"x-ambient", "openai-organization", "openai-project"} & seen.headers.keys()
+        assert "ambient" not in str(seen.headers)
+
+
+@pytest.mark.parametrize(
+    ("url", "is_one"),
+    [
+        ("http://localhost:1/v1", True),
+        ("http://127.9.9.9/v1", True),
+        ("http://[::1]:1/v1", True),
+        ("http://127.example/v1", False),
+        ("https://api.openai.com/v1", False),
+    ],
+)
+def test_loopback(url: str, is_one: bool) -> None:
+    assert is_loopback(url) is is_one
+
+
+SIMPLE = st.text(alphabet="abcdefghijklmnopqrstuvwxyz_-. 0123456789", min_size=1).map(str.strip).filter(bool)
+
+
+@given(
+    fields=st.dictionaries(SIMPLE, st.text().filter(lambda text: "\0" not in text and text.isprintable())), content=st.binary(), name=SIMPLE
+)
+def test_a_form_is_read_back_as_it_was(fields: dict[str, str], content: bytes, name: str) -> None:
+    fields.pop("file", None)
+    body, kind = form(fields, (name, content, "image/png"))
+    message = email.message_from_bytes(b"Content-Type: " + kind.encode() + b"\r\n\r\n" + body)
+    parts = {part.get_param("name", header="content-disposition"): part for part in message.get_payload()}
+    file = parts.pop("file")
+    assert {key: part.get_payload(decode=True).decode() for key, part in parts.items()} == fields
+    assert (file.get_filename(), file.get_content_type()) == (name, "image/png")
+    assert content in body  # what the reader makes of line ends is its own affair
+
+
+def test_names_in_a_form_cannot_end_their_line() -> None:
+    body, _ = form({}, ('a"b\r\nX: é.png', b"", "image/png"))
+    assert 'filename="a%22b%0D%0AX: é.png"\r\n'.encode() in body
+
+
+@pytest.mark.parametrize("line", ['{ "X Y" = "a" }', '{ X = "a\\nb" }', '{ "" = "a" }', '{ "X:" = "a" }'])
+def test_headers_that_http_cannot_carry_are_refused(tmp_path: Path, line: str) -> None:
+    (tmp_path / "agentgauge.toml").write_text(f'[models.mine]\nurl = "http://h:1/v1"\nmodel = "m"\nheaders = {line}\n')
+    with pytest.raises(UsageProblem, match="is no header"):
+        load_config(root=tmp_path)

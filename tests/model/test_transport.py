@@ -1,0 +1,335 @@
+"""What both transports do alike, over the wire: redirects, connections, bodies. Retries are in test_client."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import socket
+import subprocess
+import sys
+import threading
+import time
+import zlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.config import Config, ModelTable, load_config
+from harness.errors import ModelFault, UsageProblem
+from harness.model import endpoint as words
+from harness.model import lean, packaged
+from harness.model.client import OpenAIModel
+from harness.model.limits import AdaptiveLimiter
+from harness.model.presets import resolve
+from harness.model.spec import TransportName
+from harness.model.types import ChatRequest
+from tests.model import fault_server as serve
+from tests.model.fault_server import Act, FaultServer
+from tests.model.talking import ENVIRON, HELLO, SECRET, spec_at, talk_to
+
+pytestmark = pytest.mark.usefixtures("no_proxies")
+both = pytest.mark.usefixtures("transport")
+
+
+def _redirect(code: int, location: str) -> Act:
+    return serve.body(b"", code=code, headers={"Location": location})
+
+
+@both
+@pytest.mark.parametrize(("code", "method"), [(307, "POST"), (308, "POST"), (301, "GET"), (302, "GET"), (303, "GET")])
+def test_redirects_are_followed(code: int, method: str) -> None:
+    with FaultServer([_redirect(code, "/v2/elsewhere?a=b"), serve.answer("there")]) as server:
+        assert talk_to(spec_at(server.url)).text == "there"
+    first, second = server.requests
+    assert (second.method, second.path) == (method, "/v2/elsewhere?a=b")
+    assert second.headers["authorization"] == f"Bearer {SECRET}"
+    assert second.body == (first.body if method == "POST" else None)
+
+
+@both
+@pytest.mark.parametrize("azure", [False, True])
+def test_the_key_does_not_follow_a_redirect_to_another_place(azure: bool) -> None:
+    with FaultServer([serve.answer("there")]) as other, FaultServer([_redirect(307, f"{other.url}/x")]) as server:
+        if azure:
+            table = ModelTable(provider="azure", model="gpt-4o", endpoint=server.url.removesuffix("/v1"), timeout=5.0)
+            environ = {"AZURE_OPENAI_API_KEY": SECRET}
+            spec = resolve("mine", config=Config(models={"mine": table}), environ=environ)
+        else:
+            spec, environ = spec_at(server.url), ENVIRON
+        assert talk_to(spec, environ=environ).text == "there"
+    assert SECRET in str(server.requests[0].headers)
+    assert SECRET not in str(other.requests[0].headers)
+
+
+@both
+def test_a_redirect_in_a_circle_ends_at_once() -> None:
+    with FaultServer([_redirect(307, "/v1/chat/completions")]) as server, pytest.raises(ModelFault) as fault:
+        talk_to(spec_at(server.url, max_retries=6))
+    assert fault.value.cause == "redirects" and "leads nowhere" in str(fault.value)
+    assert len(server.requests) == 21
+
+
+@both
+def test_a_redirect_to_no_web_address_ends_at_once() -> None:
+    with FaultServer([_redirect(307, "ftp://elsewhere/x")]) as server, pytest.raises(ModelFault) as fault:
+        talk_to(spec_at(server.url, max_retries=6))
+    assert fault.value.cause == "redirects" and "leads nowhere: " in str(fault.value)
+    assert len(server.requests) == 1
+
+
+@both
+def test_a_redirect_without_a_place_is_an_error_status() -> None:
+    with FaultServer([serve.body(b"", code=302)]) as server, pytest.raises(ModelFault) as fault:
+        talk_to(spec_at(server.url))
+    assert fault.value.cause == "http 302"
+
+
+@both
+def test_requests_share_a_kept_connection() -> None:
+    ports: list[int] = []
+
+    def act(connection: socket.socket, seen: serve.Seen, stopped: threading.Event) -> bool:
+        ports.append(connection.getpeername()[1])
+        return serve.answer()(connection, seen, stopped)
+
+    async def talk(model: OpenAIModel) -> None:
+        for _ in range(5):
+            await model.complete(HELLO)
+
+    with FaultServer([act]) as server:
+        talk_to(spec_at(server.url), talk)
+    assert len(ports) == 5 and len(set(ports)) == 1
+
+
+def _answer_and_hang_up(connection: socket.socket, seen: serve.Seen, stopped: threading.Event) -> bool:
+    serve.answer()(connection, seen, stopped)
+    return False  # closes without having said so
+
+
+@both
+def test_a_connection_that_the_server_closed_meanwhile_costs_no_try() -> None:
+    async def talk(model: OpenAIModel) -> None:
+        for _ in range(3):
+            await model.complete(HELLO)
+            await asyncio.sleep(0.05)
+
+    with FaultServer([_answer_and_hang_up]) as server:
+        talk_to(spec_at(server.url), talk)
+    assert len(server.requests) == 3
+
+
+def test_lean_looks_at_a_kept_connection_even_where_the_loop_had_no_time_to() -> None:
+    async def talk(model: OpenAIModel) -> None:
+        for _ in range(3):
+            await model.complete(HELLO)
+            time.sleep(0.05)  # noqa: ASYNC251 - the loop is busy while the server closes
+
+    with FaultServer([_answer_and_hang_up]) as server:
+        talk_to(spec_at(server.url), talk)
+    assert len(server.requests) == 3
+
+
+@both
+def test_a_cancelled_request_hangs_up_and_the_next_one_goes_on() -> None:
+    begun, hung_up = threading.Event(), threading.Event()
+
+    def wait(connection: socket.socket, _seen: serve.Seen, _stopped: threading.Event) -> bool:
+        begun.set()
+        connection.settimeout(5)
+        if connection.recv(1) == b"":
+            hung_up.set()
+        return False
+
+    async def talk(model: OpenAIModel) -> str:
+        task = asyncio.create_task(model.complete(HELLO))
+        await asyncio.to_thread(begun.wait, 5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await asyncio.to_thread(hung_up.wait, 5)
+        return (await model.complete(HELLO)).text
+
+    with FaultServer([wait, serve.answer("next")]) as server:
+        assert talk_to(spec_at(server.url), talk) == "next"
+
+
+@both
+def test_closing_ends_every_connection_and_can_be_repeated() -> None:
+    gone = threading.Event()
+
+    def act(connection: socket.socket, seen: serve.Seen, stopped: threading.Event) -> bool:
+        serve.answer()(connection, seen, stopped)
+        connection.settimeout(5)
+        if connection.recv(1) == b"":
+            gone.set()
+        return False
+
+    async def talk(model: OpenAIModel) -> None:
+        await model.complete(HELLO)
+        await model.close()
+        assert await asyncio.to_thread(gone.wait, 5)
+        await model.close()
+
+    with FaultServer([act]) as server:
+        talk_to(spec_at(server.url), talk)
+
+
+@both
+def test_as_many_connections_as_requests_in_the_air() -> None:
+    """150 requests that are answered only when all of them have come."""
+    together = threading.Barrier(150, timeout=10)
+
+    def act(connection: socket.socket, seen: serve.Seen, stopped: threading.Event) -> bool:
+        together.wait()
+        return serve.answer()(connection, seen, stopped)
+
+    async def main(url: str) -> int:
+        model = OpenAIModel(replace(spec_at(url), timeout=20.0), AdaptiveLimiter(150), environ=ENVIRON)
+        replies = await asyncio.gather(*(model.complete(HELLO) for _ in range(150)))
+        await model.close()
+        return len(replies)
+
+    with FaultServer([act]) as server:
+        assert asyncio.run(main(server.url)) == 150
+
+
+@both
+def test_loopback_over_ipv6() -> None:
+    try:
+        with FaultServer([serve.answer("six")], host="::1") as server:
+            assert talk_to(spec_at(server.url)).text == "six"
+    except OSError as error:
+        pytest.skip(f"no IPv6 here: {error}")
+
+
+@both
+@pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")  # the package's own way
+def test_a_request_of_20_mb_arrives_whole_at_every_try() -> None:
+    text = "é" * 10_000_000
+    with FaultServer([serve.status(500), serve.answer("read")]) as server:
+        reply = talk_to(spec_at(server.url, max_retries=1), lambda model: model.complete(_says(text)))
+    assert reply.text == "read"
+    assert [len(seen.body["messages"][0]["content"]) for seen in server.requests] == [len(text)] * 2
+
+
+def _says(text: str) -> ChatRequest:
+    return ChatRequest(messages=({"role": "user", "content": text},))
+
+
+@both
+def test_text_goes_out_as_it_is_and_what_json_cannot_carry_is_replaced_or_refused() -> None:
+    with FaultServer([serve.answer()]) as server:
+        talk_to(spec_at(server.url), lambda model: model.complete(_says('é 漢 \u2028 " \ud800')))
+        with pytest.raises(UsageProblem, match="look at its extra_body"):
+            talk_to(spec_at(server.url, extra_body={"top_p": float("nan")}))
+    (seen,) = server.requests
+    assert seen.body["messages"][0]["content"] == 'é 漢 \u2028 " ?'
+
+
+def test_an_answer_without_end_is_cut_off(transport: TransportName, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = 0
+
+    def act(connection: socket.socket, _seen: serve.Seen, _stopped: threading.Event) -> bool:
+        nonlocal sent
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 50000000\r\n\r\n")
+        for _ in range(500):
+            connection.sendall(b" " * 100_000)
+            sent += 100_000
+        return False
+
+    for module in (lean, packaged, words):
+        monkeypatch.setattr(module, "MAX_ANSWER", 5_000_000)
+    with FaultServer([act]) as server, pytest.raises(ModelFault) as fault:
+        talk_to(spec_at(server.url))
+    assert fault.value.cause == "answer too long" and "longer than 4 MB" in str(fault.value)
+    assert sent < 30_000_000
+
+
+@both
+def test_a_long_answer_within_the_bound_is_read_whole() -> None:
+    with FaultServer([serve.answer("x" * 20_000_000)]) as server:
+        assert len(talk_to(spec_at(server.url)).text) == 20_000_000
+
+
+def test_lean_counts_a_packed_answer_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    bomb = gzip.compress(b" " * 20_000_000)
+    monkeypatch.setattr(lean, "MAX_ANSWER", 5_000_000)
+    with FaultServer([serve.body(bomb, headers={"Content-Encoding": "gzip"})]) as server, pytest.raises(ModelFault) as fault:
+        talk_to(spec_at(server.url, transport="lean"))
+    assert fault.value.cause == "answer too long" and len(bomb) < 100_000
+
+
+@both
+@pytest.mark.parametrize(("encoding", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
+def test_packed_answers_are_unpacked(encoding: str, pack: Callable[[bytes], bytes]) -> None:
+    content = json.dumps(serve.completion("unpacked")).encode()
+    with FaultServer([serve.body(pack(content), headers={"Content-Encoding": encoding})]) as server:
+        assert talk_to(spec_at(server.url)).text == "unpacked"
+    assert encoding in server.requests[0].headers["accept-encoding"]
+
+
+@both
+def test_a_packed_answer_that_breaks_off_is_a_fault() -> None:
+    content = gzip.compress(json.dumps(serve.completion("x" * 5000)).encode())[:-20]
+    with FaultServer([serve.body(content, headers={"Content-Encoding": "gzip"})]) as server, pytest.raises(ModelFault) as fault:
+        talk_to(spec_at(server.url))
+    assert fault.value.cause in ("garbled body", "invalid json", "truncated body")
+
+
+@both
+def test_an_answer_in_pieces_is_put_together() -> None:
+    content = json.dumps(serve.completion("in pieces")).encode()
+    pieces = b"".join(b"%x\r\n%b\r\n" % (len(content[n : n + 7]), content[n : n + 7]) for n in range(0, len(content), 7))
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with FaultServer([serve.raw(head + pieces + b"0\r\n\r\n", close=False)]) as server:
+        assert talk_to(spec_at(server.url)).text == "in pieces"
+
+
+def test_a_table_chooses_and_the_fingerprint_does_not_care(tmp_path: Path) -> None:
+    specs = {}
+    for line in ("", 'transport = "lean"', 'transport = "openai"'):
+        (tmp_path / "agentgauge.toml").write_text(f'[models.mine]\nurl = "http://h:1/v1"\nmodel = "m"\n{line}\n')
+        specs[line] = resolve("mine", config=load_config(root=tmp_path), environ={})
+    assert [spec.transport for spec in specs.values()] == ["lean", "lean", "openai"]
+    assert len({spec.fingerprint for spec in specs.values()}) == 1
+    (tmp_path / "agentgauge.toml").write_text('[models.mine]\nurl = "http://h:1/v1"\nmodel = "m"\ntransport = "http2"\n')
+    with pytest.raises(UsageProblem, match="transport is 'http2'; accepted are lean, openai"):
+        load_config(root=tmp_path)
+
+
+PROBE = """
+import asyncio, json, sys
+from dataclasses import replace
+from harness.model.client import OpenAIModel
+from harness.model.presets import resolve
+from harness.model.types import ChatRequest
+
+async def main(url, transport):
+    model = OpenAIModel(replace(resolve("m", url=url, environ={}), transport=transport), environ={})
+    reply = await model.complete(ChatRequest(({"role": "user", "content": "Hello"},)))
+    await model.close()
+    return reply.text
+
+text = asyncio.run(main(*sys.argv[1:]))
+print(json.dumps([text, sorted({name.partition(".")[0] for name in sys.modules})]))
+"""
+PACKAGE = {"openai", "httpx2", "httpcore2", "pydantic", "anyio"}
+
+
+@pytest.mark.parametrize(("name", "expected"), [("lean", set()), ("openai", PACKAGE)])
+def test_nothing_of_the_package_is_imported_on_the_lean_way(name: str, expected: set[str]) -> None:
+    with FaultServer([serve.answer("fine")]) as server:
+        done = subprocess.run(
+            [sys.executable, "-c", PROBE, server.url, name],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+            cwd=Path(__file__).parents[2],
+        )
+    text, modules = json.loads(done.stdout)
+    assert text == "fine" and "aiohttp" in modules
+    assert {*PACKAGE, "httpx", "requests", "numpy"} & set(modules) == expected
