@@ -12,6 +12,8 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+import threading
+from array import array
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
@@ -33,9 +35,26 @@ _DIMENSIONS = 64
 
 
 def similarity(backend: str) -> Similarity:
-    """The measure of a backend. Raises UsageProblem where the backend is unknown or not installed."""
-    embed = _embedder(backend)
-    return lambda a, b: max(cosine(embed(a), embed(b)), 0.0)
+    """The measure of a backend, or of a server that compares by it: ``minilm@http://127.0.0.1:4711``.
+
+    A model is loaded with the first texts. Raises UsageProblem where the backend is unknown or not installed.
+    """
+    name, _, url = backend.partition("@")
+    check(name)
+    if url:
+        from bench_gta.similarity_server import remote
+
+        return remote(url)
+
+    def similar(a: str, b: str) -> float:
+        return max(cosine(_embedded(name, a), _embedded(name, b)), 0.0)
+
+    return similar
+
+
+def loads_model(backend: str) -> bool:
+    """Whether it is one that takes hundreds of megabytes, seconds to load and milliseconds for a text."""
+    return backend.partition("@")[0] in ("minilm", "mpnet")
 
 
 def comparable(backend: str) -> bool:
@@ -76,17 +95,34 @@ def trigram_vector(text: str) -> tuple[float, ...]:
     return tuple(vector)
 
 
+_ONE_AT_A_TIME = threading.Lock()
+"""Tokenizers refuse two threads at once, and neither a model nor a text is worth reading twice."""
+
+
+def _embedded(backend: str, text: str) -> Sequence[float]:
+    with _ONE_AT_A_TIME:
+        return _vector(backend, text)
+
+
+@lru_cache(maxsize=4096)
+def _vector(backend: str, text: str) -> Sequence[float]:
+    return trigram_vector(text) if backend == "trigram" else _encoded(_model(backend), text)
+
+
 @lru_cache
-def _embedder(backend: str) -> Callable[[str], Sequence[float]]:
-    if backend == "trigram":
-        return lru_cache(maxsize=4096)(trigram_vector)
-    check(backend)
-    model = _minilm() if backend == "minilm" else _mpnet()
+def _model(backend: str) -> Any:
+    return _minilm() if backend == "minilm" else _mpnet()
 
-    def embed(text: str) -> Sequence[float]:
-        return [float(component) for component in model.encode(text, normalize_embeddings=True, show_progress_bar=False)]
 
-    return lru_cache(maxsize=4096)(embed)
+def _encoded(model: Any, text: str) -> Sequence[float]:
+    """One text, by one thread: the last digits depend on the texts of a batch and on the number of threads, which is each machine's own.
+
+    Beside other work one thread is faster, too: several wait for each other after every product of matrices.
+    """
+    import torch
+
+    torch.set_num_threads(1)
+    return array("d", model.encode(text, normalize_embeddings=True, show_progress_bar=False))  # a list takes four times as much
 
 
 def _check_minilm() -> None:

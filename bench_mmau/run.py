@@ -6,7 +6,6 @@ run again whenever they are scored; notebooks run here, since a model is asked a
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,6 +22,7 @@ from bench_mmau.stored import stored
 from harness.case import Case
 from harness.errors import SandboxFault
 from harness.model.types import ChatReply, Message, Sampling
+from harness.pools import apart
 from harness.types import Json
 
 JUDGE, SOLVER, PLANNER, QA = "--mmau-judge", "--mmau-solver", "--mmau-planner", "--mmau-qa"
@@ -33,6 +33,9 @@ GREEDY = Sampling(temperature=0.0, max_tokens=1024)
 
 SAMPLED = Sampling(temperature=contest_prompts.SOLVER_TEMPERATURE, max_tokens=1024)
 SAMPLES = contest_prompts.REPEATS
+
+CONTESTS = "contests"
+"""Threads in which a record waits for its programs."""
 
 Output = dict[str, Json]
 
@@ -114,7 +117,7 @@ async def contest_retry(case: Case) -> Output:
     record, fixes = case.sample.payload, _contest_fixes(case)
     output = await contest(case)
     replies = [said(one) for one in output["responses"]]
-    verdict = await asyncio.to_thread(contest_score.judge, record, replies, fixes=fixes)
+    verdict = await apart(CONTESTS, lambda: contest_score.judge(record, replies, fixes=fixes))
     output["first"] = {"scoring": case.settings.scoring, "values": dict(verdict.values)}
     if contest_score.needs_retry(verdict):
         request = contest_prompts.retry_request(record, replies[0], verdict, fixes=fixes)
@@ -179,8 +182,13 @@ def _workplace(case: Case) -> execute.Workplace:
 
 
 async def _executed(solution: cells.Solution, where: execute.Workplace, fixes: notebook_fixes.Fixes) -> execute.Execution:
-    """Run beside at most as many others as there are processors."""
-    return await asyncio.wrap_future(shared().submit(lambda: execute.run(solution, where, fixes=fixes)))
+    """Run beside at most as many others as there are processors, over all workers; the published evaluator runs five at a time."""
+
+    def run() -> execute.Execution:
+        with shared().beside():  # contests, whose time is short, must know of it
+            return execute.run(solution, where, fixes=fixes)
+
+    return await apart("notebooks", run)
 
 
 def _notebook_fixes(case: Case) -> notebook_fixes.Fixes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 import time
@@ -13,6 +12,7 @@ from typing import Literal
 
 from harness.errors import UsageProblem
 from harness.store import RunFolder
+from harness.store.lines import outlined
 from harness.types import Usage
 
 Unit = Literal["usd", "tok", "s"]
@@ -88,5 +88,5 @@ class BudgetWatch:
                 if not line.endswith(b"\n"):
                     break  # still being written
                 self._offsets[path] = self._offsets.get(path, 0) + len(line)
-                if transcript := json.loads(line)["transcript"]:
+                if transcript := outlined(line)["transcript"]:
                     self._usage += Usage(**transcript["usage"])

@@ -77,6 +77,7 @@ class Service:
         except subprocess.TimeoutExpired:
             _signal_group(process, signal.SIGKILL)
             process.wait()
+        _close_output(process)
         if self._watcher:
             self._watcher.join(STOP_SECONDS)
         self._process = None
@@ -103,24 +104,31 @@ class Service:
         except (ValueError, KeyError, TypeError):
             _signal_group(self._process, signal.SIGKILL)
             status = self._process.wait()
+            _close_output(self._process)
             self._process = None
             raise UsageProblem(f"the {self.name} did not start (status {status}): {self._last_words()}") from None
         return str(url)
 
     def _watch(self) -> None:
-        while not self._stopping.is_set():
-            process = self._process
-            if process is None:
-                return
+        while (process := self._process) is not None:
             process.wait()
-            if self._stopping.is_set() or self.restarts >= RESTARTS:
+            _close_output(process)
+            if not self._start_again():
                 return
+
+    def _start_again(self) -> bool:
+        """On its port, as often as it may; whether it is there again."""
+        while not self._stopping.is_set() and self.restarts < RESTARTS:
             self.restarts += 1
-            port = urlsplit(self.url).port
             try:
-                self._launch([*self._command, "--port", str(port)])  # the last --port wins
+                self._launch([*self._command, "--port", str(urlsplit(self.url).port)])  # the last --port wins
             except UsageProblem:
-                time.sleep(0.5)  # the port may still be held; the next round tries again
+                self._stopping.wait(0.5)  # the port may still be held
+                continue
+            if self._process and self._stopping.is_set():  # ``stop`` saw the one before
+                _signal_group(self._process, signal.SIGTERM)
+            return True
+        return False
 
     def _last_words(self) -> str:
         text = self._log.read_text(encoding="utf-8", errors="replace").strip() if self._log.exists() else ""
@@ -141,6 +149,12 @@ def _first_line(stream: IO[bytes], seconds: float) -> bytes:
                 break
             data += chunk
     return data
+
+
+def _close_output(process: subprocess.Popen[bytes]) -> None:
+    """The pipe that its first line came through."""
+    if process.stdout:
+        process.stdout.close()
 
 
 def _signal_group(process: subprocess.Popen[bytes], number: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import shutil
 import time
@@ -15,13 +14,14 @@ from harness.case import Case, CaseSettings
 from harness.data.index import Index, Row
 from harness.errors import AgentGaugeError, Fault
 from harness.model.types import ChatModel
+from harness.pools import apart
 from harness.portable import Portable
 from harness.store import Line, RunFolder
 from harness.store.folder import CaseId
 from harness.store.stage import Stage
 from harness.task import Task
 from harness.tools import ToolBox
-from harness.types import ROOT_TOKEN, RUN_TOKEN, Record, Score, Scoring, Transcript
+from harness.types import ROOT_TOKEN, RUN_TOKEN, Json, Record, Sample, Score, Scoring, Transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,12 @@ class Solver:
     settings: CaseSettings
     folder: RunFolder
     worker: str
-    similarity: Mapping[str, str]  # task name → similarity backend
+    similarity: Mapping[str, str]  # task name → similarity backend, with ``@`` and the address of a server where one compares texts
     configs: Mapping[str, str]  # task name → fingerprint of what may change an outcome
     models: Callable[..., ChatModel]  # without an argument the one that is tested, else the one of an option
     boxes: Callable[[Task], ToolBox | None]
     stored: Mapping[CaseId, Line] | None = None  # transcripts to score again; None: ask the model
+    earlier: bool = True  # whether the run folder may hold what an earlier session, or a worker that died, has left of a case
 
     async def solve(self, planned: Planned) -> Record:
         """Never raises but for cancellation: faults come back as broken records."""
@@ -66,13 +67,16 @@ class Solver:
             worker=self.worker,
         )
         try:
+            sample = planned.task.load(planned.index, planned.row)
             if self.stored is None:
-                record = await self._run(planned, record)
+                record = await self._run(planned, sample, record)
             else:
                 record = self._recall(planned, record, self.stored)
             if record.transcript and record.status == "wrong":
-                # in a thread: a similarity model takes a while, and other cases wait for this loop
-                record = await asyncio.to_thread(self._score, planned, record, record.transcript)
+                score = await self._score(planned.task, sample, record.transcript.output)
+                record = replace(record, status="passed" if score.passed else "wrong", score=score)
+        except Fault as fault:  # of what scoring needs
+            record = replace(record, status="broken", error=str(fault), cause=fault.cause)
         except AgentGaugeError as problem:  # data, or a reply that the published rules cannot score
             record = replace(record, status="broken", error=str(problem), cause="not scorable")
         except Exception as error:  # a defect of ours or of the data must end this case, not the run
@@ -83,12 +87,11 @@ class Solver:
             )
         return replace(record, finished=time.time())
 
-    async def _run(self, planned: Planned, record: Record) -> Record:
-        sample = planned.task.load(planned.index, planned.row)
+    async def _run(self, planned: Planned, sample: Sample, record: Record) -> Record:
         places = Portable({str(sample.root): ROOT_TOKEN, str(self.folder.path): RUN_TOKEN})
-        stage = Stage(self.folder.stage(*planned.id), record.config, places)
+        stage = Stage(self.folder.stage(*planned.id), record.config, places, fresh=not self.earlier)
         folder = self.folder.files(*planned.id)
-        if stage.read() is None and folder.exists():
+        if self.earlier and stage.read() is None and folder.exists():
             shutil.rmtree(folder)  # the names of produced files must not depend on leftovers
         case = Case(
             sample=sample,
@@ -126,10 +129,14 @@ class Solver:
             return replace(old, config=record.config, worker=self.worker)
         return replace(record, status="wrong", transcript=old.transcript)
 
-    def _score(self, planned: Planned, record: Record, transcript: Transcript) -> Record:
-        sample = planned.task.load(planned.index, planned.row)
-        score = planned.task.score(sample, transcript.output, self.settings.scoring, self.similarity[planned.task.name])
-        return replace(record, status="passed" if score.passed else "wrong", score=score)
+    async def _score(self, task: Task, sample: Sample, output: Json) -> Score:
+        """At once, or in threads that the benchmark's slow scores have to themselves: a thread costs every case some 0.1 ms."""
+        similarity = self.similarity[task.name]
+
+        def score() -> Score:
+            return task.score(sample, output, self.settings.scoring, similarity)
+
+        return await apart(f"score {task.name}", score) if task.scores_slowly(similarity) else score()
 
 
 def broken_score(task: Task, index: Index, row: Row, scoring: Scoring, similarity: str) -> Score:

@@ -118,14 +118,20 @@ class Record:
         return (self.task, self.sample, self.attempt, self.config)
 
     def to_json(self) -> dict[str, Json]:
-        """The record as plain data. What a transcript holds is shared, not copied: copying took longer than writing it."""
+        """The record as plain data. What a transcript holds is shared, not copied: copying took longer than writing it.
+
+        What was said comes last, so that all else can be read without it: see harness.store.lines.
+        """
         data = _fields(self)
-        if self.transcript:
-            data["transcript"] = _fields(self.transcript)
-            data["transcript"]["events"] = [_fields(event) for event in self.transcript.events]
-            data["transcript"]["usage"] = _fields(self.transcript.usage)
-        if self.score:
-            data["score"] = _fields(self.score)
+        said, score = data.pop("transcript"), data.pop("score")
+        data["score"] = score and _fields(score)
+        data["transcript"] = said and {
+            "usage": _fields(said.usage),
+            "seconds": said.seconds,
+            "seed": said.seed,
+            "output": said.output,
+            "events": [_fields(event) for event in said.events],
+        }
         return data
 
     @staticmethod

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
@@ -38,14 +40,17 @@ def write_eval(run: Path, target: Path) -> Path:
     started = {"version": 2, "eval": _spec(loaded), "plan": {"name": "plan", "steps": []}}
     scratch = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        with ZipFile(scratch, "w", ZIP_DEFLATED) as archive:
+        # summaries wait in a file: an archive is written entry by entry, and they are as long as the samples are many
+        with ZipFile(scratch, "w", ZIP_DEFLATED) as archive, TemporaryFile(dir=target.parent) as summaries:
             _add(archive, "_journal/start.json", started)
-            summaries = []
-            for case in attempted:
+            for place, case in enumerate(attempted):
                 sample = _sample(loaded, case, loaded.record(case))
                 _add(archive, f"samples/{sample['id']}_epoch_{case.attempt}.json", sample)
-                summaries.append(_summary(sample))
-            _add(archive, "summaries.json", summaries)
+                summaries.write((b", " if place else b"[") + json.dumps(_summary(sample)).encode("ascii"))
+            summaries.write(b"]" if attempted else b"[]")
+            summaries.seek(0)
+            with archive.open(_entry("summaries.json"), "w") as entry:
+                shutil.copyfileobj(summaries, entry)
             _add(archive, "header.json", {**started, "status": "success", "results": _results(loaded, attempted), "stats": _stats(loaded)})
         scratch.replace(target)
     finally:
@@ -54,10 +59,14 @@ def write_eval(run: Path, target: Path) -> Path:
 
 
 def _add(archive: ZipFile, name: str, value: Json) -> None:
-    """The entries have a fixed date, so that equal runs give equal archives."""
+    archive.writestr(_entry(name), json.dumps(value))
+
+
+def _entry(name: str) -> ZipInfo:
+    """With a fixed date, so that equal runs give equal archives."""
     entry = ZipInfo(name)
     entry.compress_type = ZIP_DEFLATED
-    archive.writestr(entry, json.dumps(value))
+    return entry
 
 
 def _time(seconds: float | None) -> str:
@@ -110,10 +119,10 @@ def _sample(run: Run, case: CaseOutline, record: Record) -> dict[str, Any]:
     messages = list(_messages(record.transcript.events if record.transcript else ()))
     told = [message for message in messages if message["role"] == "user"]
     score = {}
-    if case.score and case.status != "broken":
+    if record.score and case.status != "broken":
         value = "C" if case.status == "passed" else "I"
-        about = {"labels": list(case.score.labels), "values": dict(case.score.values), "kind": kind_of(case)}
-        score = {case.task: {"value": value, "explanation": case.score.explanation or None, "metadata": about}}
+        about = {"labels": list(record.score.labels), "values": dict(record.score.values), "kind": kind_of(case)}
+        score = {case.task: {"value": value, "explanation": record.score.explanation or None, "metadata": about}}
     sample: dict[str, Any] = {
         "id": f"{case.task}/{case.sample}",
         "epoch": case.attempt,

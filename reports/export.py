@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from harness.data.find import find_data
 from harness.errors import UsageProblem
 from harness.portable import Portable
-from harness.store import RunFolder
+from harness.store import Line, RunFolder
+from harness.store.folder import CaseId
 from harness.task import Task, configure_tasks, known_tasks
 from harness.types import ROOT_TOKEN, RUN_TOKEN, Json, Sample
 
@@ -28,22 +29,23 @@ def export(run: Path, format: str, output: Path, data: str | None = None) -> tup
     if taken := [path for path in before if path.is_file()]:
         raise UsageProblem(f"--output {output} holds files already, such as {taken[0].name}; give an empty folder or a new one")
     notes = []
+    lines = folder.lines()
     for task in known_tasks().values():
         if task.exported_as == format and task.name in roots:
             for attempt in range(1, settings["attempts"] + 1):
                 place = output if attempt == 1 else output / f"attempt-{attempt}"
-                results = list(_results(folder, task, roots[task.name], attempt))
+                results = list(_results(folder, lines, task, roots[task.name], attempt))
                 if results:
                     notes += task.export(results, place, model=settings["model"]["name"], scoring=settings["scoring"])
     return sorted(path for path in output.rglob("*") if path.is_file()), notes
 
 
-def _results(folder: RunFolder, task: Task, root: Path, attempt: int) -> Iterator[tuple[Sample, Json, Path]]:
+def _results(folder: RunFolder, lines: Mapping[CaseId, Line], task: Task, root: Path, attempt: int) -> Iterator[tuple[Sample, Json, Path]]:
     """Finished cases, with the paths of this machine in what they yielded."""
     places = Portable({str(root.absolute()): ROOT_TOKEN, str(folder.path.absolute()): RUN_TOKEN})
     index = task.index(root)
     rows = {row.id: row for row in index.rows}
-    for (name, sample, number), line in folder.lines().items():
+    for (name, sample, number), line in lines.items():
         if name != task.name or number != attempt or not line.finished:
             continue
         if sample not in rows:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
 from harness.errors import UsageProblem
 from harness.store import RunFolder
 from harness.store.folder import CaseId
+from harness.store.lines import decoded
 from harness.types import Record, Score, Status, Usage
 
 UNFINISHED: tuple[Status, ...] = ("broken", "missing")
@@ -25,7 +26,7 @@ class CaseOutline:
     attempt: int  # from 1
     status: Status
     tags: tuple[str, ...]
-    score: Score | None  # None where it is broken or missing
+    score: Score | None  # without the explanation; None where it is broken or missing
     usage: Usage
     seconds: float
     finished: float  # seconds since the epoch; 0 for a case that is missing
@@ -63,7 +64,7 @@ class Run:
             raise UsageProblem(f"{self.path}: the case {case.task} {case.sample} was not attempted; there is nothing to read")
         with (self.path / "records.jsonl").open("rb") as stream:
             stream.seek(case.start)
-            return Record.from_json(json.loads(stream.read(case.size)))
+            return decoded(stream.read(case.size))
 
 
 def load_run(path: Path) -> Run:
@@ -71,25 +72,11 @@ def load_run(path: Path) -> Run:
     folder = RunFolder(path)
     about, summary = folder.read_json("run.json"), folder.read_json("summary.json")
     nodes = folder.plan()
-    found = {case.id: case for case in _outlines(path / "records.jsonl")}
+    found = {case.id: case for case in starmap(_outline, folder.outlines())}
     missing = (CaseOutline(*case, "missing", (), None, Usage(), 0.0, 0.0) for case in nodes if case not in found)
     known = found | {case.id: case for case in missing}
     order = {case: number for number, case in enumerate(nodes)}
     return Run(path, about, summary, nodes, tuple(sorted(known.values(), key=lambda case: order.get(case.id, len(order)))))
-
-
-def _outlines(file: Path) -> list[CaseOutline]:
-    outlines, start = [], 0
-    try:
-        with file.open("rb") as stream:
-            for line in stream:
-                outlines.append(_outline(Record.from_json(json.loads(line)), start, len(line)))
-                start += len(line)
-    except FileNotFoundError:
-        raise UsageProblem(f"{file} does not exist; the run was never finished: go on with --resume={file.parent}") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise UsageProblem(f"{file} is damaged: {error}; sum the run up again with --resume={file.parent}") from None
-    return outlines
 
 
 def _outline(record: Record, start: int, size: int) -> CaseOutline:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,8 @@ from harness.data.find import find_data
 from harness.data.index import Index
 from harness.errors import UsageProblem
 from harness.model.tape import digest
-from harness.store import RunFolder
-from harness.store.folder import CaseId, Line
+from harness.store import Line, RunFolder
+from harness.store.folder import CaseId
 from harness.task import configure_tasks, find_task
 from harness.tools import not_ready
 from reports.run import sum_up
@@ -38,6 +39,16 @@ class Shard:
     @property
     def name(self) -> str:
         return self.folder.path.name
+
+    @cached_property
+    def has_files(self) -> bool:
+        """Whether any tool produced any: then each case is looked at."""
+        scored = self.about["settings"].get("rescore")
+        return any((folder / "files").exists() for folder in (self.folder.path, *([Path(scored)] if scored else [])))
+
+    @cached_property
+    def has_stages(self) -> bool:
+        return self.folder.stages.exists()
 
     def files(self, case: CaseId) -> Path:
         """What tools produced for a case: here, or in the run that this one scored again."""
@@ -68,7 +79,7 @@ def merge(runs: Sequence[Path], out: Path, data: str | None = None) -> dict[str,
     indices = _indices(about["data"], roots)
     plan = _plan(shards, indices)
     target.create()
-    _copy(shards, target)
+    _copy(shards, target, plan)
     target.write_plan(plan)
     target.write_json("run.json", _run_json(shards, len(plan)))
     similarity = {name: part["similarity"] for shard in shards for name, part in shard.summary["tasks"].items()}
@@ -165,17 +176,19 @@ def _plan(shards: Sequence[Shard], indices: Mapping[str, Index]) -> dict[CaseId,
     return {case: united[case] for case in sorted(united, key=place)}
 
 
-def _copy(shards: Sequence[Shard], target: RunFolder) -> None:
+def _copy(shards: Sequence[Shard], target: RunFolder, plan: Iterable[CaseId]) -> None:
     """The best record of every case, and the files that belong to it."""
     chosen: dict[CaseId, tuple[Shard, Line]] = {}
     for shard in shards:
         for case, line in shard.folder.lines().items():
             if case not in chosen or line.rank > chosen[case][1].rank:
                 chosen[case] = (shard, line)
-    with (target.path / "records" / "merged.jsonl").open("wb") as stream:
-        for case, (shard, line) in chosen.items():
-            stream.write(line.raw())
+    known = [case for case in plan if case in chosen]
+    target.write_records([chosen[case][1] for case in known + sorted(chosen.keys() - set(known))])
+    for case, (shard, _) in chosen.items():
+        if shard.has_files:
             _link(shard.files(case), target.files(*case))
+        if shard.has_stages:
             _link(shard.folder.stage(*case), target.stage(*case))
 
 

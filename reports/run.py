@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from sys import intern
 from typing import Any
 
 from harness.estimate import by_sample, part_in
@@ -34,9 +33,8 @@ def sum_up(
     ``about`` describes the run and holds nothing that differs between two equal runs, so that their summaries are
     the same to the byte, apart from ``usage.seconds``.
     """
-    lines = folder.lines({case: number for number, case in enumerate(plan)})
-    folder.write_records(lines.values())
-    records = [_outline(line.read()) for line in lines.values()]
+    folder.merge_records({case: number for number, case in enumerate(plan)})
+    records = [record for record, _, _ in folder.outlines()]
     planned = {name for name, _, _ in plan}
     by_task: dict[str, dict[CaseId, Record]] = {name: {} for name in known_tasks() if name in planned}  # in the order of the tables
     for record in records:
@@ -85,16 +83,6 @@ def _combine(task: Task, headlines: Mapping[str, Mapping[str, Any]]) -> dict[str
                 distance = math.hypot(*(other[part][name]["value"] - value for other in moved.values()))
                 score[end] = max(0.0, value - distance) if end == "low" else min(100.0, value + distance)
     return combined
-
-
-def _outline(record: Record) -> Record:
-    """What a summary needs of a record: without the texts, so that memory does not grow with what was said."""
-    score = record.score
-    if score:
-        score = replace(score, values={intern(name): value for name, value in score.values.items()}, explanation="")
-    transcript = record.transcript and replace(record.transcript, output=None, events=())
-    task, config, worker = intern(record.task), intern(record.config), intern(record.worker)
-    return replace(record, task=task, config=config, worker=worker, transcript=transcript, score=score, error=None, tags=())
 
 
 def summarise(

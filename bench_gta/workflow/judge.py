@@ -28,6 +28,7 @@ from bench_gta.workflow.replies import Unreadable, Verdict, median, read_reply
 from bench_gta.workflow.tree import Node, Value, aggregate, check_weights, leaves, parse
 from harness.errors import DataProblem, Fault
 from harness.model.types import ChatReply, Message
+from harness.pools import apart, long_work, machine
 from harness.portable import portable
 from harness.types import Json
 
@@ -92,7 +93,7 @@ class RulesJudge(Judge):
         for node in nodes:
             check_of(node)
         read = any(rules.reads_pictures(check_of(node)) for node in nodes)
-        found = await asyncio.to_thread(_facts, delivery, scratch, read)
+        found = await long_work("deliverables", lambda: _facts(delivery, scratch, read))
         answer = leaf_fields({}, delivery.trace, delivery.origin_prompt).final_answer
         answer = "" if answer == NO_ANSWER else answer
         judged = []
@@ -217,7 +218,7 @@ class _Shown:
 
     async def parts(self) -> list[Part]:
         if self._made is None:
-            self._made = asyncio.ensure_future(asyncio.to_thread(self._make))
+            self._made = asyncio.ensure_future(apart("conversions", self._make))
         # converters write the time into what they make
         return [{**part, "stands_for": self._digest} if part["type"] == "local_file" else part for part in await self._made]
 
@@ -225,7 +226,7 @@ class _Shown:
         self._scratch.mkdir(parents=True, exist_ok=True)
         convert = Conversions(self._scratch, upstream=self._released)
         files = [known.path for known in self._files]
-        with _CONVERTING:
+        with _CONVERTING, machine().place():
             if self._released:
                 # an upload that the endpoint refuses is dropped when the request is sent
                 parts = upstream_parts([str(path) for path in files], convert=convert, upload=lambda path: Path(path).is_file())

@@ -12,10 +12,10 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from typing import TypeVar
 
-from bench_mmau.contests.machine import Machine
-from harness.data.index import cache_folder
+from harness.pools import machine, processors, threads
 
 _T = TypeVar("_T")
 
@@ -30,10 +30,11 @@ class Place:
 class Pool:
     """Jobs in threads, ``size`` at a time. Safe in any thread; do not wait for a job inside a job."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, executor: Callable[[], ThreadPoolExecutor] | None = None) -> None:
+        """``executor`` is asked for each job; without it the pool has threads of its own."""
         self.size = size
-        self._machine = Machine(cache_folder().parent / "places", size)
-        self._threads = ThreadPoolExecutor(size, thread_name_prefix="contest")
+        self._machine = machine(size)
+        self._executor = executor or cache(lambda: ThreadPoolExecutor(size, thread_name_prefix="contest"))
         self._changed = threading.Condition()
         self._running: set[Place] = set()
         self._waiting_alone = 0
@@ -41,7 +42,7 @@ class Pool:
 
     def submit(self, job: Callable[[], _T]) -> Future[_T]:
         """Run a job as soon as there is room. The job opens ``beside`` or ``alone`` around what it measures."""
-        return self._threads.submit(job)
+        return self._executor().submit(job)
 
     @contextmanager
     def beside(self) -> Iterator[Place]:
@@ -83,15 +84,7 @@ class Pool:
 
     def close(self) -> None:
         """Wait for running jobs and drop the others."""
-        self._threads.shutdown(cancel_futures=True)
-
-
-def processors() -> int:
-    """The processors that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on this system
-        return os.cpu_count() or 1
+        self._executor().shutdown(cancel_futures=True)
 
 
 _making = threading.Lock()
@@ -102,5 +95,6 @@ def shared() -> Pool:
     """The pool of this process, made when first asked for."""
     with _making:
         if not _made:
-            _made.append(Pool(processors()))
+            size = processors()
+            _made.append(Pool(size, lambda: threads("programs", size)))  # which the end of a run cut short knows of
         return _made[0]

@@ -16,6 +16,7 @@ from harness.errors import UsageProblem
 from harness.plugin.controller import Controller, is_distributed
 from harness.plugin.options import add_options, check_folder, read_settings
 from harness.plugin.outcome import Outcome
+from harness.plugin.processes import limit_workers, processors, told
 from harness.plugin.worker import Place, WorkerSide
 from harness.task import known_tasks
 
@@ -38,6 +39,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add_options(parser)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    limit_workers(config, processors())
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    text = told(config)
+    return text and f"agentgauge: {text}"
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "benchmark_task(name): one case per sample of a benchmark's task")
     for name in known_tasks():
@@ -52,7 +63,15 @@ def pytest_configure(config: pytest.Config) -> None:
     if given is None:
         config.pluginmanager.register(Controller(config, settings), "agentgauge-controller")
     if given is not None or not is_distributed(config):
-        place = Place(given["workerid"], int(given["workerid"].removeprefix("gw")), given["workercount"]) if given else Place()
+        place = Place()
+        if given is not None:
+            place = Place(
+                name=given["workerid"],
+                number=given["agentgauge_place"],
+                count=given["workercount"],
+                dist=given["agentgauge_dist"],
+                is_replacement=int(given["workerid"].removeprefix("gw")) >= given["workercount"],
+            )
         config.stash[WORKER_SIDE] = WorkerSide(config, settings, place)
         config.pluginmanager.register(config.stash[WORKER_SIDE], "agentgauge-worker")
         if config.getoption("allure_report_dir", None):

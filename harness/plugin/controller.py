@@ -20,9 +20,12 @@ import pytest
 from harness import sandbox
 from harness.agent.dialects.registry import wording
 from harness.budget import BudgetWatch
+from harness.data.find import told_differences
 from harness.errors import UsageProblem
 from harness.model.tape import create_cassette, digest
+from harness.plugin.deal import GROUPS, MODES
 from harness.plugin.options import Settings, config_fingerprint, stored_settings
+from harness.plugin.places import FILE as PLACES
 from harness.plugin.progress import Progress
 from harness.plugin.wiring import start_services, stop_services
 from harness.plugin.worker import STOP_FILE
@@ -52,6 +55,8 @@ class Controller:
         self._gates: list[dict[str, str | None]] = []
         self.stop_reason: str | None = None
         self._crashes: Counter[str] = Counter()
+        self._places: dict[str, int] = {}  # worker → which share of --in-flight it has
+        self._free_places: list[int] = []  # those of workers that died
         self._watch: BudgetWatch | None = None
         self._ordinary_failures = 0
         self._interrupted = False
@@ -75,23 +80,39 @@ class Controller:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         node.workerinput["agentgauge_run_dir"] = str(self.settings.run_dir)
+        worker = node.gateway.id
+        # a replacement takes the place of the one that died
+        self._places[worker] = self._free_places.pop(0) if self._free_places else int(worker.removeprefix("gw"))
+        node.workerinput["agentgauge_place"] = self._places[worker]
+        node.workerinput["agentgauge_dist"] = self.config.getoption("dist")  # xdist keeps it from its workers
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        if error and node.gateway.id in self._places:
+            self._free_places.append(self._places[node.gateway.id])
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
-        if config.getoption("dist") != "load":
+        if config.getoption("dist") not in MODES:
             return None
-        from harness.plugin.schedule import DealtScheduling
+        from harness.plugin.schedule import Scheduling
 
-        return DealtScheduling(config, log)
+        return Scheduling(config, log, has_cases=lambda: self.progress is not None, groups=self._groups)
+
+    def _groups(self) -> Mapping[int, str]:
+        """What a worker has written of the cases' groups."""
+        if self.config.getoption("dist") != "loadgroup":
+            return {}
+        return dict(self.folder.read_json(GROUPS))
 
     def _begin(self) -> None:
         if not (self.folder.path / "planned.json").exists():
             return  # no benchmark case was selected: this is an ordinary pytest run
         dist = self.config.getoption("dist", "no")
-        if dist in ("worksteal", "each"):
+        if dist not in ("no", *MODES):
             self.folder.discard_plan()
             raise pytest.UsageError(
-                f"--dist {dist} runs or asks for benchmark cases twice; use --dist load, which is what -n does by itself"
+                f"--dist {dist} would ask for benchmark cases more than once; accepted are {', '.join(MODES)} (-n by itself means load)"
             )
         try:
             self.plan = list(self.folder.plan())
@@ -99,7 +120,8 @@ class Controller:
             self._check_tools(tasks)
             if self.settings.record:
                 create_cassette(self.settings.record, stored_settings(self.settings, self.config.option.data or "auto", self.tools))
-            (self.folder.path / STOP_FILE).unlink(missing_ok=True)
+            for left in (STOP_FILE, PLACES):
+                (self.folder.path / left).unlink(missing_ok=True)
             self._write_run_json(finished=None)
             self.services = start_services(self.settings, self.folder, tasks)
             if self.settings.budget:
@@ -133,6 +155,7 @@ class Controller:
             yield f"{name}: {cases} cases, {kind} in {settings.roots[name]}" + (f", texts compared by {similarity}" if similarity else "")
             if left_out := find_task(name).left_out(settings.roots[name]):
                 yield f"{name}: left out: {left_out[0]}" + (f", and {len(left_out) - 1} more (see run.json)" if len(left_out) > 1 else "")
+        yield from told_differences({name: settings.roots[name] for name, _, _ in self.plan})
         yield from by_state(not_ready(self.tools))
         if settings.rescore:
             yield f"scoring the transcripts of {settings.rescore} again; no model is asked"
@@ -281,6 +304,7 @@ class Controller:
             self._watch.stop()
         if self.progress is None:
             return
+        (self.folder.path / PLACES).unlink(missing_ok=True)
         self.progress.finish()
         from reports.page import write_page
         from reports.run import sum_up
@@ -380,6 +404,7 @@ def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapp
                 "fingerprint": index.fingerprint,
                 "samples": len(index.rows) * settings.attempts,
                 "left_out": list(find_task(name).left_out(settings.roots[name])),
+                "differences": list(find_task(name).differences(settings.roots[name])),
             }
             for name, index in indices.items()
         },

@@ -1,6 +1,6 @@
 """Look-ahead: a worker solves the coming cases of its queue while pytest walks through them one by one.
 
-An event loop in a background thread keeps up to ``width`` solves in flight, in queue order. The width is a cap on
+An event loop in a background thread keeps as many solves in flight as there are places, in queue order. That is a cap on
 solves in flight and no distance: each that ends makes room for the next, so one slow case holds up nothing but
 itself. Records are written the moment a solve ends, on the loop's thread; until pytest comes to the case, only the place
 of its record is in memory, however many have ended before a slow one.
@@ -14,10 +14,14 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import Future
 
+from harness.plugin.places import Places
 from harness.solve import Planned
 from harness.store import Line
 from harness.store.folder import CaseId
 from harness.types import Record
+
+ASK_AGAIN_SECONDS = 0.05
+"""Others may run dry while nothing lands here."""
 
 
 class LookAhead:
@@ -29,15 +33,25 @@ class LookAhead:
         keep: Callable[[Record], Line],
         close: Callable[[], Awaitable[None]],
         *,
-        width: int,
+        places: Places,
+        at_rest: Callable[[], int] = lambda: 0,
+        widened: Callable[[int], None] = lambda room: None,
         held: Callable[[], bool] = lambda: False,
     ) -> None:
-        """``held`` says, before each start, whether nothing new may be started."""
+        """``at_rest`` says how many solves only wait for a next try of a request, so that others may take their places (at most
+        as many again as there are places); ``rested`` is to be called when that changes. ``widened`` is told, on the loop's
+        thread, of each change of the number of solves that may be in flight; ``held`` says, before each start, whether
+        nothing new may be started.
+        """
         self._solve = solve
         self._keep = keep
         self._close = close
-        self._width = width
+        self._places = places
+        self._at_rest = at_rest
+        self._widened = widened
         self._held = held
+        self._room = places.share
+        self._asks_again = False  # whether others will be asked again for places
         self._queue: deque[Planned] = deque()
         self._futures: dict[CaseId, Future[Line | Record]] = {}
         self._flying: set[asyncio.Task[None]] = set()
@@ -82,6 +96,10 @@ class LookAhead:
 
     # -- on the loop's thread
 
+    def rested(self) -> None:
+        """A solve has begun or ended to wait for a next try."""
+        self._top_up()
+
     def _extend(self, cases: list[Planned]) -> None:
         self._queue.extend(cases)
         self._top_up()
@@ -89,8 +107,38 @@ class LookAhead:
     def _top_up(self) -> None:
         if self._queue and self._held():
             self._queue.clear()
-        while self._queue and len(self._flying) < self._width and not self._stopped:
+        try:
+            self._fill()
+        except Exception as error:  # the run folder is gone, say: pytest must not wait for cases that nobody starts
+            waiting = [self._futures[case.id] for case in self._queue if case.id in self._futures]
+            self._queue.clear()
+            for future in waiting:
+                future.set_exception(error)
+
+    def _fill(self) -> None:
+        """Start as many as there is room for."""
+        self._look_for_room()
+        while self._queue and self._busy() < self._room and not self._stopped:
             self._start(self._queue.popleft())
+        if not self._queue:
+            self._look_for_room()  # tells the others that this worker has run dry
+        elif self._places.shared and not self._asks_again and not self._stopped:
+            self._asks_again = True
+            self._loop.call_later(ASK_AGAIN_SECONDS, self._ask_again)
+
+    def _look_for_room(self) -> None:
+        room = self._places.room(self._busy(), waiting=bool(self._queue))
+        if room != self._room:
+            self._room = room
+            self._widened(room)
+
+    def _busy(self) -> int:
+        """Places taken."""
+        return len(self._flying) - min(self._at_rest(), self._room)
+
+    def _ask_again(self) -> None:
+        self._asks_again = False
+        self._top_up()
 
     def _start(self, case: Planned) -> None:
         task = self._loop.create_task(self._fly(case))
@@ -122,3 +170,4 @@ class LookAhead:
         for future in self._futures.values():
             future.cancel()
         await self._close()
+        self._places.close()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pytest
 
+from harness.store import Line
 from harness.types import Record
 
 
@@ -23,15 +22,20 @@ class BrokenCase(pytest.fail.Exception):  # type: ignore[misc, name-defined]
         super().__init__(message, pytrace=False)
 
 
-@dataclass(frozen=True)
 class Outcome:
     """How a case ended."""
 
-    record: Record
+    def __init__(self, kept: Line | Record) -> None:
+        self._kept = kept
+
+    @property
+    def record(self) -> Record:
+        """Everything that is kept of the case, read when it is asked for: most passed cases need none of it."""
+        return self._kept.read() if isinstance(self._kept, Line) else self._kept
 
     def check(self) -> None:
         """Pass for a right answer. Raises WrongAnswer with what was expected, what came and at which step."""
         __tracebackhide__ = True
-        if self.record.status != "passed":
+        if self._kept.status != "passed":
             score = self.record.score
             raise WrongAnswer(score.explanation if score else "no score")

@@ -1,17 +1,31 @@
 """Dealing cases to xdist workers so that each can see its whole queue from the start.
 
-Worker i of n gets cases i, i+n, i+2n ... at once. It can work the same list out from its own number, which is what
-makes look-ahead possible without a word between controller and worker.
+A worker can work its own list out from its number (``deal``), which is what makes look-ahead possible without a word
+between controller and worker. Nothing is stolen afterwards: a worker that runs dry lends its places instead
+(``places``), so no request is paid twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import pytest
 from xdist.remote import Producer
 from xdist.report import report_collection_diff
+from xdist.scheduler import LoadFileScheduling, LoadGroupScheduling, LoadScheduling, LoadScopeScheduling, WorkStealingScheduling
 from xdist.workermanage import WorkerController, parse_tx_spec_config
+
+from harness.plugin.deal import deal
+
+XDISTS_OWN = {
+    "load": LoadScheduling,
+    "worksteal": WorkStealingScheduling,
+    "loadgroup": LoadGroupScheduling,
+    "loadfile": LoadFileScheduling,
+    "loadscope": LoadScopeScheduling,
+}
+"""``--dist`` → what ordinary tests are scheduled by."""
 
 
 def worker_number(worker: str) -> int:
@@ -27,9 +41,11 @@ class DealtScheduling:
     ``orphans``: indices of dead workers, waiting for a replacement.
     """
 
-    def __init__(self, config: pytest.Config, log: Producer) -> None:
+    def __init__(self, config: pytest.Config, groups: Callable[[], Mapping[int, str]]) -> None:
+        """``groups``: as ``deal`` wants them, once the workers have collected."""
         self.config = config
-        self.log = log.dealtsched
+        self.groups = groups
+        self.mode: str = config.getoption("dist")
         self.numnodes = len(parse_tx_spec_config(config))
         self.collection: list[str] | None = None
         self.collections: dict[WorkerController, list[str]] = {}
@@ -72,7 +88,7 @@ class DealtScheduling:
                 self._shut_down()
                 return
         self.collection = first[1]
-        shares = {number: list(range(number, len(self.collection), self.numnodes)) for number in range(self.numnodes)}
+        shares = dict(enumerate(deal(self.collection, self.numnodes, self.mode, self.groups())))
         own = {node: shares.pop(worker_number(node.gateway.id), None) for node in self.nodes}
         for node, share in own.items():  # one that replaced a worker before collection takes the share that is left
             self._send(node, share if share is not None else shares.popitem()[1])
@@ -115,3 +131,33 @@ class DealtScheduling:
         """Tell the workers that no more will come: each ends when its queue is done."""
         for node in self.nodes:
             node.shutdown()
+
+
+class Scheduling:
+    """Deals where benchmark cases are in the collection, and leaves ordinary tests to xdist's own scheduler.
+
+    Which it is turns out when the workers have collected; until then the dealer keeps the book.
+    """
+
+    def __init__(
+        self, config: pytest.Config, log: Producer, *, has_cases: Callable[[], bool], groups: Callable[[], Mapping[int, str]]
+    ) -> None:
+        self._config = config
+        self._log = log
+        self._has_cases = has_cases
+        self._decided = False
+        self._chosen: Any = DealtScheduling(config, groups)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._chosen, name)
+
+    def schedule(self) -> None:
+        if not self._decided:
+            self._decided = True
+            if not self._has_cases():
+                dealer, self._chosen = self._chosen, XDISTS_OWN[self._config.getoption("dist")](self._config, self._log)
+                for node in dealer.nodes:
+                    self._chosen.add_node(node)
+                for node, collection in dealer.collections.items():
+                    self._chosen.add_node_collection(node, collection)
+        self._chosen.schedule()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from harness.errors import ToolFault
 from harness.model.types import ChatModel
 from harness.plugin.options import Settings
+from harness.pools import drop_waiting
 from harness.services import Service
 from harness.store import RunFolder
 from harness.task import SAME, Task, find_task
@@ -18,6 +19,7 @@ from harness.types import RUN_TOKEN
 
 if TYPE_CHECKING:
     from harness.model.cassette import CassetteReader
+    from harness.model.limits import AdaptiveLimiter
 
 SERVICES = "services.json"
 """In the run folder: addresses of the helper processes, for the workers."""
@@ -37,6 +39,11 @@ def start_services(settings: Settings, folder: RunFolder, tasks: set[str]) -> li
             if part in used and spec.embedded:
                 services.append(_embedded(settings, folder, tasks, part.removeprefix("--"), spec.name, "native"))
                 addresses[part] = services[-1].start()
+        for name in sorted(tasks):
+            backend = settings.similarity[name]
+            if _served(backend) not in addresses and (command := find_task(name).similarity_server(backend)):
+                services.append(Service("similarity server", command, folder.path / "logs" / "similarity.log"))
+                addresses[_served(backend)] = services[-1].start()
         if live and settings.tool_server is None and (needing := [name for name in sorted(tasks) if find_task(name).needs_tools]):
             services.append(
                 Service(
@@ -53,6 +60,10 @@ def start_services(settings: Settings, folder: RunFolder, tasks: set[str]) -> li
         addresses["tools"] = settings.tool_server
     folder.write_json(SERVICES, addresses)
     return services
+
+
+def _served(backend: str) -> str:
+    return f"similarity {backend}"
 
 
 def _embedded(settings: Settings, folder: RunFolder, tasks: set[str], title: str, model: str, dialect: str) -> Service:
@@ -75,6 +86,9 @@ class Wiring:
         self._settings = settings
         self._folder = folder
         self._width = width
+        self._limiters: list[AdaptiveLimiter] = []
+        self.on_rest: Callable[[], None] | None = None
+        """Called when ``at_rest`` has changed."""
         self._models: dict[str, ChatModel] = {}
         self._boxes: dict[str, ToolBox | None] = {}
         self._reader: CassetteReader | None = None
@@ -87,16 +101,36 @@ class Wiring:
             self._models[part] = self._make_model(part)
         return self._models[part]
 
+    def at_rest(self) -> int:
+        """How many requests wait for their next try."""
+        return sum(limiter.at_rest for limiter in self._limiters)
+
+    def widen(self, room: int) -> None:
+        """As many requests in the air as solves in flight: workers lend each other places."""
+        self._width = room
+        for limiter in self._limiters:
+            limiter.resize(room)
+
     def box(self, task: Task) -> ToolBox | None:
         """The real tools of a task, or None where it uses none."""
         if task.name not in self._boxes:
             self._boxes[task.name] = self._make_box(task) if task.needs_tools else None
         return self._boxes[task.name]
 
+    def similarity(self) -> Mapping[str, str]:
+        """Task name → similarity backend, with ``@`` and the address where a server compares texts by it."""
+        backends = self._settings.similarity
+        if not any(find_task(name).similarity_server(backend) for name, backend in backends.items()):
+            return backends
+        servers = self._addresses()
+        urls = {name: servers.get(_served(backend)) for name, backend in backends.items()}
+        return {name: f"{backend}@{urls[name]}" if urls[name] else backend for name, backend in backends.items()}
+
     async def close(self) -> None:
         for client in (*self._models.values(), *self._boxes.values()):
             if client is not None:
                 await client.close()
+        drop_waiting()
 
     def _make_model(self, part: str) -> ChatModel:
         from harness.model.cassette import Cassette, RecordingModel, ReplayModel
@@ -109,7 +143,10 @@ class Wiring:
         assert spec is not None, "only a replayed or rescored run has no model to reach"
         if spec.embedded:
             spec = spec.served_at(self._addresses()[part or "model"])
-        model: ChatModel = OpenAIModel(spec, AdaptiveLimiter(self._width))
+        limiter = AdaptiveLimiter(self._width)
+        limiter.on_rest = self.on_rest
+        self._limiters.append(limiter)
+        model: ChatModel = OpenAIModel(spec, limiter)
         if self._settings.record:
             model = RecordingModel(model, Cassette.append_to(self._settings.record, self._tokens()))
         return model

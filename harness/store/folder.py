@@ -2,7 +2,8 @@
 
     run.json        settings, versions, fingerprints, start and end
     planned.json    the cases that the run set out to do
-    records.jsonl   one Record per case, merged from records/<worker>.jsonl
+    records/        <worker>.jsonl: the records that a worker has written, until they are merged
+    records.jsonl   the merged ones, one per case and line, in the order of the plan
     files/          what tools produced, by task and sample
     stages/         of unfinished cases, what they have come to
 
@@ -12,23 +13,28 @@ finished and tears no line of another's.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
+from sys import intern
 from typing import Any
 from urllib.parse import quote
 
 from harness.errors import UsageProblem
+from harness.store.lines import Line, encoded_line, outline, placed
 from harness.store.whole import encoded, write_whole
-from harness.types import Record
+from harness.types import Record, Usage
 
 FORMAT = 1
 """Version of the run folder. A change that makes old folders unreadable raises it."""
 
 CaseId = tuple[str, str, int]
 """Task, sample id, attempt."""
+
+_BLOCK = 65_536
 
 
 class RunFolder:
@@ -55,7 +61,8 @@ class RunFolder:
 
     def write_plan(self, cases: Mapping[CaseId, str]) -> None:
         """``cases``: case → pytest node id, in order."""
-        self.write_json("planned.json", [[*case, node] for case, node in cases.items()])
+        lines = (encoded([*case, node]) for case, node in cases.items())
+        write_whole(self.path / "planned.json", b"[\n" + b",\n".join(lines) + b"\n]\n")
 
     def discard_plan(self) -> None:
         """Take a plan back that will not be carried out, and the folder with it if it holds nothing else."""
@@ -64,14 +71,46 @@ class RunFolder:
             if not any(folder.iterdir()):
                 folder.rmdir()
 
-    def write_records(self, lines: Iterable[Line]) -> None:
-        """Write the merged records.jsonl."""
+    def merge_records(self, order: Mapping[CaseId, int]) -> None:
+        """Make records.jsonl of all records, and take the workers' files away once it is wholly on the disk.
+
+        Whenever the process is killed, each record is in one of the files that ``lines`` reads, or in several. For when all
+        workers have ended; a file that grows nonetheless is left where it is. ``order``: see ``lines``.
+        """
+        sizes = {file: file.stat().st_size for file in self._parts()}
+        lines = self.lines(order).values()
+        if sizes or not self._is_merged(lines):
+            self.write_records(lines)
+        for file, size in sizes.items():
+            if file.stat().st_size == size:
+                file.unlink()
+        with contextlib.suppress(OSError):  # it holds something, or is not there
+            (self.path / "records").rmdir()
+
+    def _is_merged(self, lines: Iterable[Line]) -> bool:
+        """Whether records.jsonl holds these lines and nothing else."""
+        merged, end = self.path / "records.jsonl", 0
+        for line in lines:
+            if line.file != merged or line.start != end:
+                return False
+            end += line.size
+        return merged.exists() and merged.stat().st_size == end
+
+    def write_records(self, lines: Collection[Line]) -> None:
+        """Make records.jsonl of these lines, wherever they are. It is on the disk when this returns."""
         target = self.path / "records.jsonl"
-        scratch = target.with_name(f".records.{os.getpid()}")
-        with scratch.open("wb") as stream:
+        scratch = target.with_name(".records.jsonl.part")
+        with ExitStack() as stack, scratch.open("wb") as stream:
+            opened = {file: stack.enter_context(file.open("rb")).fileno() for file in {line.file for line in lines}}
             for line in lines:
-                stream.write(line.raw())
+                stream.write(os.pread(opened[line.file], line.size, line.start))
+            stream.flush()
+            os.fsync(stream.fileno())
         scratch.replace(target)
+        _sync(self.path)
+
+    def _parts(self) -> list[Path]:
+        return sorted((self.path / "records").glob("*.jsonl"))
 
     def appender(self, worker: str) -> Appender:
         return Appender(self.path / "records" / f"{worker}.jsonl")
@@ -80,9 +119,14 @@ class RunFolder:
         """Where a case's produced files go. Only made when a tool first writes there."""
         return self.path / "files" / task / f"{quote(sample, safe='')}-a{attempt}"
 
+    @property
+    def stages(self) -> Path:
+        """Where unfinished cases keep what they have come to. Only made when one does."""
+        return self.path / "stages"
+
     def stage(self, task: str, sample: str, attempt: int) -> Path:
-        """Where a case keeps what it has come to before its end."""
-        return self.path / "stages" / task / f"{quote(sample, safe='')}-a{attempt}.json"
+        """A case's file there."""
+        return self.stages / task / f"{quote(sample, safe='')}-a{attempt}.json"
 
     # -- reading
 
@@ -99,51 +143,55 @@ class RunFolder:
 
     def plan(self) -> dict[CaseId, str]:
         """The planned cases and their pytest node ids, in order."""
-        return {(task, sample, attempt): node for task, sample, attempt, node in self.read_json("planned.json")}
+        return {(intern(task), sample, attempt): node for task, sample, attempt, node in self.read_json("planned.json")}
 
     def lines(self, order: Mapping[CaseId, int] | None = None) -> dict[CaseId, Line]:
         """Where the record of each case is, in the order of the plan; unplanned ones last.
 
         Of several, a finished one beats a broken one, and the latest beats the rest. A torn last line (the disk was full,
-        the machine went down) is passed over: that case simply runs again.
+        the machine went down) is passed over: that case simply runs again. Raises UsageProblem for any other damaged line.
         """
         order = order or {}
         best: dict[CaseId, Line] = {}
-        for file in sorted((self.path / "records").glob("*.jsonl")):
-            start = 0
-            with file.open("rb") as stream:
-                for text in stream:
-                    if text.endswith(b"\n"):
-                        data = json.loads(text)
-                        case = (data["task"], data["sample"], data["attempt"])
-                        line = Line(file, start, len(text), data["status"] in ("passed", "wrong"), data["finished"])
-                        if case not in best or line.rank >= best[case].rank:
-                            best[case] = line
-                    start += len(text)
+        for case, line in self._all_lines():
+            if case not in best or line.rank >= best[case].rank:
+                best[case] = line
         return {case: best[case] for case in sorted(best, key=lambda case: (order.get(case, len(order)), case))}
 
+    def outlines(self) -> Iterator[tuple[Record, int, int]]:
+        """The merged records without texts, in their order, each with its start and its size in bytes.
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """Where a record is. Stands for it in memory: a record with its transcript takes some tens of KB there."""
+        Raises UsageProblem where there is no such file, or a damaged one.
+        """
+        file, start = self.path / "records.jsonl", 0
+        if not file.exists():
+            raise UsageProblem(f"{file} does not exist; the run was never finished: go on with --resume={self.path}")
+        with file.open("rb") as stream:
+            for number, text in enumerate(stream, 1):
+                try:
+                    yield outline(text), start, len(text)
+                except (ValueError, KeyError, TypeError) as error:
+                    raise self._damaged(file, number, error) from None
+                start += len(text)
 
-    file: Path
-    start: int  # bytes
-    size: int
-    finished: bool  # with an answer, right or wrong
-    at: float  # seconds since the epoch
+    def _damaged(self, file: Path, number: int, error: Exception) -> UsageProblem:
+        return UsageProblem(
+            f"{file} is damaged in line {number}: {error!r}; take that line out and go on with --resume={self.path}: its case runs again"
+        )
 
-    @property
-    def rank(self) -> tuple[bool, float]:
-        return (self.finished, self.at)
-
-    def raw(self) -> bytes:
-        with self.file.open("rb") as stream:
-            stream.seek(self.start)
-            return stream.read(self.size)
-
-    def read(self) -> Record:
-        return Record.from_json(json.loads(self.raw()))
+    def _all_lines(self) -> Iterator[tuple[CaseId, Line]]:
+        """Of the merged file first: what a resumed run has added beats it."""
+        merged = self.path / "records.jsonl"
+        for file in ([merged] if merged.exists() else []) + self._parts():
+            start = 0
+            with file.open("rb") as stream:
+                for number, text in enumerate(stream, 1):
+                    if text.endswith(b"\n"):
+                        try:
+                            yield placed(text, file, start)
+                        except (ValueError, KeyError, TypeError) as error:
+                            raise self._damaged(file, number, error) from None
+                    start += len(text)
 
 
 class Appender:
@@ -158,9 +206,10 @@ class Appender:
 
     def append(self, record: Record) -> Line:
         """Write it, and say where it is."""
-        text = json.dumps(record.to_json(), ensure_ascii=False, separators=(",", ":")) + "\n"
-        data = memoryview(text.encode("utf-8", "backslashreplace"))  # half a surrogate pair stays an escape
-        line = Line(self._path, self._end, len(data), record.status in ("passed", "wrong"), record.finished)
+        data = memoryview(encoded_line(record))
+        usage = record.transcript.usage if record.transcript else Usage()
+        tokens = usage.prompt_tokens + usage.completion_tokens
+        line = Line(self._path, self._end, len(data), record.status, record.finished, tokens, usage.usd)
         while data:  # a regular file takes it all at once, save when the disk fills up
             written = os.write(self._file, data)
             self._end += written
@@ -173,8 +222,26 @@ class Appender:
 
 def _drop_torn_line(path: Path) -> None:
     """What a machine that went down left half written would spoil the first record of the resumed run."""
-    if path.exists():
-        content = path.read_bytes()
-        whole = content.rfind(b"\n") + 1
-        if whole < len(content):
-            os.truncate(path, whole)
+    if not path.exists():
+        return
+    with path.open("r+b") as stream:
+        size = end = stream.seek(0, os.SEEK_END)
+        while end:
+            begin = max(0, end - _BLOCK)
+            stream.seek(begin)
+            found = stream.read(end - begin).rfind(b"\n")
+            if found >= 0:
+                end = begin + found + 1
+                break
+            end = begin
+        if end < size:
+            stream.truncate(end)
+
+
+def _sync(folder: Path) -> None:
+    """Let a new name in a folder outlive the machine."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -26,15 +26,18 @@ class Kept:
 class Stage:
     """One case's file."""
 
-    def __init__(self, path: Path, config: str, places: Portable) -> None:
+    def __init__(self, path: Path, config: str, places: Portable, *, fresh: bool = False) -> None:
         """``config``: fingerprint of everything that may change the outcome; what another one left is not taken up.
-        ``places``: folders that lie elsewhere when the run is resumed."""
+        ``places``: folders that lie elsewhere when the run is resumed. ``fresh``: the run is new, so there is nothing to read."""
+        self._fresh = fresh
         self._path = path
         self._config = config
         self._places = places
 
     def read(self) -> Kept | None:
         """None where nothing is kept, or nothing that can be used."""
+        if self._fresh:
+            return None
         try:
             data = json.loads(self._path.read_bytes())
             if data["config"] != self._config:

@@ -36,7 +36,8 @@ def pair(task: Task, first: Sequence[CaseOutline], second: Sequence[CaseOutline]
     """The differences of one task's figures, and the samples that make them. ``first`` and ``second``: its cases in A and in B."""
     runs = [_samples(cases) for cases in (first, second)]
     finished = [{sample for sample, cases in run.items() if any(case.score for case in cases)} for run in runs]
-    common = [sample for sample in runs[0] if sample in finished[0] & finished[1]]
+    both = finished[0] & finished[1]
+    common = [sample for sample in runs[0] if sample in both]
     scores = [by_sample((sample, case.score) for sample in common for case in run[sample] if case.score) for run in runs]
     recipe = task.recipe(scoring)
     groups = [scores[0][sample].group for sample in common]

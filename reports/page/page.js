@@ -74,10 +74,11 @@
   }
 
   // Empty values come last in both directions.
+  const texts = new Intl.Collator("en", { numeric: true }); // much faster than localeCompare, which counts among many cases
   function compare(one, other, down) {
     const [a, b] = [one, other].map((value) => (value === null || value === undefined || Number.isNaN(value)));
     if (a || b) return a - b;
-    const found = typeof one === "number" ? one - other : String(one).localeCompare(String(other), "en", { numeric: true });
+    const found = typeof one === "number" ? one - other : texts.compare(String(one), String(other));
     return down ? -found : found;
   }
 
@@ -188,7 +189,8 @@
   const caseHash = (place) => `#case=${[taskName(place), cases.sample[place], cases.attempt[place]].map((part) => encodeURIComponent(part)).join("/")}`;
   const caseLink = (place, long) => put(make("a", { href: caseHash(place), title: cases.sample[place] }), (long ? `${taskName(place)} ` : "") + cases.sample[place] + (cases.attempt[place] > 1 ? ` (attempt ${cases.attempt[place]})` : ""));
   const statusMark = (place) => make("span", {}, make("i", { class: `dot is-${STATUSES[cases.status[place]]}` }), STATUSES[cases.status[place]]);
-  const hay = cases.sample.map((sample, place) => [taskName(place), sample, cases.why[place], ...cases.tags[place].map((tag) => data.tags[tag])].join(" ").toLowerCase());
+  let hay = null; // what a search looks in, made at the first one
+  const searched = () => (hay ??= cases.sample.map((sample, place) => [taskName(place), sample, cases.why[place], ...cases.tags[place].map((tag) => data.tags[tag])].join(" ").toLowerCase()));
   const COLUMNS = [
     { name: "task", key: taskName, cell: taskName },
     { name: "sample", key: (place) => cases.sample[place], cell: (place) => caseLink(place), kind: "sample" },
@@ -207,8 +209,11 @@
     const words = byId("words").value.toLowerCase().split(/\s+/).filter(Boolean);
     const [task, status, kind] = ["task", "status", "kind"].map((id) => byId(id).value);
     view.shown = [...cases.sample.keys()].filter((place) => (!task || taskName(place) === task) && (!status || STATUSES[cases.status[place]] === status)
-      && (!kind || data.kinds[cases.kind[place]][0] === kind) && words.every((word) => hay[place].includes(word)));
-    if (view.column) view.shown.sort((one, other) => compare(view.column.key(one), view.column.key(other), view.down) || one - other);
+      && (!kind || data.kinds[cases.kind[place]][0] === kind) && words.every((word) => searched()[place].includes(word)));
+    if (view.column) {
+      const keys = cases.sample.map((_, place) => view.column.key(place));
+      view.shown.sort((one, other) => compare(keys[one], keys[other], view.down) || one - other);
+    }
     view.page = 0;
     caseTable();
   }
@@ -397,11 +402,12 @@
 
   // -- deep links and keys
 
-  const placeOf = new Map(cases.sample.map((_, place) => [caseHash(place), place]));
+  let placeOf = null; // of a case, by its link; made when the first is followed
   function follow() {
     if (!location.hash.startsWith("#case=")) { if (byId("case").open) byId("case").close(); return; }
     let hash = location.hash;
     try { hash = `#case=${hash.slice(6).split("/").map((part) => encodeURIComponent(decodeURIComponent(part))).join("/")}`; } catch { /* not written as a link is */ }
+    placeOf ??= new Map(cases.sample.map((_, place) => [caseHash(place), place]));
     if (placeOf.has(hash)) open(placeOf.get(hash));
     else byId("found").textContent = "The case that the link names is not in this run.";
   }

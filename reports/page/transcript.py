@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 from harness.task import find_task
-from harness.types import Event, Json, Record, Scoring
+from harness.types import ROOT_TOKEN, RUN_TOKEN, Event, Json, Record, Scoring
 from reports.page.files import Files
 from reports.page.gold import side_by_side
 
@@ -37,7 +37,9 @@ def transcript(record: Record, files: Files, scoring: Scoring) -> tuple[dict[str
         "exhibits": [tree(exhibit.html) for exhibit in shown if exhibit.html],
         "delivered": [exhibit.path for exhibit in shown if exhibit.path],
     }
-    told["files"] = files.links(record.task, _texts([told["delivered"], told["gold"], steps]))
+    named: list[str] = []
+    _gather([told["delivered"], told["gold"], steps], named)
+    told["files"] = files.links(record.task, named)
     return told, [round(event.seconds, 3) for event in events]
 
 
@@ -84,15 +86,17 @@ def _repeats(content: Json, results: Sequence[str]) -> bool:
     return isinstance(content, str) and any(result.strip() and result.strip() in content for result in results)
 
 
-def _texts(value: Json) -> Iterator[str]:
+def _gather(value: Json, named: list[str]) -> None:
+    """Add the texts, in order, that may name a file: by far most do not."""
     if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
+        if RUN_TOKEN in value or ROOT_TOKEN in value:
+            named.append(value)
+    elif isinstance(value, dict):
         for inner in value.values():
-            yield from _texts(inner)
+            _gather(inner, named)
     elif isinstance(value, (list, tuple)):
         for inner in value:
-            yield from _texts(inner)
+            _gather(inner, named)
 
 
 KEPT = {"table", "caption", "thead", "tbody", "tr", "th", "td", "b", "i", "small", "p", "ul", "ol", "li", "h3", "h4", "pre", "code"}

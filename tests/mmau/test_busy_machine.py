@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bench_mmau.contests.machine import Machine
+from harness.machine import Machine
 from tests.mmau import records as made
 from tests.plugin.project import records, run_mmau
 
@@ -52,7 +52,7 @@ def test_verdicts_do_not_depend_on_workers_or_load(busy: None, tmp_path: Path) -
 HOLD = """
 import sys, time
 from pathlib import Path
-from bench_mmau.contests.machine import Machine
+from harness.machine import Machine
 with getattr(Machine(Path(sys.argv[1]), 2), sys.argv[2])():
     print("held", flush=True)
     sys.stdin.readline()

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.store import plain
+
 ROOT = Path(__file__).resolve().parents[2]
 
 CONFTEST = """
@@ -53,7 +55,12 @@ class Project:
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         ours = ("PYTEST_", "AGENTGAUGE_")
         clean = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY") and not name.startswith(ours)}
-        fixed = {"PYTHONPATH": str(ROOT), "AGENTGAUGE_BACKOFF": "0.01", "XDG_CACHE_HOME": str(self.path / ".cache")}
+        fixed = {
+            "PYTHONDONTWRITEBYTECODE": "",
+            "PYTHONPATH": str(ROOT),
+            "AGENTGAUGE_BACKOFF": "0.01",
+            "XDG_CACHE_HOME": str(self.path / ".cache"),
+        }
         return clean | fixed | dict(extra or {})
 
     def run(self, *arguments: str, data: str = "toy", env: Mapping[str, str] | None = None, seconds: float = 120) -> Result:
@@ -146,7 +153,7 @@ def without_times(value: Any) -> Any:
 
 
 def records(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
+    return [plain(json.loads(line)) for line in (folder / "records.jsonl").read_text().splitlines()]
 
 
 def interrupt(process: subprocess.Popen[str], number: int = signal.SIGINT, *, group: bool = False) -> None:

@@ -10,7 +10,7 @@ import pytest
 from harness.task import announce, known_tasks
 from reports.allure import write_run
 from tests.model import fault_server as faults
-from tests.plugin.conftest import say
+from tests.plugin.conftest import say, slow
 from tests.plugin.project import run_gta, summary
 from tests.plugin.toy import Toy
 
@@ -73,6 +73,7 @@ def test_history_differs_by_model_and_by_nothing_else(project, endpoint):
 
 
 def test_results_of_a_run_are_those_that_are_made_of_its_folder_afterwards(project, endpoint):
+    endpoint.choose = slow(0.2)  # so that some are not begun when the wrong one stops the run
     project.run("--model", "m", "--model-url", endpoint.url, "-x", "--in-flight", "1", "--alluredir", "live", "--run-dir", "run")
     write_run(project.path / "run", project.path / "later")
     live, later = ({path.name: path.read_bytes() for path in (project.path / name).iterdir()} for name in ("live", "later"))

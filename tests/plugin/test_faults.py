@@ -157,13 +157,14 @@ def test_an_interrupted_run_keeps_what_is_finished_and_can_be_resumed(tmp_path, 
         assert without_times(summary(project.path / "run"))["tasks"] == undisturbed(project, endpoint.url)["tasks"]
 
 
-def test_a_killed_worker_is_replaced_and_nothing_is_lost(tmp_path):
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_killed_worker_is_replaced_and_nothing_is_lost(tmp_path, which):
     project = Project.make(tmp_path / "project", samples=40)
     (project.path / "test_pid.py").write_text("")
     with faults.FaultServer(choose=slow(0.1)) as endpoint:
         process = project.start("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", "-n", "2", "--run-dir", "run")
         wait_for_records(project.path / "run", 6)
-        os.kill(worker_pid(process.pid), signal.SIGKILL)
+        os.kill(worker_pid(process.pid, which), signal.SIGKILL)
         output, _ = process.communicate(timeout=120)
         assert process.returncode == 0, output
         assert "replacing crashed worker" in output
@@ -184,6 +185,6 @@ def test_a_case_that_kills_its_worker_twice_is_broken(tmp_path):
     assert (task["passed"], task["wrong"], task["missing"]) == (5, 1, 0), result.output
 
 
-def worker_pid(controller: int) -> int:
+def worker_pid(controller: int, which: int) -> int:
     """An xdist worker of this run: a child that is a Python running execnet."""
-    return int(Path(f"/proc/{controller}/task/{controller}/children").read_text().split()[0])
+    return int(Path(f"/proc/{controller}/task/{controller}/children").read_text().split()[which])

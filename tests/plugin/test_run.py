@@ -147,15 +147,61 @@ def test_run_json_tells_how_the_run_was_made(project, model):
     assert run["started"] < run["finished"]
 
 
-@pytest.mark.parametrize("dist", ["worksteal", "each"])
-def test_dist_modes_that_ask_twice_are_refused(project, model, dist):
-    result = project.run(*model, "-n", "2", "--dist", dist, "--run-dir", "run")
+def test_a_dist_mode_that_asks_twice_is_refused(project, model):
+    result = project.run(*model, "-n", "2", "--dist", "each", "--run-dir", "run")
     assert result.status == 4, result.output
-    assert f"--dist {dist} runs or asks for benchmark cases twice" in result.output
+    assert "--dist each would ask for benchmark cases more than once; accepted are load, worksteal" in result.output
 
 
-@pytest.mark.parametrize("dist", ["loadscope", "loadfile", "loadgroup"])
-def test_other_dist_modes_work(project, model, dist):
+@pytest.mark.parametrize("dist", ["worksteal", "loadscope", "loadfile", "loadgroup"])
+def test_other_dist_modes_ask_once_for_each_case(project, model, endpoint, dist):
     result = project.run(*model, "-n", "2", "--dist", dist, "--run-dir", "run")
     assert result.status == 0, result.output
     assert result.summary("run")["tasks"]["toy.say"]["passed"] == 5
+    assert len(endpoint.requests) == 6
+
+
+def test_cases_of_one_group_run_in_one_worker(project, model):
+    conftest = project.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + GROUPS)
+    result = project.run(*model, "-n", "2", "--dist", "loadgroup", "--run-dir", "run")
+    assert result.status == 0, result.output
+    workers = {record["sample"]: record["worker"] for record in records(project.path / "run")}
+    assert len(set(workers.values())) == 2
+    assert workers["s0"] == workers["s2"] == workers["s5"]
+
+
+GROUPS = """
+import pytest
+
+def pytest_itemcollected(item):
+    if item.name.rstrip("]").endswith(("0", "2", "5")):
+        item.add_marker(pytest.mark.xdist_group("together"))
+"""
+
+
+@pytest.mark.parametrize("dist", ["load", "worksteal"])
+def test_ordinary_tests_alone_are_scheduled_by_xdist_itself(project, dist):
+    """The first one waits for more of the others than cards dealt in turn would leave to the other worker."""
+    (project.path / "test_plain.py").write_text(PLAIN)
+    result = project.run("-n", "2", "--dist", dist, "test_plain.py")
+    assert result.status == 0, result.output
+    assert "60 passed" in result.output
+
+
+PLAIN = """
+import time
+from pathlib import Path
+import pytest
+
+DONE = Path(__file__).with_name("done")
+
+@pytest.mark.parametrize("number", range(60))
+def test_plain(number):
+    DONE.mkdir(exist_ok=True)
+    end = time.monotonic() + 30
+    while number == 0 and len(list(DONE.iterdir())) < 40:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    (DONE / str(number)).touch()
+"""

@@ -69,10 +69,10 @@ def test_a_case_without_a_transcript_stays_missing_when_a_run_is_scored_again(pr
 
 
 def lose_records(run: Path, keep: int) -> None:
-    """As if the machine had gone down: only the first records are there, and the next one is torn."""
-    for file in run.glob("records/*.jsonl"):
-        lines = file.read_bytes().splitlines(keepends=True)
-        file.write_bytes(b"".join(lines[:keep]) + b"".join(lines[keep : keep + 1])[:50])
+    """As if the machine had gone down before anything was merged: only the first records are there, and the next one is torn."""
+    lines = (run / "records.jsonl").read_bytes().splitlines(keepends=True)
+    (run / "records").mkdir()
+    (run / "records" / "main.jsonl").write_bytes(b"".join(lines[:keep]) + b"".join(lines[keep : keep + 1])[:50])
     for name in ("records.jsonl", "summary.json", "leaderboard.md"):
         (run / name).unlink()
 

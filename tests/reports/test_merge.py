@@ -98,13 +98,17 @@ def test_files_of_a_shard_that_was_scored_again_come_from_where_they_lie(project
     assert (tmp_path / "out" / "files" / "toy.say" / "s1-a2" / "made.txt").read_text() == "s1"
 
 
+def keep_first(run: Path, count: int) -> None:
+    """Only so many records are there."""
+    merged = run / "records.jsonl"
+    merged.write_text("".join(merged.read_text().splitlines(keepends=True)[:count]))
+
+
 @pytest.mark.parametrize("order", [("broken", "odd"), ("odd", "broken")], ids=" ".join)
 def test_of_a_case_in_several_shards_a_finished_one_wins(project, tmp_path, order):
     broken = copied("odd", tmp_path)
-    for file in (broken / "records").glob("*.jsonl"):
-        lines = [json.loads(line) for line in file.read_text().splitlines()]
-        later = [{**line, "status": "broken", "score": None, "finished": line["finished"] + 60} for line in lines]
-        file.write_text("".join(json.dumps(line) + "\n" for line in later))
+    later = [{**line, "status": "broken", "score": None, "finished": line["finished"] + 60} for line in records(broken)]
+    (broken / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in later))
     shards = {"broken": broken, "odd": Path("odd")}
     summary = merge([*(shards[name] for name in order), Path("even")], tmp_path / "out")
     assert summary["tasks"]["toy.say"]["broken"] == 0
@@ -113,8 +117,7 @@ def test_of_a_case_in_several_shards_a_finished_one_wins(project, tmp_path, orde
 
 def test_what_no_shard_has_done_is_missing_and_a_resumed_run_does_it(project, tmp_path):
     half = copied("odd", tmp_path)
-    for file in (half / "records").glob("*.jsonl"):
-        file.write_text("".join(file.read_text().splitlines(keepends=True)[:2]))
+    keep_first(half, 2)
     out = tmp_path / "out"
     assert merge([half, Path("even")], out)["tasks"]["toy.say"]["missing"] == 4
     with FaultServer(choose=say) as server:
@@ -177,8 +180,7 @@ def test_every_road_to_a_run_gives_the_same_reports(tmp_path):
     run_gta(*common, "-k", "not logic", "--run-dir", "rest", cwd=tmp_path)
     merge([tmp_path / "rest", tmp_path / "logic"], tmp_path / "merged")
     resumed = Path(shutil.copytree(tmp_path / "whole", tmp_path / "resumed"))
-    for file in (resumed / "records").glob("*.jsonl"):
-        file.write_text("".join(file.read_text().splitlines(keepends=True)[:9]))
+    keep_first(resumed, 9)
     run_gta("--resume", "resumed", cwd=tmp_path)
     for road in ("replayed", "rescored", "merged", "resumed"):
         assert reports_of(tmp_path / road) == expected, road

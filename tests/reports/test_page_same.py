@@ -25,7 +25,7 @@ def test_resumed_rescored_and_replayed_runs_have_the_same_page(tmp_path):
     run(*chosen, f"--rescore={one}", f"--run-dir={two}")
     run(*chosen, f"--replay={tmp_path}/tape.jsonl", f"--run-dir={three}", "-n", "2")
     run(*chosen, f"--run-dir={four}")
-    stored = four / "records" / "main.jsonl"
+    stored = four / "records.jsonl"
     stored.write_text("".join(stored.read_text(encoding="utf-8").splitlines(keepends=True)[:2]), encoding="utf-8")
     run(*chosen, f"--resume={four}")
     expected = without_times(one / "report.html")

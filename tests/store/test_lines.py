@@ -84,6 +84,6 @@ def test_lines_are_in_the_order_of_the_plan_and_a_torn_one_is_passed_over(folder
     order = {("toy.say", "s2", 1): 0, ("toy.say", "s3", 1): 1}
     lines = folder.lines(order)
     assert [sample for _, sample, _ in lines] == ["s2", "s3", "s1"]
-    folder.write_records(lines.values())
+    folder.merge_records(order)
     merged = (folder.path / "records.jsonl").read_text().splitlines()
     assert [json.loads(line)["sample"] for line in merged] == ["s2", "s3", "s1"]

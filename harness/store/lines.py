@@ -1,0 +1,135 @@
+"""A record as one line of JSON: how it is written, and how much of it is read.
+
+``transcript`` is a line's last part, and ``output`` and ``events`` are the last of that. So everything else can be read without
+decoding what was said, which is most of a line. Where that is long it is compressed: in place of the two stands ``zstd``, the
+base64 of a Zstandard frame of ``{"output", "events"}``. Lines of another layout, as older versions wrote them, are read as a whole.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from sys import intern
+from typing import Any
+
+from harness.types import Json, Record, Score, Status, Transcript, Usage
+
+LONG = 4096
+"""Bytes of a line from which on compression pays: it leaves a third, of 16 KiB and more a sixth. Of shorter lines few would halve."""
+
+LEVEL = 3
+"""Zstandard's own. Level 9 saves another tenth and takes four times as long."""
+
+_TRANSCRIPT, _LAST, _SAID = b',"transcript":{"usage":', b'"seed":', b',"output":'
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Where a record is. Stands for it in memory: a record with its transcript takes some tens of KB there."""
+
+    file: Path
+    start: int  # bytes
+    size: int
+    status: Status
+    at: float  # seconds since the epoch
+    tokens: int = 0  # of prompts and completions together
+    usd: float = 0.0
+
+    @property
+    def finished(self) -> bool:
+        """With an answer, right or wrong."""
+        return self.status in ("passed", "wrong")
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        return (self.finished, self.at)
+
+    def raw(self) -> bytes:
+        with self.file.open("rb") as stream:
+            return os.pread(stream.fileno(), self.size, self.start)
+
+    def read(self) -> Record:
+        return decoded(self.raw())
+
+
+def encoded_line(record: Record) -> bytes:
+    """Equal records give equal bytes. Half a surrogate pair, which a model may write, stays an escape."""
+    text = json.dumps(record.to_json(), ensure_ascii=False, separators=(",", ":"))
+    line = text.encode("utf-8", "backslashreplace") + b"\n"
+    return line if len(line) < LONG else _compressed(line)
+
+
+def _compressed(line: bytes) -> bytes:
+    """The line with what was said compressed; as it is where that saves less than half."""
+    begin = line.find(_TRANSCRIPT)
+    if begin < 0:
+        return line
+    import zstandard
+
+    cut = line.find(_SAID, begin)
+    said = b"{" + line[cut + 1 : -3] + b"}"  # without the braces that end transcript and record, and the line's end
+    packed = base64.b64encode(zstandard.ZstdCompressor(level=LEVEL).compress(said))
+    return line if 2 * len(packed) > len(said) else b'%b,"zstd":"%b"}}\n' % (line[:cut], packed)
+
+
+def plain(data: Mapping[str, Json]) -> dict[str, Json]:
+    """A line's JSON with ``output`` and ``events`` in the transcript, whether it was compressed or not. Raises ValueError."""
+    transcript = data.get("transcript")
+    if not transcript or "zstd" not in transcript:
+        return dict(data)
+    import zstandard
+
+    rest = {name: value for name, value in transcript.items() if name != "zstd"}
+    try:
+        said = zstandard.ZstdDecompressor().decompress(base64.b64decode(transcript["zstd"]))
+    except zstandard.ZstdError as error:
+        raise ValueError(f"a compressed transcript cannot be read: {error}") from None
+    return {**data, "transcript": {**rest, **json.loads(said)}}
+
+
+def decoded(line: bytes) -> Record:
+    """Raises ValueError, KeyError or TypeError for a line that holds no record."""
+    return Record.from_json(plain(json.loads(line)))
+
+
+def outlined(line: bytes) -> dict[str, Any]:
+    """A line's JSON, where it can be cut without what was said. Raises ValueError."""
+    begin = line.find(_TRANSCRIPT)  # in no text: there a quotation mark has a backslash before it
+    if begin >= 0:
+        cut = line.find(b",", line.find(_LAST, begin))
+        try:
+            return dict(json.loads(line[:cut].decode() + "}}"))
+        except ValueError:  # another layout, which has these bytes further inside
+            pass
+    return dict(json.loads(line))
+
+
+def outline(line: bytes) -> Record:
+    """A record without texts: what was said, the explanation. Words that many records share are held once.
+
+    Raises ValueError, KeyError or TypeError for a line that holds no record.
+    """
+    data = outlined(line)
+    if said := data["transcript"]:
+        data["transcript"] = Transcript(None, (), Usage(**said["usage"]), said["seconds"], said["seed"])
+    if score := data["score"]:
+        values = {intern(name): value for name, value in score["values"].items()}
+        data["score"] = Score(score["passed"], values, tuple(map(intern, score["labels"])), group=score.get("group", ""))
+    for name in ("task", "config", "status", "worker"):
+        data[name] = intern(data[name])
+    data["tags"] = tuple(map(intern, data.get("tags", ())))
+    return Record(**data)
+
+
+def placed(line: bytes, file: Path, start: int) -> tuple[tuple[str, str, int], Line]:
+    """The case that a line is of, and where it is. Raises ValueError or KeyError."""
+    data = outlined(line)
+    usage = (data["transcript"] or {}).get("usage", {})
+    tokens = usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
+    status: Status = intern(data["status"])  # type: ignore[assignment]
+    found = Line(file, start, len(line), status, data["finished"], tokens, usage.get("usd", 0.0))
+    return (intern(data["task"]), data["sample"], data["attempt"]), found

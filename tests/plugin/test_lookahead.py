@@ -1,0 +1,124 @@
+"""Look-ahead without pytest: solves that wait for a word of the test."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from harness.plugin.lookahead import LookAhead
+from harness.plugin.places import Places
+from harness.types import Record
+
+
+@dataclass
+class Stage:
+    """Solves are in the air until they are let go."""
+
+    air: set[str] = field(default_factory=set)
+    most: int = 0
+    at_rest: int = 0
+    gates: dict[str, threading.Event] = field(default_factory=dict)
+
+    async def solve(self, planned: Any) -> Record:
+        name = planned.id[1]
+        self.air.add(name)
+        self.most = max(self.most, len(self.air))
+        gate = self.gates.setdefault(name, threading.Event())
+        while not gate.is_set():  # noqa: ASYNC110 - another thread sets it
+            await asyncio.sleep(0.002)
+        self.air.discard(name)
+        return Record(*planned.id, config="", status="missing")
+
+    def land(self, *names: str) -> None:
+        for name in names:
+            self.gates.setdefault(name, threading.Event()).set()
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+
+@pytest.fixture
+def start(tmp_path):
+    running: list[LookAhead] = []
+
+    def make(cases: str, *, number: int = 0, count: int = 1, total: int) -> tuple[Stage, LookAhead]:
+        stage = Stage()
+        places = Places(tmp_path / "places", number=number, count=count, total=total)
+        ahead = LookAhead(stage.solve, lambda record: None, stage.close, places=places, at_rest=lambda: stage.at_rest)
+        running.append(ahead)
+        ahead.plan(SimpleNamespace(id=("t", name, 1)) for name in cases)
+        return stage, ahead
+
+    yield make
+    for ahead in running:
+        ahead.stop()
+
+
+def until(condition, seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.002)
+
+
+def test_a_slow_case_holds_up_nothing_but_itself(start):
+    stage, _ = start("abcdef", total=2)
+    stage.land("b", "c", "d", "e")
+    until(lambda: stage.air == {"a", "f"})
+    assert stage.most == 2
+
+
+def test_a_case_that_only_waits_for_a_next_try_gives_its_place_away(start):
+    stage, ahead = start("abcdef", total=2)
+    until(lambda: stage.air == {"a", "b"})
+    stage.at_rest = 1
+    ahead._loop.call_soon_threadsafe(ahead.rested)
+    until(lambda: stage.air == {"a", "b", "c"})
+
+
+def test_however_many_wait_the_cases_begun_are_at_most_twice_the_places(start):
+    stage, ahead = start("abcdefgh", total=2)
+    stage.at_rest = 100
+    ahead._loop.call_soon_threadsafe(ahead.rested)
+    until(lambda: stage.air == {"a", "b", "c", "d"})
+    stage.land("a")
+    until(lambda: "e" in stage.air)
+    assert stage.most == 4
+
+
+def test_a_worker_that_has_run_dry_lends_its_places(start):
+    first, _ = start("ab", number=0, count=2, total=4)
+    second, _ = start("cdefgh", number=1, count=2, total=4)
+    until(lambda: first.air == {"a", "b"} and second.air == {"c", "d"})
+    first.land("a")
+    until(lambda: second.air == {"c", "d", "e"})  # nothing has landed there: it asks again by itself
+    first.land("b")
+    until(lambda: second.air == {"c", "d", "e", "f"})
+    second.land("c", "d", "e", "f", "g", "h")
+    until(lambda: not second.air)
+    assert second.most == 4
+
+
+def test_nothing_new_starts_after_hold(start):
+    stage, ahead = start("abcd", total=1)
+    until(lambda: stage.air == {"a"})
+    ahead.hold()
+    stage.land("a")
+    until(lambda: not stage.air)
+    time.sleep(0.1)
+    assert not stage.air
+
+
+def test_a_look_ahead_that_cannot_go_on_says_so_instead_of_waiting(start):
+    stage, ahead = start("abc", total=1)
+    until(lambda: stage.air == {"a"})
+    ahead._places.room = lambda flying, waiting: 1 / 0
+    stage.land("a")
+    with pytest.raises(ZeroDivisionError):
+        ahead.result(SimpleNamespace(id=("t", "b", 1)))

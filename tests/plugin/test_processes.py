@@ -1,0 +1,45 @@
+"""How many workers -n starts."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from harness.plugin.processes import processors
+from tests.plugin.project import Project, records
+
+USABLE = len(os.sched_getaffinity(0))
+
+
+@pytest.mark.parametrize(
+    ("quota", "found"),
+    [("max 100000\n", USABLE), ("100000 100000\n", 1), ("10000 100000\n", 1), ("100000000 100000\n", USABLE), ("", USABLE), (None, USABLE)],
+)
+def test_a_quota_of_the_container_counts(tmp_path, quota, found):
+    file = tmp_path / "cpu.max"
+    if quota is not None:
+        file.write_text(quota)
+    assert processors(file) == found
+
+
+def test_no_more_workers_than_processors_are_started_and_the_header_says_so(project, model):
+    asked = processors() + 3
+    result = project.run(*model, "-n", str(asked), "--run-dir", "run")
+    assert result.status == 0, result.output
+    assert f"{processors()} worker" in result.output
+    assert f"instead of {asked}" in " ".join(result.output.split())
+    assert len(workers_of(project)) <= processors()
+    assert result.summary("run")["tasks"]["toy.say"]["passed"] == 5
+
+
+def test_tx_starts_as_many_as_it_says(project, model):
+    asked = processors() + 1
+    result = project.run(*model, "--tx", f"{asked}*popen", "--dist", "load", "--run-dir", "run")
+    assert result.status == 0, result.output
+    assert "instead of" not in result.output
+    assert len(workers_of(project)) == asked
+
+
+def workers_of(project: Project) -> set[str]:
+    return {record["worker"] for record in records(project.path / "run")}
