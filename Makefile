@@ -1,6 +1,7 @@
 # make bench   everything bundled, with the default embedded model, on 2 workers
 # make test    the project's own tests
 # make lint    ruff and mypy
+# make perf    measures speed and memory for some 12 minutes, and writes the tables and plots of docs/performance.md
 # Each installs what it needs into .venv first; make bench does without torch.
 
 PYTHON ?= python3
@@ -10,7 +11,9 @@ BUNDLED := $(VENV)/.installed-bundled
 DEV := $(VENV)/.installed-dev
 ALLURE := $(VENV)/.tried-allure
 
-.PHONY: bench test lint benchmarks
+PEERS := $(VENV)/peers
+
+.PHONY: bench test lint benchmarks perf
 .DEFAULT_GOAL := test
 
 $(VENV)/.installed-%: pyproject.toml
@@ -40,5 +43,16 @@ lint: $(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# about 3 minutes; what takes longer is left to make perf
 benchmarks: $(DEV)
-	$(BIN)/pytest benchmarks --benchmark-only -q
+	$(BIN)/pytest benchmarks --benchmark-only -q -m "not perf"
+
+# another runner to compare with, away from our own packages; without it that figure is left out
+$(PEERS)/.tried:
+	@$(PYTHON) -m venv $(PEERS) && $(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check inspect-ai openai \
+	|| echo "inspect_ai could not be installed; it will not be measured"
+	@mkdir -p $(PEERS) && touch $@
+
+perf: $(DEV) $(PEERS)/.tried
+	@start=$$(date +%s); INSPECT_PYTHON=$(CURDIR)/$(PEERS)/bin/python $(BIN)/pytest benchmarks --benchmark-only -q --figures $(VENV)/figures.json; status=$$?; \
+	$(BIN)/python -m benchmarks.write $(VENV)/figures.json || exit 1; echo "make perf took $$(($$(date +%s) - start)) s"; exit $$status

@@ -1,26 +1,134 @@
-"""Figures of the benchmarks, shown together at the end of the run and kept with pytest-benchmark's own results."""
+"""Figures of the benchmarks with their targets: shown together at the end of the run, and written with ``--figures FILE``.
+
+A figure that is a ratio and misses its target makes the run fail, after all else has been measured; one in seconds,
+megabytes and the like only says so, since it may be the machine's doing.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import platform
+import time
 from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-FIGURES = pytest.StashKey[list[str]]()
+from benchmarks.measure import inspect_ai
+
+
+@dataclass(frozen=True)
+class Figure:
+    module: str  # "test_throughput"
+    name: str
+    value: float
+    unit: str  # "" for a ratio
+    most: float | None
+    least: float | None
+
+    @property
+    def target(self) -> str:
+        return f"≤ {self.most:g}" if self.most is not None else f"≥ {self.least:g}" if self.least is not None else ""
+
+    @property
+    def met(self) -> bool:
+        return (self.most is None or self.value <= self.most) and (self.least is None or self.value >= self.least)
+
+    @property
+    def line(self) -> str:
+        verdict = f" ({self.target}: {'met' if self.met else 'NOT MET'})" if self.target else ""
+        return f"{self.name}: {self.value:.2f}{' ' + self.unit if self.unit else ''}{verdict}"
+
+
+@dataclass
+class Notes:
+    """What a run has measured so far."""
+
+    started: float = field(default_factory=time.time)
+    load: float = field(default_factory=lambda: os.getloadavg()[0])
+    figures: list[Figure] = field(default_factory=list)
+    curves: dict[str, dict[str, list[tuple[float, float]]]] = field(default_factory=dict)  # plot → line → points
+
+
+NOTES = pytest.StashKey[Notes]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--figures", metavar="FILE", help="write the figures, and what the plots show, as JSON")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[NOTES] = Notes()
+    config.addinivalue_line("markers", "perf: takes long; part of `make perf`, not of `make benchmarks`")
 
 
 @pytest.fixture
-def figure(request: pytest.FixtureRequest, benchmark: Any) -> Callable[[str, float], None]:
-    """Note a figure under a name: ``figure("collection, toy / bare", 1.3)``."""
+def figure(request: pytest.FixtureRequest, benchmark: Any) -> Callable[..., None]:
+    """Note a figure under a name, with its target: ``figure("collection, toy / bare", 1.3, most=1.5)``."""
 
-    def note(name: str, value: float) -> None:
+    def note(name: str, value: float, unit: str = "", *, most: float | None = None, least: float | None = None) -> None:
         benchmark.extra_info[name] = value
-        request.config.stash.setdefault(FIGURES, []).append(f"{name}: {value:.2f}")
+        request.config.stash[NOTES].figures.append(Figure(request.module.__name__.rsplit(".", 1)[-1], name, value, unit, most, least))
 
     return note
 
 
+@pytest.fixture
+def curve(request: pytest.FixtureRequest) -> Callable[[str, str, list[tuple[float, float]]], None]:
+    """Note a line of a plot: ``curve("workers", "wall, s", [(0, 3.2), (2, 3.1)])``. benchmarks.write knows the plots."""
+
+    def note(plot: str, line: str, points: list[tuple[float, float]]) -> None:
+        request.config.stash[NOTES].curves.setdefault(plot, {})[line] = points
+
+    return note
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    notes = session.config.stash[NOTES]
+    if session.config.option.figures:
+        Path(session.config.option.figures).write_text(json.dumps(_written(notes), indent=1, ensure_ascii=False))
+    if exitstatus == 0 and any(not figure.met and not figure.unit for figure in notes.figures):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    for line in config.stash.get(FIGURES, []):
-        terminalreporter.write_line(line)
+    for figure in config.stash[NOTES].figures:
+        terminalreporter.write_line(figure.line, red=not figure.met, bold=not figure.met)
+    if missed := sum(not figure.met for figure in config.stash[NOTES].figures):
+        terminalreporter.write_line(f"NOT MET: {missed} of {sum(bool(f.target) for f in config.stash[NOTES].figures)} targets", red=True)
+
+
+def _written(notes: Notes) -> dict[str, Any]:
+    return {
+        "machine": {
+            "date": time.strftime("%Y-%m-%d", time.localtime(notes.started)),
+            "cores": os.cpu_count(),
+            "memory_gb": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9,
+            "load": notes.load,
+            "system": platform.system(),
+            "minutes": (time.time() - notes.started) / 60,
+        },
+        "versions": {"Python": platform.python_version()} | _versions("pytest", "pytest-xdist", "aiohttp", "openai") | _inspect(),
+        "figures": [asdict(figure) | {"target": figure.target, "met": figure.met} for figure in notes.figures],
+        "curves": notes.curves,
+    }
+
+
+def _inspect() -> dict[str, str]:
+    found = inspect_ai()
+    return {"inspect-ai": found[1]} if found else {}
+
+
+def _versions(*names: str) -> dict[str, str]:
+    found = {}
+    for name in names:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,56 +1,82 @@
-"""Collecting 8,000 cases, and starting up, against pytest on its own.
-
-The rounds of ours and of the yardstick take turns, and the best of each is compared: what else the machine does can only
-make a round slower.
-"""
+"""Collecting 8,000 cases, and starting up, against pytest on its own. Contestants take turns, the best round of each counts."""
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from benchmarks.measure import Cost, bare_project, gta_project, run, toy_project
+from benchmarks.measure import alternate, cpu, endpoint, processes, run, so_far, started, wait_until, wall
+from benchmarks.projects import bare_project, gta_project, toy_project
+from tests.plugin.project import ROOT, Project
 
 CASES = 8000
-ROUNDS = 5
+ROUNDS = 3
+MOST = 1.5  # × bare pytest
+FIRST = 1.5  # seconds
 
 
 @pytest.mark.parametrize(("name", "make", "data"), [("toy", toy_project, "toy"), ("gta", gta_project, "gta_atomic")], ids=["toy", "gta"])
-def test_collecting_takes_less_than_twice_the_time_of_bare_pytest(tmp_path, benchmark, figure, name, make, data):
+def test_collecting(tmp_path, benchmark, figure, name, make, data):
+    """Also with a ``-k`` on the numbers in the ids, which bare pytest is given as well."""
     bare, ours = bare_project(tmp_path / "bare", CASES), make(tmp_path / "ours", CASES)
-    yardstick: list[Cost] = []
-    costs: list[Cost] = []
+    look = ("--collect-only", "-qq")
+    contestants = {
+        "bare": lambda: run(bare, *look),
+        "ours": lambda: run(ours, *look, "--data", data),
+        "bare -k": lambda: run(bare, *look, "-k", "7 and 1"),
+        "ours -k": lambda: run(ours, *look, "--data", data, "-k", "7 and 1"),
+    }
+    alternate({name: contestants[name] for name in ("bare", "ours")}, 1)  # the first time builds the index and compiles modules
+    costs = {}
+    benchmark.pedantic(lambda: costs.update(alternate(contestants, ROUNDS)), rounds=1)
+    figure(f"collecting {CASES} cases, {name} / bare, wall", wall(costs["ours"]) / wall(costs["bare"]), most=MOST)
+    figure(f"collecting {CASES} cases, {name} / bare, CPU", cpu(costs["ours"]) / cpu(costs["bare"]))
+    figure(f"collecting {CASES} cases with -k, {name} / bare, wall", wall(costs["ours -k"]) / wall(costs["bare -k"]), most=MOST)
 
-    def collect() -> None:
-        costs.append(run(ours, "--collect-only", "-qq", "--data", data))
 
-    def collect_bare() -> None:
-        yardstick.append(run(bare, "--collect-only", "-qq"))
-
-    collect()  # the first time builds the index and compiles modules
-    collect_bare()
-    costs.clear()
-    yardstick.clear()
-    benchmark.pedantic(collect, setup=collect_bare, rounds=ROUNDS)
-    wall = best(costs).wall / best(yardstick).wall
-    figure(f"collecting {CASES} cases, {name} / bare, wall", wall)
-    figure(f"collecting {CASES} cases, {name} / bare, CPU", min(cost.cpu for cost in costs) / min(cost.cpu for cost in yardstick))
-    assert wall <= 2
+@pytest.mark.perf
+def test_collecting_in_thirty_two_workers(tmp_path, benchmark, figure):
+    """No case is selected, so what each worker does is to start up and to collect."""
+    bare, ours = bare_project(tmp_path / "bare", CASES), gta_project(tmp_path / "ours", CASES)
+    run(ours, "--collect-only", "-qq", "--data", "gta_atomic")
+    nothing = ("-q", *processes(32), "-k", "nothing")
+    contestants = {
+        "bare": lambda: run(bare, *nothing, expect=(5,)),
+        "ours": lambda: run(ours, *nothing, "--data", "gta_atomic", expect=(5,)),
+    }
+    costs = {}
+    benchmark.pedantic(lambda: costs.update(alternate(contestants, 1)), rounds=1)
+    figure(f"collecting {CASES} cases in each of 32 workers, gta / bare, wall", wall(costs["ours"]) / wall(costs["bare"]), most=MOST)
+    figure(f"collecting {CASES} cases in each of 32 workers, gta / bare, CPU", cpu(costs["ours"]) / cpu(costs["bare"]))
+    figure(f"{CASES} cases: memory of the largest of 32 workers, gta - bare", costs["ours"][0].child - costs["bare"][0].child, "MB")
 
 
 def test_starting_up(tmp_path, benchmark, figure):
     """No case is selected, so this is imports, options and one small collection."""
     bare, ours = bare_project(tmp_path / "bare", 1), gta_project(tmp_path / "ours", 41)
-    yardstick: list[Cost] = []
-    costs: list[Cost] = []
-    benchmark.pedantic(
-        lambda: costs.append(run(ours, "--model=baseline", "--data", "gta_atomic", "-k", "nothing", expect=(5,))),
-        setup=lambda: yardstick.append(run(bare, "-k", "nothing", expect=(5,))),
-        rounds=ROUNDS,
-        warmup_rounds=1,
-    )
-    figure("starting up, ours / bare, wall", best(costs).wall / best(yardstick).wall)
-    figure("starting up, ours - bare, seconds", best(costs).wall - best(yardstick).wall)
+    options = ("--model=baseline", "--data", "gta_atomic", "-k", "nothing")
+    contestants = {"bare": lambda: run(bare, "-k", "nothing", expect=(5,)), "ours": lambda: run(ours, *options, expect=(5,))}
+    alternate(contestants, 1)
+    costs = {}
+    benchmark.pedantic(lambda: costs.update(alternate(contestants, ROUNDS)), rounds=1)
+    figure("starting up, ours / bare, wall", wall(costs["ours"]) / wall(costs["bare"]))
+    figure("starting up, ours - bare", wall(costs["ours"]) - wall(costs["bare"]), "s")
 
 
-def best(costs: list[Cost]) -> Cost:
-    return min(costs, key=lambda cost: cost.wall)
+@pytest.mark.parametrize("suite", ["bench_gta/test_step.py", "bench_wild", "bench_gta bench_wild bench_mmau"], ids=["step", "wild", "all"])
+def test_first_request(tmp_path, benchmark, figure, suite):
+    """From the start of the process to the arrival of the first request, on the bundled data. ``all`` starts the tool server too."""
+    project = Project(tmp_path)
+    seconds: list[float] = []
+
+    def first() -> None:
+        with endpoint(0.2) as (url, done):
+            where = ("-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), *(str(ROOT / part) for part in suite.split()))
+            began = time.monotonic()
+            with started(project, *where, "--data", "mini", "--model", "m", "--model-url", url, "-n", "0") as process:
+                wait_until(lambda: bool(so_far(url)["requests"]), project, process)
+        seconds.append(done["first_arrival"] - began)
+
+    benchmark.pedantic(first, rounds=ROUNDS, warmup_rounds=1)
+    figure(f"start to first request, bundled data, {suite}, -n 0", min(seconds), "s", most=FIRST)

@@ -67,6 +67,6 @@ def test_batches_against_single_pictures(
     singly = min(alone() for _ in range(3))
     batched = min(together() for _ in range(2))
     batched = min(batched, benchmark.pedantic(together, rounds=1))
-    figure("detection on the CPU, ms a picture", 1000 * singly / len(images))
+    figure("detection on the CPU, a picture", 1000 * singly / len(images), "ms")
     figure("detection on the CPU, batches of 16 / single", batched / singly)
     assert batched < 1.5 * singly

@@ -52,17 +52,17 @@ def size_of(folder: Path) -> float:
 def test_the_page(run, benchmark, figure):
     read = timed(lambda: load_run(run))
     benchmark.pedantic(lambda: write_page(run, run / "report.html"), rounds=1)
-    figure("page of 8,000 cases: seconds", benchmark.stats.stats.max)
+    figure("page of 8,000 cases", benchmark.stats.stats.max, "s")
     figure("page of 8,000 cases / reading the records once", benchmark.stats.stats.max / read)
-    figure("page of 8,000 cases: MB", (run / "report.html").stat().st_size / 1e6)
+    figure("page of 8,000 cases: size", (run / "report.html").stat().st_size / 1e6, "MB")
 
 
 def test_allure(run, tmp_path, benchmark, figure):
     read = timed(lambda: load_run(run))
     benchmark.pedantic(lambda: (write_results if shutil.which("allure") else write_run)(run, tmp_path / "allure"), rounds=1)
     made = "results and dashboard" if (tmp_path / "allure" / DASHBOARD).exists() else "results"
-    figure(f"Allure {made} of 8,000 cases: seconds", benchmark.stats.stats.max)
+    figure(f"Allure {made} of 8,000 cases", benchmark.stats.stats.max, "s")
     figure("Allure of 8,000 cases / reading the records once", benchmark.stats.stats.max / read)
     size = size_of(tmp_path / "allure")
-    figure("Allure of 8,000 cases: MB", size)
+    figure("Allure of 8,000 cases: size", size, "MB", most=150)
     assert size < 150

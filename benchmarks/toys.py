@@ -1,0 +1,63 @@
+"""Toy benchmarks of our own beside that of the tests: an agent loop, long records, and a case that asks nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from harness.agent.loop import use_tools
+from harness.tools import Parameter, Tool, ToolOutput
+from harness.types import Score
+from tests.plugin.toy import Toy
+
+TURNS = 5
+CALLS = 4
+
+
+class Instant:
+    """A box with one tool, which answers at once."""
+
+    tools: ClassVar[Mapping[str, Tool]] = {
+        "Look": Tool("Look", "Looks a word up.", (Parameter("text", "word", "the word"),), (Parameter("text"),))
+    }
+
+    async def catalog(self) -> Mapping[str, Tool]:
+        return self.tools
+
+    async def call(self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]) -> tuple[ToolOutput, ...]:
+        return (ToolOutput("text", f"{arguments['word']} is a word"),)
+
+    async def close(self) -> None: ...
+
+
+class AgentToy(Toy):
+    """The model calls tools in every one of its turns; right where each call was made and answered."""
+
+    async def run(self, case):
+        from harness.agent.native import Native
+
+        case.toolbox = Instant()
+        memory = [{"role": "user", "content": f"say {case.sample.payload['say']}"}]
+        exchanges = await use_tools(case, Native("say something", "no such tool"), Instant.tools, memory, max_turns=TURNS)
+        return {"answers": sum(exchange.outputs is not None for exchange in exchanges)}
+
+    def score(self, sample, output, scoring, similarity):
+        passed = bool(output) and output["answers"] == TURNS * CALLS
+        return Score(passed, {"right": float(passed), "all": 1.0}, explanation=f"{output}")
+
+
+class LongToy(Toy):
+    """Makes every record about as long as one of GTA-Atomic."""
+
+    padding = "x" * 6000
+
+    async def run(self, case):
+        return await super().run(case) | {"padding": self.padding}
+
+
+class SilentToy(Toy):
+    """Asks no model: what is left is the harness."""
+
+    async def run(self, case):
+        return {"answer": case.sample.payload["say"]}

@@ -1,0 +1,77 @@
+"""Put measured figures into the page on performance: ``python -m benchmarks.write figures.json``.
+
+The page has a place for the table of each module, between ``<!-- figures: test_throughput -->`` and ``<!-- end -->``, and one for
+the machine. Tables of modules that did not run stay as they are. The plots are pictures beside the page.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.pictures import draw
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "performance.md"
+END = "<!-- end -->"
+
+
+def write(noted: Mapping[str, Any], page: Path) -> None:
+    """Raises SystemExit for figures that have no place on the page; nothing is written then."""
+    text = page.read_text(encoding="utf-8")
+    modules = dict.fromkeys(figure["module"] for figure in noted["figures"])
+    lost = [module for module in modules if f"<!-- figures: {module} -->" not in text]
+    if lost:
+        raise SystemExit(f"{page.name} has no place for the figures of {', '.join(lost)}; add '<!-- figures: {lost[0]} -->' and '{END}'")
+    text = _put(text, "<!-- machine -->", machine(noted))
+    for module in modules:
+        own = [figure for figure in noted["figures"] if figure["module"] == module]
+        text = _put(text, f"<!-- figures: {module} -->", table(own, noted["machine"]))
+    page.write_text(text, encoding="utf-8")
+    draw(noted["curves"], page.parent / "pictures")
+
+
+def machine(noted: Mapping[str, Any]) -> str:
+    about, versions = noted["machine"], noted["versions"]
+    return (
+        f"Last run on {about['date']}: {about['cores']} cores, {about['memory_gb']:.0f} GB, {about['system']}, "
+        f"load {about['load']:.1f} at the start, {about['minutes']:.0f} minutes in all; "
+        f"{', '.join(f'{name} {number}' for name, number in versions.items())}."
+    )
+
+
+def table(figures: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> str:
+    lines = [
+        f"Measured on {about['date']}, load {about['load']:.1f} at the start.",
+        "",
+        "| what | figure | target | |",
+        "|---|---|---|---|",
+    ]
+    for figure in figures:
+        unit = figure["unit"] or ("×" if " / " in figure["name"] else "")
+        verdict = ("met" if figure["met"] else "**not met**") if figure["target"] else ""
+        target = f"{figure['target']} {unit}" if figure["target"] else ""
+        lines.append(f"| {figure['name'].replace('|', '/')} | {number(figure['value'])} {unit} | {target} | {verdict} |")
+    return "\n".join(lines)
+
+
+def number(value: float) -> str:
+    """Three digits, without an exponent: 1.53, 15.3, 2,465."""
+    if value == 0 or abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}"
+
+
+def _put(text: str, mark: str, content: str) -> str:
+    before, found, rest = text.partition(mark)
+    _, closed, after = rest.partition(END)
+    if not found or not closed:
+        raise SystemExit(f"the page needs '{mark}' and, behind it, '{END}'")
+    return f"{before}{mark}\n\n{content}\n\n{END}{after}"
+
+
+if __name__ == "__main__":
+    write(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")), PAGE)

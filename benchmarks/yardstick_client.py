@@ -1,0 +1,29 @@
+"""The same requests by our own client alone, without pytest: ``python -m benchmarks.yardstick_client URL SAMPLES IN_FLIGHT``.
+
+What a run takes beyond this is the framework's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from harness.model.client import OpenAIModel
+from harness.model.limits import AdaptiveLimiter
+from harness.model.presets import resolve
+from harness.model.types import ChatRequest
+
+
+async def main(url: str, samples: int, in_flight: int) -> None:
+    model = OpenAIModel(resolve("m", url=url), AdaptiveLimiter(in_flight))
+
+    async def ask(word: str) -> None:
+        reply = await model.complete(ChatRequest(messages=({"role": "user", "content": f"say {word}"},), seed=1))
+        assert reply.text == word
+
+    await asyncio.gather(*(ask(f"word{number}") for number in range(samples)))
+    await model.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))
