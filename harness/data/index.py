@@ -53,7 +53,8 @@ class Index:
             if start < (size := file.stat().st_size):
                 break
             file, start = following, start - size
-        return os.pread(_kept_open(file, self.fingerprint).number, row.end - row.start, start)
+        held = _kept_open(file, self.fingerprint)  # another thread may let go of it meanwhile
+        return os.pread(held.number, row.end - row.start, start)
 
 
 class _Open:
