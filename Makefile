@@ -13,6 +13,9 @@ ALLURE := $(VENV)/.tried-allure
 
 PEERS := $(VENV)/peers
 
+# The tests start hundreds of processes, each of which would compile the project anew where the environment forbids to keep that.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: bench test lint benchmarks perf
 .DEFAULT_GOAL := test
 
