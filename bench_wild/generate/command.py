@@ -17,7 +17,7 @@ from bench_wild.generate.outputs import write_outputs
 from bench_wild.generate.runner import INTERRUPTED, generate
 from bench_wild.generate.scene import Part
 from bench_wild.generate.sequences import chosen_sequences
-from bench_wild.generate.settings import Settings, alone, open_folder
+from bench_wild.generate.settings import Settings, alone, open_folder, writing
 from bench_wild.generate.texts import load_texts
 from bench_wild.generate.toolset import tool_lists
 from harness.budget import parse_budget
@@ -55,15 +55,10 @@ def main(argv: Sequence[str]) -> int:
 
 def _run(settings: Settings, prefix: str) -> int:
     ledger = Ledger(settings.out)
-    try:
+    with writing(settings.out):
         stopped, usage = asyncio.run(generate(settings, ledger, _tell))
         files = write_outputs(settings.out, prefix, ledger)
-    except BrokenPipeError:
-        raise  # whoever read standard error has gone
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise UsageProblem(f"{settings.out} cannot be written ({reason}); make room, and give the same command again") from None
-    return _report(settings, ledger, files, stopped, usage)
+        return _report(settings, ledger, files, stopped, usage)
 
 
 def _report(settings: Settings, ledger: Ledger, files: Sequence[Path], stopped: str, usage: Usage) -> int:

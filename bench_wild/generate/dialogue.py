@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -157,14 +158,13 @@ def is_accepted(content: str) -> bool:
 
 
 def fenced_json(text: str) -> Any:
-    """The JSON value at the beginning of the first fence, or the whole text where there is no fence; None for no JSON."""
-    _, fence, rest = text.partition("```")
-    try:
-        if fence:
-            return _JSON.raw_decode(_LABEL.sub("", rest, count=1))[0]
+    """The whole text where it is JSON, else the JSON value at the beginning of the first fence; None for neither."""
+    with suppress(ValueError, RecursionError):
         return _JSON.decode(text)
-    except (ValueError, RecursionError):
-        return None
+    _, fence, rest = text.partition("```")
+    with suppress(ValueError, RecursionError):
+        return _JSON.raw_decode(_LABEL.sub("", rest, count=1))[0] if fence else None
+    return None
 
 
 def _refuse(word: str) -> Any:

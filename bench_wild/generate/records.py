@@ -16,6 +16,7 @@ from bench_wild.generate.overlap import known_sessions, overlaps
 from bench_wild.generate.record import origin, record_of
 from bench_wild.generate.review import Sheet, page
 from bench_wild.generate.selfcheck import check_one, duplicates
+from bench_wild.generate.settings import writing
 from bench_wild.layout import GENERATED, UNVERIFIED
 from harness.data.find import find_data
 from harness.errors import DataProblem, UsageProblem
@@ -127,11 +128,12 @@ def main_records(argv: Sequence[str]) -> int:
     for command in (accepting, again):
         command.add_argument("out", type=Path, metavar="DIR", help="output folder of `agentgauge generate wild`")
     options = parser.parse_args(argv)
-    if options.command == "records":
-        print(*write_records(options.out, against=options.against).lines(), sep="\n")
-    else:
+    with writing(options.out):
+        if options.command == "records":
+            print(*write_records(options.out, against=options.against).lines(), sep="\n")
+            return 0
         count, left = accept(options.out, options.sessions)
-        print(f"{count - left} of {count} sessions are accepted, {left} are unverified")
+        print(f"{count - left} of {count} sessions are accepted, {left} unverified")
     return 0
 
 

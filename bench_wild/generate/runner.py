@@ -69,13 +69,18 @@ async def _cover(sequence: Tasks, settings: Settings, ledger: Ledger, studio: St
             ledger.miss(Failed(name, attempt, miss.cause, str(miss)))  # a further attempt cannot be in the cassette either
             return
         except (DialogueFails, Fault) as failure:
-            failed = Failed(name, attempt, failure.cause, str(failure))
+            failed = Failed(name, attempt, failure.cause, _line(str(failure)))
             ledger.fail(failed)
             progress.failed(failed)
         else:
             ledger.add(dialogue, scene.kept)
             progress.done()
             return
+
+
+def _line(text: str) -> str:
+    """A message as one line: the names in it are a model's, and must steer neither the table nor the terminal."""
+    return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 class _Progress:

@@ -76,6 +76,10 @@ class Scene:
     chance: random.Random
     messages: list[dict[str, str]] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
+    _shown_tools: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._shown_tools = as_text(self.tools[:-2])
 
     # -- what is said
 
@@ -120,7 +124,7 @@ class Scene:
 
     def slots(self, **more: str) -> dict[str, str]:
         """What every prompt may show."""
-        return {"tools": as_text(self.tools[:-2]), "env_info": self.env_info, **more}
+        return {"tools": self._shown_tools, "env_info": self.env_info, **more}
 
 
 def new_scene(

@@ -103,6 +103,18 @@ def alone(folder: Path) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Raises UsageProblem where the folder is full or cannot be written."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise  # whoever read what is printed has gone
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageProblem(f"{folder} cannot be written ({reason}); make room, and give the same command again") from None
+
+
 def _begin(folder: Path, content: Mapping[str, Any]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -115,6 +127,8 @@ def _begin(folder: Path, content: Mapping[str, Any]) -> None:
 
 def _refuse(asked: Mapping[str, Any], known: Mapping[str, Any], what: str, give: str) -> None:
     differing = [option for key, option in _OPTIONS.items() if asked[key] != known.get(key)]
+    if "--language" in differing:  # the bundled tools and texts follow it
+        differing = [option for option in differing if option not in ("--tools", "--prompts")]
     if differing:
         raise UsageProblem(f"{what} with another {' and another '.join(differing)}; give {give}")
 

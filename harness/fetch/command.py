@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -28,7 +29,7 @@ def main(argv: Sequence[str]) -> int:
         try:
             status = 0 if fetch(data_set, order, say) else 1
         except AgentGaugeError as problem:
-            print(f"agentgauge: {problem}", file=sys.stderr)
+            print(f"agentgauge: {shown(str(problem))}", file=sys.stderr)
             status = 4
         except KeyboardInterrupt:
             print("agentgauge: stopped; the same command goes on from here", file=sys.stderr)
@@ -78,4 +79,9 @@ def _mirror(given: str | None) -> str | None:
 
 
 def say(text: str) -> None:
-    print(text, flush=True)
+    print(shown(text), flush=True)
+
+
+def shown(text: str) -> str:
+    """A line in which no name that a server or a record gave can steer the terminal."""
+    return "".join("?" if unicodedata.category(sign) == "Cc" else sign for sign in text)

@@ -6,12 +6,13 @@ Data sets are announced under the entry point group ``agentgauge.data``; what fe
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from harness.errors import UsageProblem
+from harness.errors import AgentGaugeError, UsageProblem
 from harness.fetch.source import Source
 from harness.task import known_tasks
 
@@ -53,6 +54,16 @@ class DataSet:
     def tasks(self) -> list[str]:
         """Names of the tasks that it serves."""
         return sorted(name for name, task in known_tasks().items() if task.data_set == self.folder)
+
+
+def served(data_set: DataSet, base: Path) -> dict[str, Path]:
+    """The tasks of a data set whose files are below a data folder, with the folder of each."""
+    found: dict[str, Path] = {}
+    for name in data_set.tasks:
+        with suppress(AgentGaugeError):  # damaged: what fetched it tells why
+            if root := known_tasks()[name].find(base):
+                found[name] = root
+    return found
 
 
 def shortened(names: Collection[str]) -> list[str]:

@@ -8,15 +8,15 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from harness.errors import DataProblem, UsageProblem
-from harness.fetch.dataset import DataSet, Verified, shortened
+from harness.fetch.dataset import DataSet, Verified, served, shortened
 from harness.fetch.hub import Hub, named
-from harness.fetch.lock import FIRST_USE, PUBLISHED, Entry, Locked, compare, lock_path, read_lock, write_lock
+from harness.fetch.lock import FIRST_USE, PUBLISHED, Entry, Locked, compare, lock_path, read_lock, refuse_unwritable, write_lock
 from harness.fetch.marker import NAME, Marker, read_marker, write_marker
 from harness.fetch.net import Patience, bare, open_client
 from harness.fetch.place import check_space, clear, put, stage, work_folder
 from harness.fetch.progress import Progress, size
-from harness.fetch.source import Listing, Say, Source, Wanted, stays_inside
-from harness.fetch.transfer import Got, fetch_file
+from harness.fetch.source import Say, Source, Wanted, stays_inside
+from harness.fetch.transfer import Got, disk_problem, fetch_file
 
 _SHOWN = 8
 """Notes and problems that are printed, each."""
@@ -48,7 +48,8 @@ def fetch(data_set: DataSet, order: Order, say: Say) -> bool:
         return _theirs(data_set, target, say)
     if marker is not None:
         _compare_all(order, data_set, marker)
-        if marker.complete and not order.only:
+        if marker.complete:
+            _chosen(data_set, [Wanted(name, one.url, one.url) for name, one in marker.files.items()], order.only)
             say(f"{data_set.title} is already here: {target}, from {marker.source} at {marker.revision}")
             return _verify(data_set, target, marker, say)
     say(f"from {source.shown}" + (f", by {bare(order.mirror)}" if order.mirror else ""))
@@ -73,6 +74,7 @@ def source_of(data_set: DataSet, origin: str | None) -> Source:
 
 def _fetch(data_set: DataSet, source: Source, order: Order, marker: Marker | None, target: Path, work: Path, say: Say) -> bool:
     lock = lock_path(order.base)
+    refuse_unwritable(lock)
     known = read_lock(lock).get(data_set.name, {}).get(source.identity)
     with open_client(order.patience) as client:
         listing = source.offered(client, order.mirror, known.revision if known else None, say)
@@ -80,7 +82,7 @@ def _fetch(data_set: DataSet, source: Source, order: Order, marker: Marker | Non
             raise DataProblem(
                 f"{listing.source} lists a file {outside!r}, which does not stay plainly in its folder; nothing is taken from it"
             )
-        chosen = _chosen(data_set, listing, order.only)
+        chosen = _chosen(data_set, listing.files, order.only)
         have = marker.files if marker and marker.source == listing.source and marker.revision == listing.revision else {}
         if marker and not have:
             raise UsageProblem(
@@ -106,7 +108,10 @@ def _fetch(data_set: DataSet, source: Source, order: Order, marker: Marker | Non
     write_lock(lock, data_set.name, listing.source, Entry(listing.revision, {**locked, **_recorded(locked, held)}))
     files = {**have, **locked}
     marker = Marker(data_set.name, listing.source, listing.revision, files, complete=set(files) >= {one.name for one in listing.files})
-    write_marker(staged, marker)
+    try:
+        write_marker(staged, marker)
+    except OSError as error:
+        raise disk_problem(error, staged) from None
     put(staged, target)
     clear(work)
     first = sum(one.checksum == FIRST_USE and name not in held for name, one in locked.items())
@@ -134,18 +139,18 @@ def _locked(wanted: Wanted, got: Got) -> Locked:
     return Locked(wanted.url, got.size, got.sha256, PUBLISHED if wanted.published else FIRST_USE)
 
 
-def _chosen(data_set: DataSet, listing: Listing, only: Sequence[str]) -> list[Wanted]:
+def _chosen(data_set: DataSet, files: Sequence[Wanted], only: Sequence[str]) -> list[Wanted]:
     """Raises UsageProblem for a word that fits nothing."""
     if not only:
-        return list(listing.files)
+        return list(files)
     tasks, chosen = data_set.tasks, dict[str, Wanted]()
     for word in only:
-        fitting = [one for one in listing.files if (data_set.serves(word, one.name) if word in tasks else fnmatchcase(one.name, word))]
+        fitting = [one for one in files if (data_set.serves(word, one.name) if word in tasks else fnmatchcase(one.name, word))]
         if not fitting:
-            there = ", ".join(one.name for one in listing.files)
+            there = ", ".join(one.name for one in files)
             raise UsageProblem(f"--only {word!r} fits no file of {data_set.title}; there are {there}; task names are accepted too")
         chosen |= {one.name: one for one in fitting}
-    return [one for one in listing.files if one.name in chosen]
+    return [one for one in files if one.name in chosen]
 
 
 def _check_space(missing: Sequence[Wanted], work: Path) -> None:
@@ -196,12 +201,16 @@ def _verify(data_set: DataSet, target: Path, marker: Marker, say: Say) -> bool:
         verified = data_set.verify(target)
     except DataProblem as problem:
         verified = Verified(0, (), (str(problem),))
-    write_marker(target, marker.after(verified))
+    try:
+        write_marker(target, marker.after(verified))
+    except OSError as error:
+        say(f"note: {target} cannot be written ({error.strerror}), so that it does not keep what was found")
     good = tell(verified, say)
     if good:
-        say(f"ready: {target}, for {', '.join(shortened(data_set.tasks)) or 'no task'}")
+        say(f"ready: {target}, for {', '.join(shortened(served(data_set, target.parent))) or 'no task'}")
     else:
-        say(f"to get it anew, remove {target} and what {lock_path(target.parent)} has of {data_set.name}, and run the command again")
+        lock = lock_path(target.parent)
+        say(f"to get it anew, remove {target} and run the command again; where {lock} knows a file that is wrong, remove its entry too")
     return good
 
 

@@ -54,7 +54,7 @@ class Release:
 
     def _by_api(self, client: httpx2.Client, mirror: str | None) -> list[Wanted]:
         address = mirrored(f"{API}/repos/{self.repo}/releases/tags/{self.tag}", mirror)
-        answer = ask(client, address, {"Accept": "application/vnd.github+json"})
+        answer = ask(client, address, {"Accept": "application/vnd.github+json"}, patience=_SHORT)
         try:
             offered = {str(asset["name"]): asset for asset in answer.json()["assets"]}
         except (ValueError, KeyError, TypeError, RecursionError):
@@ -93,7 +93,7 @@ class RawFile:
         refuse_offline(self.identity)
         for path in self.paths:
             url = f"{RAW}/{self.repo}/{self.ref}/{path}"
-            answer = ask(client, mirrored(url, mirror), {}, method="HEAD", missing=path != self.paths[-1])
+            answer = ask(client, mirrored(url, mirror), {}, method="HEAD", missing=path != self.paths[-1], patience=Patience())
             if answer.status_code == 200:
                 break
         length = answer.headers.get("Content-Length", "")
@@ -101,11 +101,13 @@ class RawFile:
         return Listing(self.identity, self.ref, (Wanted(self.name, url, mirrored(url, mirror), size),))
 
 
-def ask(client: httpx2.Client, address: str, headers: dict[str, str], *, method: str = "GET", missing: bool = False) -> httpx2.Response:
-    """A small answer, of status 200, or 404 where ``missing`` is allowed. Asked a few times. Raises UsageProblem."""
+def ask(
+    client: httpx2.Client, address: str, headers: dict[str, str], *, method: str = "GET", missing: bool = False, patience: Patience
+) -> httpx2.Response:
+    """A small answer, of status 200, or 404 where ``missing`` is allowed. Raises UsageProblem."""
     import httpx2
 
-    for failures in range(1, _SHORT.tries + 1):
+    for failures in range(1, patience.tries + 1):
         try:
             answer = client.request(method, address, headers=headers)
         except (httpx2.RequestError, httpx2.InvalidURL) as error:
@@ -118,8 +120,8 @@ def ask(client: httpx2.Client, address: str, headers: dict[str, str], *, method:
             problem, retry_after = refused(answer.status_code, address), answer.headers.get("Retry-After")
             if answer.status_code not in BUSY:
                 break
-        if failures < _SHORT.tries:
-            time.sleep(_SHORT.wait(failures, retry_after))
+        if failures < patience.tries:
+            time.sleep(patience.wait(failures, retry_after))
     raise problem
 
 

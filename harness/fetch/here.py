@@ -6,29 +6,21 @@ import textwrap
 from collections.abc import Collection
 from pathlib import Path
 
-from harness.errors import AgentGaugeError
-from harness.fetch.dataset import DataSet, known_data_sets, shortened
+from harness.fetch.dataset import DataSet, known_data_sets, served, shortened
 from harness.fetch.lock import FIRST_USE, PUBLISHED
 from harness.fetch.marker import Marker, read_marker
-from harness.task import Task, known_tasks
+from harness.task import known_tasks
 
 
 def here(base: Path) -> list[str]:
     """One block of lines per data set, then the tasks for which only bundled samples are here."""
-    lines, served = [f"data folder: {base}" + ("" if base.is_dir() else " (not there yet)")], set[str]()
+    lines, all_served = [f"data folder: {base}" + ("" if base.is_dir() else " (not there yet)")], set[str]()
     for data_set in known_data_sets().values():
-        found = {name: root for name in data_set.tasks if (root := _find(known_tasks()[name], base))}
-        served |= set(found)
+        found = served(data_set, base)
+        all_served |= set(found)
         lines += ["", f"{data_set.name}: {data_set.title}", *(f"  {line}" for line in _block(data_set, base, found))]
-    bundled = ", ".join(shortened(set(known_tasks()) - served)) or "no task"
+    bundled = ", ".join(shortened(set(known_tasks()) - all_served)) or "no task"
     return [*lines, "", *textwrap.wrap(f"bundled samples only: {bundled}", 100, subsequent_indent="  ", break_on_hyphens=False)]
-
-
-def _find(task: Task, base: Path) -> Path | None:
-    try:
-        return task.find(base)
-    except AgentGaugeError:
-        return None  # damaged: what fetched it tells why
 
 
 def _block(data_set: DataSet, base: Path, found: dict[str, Path]) -> list[str]:

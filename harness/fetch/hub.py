@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 HUB = "https://huggingface.co"
 MAIN = "main"
 
-_PATIENCE = Patience(tries=4, most=30.0)
+_PATIENCE = Patience()
 _NAMED = re.compile(r"hub:([\w.-]+/[\w.-]+)(?:@([\w./-]+))?")
 
 

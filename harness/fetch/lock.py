@@ -7,12 +7,13 @@ file's URL (never a mirror's), size, SHA-256, and whether that was ``published``
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.errors import DataProblem
+from harness.errors import DataProblem, UsageProblem
 from harness.store.whole import write_whole
 
 _FORMAT = 1
@@ -69,8 +70,21 @@ def _file(one: Locked) -> Locked:
     return one
 
 
+def refuse_unwritable(path: Path) -> None:
+    """Raises UsageProblem where the lock file cannot be written: to be told before hours of download, not after."""
+    if not os.access(path.parent, os.W_OK) or (path.exists() and not path.is_file()):
+        raise _unwritable(path, "permission denied")
+
+
+def _unwritable(path: Path, why: str) -> UsageProblem:
+    return UsageProblem(f"the lock file {path} cannot be written ({why}); give a --dir below a folder that can be written")
+
+
 def write_lock(path: Path, name: str, source: str, entry: Entry) -> None:
-    """Add what is known of one data set from one source; files of an earlier fetch that are not in ``entry`` stay."""
+    """Add what is known of one data set from one source; files of an earlier fetch that are not in ``entry`` stay.
+
+    Raises DataProblem for a lock file that cannot be read, UsageProblem where it cannot be written.
+    """
     held = read_lock(path)
     before = held.get(name, {}).get(source)
     files = {**(before.files if before else {}), **entry.files}
@@ -82,7 +96,10 @@ def write_lock(path: Path, name: str, source: str, entry: Entry) -> None:
             for one, sources in held.items()
         },
     }
-    write_whole(path, f"{json.dumps(data, indent=2, sort_keys=True, ensure_ascii=False)}\n".encode())
+    try:
+        write_whole(path, f"{json.dumps(data, indent=2, sort_keys=True, ensure_ascii=False)}\n".encode())
+    except OSError as error:
+        raise _unwritable(path, error.strerror or str(error)) from None
 
 
 def compare(path: Path, name: str, file: str, held: Locked | None, size: int | None, sha256: str | None) -> None:

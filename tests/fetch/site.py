@@ -127,7 +127,7 @@ class _Handler(BaseHTTPRequestHandler):
         file = self.site.files.get(path.removeprefix("/blob"))
         fault = next((one for end, one in self.site.faults.items() if path.endswith(end) and one), None)
         away = file and file.elsewhere and not path.startswith("/blob/")
-        if fault and not away and body:
+        if fault and not away and (body or getattr(fault[0], "plain", False)):
             answer = fault[0] if getattr(fault[0], "always", False) else fault.pop(0)
             answer(self, file.content if file else b"")
         elif path in self.site.documents:
@@ -175,8 +175,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 def status(code: int, **headers: str) -> Answer:
     def answer(handler: _Handler, _content: bytes) -> None:
-        handler.send(code, b"no", {name.replace("_", "-"): value for name, value in headers.items()})
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        handler.send(code, b"no", sent, body=handler.command != "HEAD")
 
+    answer.plain = True  # type: ignore[attr-defined]  # for HEAD too
     return answer
 
 

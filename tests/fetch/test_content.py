@@ -149,6 +149,14 @@ def test_a_listing_with_a_name_that_escapes_is_refused_and_nothing_is_asked_for(
     assert not list(tmp_path.rglob("*.jsonl"))
 
 
+def test_names_of_a_server_do_not_steer_the_terminal(site: Site, place: Place) -> None:
+    site.release(REPO, "v0.1.0", {"\x1b[2Jwiped\r.txt": b"x"})
+    outcome, out, err = fetch(site, place)
+    assert outcome == 4
+    assert "but ?[2Jwiped?.txt" in out
+    assert "HTTP 404" in one_sentence(err)
+
+
 def test_an_asset_with_a_name_that_escapes_is_refused(site: Site, place: Place, atomic: bytes, tmp_path: Path) -> None:
     site.release(REPO, "v0.1.0", {NAME: atomic, f"{NAME}/../../../../evil": b"x"})
     status_, _, err = fetch(site, place)
@@ -162,7 +170,7 @@ def test_data_that_is_wrong_tells_how_to_get_it_anew_and_that_is_so(site: Site, 
     status_, out, _ = place.run("fetch", "wild", "--mirror", site.url)
     assert status_ == 1
     folder, lock = place.base / "wild", place.base.with_name("data.lock")
-    assert f"to get it anew, remove {folder} and what {lock} has of wild" in out
+    assert f"to get it anew, remove {folder} and run the command again; where {lock} knows a file that is wrong, remove its entry" in out
     site.raw("yupeijei1997/WildToolBench", "data/Wild-Tool-Bench.jsonl", official.wild())
     assert place.run("fetch", "wild", "--mirror", site.url)[0] == 1
     shutil.rmtree(folder)

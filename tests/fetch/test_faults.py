@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import signal
@@ -181,11 +182,19 @@ def test_an_api_that_refuses_is_done_without(site: Site, place: Place, atomic: b
     assert "1 recorded at first use" in out
 
 
-def test_a_hub_that_is_limited_for_a_while_is_asked_again(site: Site, place: Place) -> None:
+def test_sources_that_are_limited_for_a_while_are_asked_again_when_they_say(
+    site: Site, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited = list[float]()
+    monkeypatch.setattr("time.sleep", waited.append)
     site.hub("apple/mmau", official.mmau_files())
-    site.fault("/revision/main", status(429, Retry_After="0"))
-    status_, _, err = place.run("fetch", "mmau", "--only", "mmau.dag_planning", "--mirror", site.url)
-    assert (status_, err) == (0, "")
+    site.fault("/revision/main", status(429, Retry_After="110"))
+    site.raw("yupeijei1997/WildToolBench", "data/Wild-Tool-Bench.jsonl", official.wild())
+    site.fault("/HEAD/data/Wild-Tool-Bench.jsonl", status(503, Retry_After="100"))
+    status_, _, err = place.run("fetch", "mmau", "wild", "--only", "mmau.dag_planning", "--mirror", site.url)
+    assert (status_, err.count("\n")) == (4, 1), "the second is of use as a whole only"
+    assert place.run("fetch", "wild", "--mirror", site.url)[0] == 0
+    assert waited == [110.0, 100.0]
 
 
 @pytest.mark.parametrize("code", [401, 404])
@@ -264,6 +273,41 @@ def test_a_folder_that_cannot_be_made_is_told(site: Site, place: Place) -> None:
     status_, _, err = fetch(site, place)
     assert status_ == 4
     assert "is a file; give a folder with --dir" in one_sentence(err)
+
+
+def test_a_lock_file_that_cannot_be_written_is_told_before_the_download(
+    site: Site, place: Place, atomic: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as /data.lock, for a volume at /data in a container."""
+    site.release(REPO, "v0.1.0", {NAME: atomic})
+    access = os.access
+    monkeypatch.setattr("os.access", lambda path, mode: path != place.base.parent and access(path, mode))
+    outcome, _, err = fetch(site, place)
+    assert outcome == 4
+    assert "data.lock cannot be written (permission denied); give a --dir below a folder that can be written" in one_sentence(err)
+    assert site.served[NAME] == 0
+    monkeypatch.undo()
+    monkeypatch.setattr("harness.fetch.lock.write_whole", _no_place)
+    outcome, _, err = fetch(site, place)
+    assert outcome == 4
+    assert "data.lock cannot be written (Read-only file system)" in one_sentence(err)
+    assert nothing_is_seen(place)
+
+
+def test_data_in_a_place_that_cannot_be_written_is_verified_all_the_same(
+    site: Site, place: Place, atomic: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.release(REPO, "v0.1.0", {NAME: atomic})
+    assert fetch(site, place)[0] == 0
+    monkeypatch.setattr("harness.fetch.marker.write_whole", _no_place)
+    outcome, out, err = fetch(site, place)
+    assert (outcome, err) == (0, "")
+    assert "229 queries" in out
+    assert "cannot be written (Read-only file system), so that it does not keep what was found" in out
+
+
+def _no_place(path: Path, _content: bytes) -> None:
+    raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
 
 
 def test_two_fetches_of_one_data_set_do_not_meet(site: Site, place: Place, atomic: bytes) -> None:

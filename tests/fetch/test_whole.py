@@ -98,22 +98,29 @@ def test_a_copy_on_the_hub_is_asked_for_by_name_and_revision_and_with_the_token(
     assert not any(path.startswith("/blob") for path in signed), "the token must not go to another host"
 
 
-def test_a_mirror_is_not_given_the_token_and_its_password_is_nowhere_shown(site: Site, place: Place) -> None:
+def test_a_mirror_is_not_given_the_token(site: Site, place: Place) -> None:
+    site.hub(MMAU, official.mmau_files())
+    place.env["HF_TOKEN"] = "hf_secret"
+    assert place.run("fetch", "mmau", "--only", "math_*", "--mirror", site.url)[0] == 0
+    assert site.asked
+    assert not any("authorization" in headers for _, _, headers in site.asked)
+
+
+def test_a_password_in_the_address_of_a_mirror_is_shown_and_kept_nowhere(site: Site, place: Place) -> None:
     site.hub(MMAU, official.mmau_files())
     site.fault("math_standard_20240712.jsonl", status(404))
-    place.env["HF_TOKEN"] = "hf_secret"
     mirror = site.url.replace("//", "//anna:letmein@")
     outcome, out, err = place.run("fetch", "mmau", "--only", "math_*", "--mirror", mirror)
     assert outcome == 4
     assert site.url in out
     assert f"{site.url}/datasets/apple/mmau/resolve" in err
     assert "letmein" not in out + err
-    assert site.asked
-    assert not any("hf_secret" in header for _, _, headers in site.asked for header in headers.values())
+    given = {path.startswith("/blob"): headers.get("authorization", "")[:6] for _, path, headers in site.asked}
+    assert given == {False: "Basic ", True: ""}, "to the mirror, and not to where it sends us"
     site.faults.clear()
     assert place.run("fetch", "mmau", "--only", "math_*", "--mirror", mirror)[0] == 0
     kept = [place.base.with_name("data.lock"), *place.base.rglob("*.json")]
-    assert not any(b"letmein" in path.read_bytes() or b"hf_secret" in path.read_bytes() for path in kept)
+    assert not any(b"letmein" in path.read_bytes() for path in kept)
 
 
 def test_of_ipv6_and_of_all_else_only_the_password_is_left_out() -> None:
@@ -122,19 +129,20 @@ def test_of_ipv6_and_of_all_else_only_the_password_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("only", "there", "not_there"),
+    ("only", "there", "not_there", "tasks"),
     [
-        (["mmau.dag_reasoning"], "tool_use_plan_with_reasoning_all_20240712.jsonl", "math_standard_20240712.jsonl"),
-        (["math_*"], "math_understand_20240712.jsonl", "code_kaggle_source"),
-        (["mmau.ds_oracle"], "code_kaggle_source", "math_standard_20240712.jsonl"),
+        (["mmau.dag_reasoning"], "tool_use_plan_with_reasoning_all_20240712.jsonl", "math_standard_20240712.jsonl", "dag_reasoning"),
+        (["math_*"], "math_understand_20240712.jsonl", "code_kaggle_source", "math_comprehend mmau.math_planner"),
+        (["mmau.ds_oracle"], "code_kaggle_source", "math_standard_20240712.jsonl", "ds_codegen mmau.ds_e2e mmau.ds_oracle"),
     ],
 )
 def test_a_part_of_mmau_is_fetched_for_a_task_or_by_names_and_completed_later(
-    site: Site, place: Place, only: list[str], there: str, not_there: str
+    site: Site, place: Place, only: list[str], there: str, not_there: str, tasks: str
 ) -> None:
     offer_everything(site)
-    status, _, err = place.run("fetch", "mmau", "--mirror", site.url, "--only", *only)
+    status, out, err = place.run("fetch", "mmau", "--mirror", site.url, "--only", *only)
     assert (status, err) == (0, "")
+    assert f"for mmau.{tasks.replace(' ', ', ')}" in out, "only what can be run is ready"
     assert (place.base / "mmau" / there).exists()
     assert not (place.base / "mmau" / not_there).exists()
     assert "in part" in place.run("data")[1]
@@ -144,6 +152,12 @@ def test_a_part_of_mmau_is_fetched_for_a_task_or_by_names_and_completed_later(
     assert (place.base / "mmau" / not_there).exists()
     assert all(site.served[name] == count for name, count in served.items()), "a file came twice"
     assert "in part" not in place.run("data")[1]
+    asked = len(site.asked)
+    assert place.run("fetch", "mmau", "--mirror", site.url, "--only", *only)[0] == 0
+    status, _, err = place.run("fetch", "mmau", "--mirror", site.url, "--only", "maths")
+    assert status == 4
+    assert "--only 'maths' fits no file of Apple MMAU" in err
+    assert len(site.asked) == asked, "all is here"
 
 
 def test_counts_that_are_not_the_published_ones_end_with_status_one(site: Site, place: Place) -> None:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -242,6 +243,32 @@ def test_a_full_disk_is_told_in_a_sentence_and_nothing_finished_is_lost(tmp_path
     monkeypatch.setattr("harness.model.client.OpenAIModel", ClumsyModel)
     assert generate(tmp_path / "out", "--sequences", "CC-CC,CC-ST") == 0
     assert covered(tmp_path / "out") == ["CC-ST", "CC-CC"]
+
+
+@pytest.mark.usefixtures("player")
+def test_so_is_one_that_is_full_when_the_coverage_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_path: Path, _content: bytes) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr("bench_wild.generate.command.write_whole", full)
+    with pytest.raises(UsageProblem, match=r"out cannot be written \(No space left on device\); make room"):
+        generate(tmp_path / "out", "--sequences", "CC-CC")
+    assert covered(tmp_path / "out") == ["CC-CC"]
+
+
+def test_what_a_model_calls_its_tools_stays_in_its_line_of_the_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Rude(PlayerModel):
+        async def complete(self, request: Any) -> Any:
+            reply = await super().complete(request)
+            return replace(reply, text=re.sub('"name": "[^"]*"', lambda _: r'"name": "x\n\u001b[2Jy"', reply.text))
+
+    monkeypatch.setattr("harness.model.client.OpenAIModel", Rude)
+    assert generate(tmp_path / "out", "--sequences", "CC-CC", "--attempts", "1") == 1
+    told = capsys.readouterr()
+    assert "there is no tool x  [2Jy" in told.out
+    assert "\x1b" not in told.out + told.err + (tmp_path / "out" / "coverage.txt").read_text(encoding="utf-8")
 
 
 def test_long_tables_put_what_is_alike_together_and_failures_are_told_a_few_times(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +121,7 @@ def test_accepted_sessions_lose_the_mark_and_stay_as_they_are_left(out, capsys):
     lines[1]["english_tasks"][0] = "Mended by a person."
     (out / SESSIONS).write_text("".join(json.dumps(one) + "\n" for one in lines))
     assert main(["generate", "accept", str(out), "--sessions", "1-2"]) == 0
-    assert capsys.readouterr().out == "2 of 3 sessions are accepted, 1 are unverified\n"
+    assert capsys.readouterr().out == "2 of 3 sessions are accepted, 1 unverified\n"
     assert [one.get("unverified") for one in records(out)] == [True, None, None]
     # a further dialogue comes before them
     summary = write_records(folder(out, [*talks(), dialogue(single("p"), single("q"), single("r"), single("s"), seed=5)]))
@@ -170,6 +172,20 @@ def test_a_result_that_is_nested_without_end_becomes_no_record(tmp_path):
     made = write_records(out)
     assert made.sessions == 3
     assert made.left_out == ("dialogue ST-MT-CQ-ST (seed 9): task 4 has a value of more than 100 lists or objects in one another",)
+
+
+@pytest.mark.parametrize("words", [["records"], ["accept", "--sessions", "all"]])
+def test_a_full_disk_is_told_in_a_sentence_and_the_records_stay(out, words, capsys, monkeypatch):
+    write_records(out)
+    before = (out / SESSIONS).read_bytes()
+
+    def full(path: Path, _content: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    monkeypatch.setattr("bench_wild.generate.records.write_whole", full)
+    assert main(["generate", *words, str(out)]) == 4
+    assert "made cannot be written (No space left on device); make room" in capsys.readouterr().err
+    assert (out / SESSIONS).read_bytes() == before
 
 
 def test_a_folder_without_dialogues_is_refused_and_left_alone(tmp_path, capsys):

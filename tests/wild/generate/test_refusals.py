@@ -27,7 +27,7 @@ def test_a_folder_that_was_begun_refuses_other_settings_by_name(tmp_path: Path) 
     assert generate(out, "--sequences", "CC-CC") == 0
     for more, name in (
         (["--seed", "1"], "--seed"),
-        (["--language", "zh"], "--language and another --tools and another --prompts"),
+        (["--language", "zh"], "--language"),
         (["--layer-num-total", "3"], "--layer-num-total"),
         (["--checker-model", "c"], "--checker-model"),
         (["--temperature", "0"], "--temperature"),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bench_wild.generate.agent import without_fence
@@ -74,6 +74,7 @@ def test_each_mark_is_recognised_and_a_switch_is_none(language: str) -> None:
 
 
 @given(JSON)
+@example({"```": None})
 def test_a_fenced_value_is_read_back_whatever_stands_around_it(value: Any) -> None:
     assert fenced_json(fence(value)) == value
     assert fenced_json(f"Here:\n{fence(value)}\nand ``` more ```") == value
