@@ -54,6 +54,8 @@ def read_tasks(place: Path | None = None) -> TaskSet:
     if not file.is_file():
         raise DataProblem(f"{place} holds no tasks; give --data a folder with {DATASET}, or that file")
     tasks = {task.id: task for task in (_task(file, entry, position) for position, entry in enumerate(entries(file), start=1))}
+    if not tasks:
+        raise DataProblem(f"{file} holds no task; get the file again, or name another with --data")
     content = json.dumps([[task.id, task.prompt, task.tree] for task in tasks.values()], sort_keys=True, ensure_ascii=True)
     name = BUNDLED_NAME if is_bundled(place) else file.absolute().parent.name
     return TaskSet(DataSet(name, hashlib.sha256(content.encode()).hexdigest()[:16]), file.parent, tasks)

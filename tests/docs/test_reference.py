@@ -32,6 +32,7 @@ README = text("README.md")
 HELP = dict(OPTIONS)
 PYTESTS_OWN = {"--alluredir", "--junitxml", "--lf", "--maxfail", "--dist", "--durations", "--clean-alluredir", "--benchmark-only"}
 COMMANDS = {"score", "data", "report", "compare", "merge", *FORWARDED}
+OF_THE_BENCHMARKS = set(re.findall(r'addoption\(\s*"(--[\w-]+)"', text("benchmarks/conftest.py")))
 NOT_YET: set[str] = set()
 
 
@@ -71,7 +72,7 @@ def test_every_option_that_a_page_gives_to_pytest_exists(page: Path) -> None:
         r"(?:^ {4}|`|and |then `)(?:AGENTGAUGE\S+ )?(?:\S*bin/)?pytest\b([^`\n#]*)", page.read_text(encoding="utf-8"), re.MULTILINE
     )
     used = {option for words in given for option in re.findall(r"(?<=\s)--[\w-]+", words)}
-    assert used - set(HELP) - set(known_options()) - PYTESTS_OWN == set()
+    assert used - set(HELP) - set(known_options()) - PYTESTS_OWN - OF_THE_BENCHMARKS == set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

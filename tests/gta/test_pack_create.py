@@ -163,7 +163,8 @@ def test_results_that_are_refused_are_named(spoil: Any, says: str, data: Path, t
 @pytest.mark.parametrize(
     ("tasks", "says"),
     [
-        ([], "must hold one JSON object"),
+        ([], "holds no task"),
+        ("tasks", "must hold"),
         ({"seven": TASKS["7"]}, "must be its number"),
         ({"7": {"dialogs": []}}, "must begin with the request"),
         ({"7": {"dialogs": [{"content": 1}]}}, "must begin with the request"),
