@@ -12,6 +12,8 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
 from typing import TypeVar
 
 from harness.data.index import cache_folder
@@ -19,16 +21,22 @@ from harness.machine import Machine
 
 _T = TypeVar("_T")
 
+QUOTA = Path("/sys/fs/cgroup/cpu.max")
+"""What a container may use: microseconds of processor time, and of wall time; ``max`` is no limit."""
+
 _making = threading.Lock()
 _made: dict[str, ThreadPoolExecutor] = {}
 
 
-def processors() -> int:
-    """The processors that this process may use."""
+@cache
+def processors(quota: Path = QUOTA) -> int:
+    """Processors that this process may use, at least 1: those it may run on, or fewer by a container's quota."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on this system
-        return os.cpu_count() or 1
+        granted, period = quota.read_text(encoding="ascii").split()
+        return max(1, min(usable, -(-int(granted) // int(period))))
+    except (OSError, ValueError):  # no container, or none with a quota
+        return usable
 
 
 def machine(size: int | None = None) -> Machine:

@@ -37,9 +37,20 @@ def end_with_parent() -> None:
     parent = os.environ.get(PARENT)
     if parent is None or sys.platform != "linux":
         return
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    _ask_for_the_end()
     if os.getppid() != int(parent):  # it died before we asked
         raise SystemExit(1)
+
+
+def end_with(controller: int) -> None:
+    """The same for a worker that this process id has started itself: it would ask the model for cases that nobody waits for, and
+    write beside the workers of a resumed run. Linux only, and not for workers behind another process, such as on another machine."""
+    if sys.platform == "linux" and os.getppid() == controller:
+        _ask_for_the_end()
+
+
+def _ask_for_the_end() -> None:
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 PR_SET_PDEATHSIG = 1
@@ -60,7 +71,16 @@ class Service:
 
     def start(self) -> str:
         """Start it and wait until it is ready; returns its address. Raises UsageProblem with its last words."""
-        self.url = self._launch(self._command)
+        self.spawn()
+        return self.ready()
+
+    def spawn(self) -> None:
+        """Start it, and go on."""
+        self._process = self._spawned(self._command)
+
+    def ready(self) -> str:
+        """Wait until it is ready after ``spawn``; as ``start``."""
+        self.url = self._address()
         self._watcher = threading.Thread(target=self._watch, name=f"agentgauge-{self.name}", daemon=True)
         self._watcher.start()
         return self.url
@@ -86,10 +106,10 @@ class Service:
     def pid(self) -> int | None:
         return self._process.pid if self._process else None
 
-    def _launch(self, command: Sequence[str]) -> str:
+    def _spawned(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
         self._log.parent.mkdir(parents=True, exist_ok=True)
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
+            return subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -97,17 +117,20 @@ class Service:
                 env={**os.environ, PARENT: str(os.getpid())},
                 start_new_session=True,
             )
-        assert self._process.stdout is not None
-        line = _first_line(self._process.stdout, START_SECONDS)
+
+    def _address(self) -> str:
+        """What the process says when it is ready. One that says nothing of the kind is ended. Raises UsageProblem."""
+        process = self._process
+        assert process is not None and process.stdout is not None
+        line = _first_line(process.stdout, START_SECONDS)
         try:
-            url = json.loads(line)["url"]
+            return str(json.loads(line)["url"])
         except (ValueError, KeyError, TypeError):
-            _signal_group(self._process, signal.SIGKILL)
-            status = self._process.wait()
-            _close_output(self._process)
+            _signal_group(process, signal.SIGKILL)
+            status = process.wait()
+            _close_output(process)
             self._process = None
             raise UsageProblem(f"the {self.name} did not start (status {status}): {self._last_words()}") from None
-        return str(url)
 
     def _watch(self) -> None:
         while (process := self._process) is not None:
@@ -121,7 +144,8 @@ class Service:
         while not self._stopping.is_set() and self.restarts < RESTARTS:
             self.restarts += 1
             try:
-                self._launch([*self._command, "--port", str(urlsplit(self.url).port)])  # the last --port wins
+                self._process = self._spawned([*self._command, "--port", str(urlsplit(self.url).port)])  # the last --port wins
+                self._address()
             except UsageProblem:
                 self._stopping.wait(0.5)  # the port may still be held
                 continue

@@ -16,8 +16,10 @@ from harness.errors import UsageProblem
 from harness.plugin.controller import Controller, is_distributed
 from harness.plugin.options import add_options, check_folder, read_settings
 from harness.plugin.outcome import Outcome
-from harness.plugin.processes import limit_workers, processors, told
+from harness.plugin.processes import limit_workers, told
 from harness.plugin.worker import Place, WorkerSide
+from harness.pools import processors
+from harness.services import end_with
 from harness.task import known_tasks
 
 __all__ = ["benchmark_task"]
@@ -65,6 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if given is not None or not is_distributed(config):
         place = Place()
         if given is not None:
+            end_with(given["agentgauge_controller"])
             place = Place(
                 name=given["workerid"],
                 number=given["agentgauge_place"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
 import signal
@@ -10,6 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
@@ -80,6 +82,7 @@ class Controller:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         node.workerinput["agentgauge_run_dir"] = str(self.settings.run_dir)
+        node.workerinput["agentgauge_controller"] = os.getpid()
         worker = node.gateway.id
         # a replacement takes the place of the one that died
         self._places[worker] = self._free_places.pop(0) if self._free_places else int(worker.removeprefix("gw"))
@@ -97,7 +100,7 @@ class Controller:
             return None
         from harness.plugin.schedule import Scheduling
 
-        return Scheduling(config, log, has_cases=lambda: self.progress is not None, groups=self._groups)
+        return Scheduling(config, log, has_cases=lambda: self.progress is not None, groups=self._groups, in_flight=self.settings.in_flight)
 
     def _groups(self) -> Mapping[int, str]:
         """What a worker has written of the cases' groups."""
@@ -117,13 +120,12 @@ class Controller:
         try:
             self.plan = list(self.folder.plan())
             tasks = {task for task, _, _ in self.plan}
-            self._check_tools(tasks)
+            self._prepare(tasks)
             if self.settings.record:
                 create_cassette(self.settings.record, stored_settings(self.settings, self.config.option.data or "auto", self.tools))
             for left in (STOP_FILE, PLACES):
                 (self.folder.path / left).unlink(missing_ok=True)
             self._write_run_json(finished=None)
-            self.services = start_services(self.settings, self.folder, tasks)
             if self.settings.budget:
                 self._watch = BudgetWatch(self.settings.budget, self.folder, self._over_budget)
         except UsageProblem as problem:
@@ -162,6 +164,18 @@ class Controller:
         if settings.replay:
             yield f"replaying {settings.replay}; no model is asked and no tool runs"
         yield "exit status 0 when every case was attempted and none is broken; wrong answers are results, not failures of the run"
+
+    def _prepare(self, tasks: set[str]) -> None:
+        """Check the tools while the services start: each takes some tenths of a second. Raises UsageProblem; what the check
+        found comes first, since it is why a service may not start."""
+        with ThreadPoolExecutor(1) as pool:  # services are started by the main thread, whose end is also theirs
+            checked = pool.submit(self._check_tools, tasks)
+            try:
+                self.services = start_services(self.settings, self.folder, tasks)
+            except UsageProblem:
+                checked.result()
+                raise
+            checked.result()
 
     def _check_tools(self, tasks: set[str]) -> None:
         """Say before the first request which tools cannot work, and whether programs can run. Raises UsageProblem."""

@@ -14,8 +14,8 @@ GROUPS = "groups.json"
 """In the run folder with ``--dist loadgroup``: position of a case → its group. The controller sees no marks."""
 
 
-def deal(nodes: Sequence[str], count: int, mode: str, groups: Mapping[int, str]) -> list[list[int]]:
-    """Positions of node ids for each of ``count`` workers, in order.
+def deal(nodes: Sequence[str], count: int, mode: str, groups: Mapping[int, str], in_flight: int) -> list[list[int]]:
+    """Positions of node ids for each of ``count`` workers, in order. Only the first ``in_flight`` get any: each has one in the air.
 
     Units go one after the other to the worker that has least, the first of several: single cases like cards, ``i``,
     ``i + count`` and so on. ``groups`` counts with ``loadgroup`` only.
@@ -24,12 +24,14 @@ def deal(nodes: Sequence[str], count: int, mode: str, groups: Mapping[int, str])
     for position, node in enumerate(nodes):
         group = groups.get(position) if mode == "loadgroup" else None
         units.setdefault(_unit(node, mode) if group is None else f"@{group}", []).append(position)
+    dealt = min(count, in_flight)
+    none: list[list[int]] = [[] for _ in range(count - dealt)]
     if len(units) == len(nodes):
-        return [list(range(number, len(nodes), count)) for number in range(count)]
-    shares: list[list[int]] = [[] for _ in range(count)]
+        return [list(range(number, len(nodes), dealt)) for number in range(dealt)] + none
+    shares: list[list[int]] = [[] for _ in range(dealt)]
     for positions in units.values():
         min(shares, key=len).extend(positions)
-    return shares
+    return shares + none
 
 
 def _unit(node: str, mode: str) -> str:

@@ -11,14 +11,16 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
-from concurrent.futures import Future
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from harness.plugin.places import Places
 from harness.solve import Planned
 from harness.store import Line
 from harness.store.folder import CaseId
 from harness.types import Record
+
+HELD = "not started: the run was stopped"
+"""What is said of a case that pytest comes to after that."""
 
 ASK_AGAIN_SECONDS = 0.05
 """Others may run dry while nothing lands here."""
@@ -53,7 +55,9 @@ class LookAhead:
         self._room = places.share
         self._asks_again = False  # whether others will be asked again for places
         self._queue: deque[Planned] = deque()
-        self._futures: dict[CaseId, Future[Line | Record]] = {}
+        self._known: set[CaseId] = set()  # planned, and not asked for yet; belongs to pytest's thread
+        self._ended: dict[CaseId, Line | Record | Exception] = {}  # and not asked for yet
+        self._news = threading.Condition()  # of ``_ended``
         self._flying: set[asyncio.Task[None]] = set()
         self._stopped = False
         self._loop = asyncio.new_event_loop()
@@ -62,24 +66,26 @@ class LookAhead:
 
     def plan(self, cases: Iterable[Planned]) -> None:
         """Add cases to the end of the queue; those already there are left where they are."""
-        fresh = [case for case in cases if case.id not in self._futures]
-        for case in fresh:
-            self._futures[case.id] = Future()
+        fresh = [case for case in cases if case.id not in self._known]
+        self._known.update(case.id for case in fresh)
         self._loop.call_soon_threadsafe(self._extend, fresh)
 
     def result(self, case: Planned) -> Line | Record:
-        """Wait for a case. Returns where its record is, or the record itself where there was nothing to keep.
+        """Wait for a case. Returns where its record is, or the record itself where there was nothing to keep: its status is
+        "missing" where nothing new is started any more.
 
-        One that nobody planned starts at once. Raises CancelledError after ``stop``.
+        One that nobody planned is the next to start. Raises what kept a case from being run or kept.
         """
-        future = self._futures.get(case.id)
-        if future is None:
-            future = self._futures[case.id] = Future()
-            self._loop.call_soon_threadsafe(self._start, case)
-        try:
-            return future.result()
-        finally:
-            del self._futures[case.id]  # pytest asks once
+        if case.id not in self._known:
+            self._loop.call_soon_threadsafe(self._put_first, case)
+        with self._news:
+            while case.id not in self._ended:
+                self._news.wait()
+            ended = self._ended.pop(case.id)
+        self._known.discard(case.id)  # pytest asks once
+        if isinstance(ended, Exception):
+            raise ended
+        return ended
 
     def stop(self) -> None:
         """Start nothing new and give up what is in flight. What is finished has been kept already."""
@@ -92,7 +98,7 @@ class LookAhead:
 
     def hold(self) -> None:
         """Start nothing new; what is in flight may end."""
-        self._loop.call_soon_threadsafe(self._queue.clear)
+        self._loop.call_soon_threadsafe(self._give_up)
 
     # -- on the loop's thread
 
@@ -104,16 +110,28 @@ class LookAhead:
         self._queue.extend(cases)
         self._top_up()
 
+    def _put_first(self, case: Planned) -> None:
+        self._queue.appendleft(case)
+        self._top_up()
+
     def _top_up(self) -> None:
         if self._queue and self._held():
-            self._queue.clear()
+            self._give_up()
         try:
             self._fill()
         except Exception as error:  # the run folder is gone, say: pytest must not wait for cases that nobody starts
-            waiting = [self._futures[case.id] for case in self._queue if case.id in self._futures]
-            self._queue.clear()
-            for future in waiting:
-                future.set_exception(error)
+            self._give_up(error)
+
+    def _give_up(self, error: Exception | None = None) -> None:
+        """Nothing that waits is started. pytest may be waiting for one of them."""
+        waiting = list(self._queue)
+        self._queue.clear()
+        self._tell({case.id: error or Record(*case.id, config="", status="missing", error=HELD) for case in waiting})
+
+    def _tell(self, ended: Mapping[CaseId, Line | Record | Exception]) -> None:
+        with self._news:
+            self._ended.update(ended)
+            self._news.notify()
 
     def _fill(self) -> None:
         """Start as many as there is room for."""
@@ -127,7 +145,9 @@ class LookAhead:
             self._loop.call_later(ASK_AGAIN_SECONDS, self._ask_again)
 
     def _look_for_room(self) -> None:
-        room = self._places.room(self._busy(), waiting=bool(self._queue))
+        waiting = bool(self._queue)
+        # one that waits for a next try is not lent away: its next request would come on top of the total
+        room = self._places.room(self._busy() if waiting else len(self._flying), waiting=waiting)
         if room != self._room:
             self._room = room
             self._widened(room)
@@ -150,24 +170,18 @@ class LookAhead:
         self._top_up()
 
     async def _fly(self, case: Planned) -> None:
-        future = self._futures[case.id]
+        ended: Line | Record | Exception
         try:
             record = await self._solve(case)
-            kept = record if record.status == "missing" else self._keep(record)
-        except asyncio.CancelledError:
-            future.cancel()
-            raise
+            ended = record if record.status == "missing" else self._keep(record)
         except Exception as error:  # keeping failed (disk full): tell the case that waits for it
-            future.set_exception(error)
-        else:
-            future.set_result(kept)
+            ended = error
+        self._tell({case.id: ended})
 
     async def _wind_up(self) -> None:
         self._queue.clear()
         for task in self._flying:
             task.cancel()
         await asyncio.gather(*self._flying, return_exceptions=True)
-        for future in self._futures.values():
-            future.cancel()
         await self._close()
         self._places.close()

@@ -24,6 +24,7 @@ class Places:
         self.share = max(1, total // count + (number < total % count))
         self._number = number
         self._count = count
+        self._granted = self.share  # the room while cases waited
         self._told: tuple[int, int] | None = None
         shared = path is not None and count > 1
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644) if path and shared else None
@@ -39,13 +40,15 @@ class Places:
         """How many solves may be in flight now. ``flying``: how many are; ``waiting``: whether more cases wait here.
 
         What is borrowed stays borrowed until it lands: a lender's count of free places then falls below zero and the
-        others get less. The sum over all workers never exceeds the total, save for a moment while a dead one is replaced.
+        others get less. More may be flying than there was room for, where some only wait for a next try; they share the room.
+        The sum over all workers never exceeds the total, save for a moment while a dead one is replaced.
         """
         if self._file is None:
             return self.share
         if not waiting:
-            self._tell(1, self.share - flying)
-            return max(self.share, flying)
+            used = min(flying, self._granted)
+            self._tell(1, self.share - used)
+            return max(self.share, used)
         self._tell(0, 0)
         size = _ENTRY.size * self._count
         entries: list[tuple[int, int]] = list(_ENTRY.iter_unpack(os.pread(self._file, size, 0).ljust(size, b"\0")))
@@ -53,7 +56,8 @@ class Places:
         needy = [number for number in range(self._count) if number not in lent]
         spare = max(0, sum(lent.values()))
         each, rest = divmod(spare, len(needy))
-        return self.share + each + (needy.index(self._number) < rest)
+        self._granted = self.share + each + (needy.index(self._number) < rest)
+        return self._granted
 
     def close(self) -> None:
         if self._file is not None:

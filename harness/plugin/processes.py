@@ -6,26 +6,10 @@ memory, and no speed (docs/performance.md has the measurement). ``--in-flight`` 
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 
 ASKED = pytest.StashKey[int]()
 """How many workers ``-n`` asked for, where fewer are started."""
-
-QUOTA = Path("/sys/fs/cgroup/cpu.max")
-"""What a container may use: microseconds of processor time, and of wall time; ``max`` is no limit."""
-
-
-def processors(quota: Path = QUOTA) -> int:
-    """Processors that this process may use, at least 1: those it may run on, or fewer by a container's quota."""
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    try:
-        granted, period = quota.read_text(encoding="ascii").split()
-        return max(1, min(usable, -(-int(granted) // int(period))))
-    except (OSError, ValueError):  # no container, or none with a quota
-        return usable
 
 
 def limit_workers(config: pytest.Config, most: int) -> None:

@@ -41,10 +41,11 @@ class DealtScheduling:
     ``orphans``: indices of dead workers, waiting for a replacement.
     """
 
-    def __init__(self, config: pytest.Config, groups: Callable[[], Mapping[int, str]]) -> None:
+    def __init__(self, config: pytest.Config, groups: Callable[[], Mapping[int, str]], in_flight: int) -> None:
         """``groups``: as ``deal`` wants them, once the workers have collected."""
         self.config = config
         self.groups = groups
+        self.in_flight = in_flight
         self.mode: str = config.getoption("dist")
         self.numnodes = len(parse_tx_spec_config(config))
         self.collection: list[str] | None = None
@@ -88,7 +89,7 @@ class DealtScheduling:
                 self._shut_down()
                 return
         self.collection = first[1]
-        shares = dict(enumerate(deal(self.collection, self.numnodes, self.mode, self.groups())))
+        shares = dict(enumerate(deal(self.collection, self.numnodes, self.mode, self.groups(), self.in_flight)))
         own = {node: shares.pop(worker_number(node.gateway.id), None) for node in self.nodes}
         for node, share in own.items():  # one that replaced a worker before collection takes the share that is left
             self._send(node, share if share is not None else shares.popitem()[1])
@@ -140,13 +141,19 @@ class Scheduling:
     """
 
     def __init__(
-        self, config: pytest.Config, log: Producer, *, has_cases: Callable[[], bool], groups: Callable[[], Mapping[int, str]]
+        self,
+        config: pytest.Config,
+        log: Producer,
+        *,
+        has_cases: Callable[[], bool],
+        groups: Callable[[], Mapping[int, str]],
+        in_flight: int,
     ) -> None:
         self._config = config
         self._log = log
         self._has_cases = has_cases
         self._decided = False
-        self._chosen: Any = DealtScheduling(config, groups)
+        self._chosen: Any = DealtScheduling(config, groups, in_flight)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._chosen, name)

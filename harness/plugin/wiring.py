@@ -26,39 +26,37 @@ SERVICES = "services.json"
 
 
 def start_services(settings: Settings, folder: RunFolder, tasks: set[str]) -> list[Service]:
-    """Start what the selected tasks need and write the addresses down. Raises UsageProblem."""
-    services: list[Service] = []
-    addresses: dict[str, str] = {}
-    live = settings.spec is not None
+    """Start what the selected tasks need, all at once, and write the addresses down. Raises UsageProblem."""
+    services = _needed(settings, folder, tasks)
     try:
-        if settings.spec and settings.spec.embedded:
-            services.append(_embedded(settings, folder, tasks, "model", settings.spec.name, settings.dialect))
-            addresses["model"] = services[-1].start()
-        used = {option.name for name in tasks for option in find_task(name).options}
-        for part, spec in settings.parts.items():
-            if part in used and spec.embedded:
-                services.append(_embedded(settings, folder, tasks, part.removeprefix("--"), spec.name, "native"))
-                addresses[part] = services[-1].start()
-        for name in sorted(tasks):
-            backend = settings.similarity[name]
-            if _served(backend) not in addresses and (command := find_task(name).similarity_server(backend)):
-                services.append(Service("similarity server", command, folder.path / "logs" / "similarity.log"))
-                addresses[_served(backend)] = services[-1].start()
-        if live and settings.tool_server is None and (needing := [name for name in sorted(tasks) if find_task(name).needs_tools]):
-            services.append(
-                Service(
-                    "tool server",
-                    find_task(needing[0]).tool_server(settings.file, scoring=settings.scoring, allow_unsafe=settings.allow_unsafe_code),
-                    folder.path / "logs" / "tools.log",
-                )
-            )
-            addresses["tools"] = services[-1].start()
+        for service in services.values():
+            service.spawn()
+        addresses = {name: service.ready() for name, service in services.items()}
     except Exception:
-        stop_services(services)
+        stop_services(list(services.values()))
         raise
     if settings.tool_server:
         addresses["tools"] = settings.tool_server
     folder.write_json(SERVICES, addresses)
+    return list(services.values())
+
+
+def _needed(settings: Settings, folder: RunFolder, tasks: set[str]) -> dict[str, Service]:
+    """By the names under which workers look their addresses up."""
+    services: dict[str, Service] = {}
+    if settings.spec and settings.spec.embedded:
+        services["model"] = _embedded(settings, folder, tasks, "model", settings.spec.name, settings.dialect)
+    used = {option.name for name in tasks for option in find_task(name).options}
+    for part, spec in settings.parts.items():
+        if part in used and spec.embedded:
+            services[part] = _embedded(settings, folder, tasks, part.removeprefix("--"), spec.name, "native")
+    for name in sorted(tasks):
+        backend = settings.similarity[name]
+        if command := find_task(name).similarity_server(backend):
+            services.setdefault(_served(backend), Service("similarity server", command, folder.path / "logs" / "similarity.log"))
+    if settings.spec is not None and settings.tool_server is None and (needing := [n for n in sorted(tasks) if find_task(n).needs_tools]):
+        command = find_task(needing[0]).tool_server(settings.file, scoring=settings.scoring, allow_unsafe=settings.allow_unsafe_code)
+        services["tools"] = Service("tool server", command, folder.path / "logs" / "tools.log")
     return services
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,7 @@ class WorkerSide:
         self._indices: dict[str, Index] = {}
         self._lookahead: LookAhead | None = None
         self._done: dict[CaseId, Line] = {}
+        self._sees_all = False  # a replacement, its whole queue
 
     # -- collection
 
@@ -157,16 +158,17 @@ class WorkerSide:
     # -- running
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> None:
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
         if self._lookahead is None and PLANNED in item.stash:
             self._start(item.session)
+        if self._lookahead and self.place.is_replacement and not self._sees_all:
+            taken = [item] if nextitem is None else [item, nextitem]  # xdist has taken them out of its queue
+            self._lookahead.plan(self._open([*taken, *self._peek(item.session)]))
 
     def outcome(self, item: pytest.Item) -> Outcome:
         """Wait for a case's record. Raises BrokenCase, so that a fault surfaces in set-up."""
         assert self._lookahead is not None
         planned = item.stash[PLANNED]
-        if self.place.is_replacement:
-            self._lookahead.plan(self._peek(item.session))
         kept = self._done.pop(planned.id, None) or self._lookahead.result(planned)
         item.user_properties.append(("agentgauge.status", kept.status))
         if isinstance(kept, Line):
@@ -218,7 +220,11 @@ class WorkerSide:
         elif earlier:
             self._done = {case: line for case, line in self.folder.lines().items() if line.finished}
         appender = self.folder.appender(self.place.name)
-        places = Places(self.folder.path / PLACES, number=self.place.number, count=self.place.count, total=settings.in_flight)
+        shares = self._shares(session)
+        me = self.place.number
+        # places are for those who have cases at all
+        users = [one for one, share in enumerate(shares) if one == me or any(PLANNED in item.stash for item in share)]
+        places = Places(self.folder.path / PLACES, number=users.index(me), count=len(users), total=settings.in_flight)
         wiring = Wiring(settings, self.folder, places.share)
 
         stages = str(self.folder.stages)
@@ -257,25 +263,30 @@ class WorkerSide:
         self._lookahead = LookAhead(solver.solve, keep, close, places=places, at_rest=wiring.at_rest, widened=wiring.widen, held=self._held)
         wiring.on_rest = self._lookahead.rested
         if not self.place.is_replacement:
-            self._lookahead.plan(case for case in self._share(session) if case.id not in self._done)
+            self._lookahead.plan(self._open(shares[self.place.number]))
 
-    def _share(self, session: pytest.Session) -> list[Planned]:
-        """The cases that this worker will be given, in order. See DealtScheduling."""
+    def _shares(self, session: pytest.Session) -> list[list[pytest.Item]]:
+        """What each worker will be given, in order. See DealtScheduling."""
         items = session.items
-        if self.place.count > 1:
-            shares = deal([item.nodeid for item in items], self.place.count, self.place.dist, self._groups(items))
-            items = [items[position] for position in shares[self.place.number]]
-        return [item.stash[PLANNED] for item in items if PLANNED in item.stash]
+        if self.place.count == 1:
+            return [items]
+        nodes = [item.nodeid for item in items]
+        shares = deal(nodes, self.place.count, self.place.dist, self._groups(items), self.settings.in_flight)
+        return [[items[position] for position in share] for share in shares]
 
-    def _peek(self, session: pytest.Session) -> list[Planned]:
-        """The cases in xdist's own queue, where it lets us look; otherwise none, and cases run one by one."""
+    def _open(self, items: Iterable[pytest.Item]) -> list[Planned]:
+        """The cases among these that have no answer yet."""
+        return [case for item in items if (case := item.stash.get(PLANNED, None)) and case.id not in self._done]
+
+    def _peek(self, session: pytest.Session) -> list[pytest.Item]:
+        """What is in xdist's own queue, where it lets us look; otherwise nothing, and cases run one by one."""
         for plugin in self.config.pluginmanager.get_plugins():
             queue: Any = getattr(plugin, "torun", None)
             if type(plugin).__name__ == "WorkerInteractor" and hasattr(queue, "lock"):
                 with queue.lock() as waiting:
-                    items = [session.items[number] for number in waiting if isinstance(number, int)]
-                cases = [item.stash[PLANNED] for item in items if PLANNED in item.stash]
-                return [case for case in cases if case.id not in self._done]
+                    numbers = [number for number in waiting if isinstance(number, int)]
+                    self._sees_all = len(numbers) < len(waiting)  # the last entry says that no more will come
+                return [session.items[number] for number in numbers]
         return []
 
 

@@ -205,15 +205,18 @@ class Appender:
         self._end = os.fstat(self._file).st_size
 
     def append(self, record: Record) -> Line:
-        """Write it, and say where it is."""
+        """Write it, and say where it is. Raises OSError, with the file as it was, where the disk is full."""
         data = memoryview(encoded_line(record))
         usage = record.transcript.usage if record.transcript else Usage()
         tokens = usage.prompt_tokens + usage.completion_tokens
         line = Line(self._path, self._end, len(data), record.status, record.finished, tokens, usage.usd)
-        while data:  # a regular file takes it all at once, save when the disk fills up
-            written = os.write(self._file, data)
-            self._end += written
-            data = data[written:]
+        try:
+            while data:  # a regular file takes it all at once, save when the disk fills up
+                data = data[os.write(self._file, data) :]
+        except OSError:
+            os.ftruncate(self._file, self._end)  # half a line would spoil the next one
+            raise
+        self._end += line.size
         return line
 
     def close(self) -> None:

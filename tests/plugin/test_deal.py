@@ -24,13 +24,14 @@ GROUPS = {4: "g", 5: "g"}
     ],
 )
 def test_cases_are_dealt_like_cards_and_groups_stay_together(mode, shares):
-    assert deal(NODES, 2, mode, GROUPS) == shares
+    assert deal(NODES, 2, mode, GROUPS, 32) == shares
 
 
-@given(st.lists(st.sampled_from(NODES), max_size=30), st.integers(1, 9), st.sampled_from(MODES))
-def test_every_case_is_dealt_once(nodes, count, mode):
-    shares = deal(nodes, count, mode, GROUPS)
+@given(st.lists(st.sampled_from(NODES), max_size=30), st.integers(1, 9), st.sampled_from(MODES), st.integers(1, 12))
+def test_every_case_is_dealt_once_and_no_more_workers_get_any_than_may_be_in_the_air(nodes, count, mode, in_flight):
+    shares = deal(nodes, count, mode, GROUPS, in_flight)
     assert len(shares) == count
+    assert not any(shares[in_flight:])
     assert sorted(position for share in shares for position in share) == list(range(len(nodes)))
 
 
@@ -70,6 +71,15 @@ def test_a_replacement_takes_up_the_entry_of_the_one_that_died(tmp_path):
     replacement = Places(tmp_path / "places", number=0, count=2, total=8)
     assert second.room(4, True) == 4
     assert replacement.room(0, True) == 4
+
+
+def test_cases_that_wait_for_a_next_try_are_not_lent_away_and_come_back_within_the_room(tmp_path):
+    first, second = workers(tmp_path, 8, 2)
+    assert first.room(0, True) == 4  # and four of its eight cases wait for a next try
+    assert first.room(8, False) == 4
+    assert second.room(4, True) == 4
+    first.room(3, False)
+    assert second.room(4, True) == 5
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["start", "land", "dry"])), max_size=60))

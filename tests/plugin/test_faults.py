@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+import threading
 import time
 from pathlib import Path
 
@@ -170,6 +172,84 @@ def test_a_killed_worker_is_replaced_and_nothing_is_lost(tmp_path, which):
         assert "replacing crashed worker" in output
         endpoint.choose = say
         assert without_times(summary(project.path / "run"))["tasks"] == undisturbed(project, endpoint.url)["tasks"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a signal at the parent's end")
+def test_workers_end_with_a_killed_controller_whatever_they_wait_for(tmp_path):
+    project = Project.make(tmp_path / "project", samples=20)
+
+    def only_the_first(seen):
+        return say(seen) if "word0" in seen.body["messages"][-1]["content"] else faults.silence()
+
+    with faults.FaultServer(choose=only_the_first) as endpoint:
+        process = project.start("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", "-n", "2", "--run-dir", "run")
+        wait_for_records(project.path / "run", 1)
+        workers = [worker_pid(process.pid, which) for which in (0, 1)]
+        process.kill()
+        process.communicate(timeout=20)  # they hold its output open
+        deadline = time.monotonic() + 20
+        while any(Path(f"/proc/{worker}").exists() for worker in workers):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        endpoint.choose = say
+        resumed = project.run("--model-url", endpoint.url, "--resume", "run", "-n", "2")
+        assert resumed.status == 0, resumed.output
+        assert len(records(project.path / "run")) == 20
+
+
+@pytest.mark.parametrize("workers", [(), ("--tx", "2*popen", "--dist", "load")], ids=["serial", "two workers"])
+def test_a_stop_that_comes_before_the_first_case_leaves_all_missing_and_nobody_waiting(project, model, endpoint, workers):
+    with (project.path / "conftest.py").open("a") as stream:
+        stream.write(STOPPED)
+    result = project.run(*model, *workers, "--run-dir", "run", seconds=60)
+    assert result.summary("run")["tasks"]["toy.say"]["missing"] == 6, result.output
+    assert not endpoint.requests
+
+
+STOPPED = """
+import pathlib
+import pytest
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol():
+    pathlib.Path("run/stop").write_text("stopped by another worker")
+"""
+
+
+@pytest.mark.parametrize("mode", ["loadgroup", "loadfile"])
+def test_workers_without_cases_keep_no_places_and_few_places_are_no_more_for_many_workers(tmp_path, mode):
+    """``loadgroup``: three workers and one place. ``loadfile``: one file, so that one worker has all cases, and all places."""
+    project = Project.make(tmp_path / "project", samples=20)
+    total = {"loadgroup": 1, "loadfile": 6}[mode]
+    air: list[int] = []
+    flying = Counted(air)
+    with faults.FaultServer(choose=flying.choose) as endpoint:
+        options = ("--tx", "3*popen", "--dist", mode, "--in-flight", str(total), "--run-dir", "run")
+        result = project.run("--model", "m", "--model-url", endpoint.url, *options)
+    assert result.status == 0, result.output
+    assert max(air) == total
+
+
+class Counted:
+    """An endpoint that counts the requests in the air."""
+
+    def __init__(self, air: list[int]) -> None:
+        self._lock = threading.Lock()
+        self._now = 0
+        self._air = air
+
+    def choose(self, seen):
+        act = say(seen)
+
+        def counted(connection, seen, stopped):
+            with self._lock:
+                self._now += 1
+                self._air.append(self._now)
+            stopped.wait(0.1)
+            with self._lock:
+                self._now -= 1
+            return act(connection, seen, stopped)
+
+        return counted
 
 
 def test_a_case_that_kills_its_worker_twice_is_broken(tmp_path):

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from harness.plugin.processes import processors
+from harness.pools import processors
 from tests.plugin.project import Project, records
 
 USABLE = len(os.sched_getaffinity(0))

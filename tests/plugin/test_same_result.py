@@ -19,7 +19,7 @@ def text_without_times(folder: Path) -> str:
 WAYS = {
     "n4": ("-n", "4"),
     "no look-ahead": ("--in-flight", "1"),
-    "n2, no look-ahead": ("-n", "2", "--in-flight", "1"),
+    "n2, no look-ahead": ("-n", "2", "--in-flight", "2"),
 }
 
 
@@ -28,6 +28,42 @@ def test_workers_and_look_ahead_change_nothing(project, model, way):
     project.run(*model, "--run-dir", "one")
     result = project.run(*model, *WAYS[way], "--run-dir", "two")
     assert text_without_times(project.path / "two") == text_without_times(project.path / "one"), result.output
+
+
+WORKERS = {"n0": ("-n", "0"), "n2": ("-n", "2"), "three": ("--tx", "3*popen")}
+MATRIX = [
+    ("openai", "n0", "load"),
+    ("openai", "n2", "load"),
+    ("lean", "n2", "worksteal"),
+    ("openai", "three", "worksteal"),
+    ("lean", "three", "loadgroup"),
+]
+"""Both transports, numbers of workers and ways to deal, held against the lean transport in one process."""
+
+GROUPED = """
+import pytest
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    for item in items[::2]:
+        item.add_marker(pytest.mark.xdist_group("together"))
+"""
+
+
+def test_transport_scheduler_and_number_of_workers_change_nothing(project, endpoint):
+    with (project.path / "conftest.py").open("a") as stream:
+        stream.write(GROUPED)
+    tables = [f'[models.{transport}]\nmodel = "m"\ntransport = "{transport}"\nurl = "{endpoint.url}"\n' for transport in ("lean", "openai")]
+    (project.path / "agentgauge.toml").write_text("".join(tables))
+
+    def summed_up(transport: str, workers: str, dist: str) -> str:
+        run = f"{transport}-{workers}-{dist}"
+        options = (*WORKERS[workers], *(() if workers == "n0" else ("--dist", dist)))
+        assert project.run("--model", transport, *options, "--run-dir", run).status == 0, run
+        return text_without_times(project.path / run).replace(f'"model": "{transport}"', "")
+
+    expected = summed_up("lean", "n0", "load")
+    for way in MATRIX:
+        assert summed_up(*way) == expected, way
 
 
 def test_a_rescored_run_is_the_same_and_asks_no_model(project, model, endpoint):

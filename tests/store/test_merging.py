@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -137,3 +138,23 @@ def test_a_torn_end_is_cut_off_however_long_it_is(tmp_path, size):
         fill(folder, "gw0", ["s3"])
         assert file.read_bytes().startswith(whole + b'{"task":"t","sample":"s3"')
         assert [sample for _, sample, _ in folder.lines()] == [*before, "s3"]
+
+
+def test_a_full_disk_leaves_no_half_line_that_would_spoil_the_next_record(tmp_path, monkeypatch):
+    appender, write, full = RunFolder(tmp_path).appender("gw0"), os.write, []
+
+    def half(file: int, data: memoryview) -> int:
+        if full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        full.append(data)
+        return write(file, data[: len(data) // 2])
+
+    first = appender.append(Record("t", "s1", 1, "c", "passed"))
+    monkeypatch.setattr(os, "write", half)
+    with pytest.raises(OSError, match="No space"):
+        appender.append(Record("t", "s2", 1, "c", "passed"))
+    monkeypatch.undo()
+    third = appender.append(Record("t", "s3", 1, "c", "passed"))
+    appender.close()
+    assert (first.read().sample, third.read().sample) == ("s1", "s3")
+    assert [sample for _, sample, _ in RunFolder(tmp_path).lines()] == ["s1", "s3"]
