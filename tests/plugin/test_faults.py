@@ -209,9 +209,10 @@ def test_a_stop_that_comes_before_the_first_case_leaves_all_missing_and_nobody_w
 STOPPED = """
 import pathlib
 import pytest
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # before the look-ahead begins
 def pytest_runtest_protocol():
     pathlib.Path("run/stop").write_text("stopped by another worker")
+    return (yield)
 """
 
 
