@@ -102,14 +102,20 @@ def build_index(
     """
     file = files[0]
     cached = _cache_file(files, kind)
-    found = _recall(cached)
+    found = _known.get(cached) or _recall(cached)
     if found is None:
         described = enumerate(_joined(files[:parts], entries))
         rows = tuple(_row(entry, position, *describe(entry)) for position, entry in described)
         _refuse_repeated(file, rows)
         found = (_fingerprint(files), rows, tuple(differences()))
         _keep(cached, *found)
+    if cached is not None:
+        _known[cached] = found
     return Index(file.parent, file, *found, more=tuple(files[1:parts]))
+
+
+_known: dict[Path | None, tuple[str, tuple[Row, ...], tuple[str, ...]]] = {}
+"""What this process has read: a run asks for each index a dozen times. The name of a cache's file says which state it is of."""
 
 
 def _joined(files: Sequence[Path], entries: Callable[[Path], Iterator[Entry]]) -> Iterator[Entry]:

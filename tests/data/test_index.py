@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.data import index
 from harness.data.index import Entry, Index, build_index, cache_folder, line_entries, object_entries
 from harness.errors import DataProblem
 
@@ -31,6 +32,7 @@ def describe(entry: Entry) -> tuple[str, Sequence[str]]:
 
 
 def build(file: Path) -> Index:
+    index._known.clear()  # each time as in a process of its own
     described.clear()
     return build_index([file], object_entries, describe, kind="test")
 
@@ -153,3 +155,16 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     file.write_text('{}\n{"a"\n')
     with pytest.raises(DataProblem, match="line 2"):
         list(line_entries(file))
+
+
+def test_one_process_reads_an_index_once_until_the_data_changes(tmp_path: Path) -> None:
+    file = tmp_path / "d.json"
+    file.write_text('{"7": 1}')
+    build(file)
+    (cached,) = cache_folder().iterdir()
+    cached.unlink()
+    described.clear()
+    assert [row.id for row in build_index([file], object_entries, describe, kind="test").rows] == ["7"]
+    assert described == []
+    file.write_text('{"81": 1}')
+    assert [row.id for row in build_index([file], object_entries, describe, kind="test").rows] == ["81"]
