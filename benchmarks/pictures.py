@@ -21,8 +21,8 @@ class Plot:
 PLOTS = {
     "samples": Plot("What a sample costs among many", "samples of the run", "ms a sample", "log"),
     "in-flight": Plot("1,024 samples of 200 ms", "requests in flight (--in-flight)", "seconds", "log", 2),
-    "workers": Plot("1,024 samples of 200 ms, 128 in flight", "workers (-n)", "seconds"),
-    "workers-memory": Plot("Memory of all processes", "workers (-n)", "MB"),
+    "workers": Plot("1,024 samples of 200 ms, 128 in flight", "worker processes", "seconds"),
+    "workers-memory": Plot("Memory of all processes", "worker processes", "MB"),
 }
 
 
