@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from benchmarks.draws import Draws
 
 AGAIN = ("limited", "limited for a second", "failed", "silent")
 
+Key = TypeVar("Key", int, str)
 
-def seconds(draws: Draws, keys: Sequence[str], in_flight: int, *, timeout: float) -> float:
-    """From the first request to the last answer when the requests ``keys`` are started in order, ``in_flight`` at once.
 
-    A place is free the moment an answer is there. A request that is to be repeated is first in line from the moment it may be:
-    at once, or after the second that "Retry-After" asks for. Meanwhile its place serves another. One without an answer
-    holds its place for ``timeout`` seconds.
+def simulated(fate: Callable[[Key, int], tuple[float, float | None]], keys: Sequence[Key], in_flight: int) -> float:
+    """Seconds from the first request to the last answer when the requests ``keys`` are started in order, ``in_flight`` at once.
+
+    ``fate`` of a request and its tries before: for how many seconds it holds its place, and how many more it must wait before its
+    next try, None for one that is answered. A place is free the moment its request has ended. One that is to be repeated is
+    first in line from the moment it may be; meanwhile its place serves another.
     """
     free = [0.0] * in_flight  # when each place is free
-    again: list[tuple[float, str, int]] = []  # (may start at, request, tries before)
+    again: list[tuple[float, Key, int]] = []  # (may start at, request, tries before)
     fresh = list(reversed(keys))
     end = 0.0
     while fresh or again:
@@ -28,11 +31,22 @@ def seconds(draws: Draws, keys: Sequence[str], in_flight: int, *, timeout: float
             now = max(now, ready)
         else:
             key, tries = fresh.pop(), 0
-        drawn = draws.draw(key, tries)
-        done = now + (timeout if drawn.kind == "silent" else drawn.seconds)
-        heapq.heappush(free, done)
-        if drawn.kind in AGAIN:
-            heapq.heappush(again, (done + (drawn.kind == "limited for a second"), key, tries + 1))
+        held, wait = fate(key, tries)
+        heapq.heappush(free, now + held)
+        if wait is None:
+            end = max(end, now + held)
         else:
-            end = max(end, done)
+            heapq.heappush(again, (now + held + wait, key, tries + 1))
     return end
+
+
+def seconds(draws: Draws, keys: Sequence[str], in_flight: int, *, timeout: float) -> float:
+    """As ``simulated``, with what the endpoint draws: a next try at once, or after the second that "Retry-After" asks for. One
+    without an answer holds its place for ``timeout`` seconds."""
+
+    def fate(key: str, tries: int) -> tuple[float, float | None]:
+        drawn = draws.draw(key, tries)
+        held = timeout if drawn.kind == "silent" else drawn.seconds
+        return held, float(drawn.kind == "limited for a second") if drawn.kind in AGAIN else None
+
+    return simulated(fate, keys, in_flight)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import heapq
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
 
+from benchmarks.ideal import simulated
 from harness.model.limits import AdaptiveLimiter
 from harness.model.retry import EndpointHealth, Failure, RetryPolicy, persist
 
@@ -53,23 +53,12 @@ def mixed(seed: int) -> Callable[[int, int], Fate]:
 
 def ideal(fate: Callable[[int, int], Fate], requests: int, places: int) -> float:
     """Seconds, where no place idles while something can be put into it, and a retry is put the moment the try before it ended."""
-    free, fresh = [0.0] * places, list(reversed(range(requests)))
-    again: list[tuple[float, int, int]] = []  # may start at, request, tries before
-    end = 0.0
-    while fresh or again:
-        now = heapq.heappop(free)
-        if again and (again[0][0] <= now or not fresh):
-            ready, key, tries = heapq.heappop(again)
-            now = max(now, ready)
-        else:
-            key, tries = fresh.pop(), 0
+
+    def held(key: int, tries: int) -> tuple[float, float | None]:
         kind, seconds = fate(key, tries)
-        heapq.heappush(free, now + seconds)
-        if kind == "ok":
-            end = max(end, now + seconds)
-        else:
-            heapq.heappush(again, (now + seconds, key, tries + 1))
-    return end
+        return seconds, None if kind == "ok" else 0.0
+
+    return simulated(held, range(requests), places)
 
 
 @dataclass
