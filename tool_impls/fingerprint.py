@@ -10,7 +10,8 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from importlib.metadata import Distribution, distributions
+from inspect import getmodulename
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -63,8 +64,18 @@ def _options(settings: ToolSettings, table: str, options: tuple[Option, ...]) ->
 
 
 @cache
-def _distributions() -> Mapping[str, list[str]]:
-    return packages_distributions()  # reads the metadata of every installed package
+def _distributions() -> Mapping[str, list[Distribution]]:
+    """Import name → what is installed under it. As importlib.metadata's packages_distributions, which makes an object of every
+    installed file and takes five times as long."""
+    found: dict[str, list[Distribution]] = {}
+    for distribution in distributions():
+        names = set((distribution.read_text("top_level.txt") or "").split())
+        if not names:
+            firsts = (line.partition(",")[0].partition("/") for line in (distribution.read_text("RECORD") or "").splitlines())
+            names = {name for first, folder, _ in firsts if (name := first if folder else getmodulename(first))}
+        for name in names:
+            found.setdefault(name, []).append(distribution)
+    return found
 
 
 def _versions(packages: Iterable[str]) -> dict[str, str]:
@@ -72,10 +83,7 @@ def _versions(packages: Iterable[str]) -> dict[str, str]:
     found = {}
     for package in packages:
         for distribution in _distributions().get(package, ()):
-            try:
-                found[distribution.lower()] = version(distribution)
-            except PackageNotFoundError:
-                continue
+            found[distribution.metadata["Name"].lower()] = distribution.version
     return dict(sorted(found.items()))
 
 
