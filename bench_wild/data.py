@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -227,11 +228,18 @@ def load(index: Index, row: Row, task: str, language: str = "en") -> Sample:
     Raises DataProblem where the file changed since it was indexed.
     """
     try:
-        record, _ = official(json.loads(index.read(row).decode("utf-8-sig")))
+        record = _record(index.read(row))
     except ValueError:
         raise DataProblem(f"{index.file} changed while it was used: sample {row.id!r} is not where it was; start the run again") from None
     payload = {"session": record, "task": split_id(row.id)[1], "language": language}
     return Sample(row.id, task, row.tags, payload, index.root, row.position)
+
+
+@lru_cache(maxsize=8)
+def _record(line: bytes) -> Mapping[str, Any]:
+    """Kept for the other tasks of the session, which are read one after the other. Raises ValueError."""
+    record: Mapping[str, Any] = official(json.loads(line.decode("utf-8-sig")))[0]
+    return record
 
 
 def resolve(sample: Sample) -> tuple[Session, WildTask]:

@@ -9,6 +9,7 @@ import json
 import random
 import string
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from bench_wild.data import GoldNode, Session, WildTask
@@ -31,8 +32,13 @@ class HistoryFails(Exception):
 
 def convert_tools(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The tools as they are offered: the type ``float``, which no endpoint knows, becomes ``number``; nothing else changes."""
-    text = json.dumps(list(tools), ensure_ascii=False).replace('"type": "float"', '"type": "number"')
-    converted: list[dict[str, Any]] = json.loads(text)
+    return list(_converted(json.dumps(list(tools), ensure_ascii=False)))
+
+
+@lru_cache(maxsize=8)
+def _converted(tools: str) -> list[dict[str, Any]]:
+    """Kept for the other tasks of the session."""
+    converted: list[dict[str, Any]] = json.loads(tools.replace('"type": "float"', '"type": "number"'))
     return converted
 
 

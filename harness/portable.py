@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from harness.types import Json
@@ -20,8 +21,7 @@ def portable(value: Json, tokens: Mapping[str, str]) -> Json:
     written = {form: token for folder, token in tokens.items() if folder.strip("/") for form in (folder, json.dumps(folder)[1:-1])}
     if not written:
         return value
-    folders = "|".join(re.escape(form) for form in sorted(written, key=len, reverse=True))
-    pattern = re.compile(rf"(?<![\w/.-])(?:{folders})(?![\w-]|\.\w)")
+    pattern = _finder(tuple(written))
 
     def replace(item: Any) -> Any:
         if isinstance(item, str):
@@ -33,6 +33,12 @@ def portable(value: Json, tokens: Mapping[str, str]) -> Json:
         return item
 
     return replace(value)
+
+
+@lru_cache(maxsize=64)
+def _finder(forms: tuple[str, ...]) -> re.Pattern[str]:
+    folders = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
+    return re.compile(rf"(?<![\w/.-])(?:{folders})(?![\w-]|\.\w)")
 
 
 class Portable:

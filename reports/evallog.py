@@ -43,10 +43,11 @@ def write_eval(run: Path, target: Path) -> Path:
         # summaries wait in a file: an archive is written entry by entry, and they are as long as the samples are many
         with ZipFile(scratch, "w", ZIP_DEFLATED) as archive, TemporaryFile(dir=target.parent) as summaries:
             _add(archive, "_journal/start.json", started)
-            for place, case in enumerate(attempted):
-                sample = _sample(loaded, case, loaded.record(case))
-                _add(archive, f"samples/{sample['id']}_epoch_{case.attempt}.json", sample)
-                summaries.write((b", " if place else b"[") + json.dumps(_summary(sample)).encode("ascii"))
+            with loaded.reading() as read:
+                for place, case in enumerate(attempted):
+                    sample = _sample(loaded, case, read(case))
+                    _add(archive, f"samples/{sample['id']}_epoch_{case.attempt}.json", sample)
+                    summaries.write((b", " if place else b"[") + json.dumps(_summary(sample)).encode("ascii"))
             summaries.write(b"]" if attempted else b"[]")
             summaries.seek(0)
             with archive.open(_entry("summaries.json"), "w") as entry:

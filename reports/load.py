@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import starmap
 from pathlib import Path
@@ -60,11 +61,21 @@ class Run:
 
     def record(self, case: CaseOutline) -> Record:
         """Everything that is known of a case. Raises UsageProblem for one that was not attempted."""
-        if case.start < 0:
-            raise UsageProblem(f"{self.path}: the case {case.task} {case.sample} was not attempted; there is nothing to read")
+        with self.reading() as record:
+            return record(case)
+
+    @contextmanager
+    def reading(self) -> Iterator[Callable[[CaseOutline], Record]]:
+        """``record`` for many cases, which opens the file once."""
         with (self.path / "records.jsonl").open("rb") as stream:
-            stream.seek(case.start)
-            return decoded(stream.read(case.size))
+
+            def record(case: CaseOutline) -> Record:
+                if case.start < 0:
+                    raise UsageProblem(f"{self.path}: the case {case.task} {case.sample} was not attempted; there is nothing to read")
+                stream.seek(case.start)
+                return decoded(stream.read(case.size))
+
+            yield record
 
 
 def load_run(path: Path) -> Run:

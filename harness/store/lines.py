@@ -49,11 +49,19 @@ class Line:
         return (self.finished, self.at)
 
     def raw(self) -> bytes:
-        with self.file.open("rb") as stream:
-            return os.pread(stream.fileno(), self.size, self.start)
+        descriptor = os.open(self.file, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return os.pread(descriptor, self.size, self.start)
+        finally:
+            os.close(descriptor)
 
     def read(self) -> Record:
         return decoded(self.raw())
+
+    def explanation(self) -> str | None:
+        """Why the score is what it is, read without decoding what was said; None where there is no score."""
+        score = outlined(self.raw())["score"]
+        return score["explanation"] if score else None
 
 
 def encoded_line(record: Record) -> bytes:

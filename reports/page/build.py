@@ -68,18 +68,19 @@ def _chunks(run: Run, files: Files, seen: Seen) -> Iterator[str]:
     """
     parts: list[str] = []
     size = 0
-    for case in run.cases:
-        record = run.record(case) if case.start >= 0 else None
-        said, seconds = transcript(record, files, run.summary["run"]["scoring"]) if record else ({}, [])
-        seen.add(case, record)
-        text = json.dumps(said, separators=(",", ":"))
-        seen.chunk_of.append(seen.chunks)
-        parts.append(f'{{"said":{text},"seconds":{json.dumps(seconds)}}}')
-        size += len(text)
-        if size >= CHUNK:
-            yield _packed(parts)
-            parts, size = [], 0
-            seen.chunks += 1
+    with run.reading() as read:
+        for case in run.cases:
+            record = read(case) if case.start >= 0 else None
+            said, seconds = transcript(record, files, run.summary["run"]["scoring"]) if record else ({}, [])
+            seen.add(case, record)
+            text = json.dumps(said, separators=(",", ":"))
+            seen.chunk_of.append(seen.chunks)
+            parts.append(f'{{"said":{text},"seconds":{json.dumps(seconds)}}}')
+            size += len(text)
+            if size >= CHUNK:
+                yield _packed(parts)
+                parts, size = [], 0
+                seen.chunks += 1
     if parts:
         yield _packed(parts)
         seen.chunks += 1
