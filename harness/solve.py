@@ -7,7 +7,7 @@ import shutil
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.case import Case, CaseSettings
@@ -40,7 +40,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Solver:
-    """Solves cases one at a time or many at once: ``solve`` keeps no state between calls.
+    """Solves cases one at a time or many at once: ``solve`` keeps no state between calls but ``staged``.
 
     ``models`` and ``boxes`` are asked inside the event loop, so that clients belong to it.
     """
@@ -54,6 +54,7 @@ class Solver:
     boxes: Callable[[Task], ToolBox | None]
     stored: Mapping[CaseId, Line] | None = None  # transcripts to score again; None: ask the model
     earlier: bool = True  # whether the run folder may hold what an earlier session, or a worker that died, has left of a case
+    staged: set[CaseId] = field(default_factory=set)  # cases that have left something in the run folder's stages
 
     async def solve(self, planned: Planned) -> Record:
         """Never raises but for cancellation: faults come back as broken records."""
@@ -111,6 +112,8 @@ class Solver:
             record = replace(record, status="wrong")  # until it is scored
         except Fault as fault:
             record = replace(record, error=str(fault), cause=fault.cause)
+        if case.kept is not None:
+            self.staged.add(planned.id)
         transcript = Transcript(
             output=places.pack(output),
             events=tuple(replace(event, detail=places.pack(event.detail), error=places.pack(event.error)) for event in case.events),

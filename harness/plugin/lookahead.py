@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from harness.plugin.places import Places
+from harness.plugin.turns import Floor, TurnTaking
 from harness.solve import Planned
 from harness.store import Line
 from harness.store.folder import CaseId
@@ -21,6 +22,9 @@ from harness.types import Record
 
 HELD = "not started: the run was stopped"
 """What is said of a case that pytest comes to after that."""
+
+BACKLOG = 16
+"""Ended cases from which on pytest waits for no turn: it is behind, and ``-x`` must not come late."""
 
 ASK_AGAIN_SECONDS = 0.05
 """Others may run dry while nothing lands here."""
@@ -60,7 +64,8 @@ class LookAhead:
         self._news = threading.Condition()  # of ``_ended``
         self._flying: set[asyncio.Task[None]] = set()
         self._stopped = False
-        self._loop = asyncio.new_event_loop()
+        self._floor = Floor()
+        self._loop = asyncio.SelectorEventLoop(TurnTaking(self._floor))
         self._thread = threading.Thread(target=self._loop.run_forever, name="agentgauge-lookahead", daemon=True)
         self._thread.start()
 
@@ -72,7 +77,7 @@ class LookAhead:
 
     def result(self, case: Planned) -> Line | Record:
         """Wait for a case. Returns where its record is, or the record itself where there was nothing to keep: its status is
-        "missing" where nothing new is started any more.
+        "missing" where nothing new is started any more. pytest has the floor then, until it says ``done``.
 
         One that nobody planned is the next to start. Raises what kept a case from being run or kept.
         """
@@ -82,15 +87,23 @@ class LookAhead:
             while case.id not in self._ended:
                 self._news.wait()
             ended = self._ended.pop(case.id)
+            backlog = len(self._ended)
+        if backlog < BACKLOG:
+            self._floor.take()
         self._known.discard(case.id)  # pytest asks once
         if isinstance(ended, Exception):
             raise ended
         return ended
 
+    def done(self) -> None:
+        """pytest is through with the case."""
+        self._floor.leave()
+
     def stop(self) -> None:
         """Start nothing new and give up what is in flight. What is finished has been kept already."""
         if not self._stopped:
             self._stopped = True
+            self._floor.leave()
             asyncio.run_coroutine_threadsafe(self._wind_up(), self._loop).result(timeout=30)
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(timeout=30)

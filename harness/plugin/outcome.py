@@ -37,5 +37,9 @@ class Outcome:
         """Pass for a right answer. Raises WrongAnswer with what was expected, what came and at which step."""
         __tracebackhide__ = True
         if self._kept.status != "passed":
-            score = self.record.score
-            raise WrongAnswer(score.explanation if score else "no score")
+            raise WrongAnswer(self._explanation() or "no score")
+
+    def _explanation(self) -> str | None:
+        if isinstance(self._kept, Line):
+            return self._kept.explanation()
+        return self._kept.score.explanation if self._kept.score else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+import time
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,8 @@ from harness.types import Record
 PLANNED = pytest.StashKey[Planned]()
 STOP_FILE = "stop"
 """Appears in the run folder when the controller wants every worker to stop; holds the reason."""
+STALE = 0.005
+"""Seconds after which a worker looks for it again."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,8 @@ class WorkerSide:
         self.place = place
         self.folder = RunFolder(settings.run_dir)
         self._stop_file = str(self.folder.path / STOP_FILE)
+        self._is_held = False
+        self._looked = 0.0  # time.monotonic()
         self._indices: dict[str, Index] = {}
         self._lookahead: LookAhead | None = None
         self._done: dict[CaseId, Line] = {}
@@ -182,10 +187,13 @@ class WorkerSide:
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        if self._lookahead is None:
+            return
+        self._lookahead.done()
         session = self.config.stash[SESSION]
-        if self._lookahead and not session.shouldstop and self._held():
+        if not session.shouldstop and self._held():
             session.shouldstop = Path(self._stop_file).read_text(encoding="utf-8")
-        if self._lookahead and (session.shouldstop or session.shouldfail):
+        if session.shouldstop or session.shouldfail:
             self._lookahead.hold()
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -200,16 +208,34 @@ class WorkerSide:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        if PLANNED not in item.stash or call.excinfo is None or not isinstance(call.excinfo.value, (WrongAnswer, BrokenCase)):
+            return (yield)
+        told = str(call.excinfo.value)
+        # asked for a failed call; what pytest finds out of a traceback of ours takes as long as all else of the case
+        item.repr_failure = lambda excinfo, style=None: told  # type: ignore[method-assign]
         report = yield
-        if PLANNED in item.stash and call.excinfo and isinstance(call.excinfo.value, (WrongAnswer, BrokenCase)):
-            report.longrepr = str(call.excinfo.value)  # pytest would add our own file and line
+        report.longrepr = told  # also in set-up, where pytest would name our own file and line
         return report
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_logreport(self) -> Generator[None]:
+        """Nobody reads what pytest's terminal keeps in an xdist worker; summing it up would take the square of the failures."""
+        yield
+        reporter: Any = self.config.pluginmanager.get_plugin("terminalreporter")
+        if self.place.dist != "no" and reporter is not None:
+            for kept in reporter.stats.values():
+                kept.clear()
 
     # -- helpers
 
     def _held(self) -> bool:
-        """Whether nothing new may be started. Asked at every start and every end."""
-        return os.path.exists(self._stop_file)  # noqa: PTH110 - a quarter of the time of Path.exists
+        """Whether nothing new may be started. Asked at every start and every end, by two threads; looked up every ``STALE`` seconds,
+        since a system call lets the other thread in."""
+        now = time.monotonic()
+        if not self._is_held and now - self._looked > STALE:
+            self._looked = now
+            self._is_held = os.path.exists(self._stop_file)  # noqa: PTH110 - a quarter of the time of Path.exists
+        return self._is_held
 
     def _start(self, session: pytest.Session) -> None:
         settings = self.settings
@@ -227,12 +253,11 @@ class WorkerSide:
         places = Places(self.folder.path / PLACES, number=users.index(me), count=len(users), total=settings.in_flight)
         wiring = Wiring(settings, self.folder, places.share)
 
-        stages = str(self.folder.stages)
-
         def keep(record: Record) -> Line:
             line = appender.append(record)
-            if line.finished and os.path.exists(stages):  # noqa: PTH110 - for every case, and few runs have any
-                self.folder.stage(record.task, record.sample, record.attempt).unlink(missing_ok=True)
+            case = (record.task, record.sample, record.attempt)
+            if line.finished and (earlier or case in solver.staged):
+                self.folder.stage(*case).unlink(missing_ok=True)
             return line
 
         async def close() -> None:

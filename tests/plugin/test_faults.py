@@ -269,3 +269,21 @@ def test_a_case_that_kills_its_worker_twice_is_broken(tmp_path):
 def worker_pid(controller: int, which: int) -> int:
     """An xdist worker of this run: a child that is a Python running execnet."""
     return int(Path(f"/proc/{controller}/task/{controller}/children").read_text().split()[which])
+
+
+KEPT = """
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workerinput"):
+        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+        open("kept-" + session.config.workerinput["workerid"], "w").write(str(sum(map(len, reporter.stats.values()))))
+"""
+
+
+def test_a_worker_keeps_no_reports_which_nobody_reads(project, model):
+    """pytest would look through all of them for each failure."""
+    with (project.path / "conftest.py").open("a") as stream:
+        stream.write(KEPT)
+    result = project.run(*model, "-n", "2", "--run-dir", "run")
+    assert result.status == 0, result.output
+    assert "wrong 1" in result.output
+    assert {file.read_text() for file in project.path.glob("kept-*")} == {"0"}
