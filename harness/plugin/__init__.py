@@ -16,7 +16,7 @@ from harness.errors import UsageProblem
 from harness.plugin.controller import Controller, is_distributed
 from harness.plugin.options import add_options, check_folder, read_settings
 from harness.plugin.outcome import Outcome
-from harness.plugin.processes import limit_workers, told
+from harness.plugin.processes import limit_workers, started_here, told
 from harness.plugin.worker import Place, WorkerSide
 from harness.pools import processors
 from harness.services import end_with
@@ -41,9 +41,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add_options(parser)
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
+    """After xdist's, which comes first, and before pytest's, in which everything else happens."""
     limit_workers(config, processors())
+    if workers := started_here(config):
+        from harness.plugin.forks import fork_workers
+
+        fork_workers(config, workers)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config: pytest.Config) -> None:
+    from harness.plugin.forks import use_forks
+
+    use_forks(config)
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

@@ -20,7 +20,19 @@ def limit_workers(config: pytest.Config, most: int) -> None:
         return
     config.stash[ASKED] = asked
     option.numprocesses = most
-    del option.tx[most:]  # xdist has filled it already if it came first
+    del option.tx[most:]  # xdist has filled it
+
+
+def started_here(config: pytest.Config) -> int:
+    """How many workers xdist will start with this Python on this machine."""
+    option = config.option
+    if option.collectonly or getattr(option, "dist", "no") == "no" or not option.tx:
+        return 0
+    from execnet import XSpec
+    from xdist.workermanage import parse_tx_spec_config
+
+    specs = [XSpec(text) for text in parse_tx_spec_config(config)]
+    return sum(bool(spec.popen) and not spec.python and not spec.via for spec in specs)
 
 
 def told(config: pytest.Config) -> str | None:
