@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from bench_gta.similarity import Similarity, similarity
 from harness.errors import Fault, UsageProblem
-from harness.services import end_with_parent
+from harness.services import BACKLOG, end_with_parent, given_listener
 
 ANSWER_SECONDS = 300.0
 """How long a pair may take: the model loads first, and other workers' pairs come before it."""
@@ -89,12 +89,18 @@ class Server(ThreadingHTTPServer):
     """A thread for each pair that waits; the measure itself lets one in at a time."""
 
     daemon_threads = True
-    request_queue_size = 1024  # every worker may ask for several pairs at once
+    request_queue_size = BACKLOG
 
 
 def make_server(similar: Similarity, port: int = 0) -> ThreadingHTTPServer:
-    """A server on 127.0.0.1 that is not yet serving."""
-    return Server(("127.0.0.1", port), _handler(similar))
+    """A server on 127.0.0.1 that is not yet serving, behind the socket of its controller where there is one."""
+    given = given_listener()
+    if given is None:
+        return Server(("127.0.0.1", port), _handler(similar))
+    server = Server(given.getsockname(), _handler(similar), bind_and_activate=False)
+    server.socket.close()
+    server.socket = given
+    return server
 
 
 def main(argv: Sequence[str] | None = None, *, load: Callable[[str], Similarity] = similarity) -> int:

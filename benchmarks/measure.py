@@ -19,7 +19,8 @@ from typing import Any
 from benchmarks.memory import Watch
 from tests.plugin.project import ROOT, Project
 
-PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider")
+PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:hypothesispytest")
+"""Without the plugin that only our own tests need: what users install lacks it."""
 
 
 @dataclass(frozen=True)

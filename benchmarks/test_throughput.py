@@ -98,6 +98,7 @@ def test_against_other_runners(tmp_path, benchmark, figure):
         if found:
             yardstick = [found[0], str(Path(__file__).with_name("yardstick_inspect.py")), url, *size]
             inspect = command(yardstick, cwd=tmp_path, env=dict(os.environ), log=tmp_path / "inspect.txt")
+            cheapest = command([*yardstick, "cheapest"], cwd=tmp_path, env=dict(os.environ), log=tmp_path / "inspect.txt")
     figure("asyncio + aiohttp without a runner: wall", wall(costs["aiohttp"]), "s")
     figure("asyncio + aiohttp without a runner: CPU a sample", 1000 * cpu(costs["aiohttp"]) / SAMPLES, "ms")
     figure("-n 0 / asyncio + aiohttp, wall", wall(costs["ours"]) / wall(costs["aiohttp"]))
@@ -106,6 +107,9 @@ def test_against_other_runners(tmp_path, benchmark, figure):
         figure("inspect_ai: CPU a sample", 1000 * inspect.cpu / SAMPLES, "ms")
         figure("inspect_ai: memory", inspect.memory, "MB")
         figure("inspect_ai / -n 0, wall", inspect.wall / wall(costs["ours"]), least=8)
+        figure("inspect_ai / -n 0, CPU", inspect.cpu / cpu(costs["ours"]))
+        figure("inspect_ai without its log of running samples / -n 0, wall", cheapest.wall / wall(costs["ours"]))
+        figure("inspect_ai without its log of running samples / -n 0, CPU", cheapest.cpu / cpu(costs["ours"]))
 
 
 @pytest.mark.perf

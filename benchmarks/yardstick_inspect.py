@@ -1,6 +1,6 @@
-"""The same samples in inspect_ai: ``python yardstick_inspect.py URL SAMPLES IN_FLIGHT``, run by the Python that has it.
+"""The same samples in inspect_ai: ``python yardstick_inspect.py URL SAMPLES IN_FLIGHT [cheapest]``, run by the Python that has it.
 
-Its cheapest way: no display, no log of requests, no realtime log.
+As it comes, without its display. ``cheapest`` also leaves out its log of samples while they run, which we always keep.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 
-def main(url: str, samples: int, in_flight: int) -> None:
+def main(url: str, samples: int, in_flight: int, *how: str) -> None:
     from inspect_ai import Task, eval
     from inspect_ai.dataset import MemoryDataset, Sample
     from inspect_ai.model import GenerateConfig, get_model
@@ -24,8 +24,7 @@ def main(url: str, samples: int, in_flight: int) -> None:
             max_samples=in_flight,
             display="none",
             log_dir=logs,
-            log_realtime=False,
-            log_model_api=False,
+            **({"log_realtime": False, "log_model_api": False} if how else {}),
         )
     assert done[0].status == "success", done[0].error
     assert done[0].results is not None
@@ -33,4 +32,4 @@ def main(url: str, samples: int, in_flight: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:])

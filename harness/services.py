@@ -1,8 +1,9 @@
 """Helper processes of a run: the embedded model's server and the tool server.
 
-A service is a command that prints one line of JSON, ``{"url": ...}``, when it is ready, and ends on SIGTERM.
-The controller starts each once; the workers only get the address. A service that dies is started again on the same
-port, a bounded number of times, so that cases in flight find it where it was.
+A service is a command that listens on the socket of ``given_listener``, prints one line of JSON when it is ready, and ends on
+SIGTERM. The controller opens the socket, so that the address is known and connections are taken, though not yet answered, before the
+service is there. It starts each once; the workers only get the address. A service that dies is started again behind the same
+socket, a bounded number of times, so that cases in flight find it where it was.
 """
 
 from __future__ import annotations
@@ -10,16 +11,17 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import select
 import selectors
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO
-from urllib.parse import urlsplit
 
 from harness.errors import UsageProblem
 
@@ -30,6 +32,10 @@ STOP_SECONDS = 5.0
 RESTARTS = 3
 PARENT = "AGENTGAUGE_PARENT"
 """Environment variable with the process id of a service's controller."""
+LISTENER = "AGENTGAUGE_LISTENER"
+"""Environment variable with the descriptor on which a service listens."""
+BACKLOG = 1024
+"""Connections that wait: every worker may open several at once."""
 
 
 def end_with_parent() -> None:
@@ -49,6 +55,12 @@ def end_with(controller: int) -> None:
         _ask_for_the_end()
 
 
+def given_listener() -> socket.socket | None:
+    """The socket on which a service's controller wants it to listen; None in a process that nobody has started as a service."""
+    number = os.environ.pop(LISTENER, None)
+    return socket.socket(fileno=int(number)) if number else None
+
+
 def _ask_for_the_end() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
@@ -57,100 +69,137 @@ PR_SET_PDEATHSIG = 1
 
 
 class Service:
-    """One helper process, watched by a thread."""
+    """One helper process, started and watched over by a thread."""
 
-    def __init__(self, name: str, command: Sequence[str], log: Path) -> None:
+    def __init__(self, name: str, command: Sequence[str], log: Path, *, on_demand: bool = False) -> None:
+        """``on_demand``: it is started when the first connection waits for it, and not at all where none comes."""
         self.name = name
-        self.url = ""
+        self.url = ""  # from ``spawn`` on
         self.restarts = 0
         self._command = list(command)
         self._log = log
+        self._on_demand = on_demand
+        self._listener: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()  # nothing is started once it is stopping
         self._stopping = threading.Event()
+        self._settled = threading.Event()  # it is ready, or did not start
+        self._problem: UsageProblem | None = None
         self._watcher: threading.Thread | None = None
 
     def start(self) -> str:
         """Start it and wait until it is ready; returns its address. Raises UsageProblem with its last words."""
         self.spawn()
-        return self.ready()
-
-    def spawn(self) -> None:
-        """Start it, and go on."""
-        self._process = self._spawned(self._command)
-
-    def ready(self) -> str:
-        """Wait until it is ready after ``spawn``; as ``start``."""
-        self.url = self._address()
-        self._watcher = threading.Thread(target=self._watch, name=f"agentgauge-{self.name}", daemon=True)
-        self._watcher.start()
+        self.ready()
         return self.url
+
+    def spawn(self, failed: Callable[[UsageProblem], None] = lambda problem: None) -> None:
+        """Start it, and go on. Whoever asks at ``url`` is answered once it is ready. ``failed`` is called, in another thread, if it does
+        not start."""
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        never, self._no_demand = socket.socketpair()
+        if not self._on_demand:
+            self._process = self._spawned(self._listener)
+        self._watcher = threading.Thread(target=self._watch, args=(never, failed), name=f"agentgauge-{self.name}", daemon=True)
+        self._watcher.start()
+
+    def ready(self) -> None:
+        """Wait until it is ready after ``spawn``, or may be asked for. Raises UsageProblem with its last words."""
+        if not self._on_demand:
+            self._settled.wait()
+        if self._problem:
+            raise self._problem
 
     def stop(self) -> None:
         """End it and everything it started. Safe to call twice."""
-        self._stopping.set()
-        process = self._process
-        if process is None:
+        with self._lock:
+            self._stopping.set()
+        if self._watcher is None:
             return
-        _signal_group(process, signal.SIGTERM)
-        try:
-            process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            _signal_group(process, signal.SIGKILL)
-            process.wait()
-        _close_output(process)
-        if self._watcher:
-            self._watcher.join(STOP_SECONDS)
-        self._process = None
+        if process := self._process:
+            _signal_group(process, signal.SIGTERM)
+            try:
+                process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                _signal_group(process, signal.SIGKILL)
+                process.wait()
+        self._no_demand.close()
+        self._watcher.join(STOP_SECONDS)
+        self._process = self._watcher = None
 
     @property
     def pid(self) -> int | None:
         return self._process.pid if self._process else None
 
-    def _spawned(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
+    def _spawned(self, listener: socket.socket) -> subprocess.Popen[bytes]:
         self._log.parent.mkdir(parents=True, exist_ok=True)
         with self._log.open("ab") as log:
             return subprocess.Popen(
-                command,
+                self._command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env={**os.environ, PARENT: str(os.getpid())},
+                env={**os.environ, PARENT: str(os.getpid()), LISTENER: str(listener.fileno())},
+                pass_fds=[listener.fileno()],
                 start_new_session=True,
             )
 
-    def _address(self) -> str:
-        """What the process says when it is ready. One that says nothing of the kind is ended. Raises UsageProblem."""
+    # -- in the watching thread
+
+    def _watch(self, never: socket.socket, failed: Callable[[UsageProblem], None]) -> None:
+        """``never`` can be read once nobody will ask."""
+        assert self._listener is not None
+        with never, self._listener as listener:  # once it is closed, who waits to be answered is told that nobody will
+            try:
+                if self._process is None:
+                    select.select([listener, never], [], [])
+                    self._start(listener)
+                self._await()
+            except UsageProblem as problem:
+                if not self._stopping.is_set():
+                    self._problem = problem
+                    failed(problem)
+                return
+            finally:
+                self._settled.set()
+            while (process := self._process) is not None:
+                process.wait()
+                _close_output(process)
+                if not self._start_again(listener):
+                    return
+
+    def _start(self, listener: socket.socket) -> None:
+        with self._lock:
+            if self._stopping.is_set():
+                raise UsageProblem(f"the {self.name} was stopped before it was started")
+            self._process = self._spawned(listener)
+
+    def _await(self) -> None:
+        """Until the process says that it is ready at our address. One that says anything else is ended. Raises UsageProblem."""
         process = self._process
         assert process is not None and process.stdout is not None
         line = _first_line(process.stdout, START_SECONDS)
         try:
-            return str(json.loads(line)["url"])
+            ready = json.loads(line)["url"] == self.url
         except (ValueError, KeyError, TypeError):
+            ready = False
+        if not ready:
             _signal_group(process, signal.SIGKILL)
             status = process.wait()
             _close_output(process)
-            self._process = None
-            raise UsageProblem(f"the {self.name} did not start (status {status}): {self._last_words()}") from None
+            raise UsageProblem(f"the {self.name} did not start (status {status}): {self._last_words()}")
 
-    def _watch(self) -> None:
-        while (process := self._process) is not None:
-            process.wait()
-            _close_output(process)
-            if not self._start_again():
-                return
-
-    def _start_again(self) -> bool:
-        """On its port, as often as it may; whether it is there again."""
+    def _start_again(self, listener: socket.socket) -> bool:
+        """As often as it may; whether it is there again."""
         while not self._stopping.is_set() and self.restarts < RESTARTS:
             self.restarts += 1
             try:
-                self._process = self._spawned([*self._command, "--port", str(urlsplit(self.url).port)])  # the last --port wins
-                self._address()
+                self._start(listener)
+                self._await()
             except UsageProblem:
-                self._stopping.wait(0.5)  # the port may still be held
+                self._stopping.wait(0.5)  # what ended it may pass
                 continue
-            if self._process and self._stopping.is_set():  # ``stop`` saw the one before
-                _signal_group(self._process, signal.SIGTERM)
             return True
         return False
 

@@ -205,7 +205,8 @@ class Task(ABC):
         raise UsageProblem(f"{self.name} uses no tools")
 
     def tool_server(self, config: Config, *, scoring: Scoring, allow_unsafe: bool) -> list[str]:
-        """The command that starts a tool server; it prints ``{"url": ...}`` when it is ready."""
+        """The command that starts a tool server. It listens on the socket of ``harness.services.given_listener``, and prints that address
+        as ``{"url": ...}`` when it is ready."""
         raise UsageProblem(f"{self.name} uses no tools")
 
     def toolbox(self, url: str) -> ToolBox:

@@ -80,11 +80,13 @@ def _distributions() -> Mapping[str, list[Distribution]]:
 
 def _versions(packages: Iterable[str]) -> dict[str, str]:
     """Versions of the distributions behind import names; a missing one is left out."""
-    found = {}
-    for package in packages:
-        for distribution in _distributions().get(package, ()):
-            found[distribution.metadata["Name"].lower()] = distribution.version
-    return dict(sorted(found.items()))
+    return dict(sorted(pair for package in packages for pair in _versions_of(package)))
+
+
+@cache
+def _versions_of(package: str) -> list[tuple[str, str]]:
+    found = (distribution.metadata for distribution in _distributions().get(package, ()))
+    return [(metadata["Name"].lower(), metadata["Version"]) for metadata in found]
 
 
 def _remembered(paths: tuple[Path, ...]) -> str | None:

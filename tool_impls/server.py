@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from harness.errors import UsageProblem
+from harness.services import BACKLOG, given_listener
 from harness.tools import Tool
 from tool_impls import protocol
 from tool_impls.base import DISABLED, UNAVAILABLE
@@ -271,7 +272,10 @@ async def serve(server: ToolServer, host: str, port: int) -> None:
     runner = web.AppRunner(server.application(), access_log=None, shutdown_timeout=0.5)
     await runner.setup()
     try:
-        site = web.TCPSite(runner, host, port, reuse_address=True, backlog=1024)
+        given = given_listener()
+        site = (
+            web.SockSite(runner, given, backlog=BACKLOG) if given else web.TCPSite(runner, host, port, reuse_address=True, backlog=BACKLOG)
+        )
         try:
             await site.start()
         except OSError as error:

@@ -11,7 +11,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
@@ -29,7 +28,7 @@ from harness.plugin.deal import GROUPS, MODES
 from harness.plugin.options import Settings, config_fingerprint, stored_settings
 from harness.plugin.places import FILE as PLACES
 from harness.plugin.progress import Progress
-from harness.plugin.wiring import start_services, stop_services
+from harness.plugin.wiring import await_services, start_services, stop_services
 from harness.plugin.worker import STOP_FILE
 from harness.services import Service
 from harness.store import RunFolder
@@ -48,7 +47,7 @@ class Controller:
         self.settings = settings
         self.folder = RunFolder(settings.run_dir)
         self.plan: list[CaseId] = []
-        self.services: list[Service] = []
+        self.services: dict[str, Service] = {}
         self._sandbox: tuple[str, ...] = ()
         self.tools: dict[str, Mapping[str, Any]] = {}  # what identifies each tool of this run
         self.progress: Progress | None = None
@@ -56,6 +55,7 @@ class Controller:
         self.problems: list[str] = []  # why the exit status is 1
         self._gates: list[dict[str, str | None]] = []
         self.stop_reason: str | None = None
+        self._service_problem = ""  # why one did not start
         self._crashes: Counter[str] = Counter()
         self._places: dict[str, int] = {}  # worker → which share of --in-flight it has
         self._free_places: list[int] = []  # those of workers that died
@@ -127,7 +127,7 @@ class Controller:
                 (self.folder.path / left).unlink(missing_ok=True)
             self._write_run_json(finished=None)
             if self.settings.budget:
-                self._watch = BudgetWatch(self.settings.budget, self.folder, self._over_budget)
+                self._watch = BudgetWatch(self.settings.budget, self.folder, self._stop)
         except UsageProblem as problem:
             raise pytest.UsageError(str(problem)) from None
         reporter: Any = self.config.pluginmanager.get_plugin("terminalreporter")
@@ -166,16 +166,10 @@ class Controller:
         yield "exit status 0 when every case was attempted and none is broken; wrong answers are results, not failures of the run"
 
     def _prepare(self, tasks: set[str]) -> None:
-        """Check the tools while the services start: each takes some tenths of a second. Raises UsageProblem; what the check
-        found comes first, since it is why a service may not start."""
-        with ThreadPoolExecutor(1) as pool:  # services are started by the main thread, whose end is also theirs
-            checked = pool.submit(self._check_tools, tasks)
-            try:
-                self.services = start_services(self.settings, self.folder, tasks)
-            except UsageProblem:
-                checked.result()
-                raise
-            checked.result()
+        """Check the tools, and start the services. Raises UsageProblem."""
+        self._check_tools(tasks)
+        self.services = start_services(self.settings, self.folder, tasks, self._service_failed)
+        await_services(self.settings, self.services)
 
     def _check_tools(self, tasks: set[str]) -> None:
         """Say before the first request which tools cannot work, and whether programs can run. Raises UsageProblem."""
@@ -293,9 +287,14 @@ class Controller:
         if self.progress is not None:
             (self.folder.path / STOP_FILE).write_text(reason, encoding="utf-8")
 
-    def _over_budget(self, reason: str) -> None:
+    def _stop(self, reason: str) -> None:
         self.stop_reason = reason
         self._stop_workers(reason)
+
+    def _service_failed(self, problem: UsageProblem) -> None:
+        """Cases may be running that need it no sooner than now."""
+        self._service_problem = str(problem)
+        self._stop(str(problem))
 
     # -- afterwards
 
@@ -351,6 +350,9 @@ class Controller:
         self._gates = [{"text": gate.text, "problem": gate.check(self.summary, self.folder.path)} for gate in self.settings.gates]
         self.problems += [gate["problem"] for gate in self._gates if gate["problem"]]
         if exitstatus in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR) or self._interrupted:
+            return
+        if self._service_problem:
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
             return
         if exitstatus == pytest.ExitCode.INTERRUPTED and not (self.stop_reason or self._failures):
             return  # collection errors, or a worker that was interrupted

@@ -26,6 +26,9 @@ HELD = "not started: the run was stopped"
 BACKLOG = 16
 """Ended cases from which on pytest waits for no turn: it is behind, and ``-x`` must not come late."""
 
+AT_ONCE = 4
+"""Cases that are started before the loop sends what those before them have written."""
+
 ASK_AGAIN_SECONDS = 0.05
 """Others may run dry while nothing lands here."""
 
@@ -149,8 +152,13 @@ class LookAhead:
     def _fill(self) -> None:
         """Start as many as there is room for."""
         self._look_for_room()
+        started = 0
         while self._queue and self._busy() < self._room and not self._stopped:
+            if started == AT_ONCE:  # each reads its sample and writes its request before the first of them is sent
+                self._loop.call_soon(self._top_up)
+                return
             self._start(self._queue.popleft())
+            started += 1
         if not self._queue:
             self._look_for_room()  # tells the others that this worker has run dry
         elif self._places.shared and not self._asks_again and not self._stopped:

@@ -4,41 +4,52 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from harness.errors import ToolFault
+from harness.errors import ToolFault, UsageProblem
 from harness.model.types import ChatModel
 from harness.plugin.options import Settings
 from harness.pools import drop_waiting
 from harness.services import Service
 from harness.store import RunFolder
 from harness.task import SAME, Task, find_task
-from harness.tools import ToolBox
+from harness.tools import Tool, ToolBox, ToolOutput
 from harness.types import RUN_TOKEN
 
 if TYPE_CHECKING:
     from harness.model.cassette import CassetteReader
     from harness.model.limits import AdaptiveLimiter
 
+SCRIPTED = "scripted:"
+
 SERVICES = "services.json"
 """In the run folder: addresses of the helper processes, for the workers."""
 
 
-def start_services(settings: Settings, folder: RunFolder, tasks: set[str]) -> list[Service]:
-    """Start what the selected tasks need, all at once, and write the addresses down. Raises UsageProblem."""
+def start_services(settings: Settings, folder: RunFolder, tasks: set[str], failed: Callable[[UsageProblem], None]) -> dict[str, Service]:
+    """Start what the selected tasks need, all at once, and write the addresses down, where requests wait until they can be answered.
+
+    ``failed`` is called, in another thread, if one does not start.
+    """
     services = _needed(settings, folder, tasks)
-    try:
-        for service in services.values():
-            service.spawn()
-        addresses = {name: service.ready() for name, service in services.items()}
-    except Exception:
-        stop_services(list(services.values()))
-        raise
+    for service in services.values():
+        service.spawn(failed)
+    addresses = {name: service.url for name, service in services.items()}
     if settings.tool_server:
         addresses["tools"] = settings.tool_server
     folder.write_json(SERVICES, addresses)
-    return list(services.values())
+    return services
+
+
+def await_services(settings: Settings, services: Mapping[str, Service]) -> None:
+    """Wait for those that must be there before the first case: all where the tested model is among them, and those that read a file
+    of the user's. Raises UsageProblem."""
+    for name, service in services.items():
+        spec = settings.parts.get(name)
+        if "model" in services or (spec and spec.name.startswith(SCRIPTED)):
+            service.ready()
 
 
 def _needed(settings: Settings, folder: RunFolder, tasks: set[str]) -> dict[str, Service]:
@@ -49,7 +60,9 @@ def _needed(settings: Settings, folder: RunFolder, tasks: set[str]) -> dict[str,
     used = {option.name for name in tasks for option in find_task(name).options}
     for part, spec in settings.parts.items():
         if part in used and spec.embedded:
-            services[part] = _embedded(settings, folder, tasks, part.removeprefix("--"), spec.name, "native")
+            # one that reads a file of the user's, which may be wrong, is not left until somebody asks
+            on_demand = not spec.name.startswith(SCRIPTED)
+            services[part] = _embedded(settings, folder, tasks, part.removeprefix("--"), spec.name, "native", on_demand=on_demand)
     for name in sorted(tasks):
         backend = settings.similarity[name]
         if command := find_task(name).similarity_server(backend):
@@ -64,17 +77,42 @@ def _served(backend: str) -> str:
     return f"similarity {backend}"
 
 
-def _embedded(settings: Settings, folder: RunFolder, tasks: set[str], title: str, model: str, dialect: str) -> Service:
+def _embedded(
+    settings: Settings, folder: RunFolder, tasks: set[str], title: str, model: str, dialect: str, *, on_demand: bool = False
+) -> Service:
     command = [sys.executable, "-m", "harness.model.embedded.serve", "--model", model, "--port", "0"]
     command += ["--dialect", dialect, "--options", json.dumps(settings.options)]
     for name in sorted(tasks):
         command += ["--data", f"{find_task(name).data_set}={settings.roots[name]}"]
-    return Service(f"embedded {title}", command, folder.path / "logs" / f"{title}.log")
+    return Service(f"embedded {title}", command, folder.path / "logs" / f"{title}.log", on_demand=on_demand)
 
 
-def stop_services(services: list[Service]) -> None:
-    for service in reversed(services):
+def stop_services(services: Mapping[str, Service]) -> None:
+    for service in services.values():
         service.stop()
+
+
+class _Arriving:
+    """A tool box whose server may not be there yet. Counts the cases that wait for it: they need no place in the air."""
+
+    def __init__(self, box: ToolBox, on_change: Callable[[], None]) -> None:
+        self._box = box
+        self._on_change = on_change
+        self.waiting = 0
+
+    async def catalog(self) -> Mapping[str, Tool]:
+        self.waiting += 1
+        self._on_change()
+        try:
+            return await self._box.catalog()
+        finally:
+            self.waiting -= 1
+
+    async def call(self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]) -> tuple[ToolOutput, ...]:
+        return await self._box.call(name, arguments, folder=folder, readable=readable)
+
+    async def close(self) -> None:
+        await self._box.close()
 
 
 class Wiring:
@@ -88,7 +126,7 @@ class Wiring:
         self.on_rest: Callable[[], None] | None = None
         """Called when ``at_rest`` has changed."""
         self._models: dict[str, ChatModel] = {}
-        self._boxes: dict[str, ToolBox | None] = {}
+        self._boxes: dict[str, _Arriving | None] = {}
         self._reader: CassetteReader | None = None
 
     def model(self, part: str = "") -> ChatModel:
@@ -100,8 +138,9 @@ class Wiring:
         return self._models[part]
 
     def at_rest(self) -> int:
-        """How many requests wait for their next try."""
-        return sum(limiter.at_rest for limiter in self._limiters)
+        """How many cases only wait: for the next try of a request, or for the tool server to be there."""
+        arriving = sum(box.waiting for box in self._boxes.values() if box)
+        return arriving + sum(limiter.at_rest for limiter in self._limiters)
 
     def widen(self, room: int) -> None:
         """As many requests in the air as solves in flight: workers lend each other places."""
@@ -112,7 +151,7 @@ class Wiring:
     def box(self, task: Task) -> ToolBox | None:
         """The real tools of a task, or None where it uses none."""
         if task.name not in self._boxes:
-            self._boxes[task.name] = self._make_box(task) if task.needs_tools else None
+            self._boxes[task.name] = _Arriving(self._make_box(task), self._rested) if task.needs_tools else None
         return self._boxes[task.name]
 
     def similarity(self) -> Mapping[str, str]:
@@ -129,6 +168,10 @@ class Wiring:
             if client is not None:
                 await client.close()
         drop_waiting()
+
+    def _rested(self) -> None:
+        if self.on_rest:
+            self.on_rest()
 
     def _make_model(self, part: str) -> ChatModel:
         from harness.model.cassette import Cassette, RecordingModel, ReplayModel

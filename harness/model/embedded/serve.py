@@ -28,7 +28,7 @@ from harness.model.embedded.baseline import baseline_reply
 from harness.model.embedded.oracle import Oracle
 from harness.model.embedded.scripted import Script
 from harness.model.types import CaseKey, ChatReply, ChatRequest
-from harness.services import end_with_parent
+from harness.services import BACKLOG, end_with_parent, given_listener
 from harness.task import configure_tasks
 
 if TYPE_CHECKING:
@@ -168,7 +168,8 @@ async def serve(model: str, answer: Answer, *, port: int, latency: float) -> Non
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     runner = web.AppRunner(make_app(model, answer, latency=latency), access_log=None, shutdown_timeout=1.0)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", port, backlog=1024)
+    given = given_listener()
+    site = web.SockSite(runner, given, backlog=BACKLOG) if given else web.TCPSite(runner, "127.0.0.1", port, backlog=BACKLOG)
     try:
         await site.start()
         bound = runner.addresses[0][1]

@@ -1,0 +1,168 @@
+"""Helper processes: started behind a socket that is there before them, at once or when somebody asks; and what a run does without one."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.errors import UsageProblem
+from harness.services import Service
+from tests.model.fault_server import FaultServer
+from tests.plugin.conftest import say
+from tests.plugin.project import ROOT, Project, records
+
+SERVER = """
+import json, sys, time
+from harness.services import end_with_parent, given_listener
+end_with_parent()
+listener = given_listener()
+time.sleep(float(sys.argv[1]))
+if sys.argv[2] == "fails":
+    sys.exit("no licence")
+print(json.dumps({"url": "http://127.0.0.1:%d" % (listener.getsockname()[1] + (sys.argv[2] == "elsewhere"))}), flush=True)
+while True:
+    connection, _ = listener.accept()
+    connection.recv(65536)
+    connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 5\\r\\nConnection: close\\r\\n\\r\\nhello")
+    connection.close()
+"""
+
+
+@pytest.fixture
+def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Service]]:
+    """A service that takes some seconds to come up, and then works, fails or listens elsewhere."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    made: list[Service] = []
+
+    def service(seconds: float = 0.0, how: str = "works", *, on_demand: bool = False) -> Service:
+        command = [sys.executable, "-c", SERVER, str(seconds), how]
+        made.append(Service("greeter", command, tmp_path / "greeter.log", on_demand=on_demand))
+        return made[-1]
+
+    yield service
+    for one in made:
+        one.stop()
+
+
+def greeting(service: Service) -> bytes:
+    with urllib.request.urlopen(service.url, timeout=30) as answer:
+        return bytes(answer.read())
+
+
+def test_who_asks_before_a_service_is_there_is_answered_once_it_is(make) -> None:
+    service = make(0.3)
+    service.spawn()
+    assert greeting(service) == b"hello"
+    service.ready()
+
+
+def test_a_service_on_demand_is_started_by_the_first_who_asks(make) -> None:
+    service = make(on_demand=True)
+    service.spawn()
+    service.ready()  # nothing to wait for
+    time.sleep(0.1)
+    assert service.pid is None
+    assert greeting(service) == b"hello"
+    assert service.pid
+
+
+def test_a_service_on_demand_that_nobody_asks_is_never_started_and_ends_at_once(make, tmp_path) -> None:
+    service = make(on_demand=True)
+    service.spawn()
+    service.stop()
+    assert service.pid is None
+    assert not (tmp_path / "greeter.log").exists()
+    with pytest.raises(OSError, match="refused"):
+        greeting(service)
+
+
+@pytest.mark.parametrize("on_demand", [False, True], ids=["at once", "on demand"])
+def test_who_waits_for_a_service_that_fails_is_told_so_and_nobody_hangs(make, on_demand) -> None:
+    service, told = make(0.2, "fails", on_demand=on_demand), []
+    service.spawn(told.append)
+    with pytest.raises(OSError, match=r"reset|closed|refused"):
+        greeting(service)
+    with pytest.raises(UsageProblem, match=r"the greeter did not start \(status 1\): no licence"):
+        service.ready()
+    assert [str(problem) for problem in told] == ["the greeter did not start (status 1): no licence"]
+
+
+def test_a_service_that_listens_elsewhere_is_ended(make) -> None:
+    with pytest.raises(UsageProblem, match="the greeter did not start"):
+        make(how="elsewhere").start()
+
+
+def test_a_service_that_is_stopped_while_it_starts_ends_and_is_no_problem(make) -> None:
+    service, told = make(30.0), []
+    service.spawn(told.append)
+    waiting = threading.Thread(target=service.ready)
+    waiting.start()
+    service.stop()
+    waiting.join(30)
+    assert not waiting.is_alive()
+    assert not told
+
+
+NEEDS_TOOLS = """
+import sys
+
+TOOLS = '''
+import json, os, sys, time
+from harness.services import end_with_parent, given_listener
+end_with_parent()
+if os.path.exists("mended"):
+    print(json.dumps({"url": "http://127.0.0.1:%d" % given_listener().getsockname()[1]}), flush=True)
+    time.sleep(600)
+time.sleep(0.5)
+sys.exit("no licence")
+'''
+
+class Needs(Toy):
+    needs_tools = True
+    def check_tools(self, names, config, *, scoring, allow_unsafe, server):
+        return {}
+    def tool_server(self, config, *, scoring, allow_unsafe):
+        return [sys.executable, "-c", TOOLS]
+    def toolbox(self, url):
+        from tool_impls.client import ToolServerBox
+        return ToolServerBox(url)
+
+announce(Needs())
+"""
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_a_run_whose_tool_server_does_not_start_is_stopped_with_its_last_words_and_can_be_resumed(tmp_path, workers):
+    """Cases that need no tool yet have begun by then; what they have paid for is kept."""
+    project = Project.make(tmp_path / "project", samples=400)
+    with (project.path / "conftest.py").open("a") as stream:
+        stream.write(NEEDS_TOOLS)
+
+    def slowly(seen):
+        act = say(seen)
+
+        def later(connection, seen, stopped):
+            stopped.wait(0.05)
+            return act(connection, seen, stopped)
+
+        return later
+
+    with FaultServer(choose=slowly) as endpoint:
+        options = ("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", "--run-dir", "run")
+        result = project.run(*options, *workers)
+        assert result.status == 4, result.output
+        assert "stopped early: the tool server did not start (status 1): no licence; go on with --resume=" in result.output
+        kept = len(records(project.path / "run"))
+        assert 0 < kept < 400
+        (project.path / "mended").write_text("")
+        endpoint.choose = say
+        resumed = project.run("--model-url", endpoint.url, "--resume", "run", "--in-flight", "32", *workers)
+        assert resumed.status == 0, resumed.output
+        assert len(records(project.path / "run")) == 400
+        assert len(endpoint.requests) <= 400 + 2 * 4
