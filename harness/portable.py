@@ -6,39 +6,56 @@ import json
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from harness.types import Json
 
 
 def portable(value: Json, tokens: Mapping[str, str]) -> Json:
-    """A copy of ``value`` in which every text has the folders of ``tokens`` replaced by their token.
+    """``value``, in which every text has the folders of ``tokens`` replaced by their token: a copy, or the value itself where no text
+    names one.
 
     ``tokens`` maps an absolute folder, without a slash at the end, to what stands for it. Only whole folder names are
     replaced: with ``/data/gta``, ``/data/gta2/x`` stays as it is. Where one folder lies in another, the deeper one wins.
     The form that a folder takes inside escaped JSON text is found too.
     """
-    written = {form: token for folder, token in tokens.items() if folder.strip("/") for form in (folder, json.dumps(folder)[1:-1])}
-    if not written:
-        return value
-    pattern = _finder(tuple(written))
+    search = _search(tuple(tokens.items()))
+    return _replaced(value, search) if search.written and _may_name(value, search) else value
 
-    def replace(item: Any) -> Any:
-        if isinstance(item, str):
-            return pattern.sub(lambda match: written[match[0]], item)
-        if isinstance(item, Mapping):
-            return {replace(key): replace(inner) for key, inner in item.items()}
-        if isinstance(item, (list, tuple)):
-            return [replace(inner) for inner in item]
-        return item
 
-    return replace(value)
+class _Search(NamedTuple):
+    written: Mapping[str, str]  # every form of a folder → its token
+    pattern: re.Pattern[str]
+    plain: bool  # every folder is written in JSON as it is
 
 
 @lru_cache(maxsize=64)
-def _finder(forms: tuple[str, ...]) -> re.Pattern[str]:
-    folders = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
-    return re.compile(rf"(?<![\w/.-])(?:{folders})(?![\w-]|\.\w)")
+def _search(tokens: tuple[tuple[str, str], ...]) -> _Search:
+    written = {form: token for folder, token in tokens if folder.strip("/") for form in (folder, json.dumps(folder)[1:-1])}
+    folders = "|".join(re.escape(form) for form in sorted(written, key=len, reverse=True))
+    pattern = re.compile(rf"(?<![\w/.-])(?:{folders})(?![\w-]|\.\w)")
+    return _Search(written, pattern, plain=all(json.dumps(folder)[1:-1] == folder for folder, _ in tokens))
+
+
+def _may_name(value: Json, search: _Search) -> bool:
+    """Whether a folder may be in one of the texts, which few values have: looking through all at once takes a fifth of the time."""
+    if not search.plain:
+        return True
+    try:
+        text = value if isinstance(value, str) else json.dumps(value)
+    except (TypeError, ValueError):  # other than plain JSON
+        return True
+    return any(folder in text for folder in search.written)
+
+
+def _replaced(value: Any, search: _Search) -> Any:
+    if isinstance(value, str):
+        return search.pattern.sub(lambda match: search.written[match[0]], value)
+    if isinstance(value, Mapping):
+        return {_replaced(key, search): _replaced(inner, search) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_replaced(inner, search) for inner in value]
+    return value
 
 
 class Portable:

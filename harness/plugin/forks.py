@@ -9,6 +9,7 @@ Linux, with threads, while coverage is measured, in a debugger, with ``--tx pope
 from __future__ import annotations
 
 import atexit
+import gc
 import json
 import os
 import signal
@@ -37,6 +38,7 @@ def fork_workers(config: pytest.Config, count: int) -> None:
     if sys.platform != "linux" or watched or len(list(Path("/proc/self/task").iterdir())) > 1:  # threads, those of libraries among them
         return
     known_tasks()  # imports what every worker will need
+    gc.freeze()  # whoever looks through what is shared copies it
     forks = config.stash[FORKS] = Forks()
     for _ in range(count):
         forks.add(config)
@@ -124,11 +126,15 @@ def _wait_and_work(config: pytest.Config, stdin: int, stdout: int) -> NoReturn:
     try:
         atexit._clear()  # what the first process has to tidy up is not ours
         interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal
+        _forget(config)
+        if getattr(config.option, "model", None):  # a tenth of a second, while nobody waits for this process yet
+            import harness.model.client
+            import harness.model.lean  # noqa: F401
         with os.fdopen(os.dup(stdin), "rb", buffering=0) as orders:
             order = orders.readline()
         if order:
             signal.signal(signal.SIGINT, interrupt)
-            _work(config, stdin, stdout, **json.loads(order))
+            _work(stdin, stdout, **json.loads(order))
         status = 0
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else int(end.code is not None)
@@ -141,11 +147,8 @@ def _wait_and_work(config: pytest.Config, stdin: int, stdout: int) -> NoReturn:
         os._exit(status)
 
 
-def _work(config: pytest.Config, stdin: int, stdout: int, *, code: str, environ: dict[str, str], cwd: str) -> None:
+def _work(stdin: int, stdout: int, *, code: str, environ: dict[str, str], cwd: str) -> None:
     """What ``python -u -c code`` does."""
-    capture: Any = config.pluginmanager.get_plugin("capturemanager")
-    if capture is not None:
-        capture.stop_global_capturing()
     for number, pipe in enumerate((stdin, stdout)):
         os.dup2(pipe, number)
         os.close(pipe)
@@ -153,14 +156,17 @@ def _work(config: pytest.Config, stdin: int, stdout: int, *, code: str, environ:
     os.environ.clear()
     os.environ.update(environ)
     os.chdir(cwd)
-    _forget()
     sys.argv = ["-c"]
     main = sys.modules["__main__"] = ModuleType("__main__")
     exec(code, main.__dict__)
 
 
-def _forget() -> None:
-    """Let the project's own modules be imported anew: a ``conftest.py`` may ask at its import which worker it is in."""
+def _forget(config: pytest.Config) -> None:
+    """Leave what is the first process's. The project's own modules are imported anew: a ``conftest.py`` may ask at its import
+    which worker it is in."""
+    capture: Any = config.pluginmanager.get_plugin("capturemanager")
+    if capture is not None:
+        capture.stop_global_capturing()
     sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__name__ != "AssertionRewritingHook"]  # pytest makes another
     library = tuple(f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "platstdlib"))
     for name, module in list(sys.modules.items()):
