@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import select
 import selectors
 import signal
 import socket
@@ -79,13 +78,13 @@ class Service:
         self._command = list(command)
         self._log = log
         self._on_demand = on_demand
-        self._listener: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()  # nothing is started once it is stopping
         self._stopping = threading.Event()
         self._settled = threading.Event()  # it is ready, or did not start
         self._problem: UsageProblem | None = None
         self._watcher: threading.Thread | None = None
+        self._wake: socket.socket | None = None  # closed to tell the watcher of a service on demand that nobody will ask
 
     def start(self) -> str:
         """Start it and wait until it is ready; returns its address. Raises UsageProblem with its last words."""
@@ -96,12 +95,17 @@ class Service:
     def spawn(self, failed: Callable[[UsageProblem], None] = lambda problem: None) -> None:
         """Start it, and go on. Whoever asks at ``url`` is answered once it is ready. ``failed`` is called, in another thread, if it does
         not start."""
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        never, self._no_demand = socket.socketpair()
+        listener = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
+        self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        woken, self._wake = socket.socketpair()
         if not self._on_demand:
-            self._process = self._spawned(self._listener)
-        self._watcher = threading.Thread(target=self._watch, args=(never, failed), name=f"agentgauge-{self.name}", daemon=True)
+            try:
+                self._start(listener)
+            except BaseException:
+                for one in (listener, woken, self._wake):
+                    one.close()
+                raise
+        self._watcher = threading.Thread(target=self._watch, args=(listener, woken, failed), name=f"agentgauge-{self.name}", daemon=True)
         self._watcher.start()
 
     def ready(self) -> None:
@@ -115,7 +119,7 @@ class Service:
         """End it and everything it started. Safe to call twice."""
         with self._lock:
             self._stopping.set()
-        if self._watcher is None:
+        if self._watcher is None or self._wake is None:
             return
         if process := self._process:
             _signal_group(process, signal.SIGTERM)
@@ -124,9 +128,9 @@ class Service:
             except subprocess.TimeoutExpired:
                 _signal_group(process, signal.SIGKILL)
                 process.wait()
-        self._no_demand.close()
+        self._wake.close()
         self._watcher.join(STOP_SECONDS)
-        self._process = self._watcher = None
+        self._process = self._watcher = self._wake = None
 
     @property
     def pid(self) -> int | None:
@@ -147,13 +151,11 @@ class Service:
 
     # -- in the watching thread
 
-    def _watch(self, never: socket.socket, failed: Callable[[UsageProblem], None]) -> None:
-        """``never`` can be read once nobody will ask."""
-        assert self._listener is not None
-        with never, self._listener as listener:  # once it is closed, who waits to be answered is told that nobody will
+    def _watch(self, listener: socket.socket, woken: socket.socket, failed: Callable[[UsageProblem], None]) -> None:
+        with woken, listener:  # once it is closed, who waits to be answered is told that nobody will
             try:
                 if self._process is None:
-                    select.select([listener, never], [], [])
+                    _first_of(listener, woken)
                     self._start(listener)
                 self._await()
             except UsageProblem as problem:
@@ -167,13 +169,18 @@ class Service:
                 process.wait()
                 _close_output(process)
                 if not self._start_again(listener):
-                    return
+                    break
+            if not self._stopping.is_set():
+                failed(UsageProblem(f"the {self.name} ended {RESTARTS + 1} times: {self._last_words()}"))
 
     def _start(self, listener: socket.socket) -> None:
         with self._lock:
             if self._stopping.is_set():
                 raise UsageProblem(f"the {self.name} was stopped before it was started")
-            self._process = self._spawned(listener)
+            try:
+                self._process = self._spawned(listener)
+            except OSError as error:
+                raise UsageProblem(f"the {self.name} cannot be started: {error}") from None
 
     def _await(self) -> None:
         """Until the process says that it is ready at our address. One that says anything else is ended. Raises UsageProblem."""
@@ -181,14 +188,17 @@ class Service:
         assert process is not None and process.stdout is not None
         line = _first_line(process.stdout, START_SECONDS)
         try:
-            ready = json.loads(line)["url"] == self.url
+            url = json.loads(line)["url"]
         except (ValueError, KeyError, TypeError):
-            ready = False
-        if not ready:
-            _signal_group(process, signal.SIGKILL)
-            status = process.wait()
-            _close_output(process)
+            url = None
+        if url == self.url:
+            return
+        _signal_group(process, signal.SIGKILL)
+        status = process.wait()
+        _close_output(process)
+        if url is None:
             raise UsageProblem(f"the {self.name} did not start (status {status}): {self._last_words()}")
+        raise UsageProblem(f"the {self.name} listens at {url} instead of the socket that harness.services.given_listener returns")
 
     def _start_again(self, listener: socket.socket) -> bool:
         """As often as it may; whether it is there again."""
@@ -206,6 +216,14 @@ class Service:
     def _last_words(self) -> str:
         text = self._log.read_text(encoding="utf-8", errors="replace").strip() if self._log.exists() else ""
         return text.splitlines()[-1] if text else f"it printed nothing; its log is {self._log}"
+
+
+def _first_of(*sockets: socket.socket) -> None:
+    """Wait until one of them can be read."""
+    with selectors.DefaultSelector() as selector:
+        for one in sockets:
+            selector.register(one, selectors.EVENT_READ)
+        selector.select()
 
 
 def _first_line(stream: IO[bytes], seconds: float) -> bytes:

@@ -80,7 +80,11 @@ def _distributions() -> Mapping[str, list[Distribution]]:
 
 def _versions(packages: Iterable[str]) -> dict[str, str]:
     """Versions of the distributions behind import names; a missing one is left out."""
-    return dict(sorted(pair for package in packages for pair in _versions_of(package)))
+    found: dict[str, str] = {}
+    for package in packages:
+        for name, version in _versions_of(package):
+            found.setdefault(name, version)  # of two the one that Python finds first
+    return dict(sorted(found.items()))
 
 
 @cache

@@ -120,14 +120,16 @@ class Controller:
         try:
             self.plan = list(self.folder.plan())
             tasks = {task for task, _, _ in self.plan}
+            for left in (STOP_FILE, PLACES):
+                (self.folder.path / left).unlink(missing_ok=True)
             self._prepare(tasks)
             if self.settings.record:
                 create_cassette(self.settings.record, stored_settings(self.settings, self.config.option.data or "auto", self.tools))
-            for left in (STOP_FILE, PLACES):
-                (self.folder.path / left).unlink(missing_ok=True)
             self._write_run_json(finished=None)
             if self.settings.budget:
                 self._watch = BudgetWatch(self.settings.budget, self.folder, self._stop)
+            if self._service_problem:
+                raise UsageProblem(self._service_problem)
         except UsageProblem as problem:
             raise pytest.UsageError(str(problem)) from None
         reporter: Any = self.config.pluginmanager.get_plugin("terminalreporter")
@@ -284,7 +286,7 @@ class Controller:
 
     def _stop_workers(self, reason: str) -> None:
         """Nothing new is started, anywhere; what is in flight may end."""
-        if self.progress is not None:
+        if self.plan:
             (self.folder.path / STOP_FILE).write_text(reason, encoding="utf-8")
 
     def _stop(self, reason: str) -> None:

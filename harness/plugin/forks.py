@@ -2,22 +2,30 @@
 
 They are forked from pytest's first process while nothing is configured yet and no thread runs, and wait. When xdist starts a worker,
 execnet gets one of them, by an execution model of ours; it goes on as ``python -u -c CODE`` would, which is what execnet starts
-otherwise. Replacements for workers that died are started so, and all workers where forks cannot be had: on another system than
-Linux, with threads, while coverage is measured, in a debugger, with ``--tx popen//python=...``.
+otherwise. Replacements for workers that died are started so, and all workers where a fork could differ from a fresh start: on another
+system than Linux, with threads, logging that is set up, while coverage is measured, in a debugger, where a module of the project holds
+something alive (a file, a connection), with ``--tx popen//python=...``.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
+import fcntl
 import gc
+import io
 import json
+import logging
 import os
 import signal
+import site
 import subprocess
 import sys
 import sysconfig
+import threading
 import traceback
-from collections.abc import Sequence
+import weakref
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, NoReturn
@@ -28,21 +36,57 @@ from execnet.gateway_base import MainThreadOnlyExecModel
 from harness.task import known_tasks
 
 FORKS = pytest.StashKey["Forks"]()
-_OURS = {"harness", "reports", "tool_impls", "bench_gta", "bench_wild", "bench_mmau"}
+_OURS = str(Path(__file__).parents[2]) + os.sep
+_PACKAGES = {"harness", "reports", "tool_impls", "bench_gta", "bench_wild", "bench_mmau"}
+_PLAIN = {"__future__", "builtins", "types", "typing", "re", "pathlib", "enum", "functools", "datetime", "logging", "_pytest", *_PACKAGES}
+"""Where the types come from of what a module may hold to be the same in a fork and in a fresh process."""
 
 
 def fork_workers(config: pytest.Config, count: int) -> None:
     """Where that is possible. Called before anything is configured."""
-    coverage = sys.modules.get("coverage")
-    watched = sys.gettrace() or (coverage and coverage.Coverage.current())
-    if sys.platform != "linux" or watched or len(list(Path("/proc/self/task").iterdir())) > 1:  # threads, those of libraries among them
+    if not _may_fork():
         return
     known_tasks()  # imports what every worker will need
     gc.freeze()  # whoever looks through what is shared copies it
     forks = config.stash[FORKS] = Forks()
-    for _ in range(count):
-        forks.add(config)
     config.add_cleanup(forks.close)
+    with contextlib.suppress(OSError):  # no more processes: xdist will say so, or do with what there is
+        for _ in range(count):
+            forks.add(config)
+
+
+def _may_fork() -> bool:
+    coverage = sys.modules.get("coverage")
+    watched = sys.gettrace() or (coverage and coverage.Coverage.current())
+    if sys.platform != "linux" or watched or len(list(Path("/proc/self/task").iterdir())) > 1:  # threads, those of libraries among them
+        return False
+    loggers = [logging.root, *(one for one in logging.root.manager.loggerDict.values() if isinstance(one, logging.Logger))]
+    if any(not isinstance(handler, logging.NullHandler) for logger in loggers for handler in logger.handlers):
+        return False
+    held = (pair for module in _of_the_project() for pair in vars(module).items())
+    return all(_is_plain(value) for name, value in held if not name.startswith("__"))
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, (ModuleType, type)):
+        return True
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return all(map(_is_plain, value))
+    if isinstance(value, dict):
+        return all(map(_is_plain, value.values()))
+    return type(value).__module__.partition(".")[0] in _PLAIN
+
+
+def _of_the_project() -> Iterator[ModuleType]:
+    """Modules that are neither Python's, nor installed, nor ours: ``conftest.py`` and what it imports."""
+    library = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    library += [*site.getsitepackages(), site.getusersitepackages()]
+    installed = tuple({folder + os.sep for folder in library})
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        ours = file and name.partition(".")[0] in _PACKAGES and file.startswith(_OURS)
+        if file and name != "__main__" and not ours and not file.startswith(installed):
+            yield module
 
 
 def use_forks(config: pytest.Config) -> None:
@@ -81,8 +125,12 @@ class Fork:
             os.kill(self.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        self.stdin.close()
+        """End one that has done nothing yet, or is gone."""
+        self.kill()
+        self.wait()
         self.stdout.close()
+        with contextlib.suppress(OSError):  # what was written to one that is gone
+            self.stdin.close()
 
 
 class Forks:
@@ -92,59 +140,76 @@ class Forks:
         self._waiting: list[Fork] = []
 
     def add(self, config: pytest.Config) -> None:
-        stdin, to_stdin = os.pipe()
-        from_stdout, stdout = os.pipe()
-        pid = os.fork()
-        if pid == 0:
-            for end in (to_stdin, from_stdout, *(stream.fileno() for fork in self._waiting for stream in (fork.stdin, fork.stdout))):
-                os.close(end)
-            _wait_and_work(config, stdin, stdout)
+        """Raises OSError where no process can be had."""
+        stdin, to_stdin = map(_high, os.pipe())
+        from_stdout, stdout = map(_high, os.pipe())
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            pid = os.fork()
+            if pid == 0:
+                ends = [to_stdin, from_stdout, *(stream.fileno() for fork in self._waiting for stream in (fork.stdin, fork.stdout))]
+                _wait_and_work(config, stdin, stdout, ends)
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         os.close(stdin)
         os.close(stdout)
         self._waiting.append(Fork(pid, to_stdin, from_stdout))
 
     def popen(self, arguments: Sequence[str], stdin: int, stdout: int) -> Fork | subprocess.Popen[bytes]:
         """As ``subprocess.Popen`` with two pipes."""
-        if self._waiting and arguments[:3] == [sys.executable, "-u", "-c"]:
+        while self._waiting and arguments[:3] == [sys.executable, "-u", "-c"]:
             fork = self._waiting.pop(0)
             order = {"code": arguments[3], "environ": dict(os.environ), "cwd": str(Path.cwd())}
-            fork.stdin.write(json.dumps(order).encode() + b"\n")
-            fork.stdin.flush()
+            try:
+                fork.stdin.write(json.dumps(order).encode() + b"\n")
+                fork.stdin.flush()
+            except OSError:  # somebody has ended it
+                fork.close()
+                continue
             return fork
         return subprocess.Popen(arguments, stdin=stdin, stdout=stdout)
 
     def close(self) -> None:
-        """Those whom nobody wanted end when they read the end."""
+        """End those whom nobody wanted."""
         for fork in self._waiting:
             fork.close()
-            fork.wait()
 
 
-def _wait_and_work(config: pytest.Config, stdin: int, stdout: int) -> NoReturn:
-    """The other process, to its end."""
+def _high(descriptor: int) -> int:
+    """Not one of the three that a worker has for its own, which are free where pytest was started without them."""
+    if descriptor > 2:
+        return descriptor
+    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.close(descriptor)
+    return moved
+
+
+def _wait_and_work(config: pytest.Config, stdin: int, stdout: int, ends: Sequence[int]) -> NoReturn:
+    """The other process, to its end. ``ends``: of pipes that are the first process's."""
     status = 1
     try:
-        atexit._clear()  # what the first process has to tidy up is not ours
         interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal
-        _forget(config)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        for end in ends:
+            os.close(end)
+        kept = _begin_anew()
         if getattr(config.option, "model", None):  # a tenth of a second, while nobody waits for this process yet
-            import harness.model.client
-            import harness.model.lean  # noqa: F401
+            with contextlib.suppress(ImportError):
+                import harness.model.client
+                import harness.model.lean  # noqa: F401
         with os.fdopen(os.dup(stdin), "rb", buffering=0) as orders:
             order = orders.readline()
         if order:
             signal.signal(signal.SIGINT, interrupt)
             _work(stdin, stdout, **json.loads(order))
+        del kept
         status = 0
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else int(end.code is not None)
     except BaseException:
         traceback.print_exc()
     finally:
-        atexit._run_exitfuncs()
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
-        os._exit(status)
+        _end(status)
 
 
 def _work(stdin: int, stdout: int, *, code: str, environ: dict[str, str], cwd: str) -> None:
@@ -161,17 +226,31 @@ def _work(stdin: int, stdout: int, *, code: str, environ: dict[str, str], cwd: s
     exec(code, main.__dict__)
 
 
-def _forget(config: pytest.Config) -> None:
-    """Leave what is the first process's. The project's own modules are imported anew: a ``conftest.py`` may ask at its import
-    which worker it is in."""
-    capture: Any = config.pluginmanager.get_plugin("capturemanager")
-    if capture is not None:
-        capture.stop_global_capturing()
+def _begin_anew() -> list[ModuleType]:
+    """Leave to the first process what is its own: what it tidies up at its end, and the project's modules, which are imported anew,
+    since a ``conftest.py`` may ask at its import which worker it is in. Returns these: nothing in them may end here."""
+    atexit._clear()
+    atexit.register(logging.shutdown)
+    weakref.finalize._registry.clear()  # type: ignore[attr-defined]
+    weakref.finalize._registered_with_atexit = False  # type: ignore[attr-defined]
+    if processes := sys.modules.get("multiprocessing.util"):
+        processes._finalizer_registry.clear()
+        atexit.register(processes._exit_function)
     sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__name__ != "AssertionRewritingHook"]  # pytest makes another
-    library = tuple(f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "platstdlib"))
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        if file is None or not file.endswith(".py") or name.partition(".")[0] in _OURS:
-            continue
-        if not (file.startswith(library) or "site-packages" in file or "dist-packages" in file):
-            del sys.modules[name]
+    kept = list(_of_the_project())
+    for module in kept:
+        sys.modules.pop(module.__name__, None)
+    return kept
+
+
+def _end(status: int) -> NoReturn:
+    """As Python ends, save that nothing is taken apart: the frames of the first process are below this one."""
+    try:
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+        held = (value for module in _of_the_project() for value in vars(module).values())
+        for file in [one for one in (*held, *gc.get_objects()) if type(one) in (io.TextIOWrapper, io.BufferedWriter)]:
+            with contextlib.suppress(OSError, ValueError):  # who listened is gone, or the descriptor is
+                file.flush()
+    finally:
+        os._exit(status)

@@ -37,7 +37,8 @@ class Outcome:
         """Pass for a right answer. Raises WrongAnswer with what was expected, what came and at which step."""
         __tracebackhide__ = True
         if self._kept.status != "passed":
-            raise WrongAnswer(self._explanation() or "no score")
+            told = self._explanation()
+            raise WrongAnswer("no score" if told is None else told)
 
     def _explanation(self) -> str | None:
         if isinstance(self._kept, Line):

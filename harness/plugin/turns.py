@@ -20,15 +20,18 @@ class Floor:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._holder: int | None = None  # the thread that has it
+        self._overdue = False  # who has it has had it too long; nobody waits for him again
 
     def take(self) -> None:
-        if self._lock.acquire(timeout=PATIENCE):
+        if self._lock.acquire(timeout=0 if self._overdue else PATIENCE):
             self._holder = threading.get_ident()
+        else:
+            self._overdue = True
 
     def leave(self) -> None:
         """Nothing happens where this thread has not got it."""
         if self._holder == threading.get_ident():
-            self._holder = None
+            self._holder, self._overdue = None, False
             self._lock.release()
 
 

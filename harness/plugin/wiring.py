@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from harness.model.cassette import CassetteReader
     from harness.model.limits import AdaptiveLimiter
 
-SCRIPTED = "scripted:"
-
 SERVICES = "services.json"
 """In the run folder: addresses of the helper processes, for the workers."""
 
@@ -34,21 +32,24 @@ def start_services(settings: Settings, folder: RunFolder, tasks: set[str], faile
     ``failed`` is called, in another thread, if one does not start.
     """
     services = _needed(settings, folder, tasks)
-    for service in services.values():
-        service.spawn(failed)
-    addresses = {name: service.url for name, service in services.items()}
-    if settings.tool_server:
-        addresses["tools"] = settings.tool_server
-    folder.write_json(SERVICES, addresses)
+    try:
+        for service in services.values():
+            service.spawn(failed)
+        addresses = {name: service.url for name, service in services.items()}
+        if settings.tool_server:
+            addresses["tools"] = settings.tool_server
+        folder.write_json(SERVICES, addresses)
+    except BaseException:
+        stop_services(services)
+        raise
     return services
 
 
 def await_services(settings: Settings, services: Mapping[str, Service]) -> None:
-    """Wait for those that must be there before the first case: all where the tested model is among them, and those that read a file
-    of the user's. Raises UsageProblem."""
+    """Wait for those that must be there before the first case: all where the tested model is among them, and models for parts that
+    are not left until somebody asks. Raises UsageProblem."""
     for name, service in services.items():
-        spec = settings.parts.get(name)
-        if "model" in services or (spec and spec.name.startswith(SCRIPTED)):
+        if "model" in services or name in settings.parts:
             service.ready()
 
 
@@ -61,7 +62,7 @@ def _needed(settings: Settings, folder: RunFolder, tasks: set[str]) -> dict[str,
     for part, spec in settings.parts.items():
         if part in used and spec.embedded:
             # one that reads a file of the user's, which may be wrong, is not left until somebody asks
-            on_demand = not spec.name.startswith(SCRIPTED)
+            on_demand = not spec.name.startswith("scripted:")
             services[part] = _embedded(settings, folder, tasks, part.removeprefix("--"), spec.name, "native", on_demand=on_demand)
     for name in sorted(tasks):
         backend = settings.similarity[name]
@@ -98,15 +99,20 @@ class _Arriving:
     def __init__(self, box: ToolBox, on_change: Callable[[], None]) -> None:
         self._box = box
         self._on_change = on_change
+        self._is_there = False
         self.waiting = 0
 
     async def catalog(self) -> Mapping[str, Tool]:
+        if self._is_there:
+            return await self._box.catalog()
         self.waiting += 1
         self._on_change()
         try:
-            return await self._box.catalog()
+            found = await self._box.catalog()
         finally:
             self.waiting -= 1
+        self._is_there = True
+        return found
 
     async def call(self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]) -> tuple[ToolOutput, ...]:
         return await self._box.call(name, arguments, folder=folder, readable=readable)
@@ -126,7 +132,7 @@ class Wiring:
         self.on_rest: Callable[[], None] | None = None
         """Called when ``at_rest`` has changed."""
         self._models: dict[str, ChatModel] = {}
-        self._boxes: dict[str, _Arriving | None] = {}
+        self._boxes: dict[str, ToolBox | None] = {}
         self._reader: CassetteReader | None = None
 
     def model(self, part: str = "") -> ChatModel:
@@ -139,7 +145,7 @@ class Wiring:
 
     def at_rest(self) -> int:
         """How many cases only wait: for the next try of a request, or for the tool server to be there."""
-        arriving = sum(box.waiting for box in self._boxes.values() if box)
+        arriving = sum(box.waiting for box in self._boxes.values() if isinstance(box, _Arriving))
         return arriving + sum(limiter.at_rest for limiter in self._limiters)
 
     def widen(self, room: int) -> None:
@@ -151,7 +157,7 @@ class Wiring:
     def box(self, task: Task) -> ToolBox | None:
         """The real tools of a task, or None where it uses none."""
         if task.name not in self._boxes:
-            self._boxes[task.name] = _Arriving(self._make_box(task), self._rested) if task.needs_tools else None
+            self._boxes[task.name] = self._make_box(task) if task.needs_tools else None
         return self._boxes[task.name]
 
     def similarity(self) -> Mapping[str, str]:
@@ -200,7 +206,9 @@ class Wiring:
         box = task.toolbox(self._addresses()["tools"])
         if self._settings.record:
             box = RecordingToolBox(box, Cassette.append_to(self._settings.record, self._tokens()))
-        return box
+        spec = self._settings.spec
+        waited_for = self._settings.tool_server or (spec and spec.embedded)  # see await_services
+        return box if waited_for else _Arriving(box, self._rested)
 
     def _tape(self) -> CassetteReader:
         """One reader for the model and the tools: it indexes the whole file."""

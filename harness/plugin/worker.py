@@ -54,7 +54,7 @@ class WorkerSide:
         self.place = place
         self.folder = RunFolder(settings.run_dir)
         self._stop_file = str(self.folder.path / STOP_FILE)
-        self._is_held = False
+        self._saw_stop = False
         self._looked = 0.0  # time.monotonic()
         self._indices: dict[str, Index] = {}
         self._lookahead: LookAhead | None = None
@@ -232,10 +232,10 @@ class WorkerSide:
         """Whether nothing new may be started. Asked at every start and every end, by two threads; looked up every ``STALE`` seconds,
         since a system call lets the other thread in."""
         now = time.monotonic()
-        if not self._is_held and now - self._looked > STALE:
+        if not self._saw_stop and now - self._looked > STALE:
             self._looked = now
-            self._is_held = os.path.exists(self._stop_file)  # noqa: PTH110 - a quarter of the time of Path.exists
-        return self._is_held
+            self._saw_stop = os.path.exists(self._stop_file)  # noqa: PTH110 - a quarter of the time of Path.exists
+        return self._saw_stop
 
     def _start(self, session: pytest.Session) -> None:
         settings = self.settings
@@ -258,6 +258,7 @@ class WorkerSide:
             case = (record.task, record.sample, record.attempt)
             if line.finished and (earlier or case in solver.staged):
                 self.folder.stage(*case).unlink(missing_ok=True)
+                solver.staged.discard(case)
             return line
 
         async def close() -> None:

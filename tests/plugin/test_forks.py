@@ -54,10 +54,13 @@ def test_each_worker_is_a_fork_that_has_imported_the_projects_modules_itself(tel
         ("", ("--tx", f"2*popen//python={sys.executable}")),
         ("import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n", ("--tx", "2*popen")),
         ("import sys\nsys.settrace(lambda *_: None)\n", ("--tx", "2*popen")),
+        ("import logging\nlogging.basicConfig(level=logging.INFO)\n", ("--tx", "2*popen")),
+        ("import tempfile\nPLACE = tempfile.TemporaryDirectory()\n", ("--tx", "2*popen")),
+        ("JOURNALS = {'first': [open('journal', 'w')]}\n", ("--tx", "2*popen")),
     ],
-    ids=["another Python is asked for", "a thread runs", "a debugger looks on"],
+    ids=["another Python is asked for", "a thread runs", "a debugger looks on", "logging is set up", "a folder is held", "a file is held"],
 )
-def test_workers_are_started_afresh_where_a_fork_would_not_do(telling, model, lines, options):
+def test_workers_are_started_afresh_where_a_fork_could_differ(telling, model, lines, options):
     with (telling.path / "conftest.py").open("a") as stream:
         stream.write(lines)
     result = telling.run(*model, *options, "--dist", "load", "--run-dir", "run")
@@ -67,11 +70,76 @@ def test_workers_are_started_afresh_where_a_fork_would_not_do(telling, model, li
 
 
 def test_forks_that_nobody_wants_end_with_the_first_process(telling, model):
-    """``--dist load`` with a mistake that comes to light before workers are wanted."""
-    result = telling.run(*model, "--tx", "2*popen", "--dist", "load", "--in-flight", "none")
+    """A mistake that comes to light after they were made; a process beside them holds what they listen to."""
+    with (telling.path / "conftest.py").open("a") as stream:
+        stream.write(MISTAKE)
+    result = telling.run(*model, "--tx", "2*popen", "--dist", "load", seconds=30)
     assert result.status == 4, result.output
-    assert "--in-flight" in result.output
+    assert "a mistake of 2 forks" in result.output
     assert not told(telling)
+
+
+MISTAKE = """
+import pytest
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config):
+    if not hasattr(config, "workerinput"):
+        from harness.plugin.forks import FORKS
+        forks = config.stash[FORKS]._waiting
+        if os.fork() == 0:
+            import time
+            held = sorted(stream.fileno() for fork in forks for stream in (fork.stdin, fork.stdout))
+            for low, high in zip([-1, *held], [*held, 256]):
+                os.closerange(low + 1, high)
+            time.sleep(60)
+            os._exit(0)
+        raise pytest.UsageError(f"a mistake of {len(forks)} forks")
+"""
+
+
+def test_a_fork_that_somebody_ended_is_replaced_by_a_fresh_worker(telling, model):
+    with (telling.path / "conftest.py").open("a") as stream:
+        stream.write(ENDED)
+    result = telling.run(*model, "--tx", "2*popen", "--dist", "load", "--run-dir", "run")
+    assert result.status == 0, result.output
+    assert [(worker, forked) for _, worker, forked, *_ in told(telling)] == [("gw0", True), ("gw1", False)]
+
+
+ENDED = """
+import signal, time
+def pytest_sessionstart(session):
+    if not hasattr(session.config, "workerinput"):
+        from harness.plugin.forks import FORKS
+        fork = session.config.stash[FORKS]._waiting[0]
+        os.kill(fork.pid, signal.SIGKILL)
+        os.waitid(os.P_PID, fork.pid, os.WEXITED | os.WNOWAIT)
+"""
+
+
+def test_what_a_worker_leaves_to_its_end_is_done(telling, model):
+    """A thread that still writes, a file that nobody has flushed, something to be called at the end; a child that nobody waits for."""
+    (telling.path / "test_left.py").write_text(LEFT)
+    result = telling.run(*model, "--tx", "2*popen", "--dist", "load", "--run-dir", "run", "-m", "not slow", seconds=30)
+    assert result.status == 0, result.output
+    assert sorted(file.name for file in telling.path.glob("left-*")) == ["left-called", "left-open", "left-thread"]
+    assert (telling.path / "left-open").read_text() == "not flushed"
+
+
+LEFT = """
+import atexit, multiprocessing, pathlib, threading, time
+
+def later():
+    time.sleep(0.3)
+    pathlib.Path("left-thread").touch()
+
+def test_leaves_much():
+    global FILE
+    FILE = open("left-open", "w")
+    FILE.write("not flushed")
+    atexit.register(pathlib.Path("left-called").touch)
+    threading.Thread(target=later).start()
+    multiprocessing.Process(target=time.sleep, args=(60,), daemon=True).start()
+"""
 
 
 def test_a_fork_becomes_what_it_is_told_and_ends_as_a_process_does(tmp_path: Path) -> None:
@@ -99,7 +167,7 @@ def popen(*arguments):
 
 forks = Forks()
 for _ in range(4):
-    forks.add(SimpleNamespace(pluginmanager=SimpleNamespace(get_plugin=lambda name: None)))
+    forks.add(SimpleNamespace(option=SimpleNamespace()))
 
 heard = popen("-u", "-c", "import sys; print('heard', repr(sys.stdin.readline()))")
 heard.stdin.write(b"one\\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import threading
 import time
@@ -14,7 +16,7 @@ import pytest
 from harness.errors import UsageProblem
 from harness.services import Service
 from tests.model.fault_server import FaultServer
-from tests.plugin.conftest import say
+from tests.plugin.conftest import say, slow
 from tests.plugin.project import ROOT, Project, records
 
 SERVER = """
@@ -94,7 +96,7 @@ def test_who_waits_for_a_service_that_fails_is_told_so_and_nobody_hangs(make, on
 
 
 def test_a_service_that_listens_elsewhere_is_ended(make) -> None:
-    with pytest.raises(UsageProblem, match="the greeter did not start"):
+    with pytest.raises(UsageProblem, match=r"the greeter listens at http://127.0.0.1:\d+ instead of the socket"):
         make(how="elsewhere").start()
 
 
@@ -109,6 +111,38 @@ def test_a_service_that_is_stopped_while_it_starts_ends_and_is_no_problem(make) 
     assert not told
 
 
+def test_a_service_that_dies_again_and_again_is_given_up_and_told(make) -> None:
+    service, told = make(), []
+    service.spawn(told.append)
+    service.ready()
+    for _ in range(4):
+        assert greeting(service) == b"hello"  # the one that is there now
+        assert service.pid
+        os.kill(service.pid, signal.SIGKILL)
+    deadline = time.monotonic() + 30
+    while not told and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert [str(problem).partition(":")[0] for problem in told] == ["the greeter ended 4 times"]
+    with pytest.raises(OSError, match=r"reset|closed|refused"):
+        greeting(service)
+
+
+def test_a_service_whose_program_is_not_there_is_a_problem_and_leaves_nothing_open(tmp_path) -> None:
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for on_demand in (False, True):
+        service, told = Service("ghost", ["/nowhere/ghost"], tmp_path / "ghost.log", on_demand=on_demand), []
+        if on_demand:
+            service.spawn(told.append)
+            with pytest.raises(OSError, match=r"reset|closed|refused"):
+                greeting(service)
+            assert "cannot be started" in str(told[0])
+            service.stop()
+        else:
+            with pytest.raises(UsageProblem, match=r"the ghost cannot be started: .*No such file"):
+                service.spawn(told.append)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
 NEEDS_TOOLS = """
 import sys
 
@@ -119,7 +153,7 @@ end_with_parent()
 if os.path.exists("mended"):
     print(json.dumps({"url": "http://127.0.0.1:%d" % given_listener().getsockname()[1]}), flush=True)
     time.sleep(600)
-time.sleep(0.5)
+time.sleep(float(os.environ["LATE"]))
 sys.exit("no licence")
 '''
 
@@ -144,18 +178,9 @@ def test_a_run_whose_tool_server_does_not_start_is_stopped_with_its_last_words_a
     with (project.path / "conftest.py").open("a") as stream:
         stream.write(NEEDS_TOOLS)
 
-    def slowly(seen):
-        act = say(seen)
-
-        def later(connection, seen, stopped):
-            stopped.wait(0.05)
-            return act(connection, seen, stopped)
-
-        return later
-
-    with FaultServer(choose=slowly) as endpoint:
+    with FaultServer(choose=slow(0.05)) as endpoint:
         options = ("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", "--run-dir", "run")
-        result = project.run(*options, *workers)
+        result = project.run(*options, *workers, env={"LATE": "0.5"})
         assert result.status == 4, result.output
         assert "stopped early: the tool server did not start (status 1): no licence; go on with --resume=" in result.output
         kept = len(records(project.path / "run"))
@@ -166,3 +191,16 @@ def test_a_run_whose_tool_server_does_not_start_is_stopped_with_its_last_words_a
         assert resumed.status == 0, resumed.output
         assert len(records(project.path / "run")) == 400
         assert len(endpoint.requests) <= 400 + 2 * 4
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_a_tool_server_that_fails_at_once_costs_few_requests(tmp_path, workers):
+    """It may end while the run is still being prepared."""
+    project = Project.make(tmp_path / "project", samples=400)
+    with (project.path / "conftest.py").open("a") as stream:
+        stream.write(NEEDS_TOOLS.replace("import json, os, sys, time", "import os, sys; os._exit(3)"))
+    with FaultServer(choose=slow(0.05)) as endpoint:
+        result = project.run("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", "--run-dir", "run", *workers)
+        assert result.status == 4, result.output
+        assert "the tool server did not start (status 3)" in result.output
+        assert len(endpoint.requests) <= 100
