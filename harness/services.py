@@ -8,6 +8,7 @@ socket, a bounded number of times, so that cases in flight find it where it was.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -74,6 +75,7 @@ class Service:
         """``on_demand``: it is started when the first connection waits for it, and not at all where none comes."""
         self.name = name
         self.url = ""  # from ``spawn`` on
+        self._address = ("", 0)
         self.restarts = 0
         self._command = list(command)
         self._log = log
@@ -84,7 +86,6 @@ class Service:
         self._settled = threading.Event()  # it is ready, or did not start
         self._problem: UsageProblem | None = None
         self._watcher: threading.Thread | None = None
-        self._wake: socket.socket | None = None  # closed to tell the watcher of a service on demand that nobody will ask
 
     def start(self) -> str:
         """Start it and wait until it is ready; returns its address. Raises UsageProblem with its last words."""
@@ -96,16 +97,15 @@ class Service:
         """Start it, and go on. Whoever asks at ``url`` is answered once it is ready. ``failed`` is called, in another thread, if it does
         not start."""
         listener = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
-        self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        woken, self._wake = socket.socketpair()
+        self._address = listener.getsockname()
+        self.url = f"http://127.0.0.1:{self._address[1]}"
         if not self._on_demand:
             try:
                 self._start(listener)
             except BaseException:
-                for one in (listener, woken, self._wake):
-                    one.close()
+                listener.close()
                 raise
-        self._watcher = threading.Thread(target=self._watch, args=(listener, woken, failed), name=f"agentgauge-{self.name}", daemon=True)
+        self._watcher = threading.Thread(target=self._watch, args=(listener, failed), name=f"agentgauge-{self.name}", daemon=True)
         self._watcher.start()
 
     def ready(self) -> None:
@@ -119,7 +119,7 @@ class Service:
         """End it and everything it started. Safe to call twice."""
         with self._lock:
             self._stopping.set()
-        if self._watcher is None or self._wake is None:
+        if self._watcher is None:
             return
         if process := self._process:
             _signal_group(process, signal.SIGTERM)
@@ -128,9 +128,11 @@ class Service:
             except subprocess.TimeoutExpired:
                 _signal_group(process, signal.SIGKILL)
                 process.wait()
-        self._wake.close()
+        else:
+            with contextlib.suppress(OSError):  # wakes who waits for the first who asks; nobody waits where it did not start
+                socket.create_connection(self._address, STOP_SECONDS).close()
         self._watcher.join(STOP_SECONDS)
-        self._process = self._watcher = self._wake = None
+        self._process = self._watcher = None
 
     @property
     def pid(self) -> int | None:
@@ -151,11 +153,11 @@ class Service:
 
     # -- in the watching thread
 
-    def _watch(self, listener: socket.socket, woken: socket.socket, failed: Callable[[UsageProblem], None]) -> None:
-        with woken, listener:  # once it is closed, who waits to be answered is told that nobody will
+    def _watch(self, listener: socket.socket, failed: Callable[[UsageProblem], None]) -> None:
+        with listener:  # once it is closed, who waits to be answered is told that nobody will
             try:
                 if self._process is None:
-                    _first_of(listener, woken)
+                    _until_somebody_asks(listener)
                     self._start(listener)
                 self._await()
             except UsageProblem as problem:
@@ -218,11 +220,9 @@ class Service:
         return text.splitlines()[-1] if text else f"it printed nothing; its log is {self._log}"
 
 
-def _first_of(*sockets: socket.socket) -> None:
-    """Wait until one of them can be read."""
+def _until_somebody_asks(listener: socket.socket) -> None:
     with selectors.DefaultSelector() as selector:
-        for one in sockets:
-            selector.register(one, selectors.EVENT_READ)
+        selector.register(listener, selectors.EVENT_READ)
         selector.select()
 
 
