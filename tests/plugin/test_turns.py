@@ -62,3 +62,26 @@ def test_a_loop_leaves_the_floor_while_it_waits_and_has_it_while_it_works(monkey
     loop.call_soon_threadsafe(loop.stop)
     thread.join(LONG)
     loop.close()
+
+
+def test_a_loop_waits_once_for_somebody_who_keeps_the_floor_and_again_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+
+    class Lock:
+        """Taken, and never waited for."""
+
+        def acquire(self, timeout: float) -> bool:
+            waits.append(timeout)
+            return False
+
+    floor = Floor()
+    floor._lock = Lock()  # type: ignore[assignment]
+    floor.take(once=True)
+    floor.take(once=True)
+    floor.take()  # pytest: always
+    floor._holder, floor._lock = threading.get_ident(), threading.Lock()
+    floor._lock.acquire()
+    floor.leave()
+    floor._lock = Lock()  # type: ignore[assignment]
+    floor.take(once=True)
+    assert waits == [turns.PATIENCE, 0, turns.PATIENCE, turns.PATIENCE]
