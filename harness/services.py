@@ -95,7 +95,7 @@ class Service:
 
     def spawn(self, failed: Callable[[UsageProblem], None] = lambda problem: None) -> None:
         """Start it, and go on. Whoever asks at ``url`` is answered once it is ready. ``failed`` is called, in another thread, if it does
-        not start."""
+        not start or is gone for good."""
         listener = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
         self._address = listener.getsockname()
         self.url = f"http://127.0.0.1:{self._address[1]}"

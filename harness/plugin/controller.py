@@ -55,7 +55,7 @@ class Controller:
         self.problems: list[str] = []  # why the exit status is 1
         self._gates: list[dict[str, str | None]] = []
         self.stop_reason: str | None = None
-        self._service_problem = ""  # why one did not start
+        self._service_problem = ""  # why one did not start, or is gone for good
         self._crashes: Counter[str] = Counter()
         self._places: dict[str, int] = {}  # worker → which share of --in-flight it has
         self._free_places: list[int] = []  # those of workers that died

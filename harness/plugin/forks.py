@@ -63,7 +63,7 @@ def _may_fork() -> bool:
     loggers = [logging.root, *(one for one in logging.root.manager.loggerDict.values() if isinstance(one, logging.Logger))]
     if any(not isinstance(handler, logging.NullHandler) for logger in loggers for handler in logger.handlers):
         return False
-    held = (pair for module in _of_the_project() for pair in vars(module).items())
+    held = (pair for _, module in _of_the_project() for pair in vars(module).items())
     return all(_is_plain(value) for name, value in held if not name.startswith("__"))
 
 
@@ -77,8 +77,8 @@ def _is_plain(value: Any) -> bool:
     return type(value).__module__.partition(".")[0] in _PLAIN
 
 
-def _of_the_project() -> Iterator[ModuleType]:
-    """Modules that are neither Python's, nor installed, nor ours: ``conftest.py`` and what it imports."""
+def _of_the_project() -> Iterator[tuple[str, ModuleType]]:
+    """Names and modules of what is neither Python's, nor installed, nor ours: ``conftest.py`` and what it imports."""
     library = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     library += [*site.getsitepackages(), site.getusersitepackages()]
     installed = tuple({folder + os.sep for folder in library})
@@ -86,7 +86,7 @@ def _of_the_project() -> Iterator[ModuleType]:
         file = getattr(module, "__file__", None)
         ours = file and name.partition(".")[0] in _PACKAGES and file.startswith(_OURS)
         if file and name != "__main__" and not ours and not file.startswith(installed):
-            yield module
+            yield name, module
 
 
 def use_forks(config: pytest.Config) -> None:
@@ -126,8 +126,9 @@ class Fork:
 
     def close(self) -> None:
         """End one that has done nothing yet, or is gone."""
-        self.kill()
-        self.wait()
+        with contextlib.suppress(OSError):  # where the end of children is ignored nobody is left to wait for
+            self.kill()
+            self.wait()
         self.stdout.close()
         with contextlib.suppress(OSError):  # what was written to one that is gone
             self.stdin.close()
@@ -237,10 +238,10 @@ def _begin_anew() -> list[ModuleType]:
         processes._finalizer_registry.clear()
         atexit.register(processes._exit_function)
     sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__name__ != "AssertionRewritingHook"]  # pytest makes another
-    kept = list(_of_the_project())
-    for module in kept:
-        sys.modules.pop(module.__name__, None)
-    return kept
+    kept = dict(_of_the_project())
+    for name in kept:
+        del sys.modules[name]
+    return list(kept.values())
 
 
 def _end(status: int) -> NoReturn:
@@ -248,7 +249,7 @@ def _end(status: int) -> NoReturn:
     try:
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()
-        held = (value for module in _of_the_project() for value in vars(module).values())
+        held = (value for _, module in _of_the_project() for value in vars(module).values())
         for file in [one for one in (*held, *gc.get_objects()) if type(one) in (io.TextIOWrapper, io.BufferedWriter)]:
             with contextlib.suppress(OSError, ValueError):  # who listened is gone, or the descriptor is
                 file.flush()
