@@ -52,7 +52,8 @@ def build(
 
     def crew(tools: tuple[str, ...], devices: Sequence[str]) -> Processes:
         root = str(files.resolve()) if files else None
-        starts = [Start(settings, tools, tuple(str(path.resolve()) for path in extras), device, root) for device in devices]
+        more = tuple(str(path.resolve()) for path in extras)
+        starts = [Start(settings, tools, more, device, root, str(scratch)) for device in devices]
         return Processes(starts, concurrency, observe=metrics.batch, restarted=metrics.restarted)
 
     devices = [device.strip() for device in settings.devices.split(",") if device.strip()] or ["auto"]
@@ -78,7 +79,7 @@ SCRATCH = "agentgauge-tools-"
 
 
 def own_scratch() -> Path:
-    """A new folder for uploads and results. Folders of servers that were killed are removed first."""
+    """A new folder for uploads, results and temporary files. Folders of servers that were killed are removed first."""
     for old in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*-*") if Path("/proc/self").exists() else ():
         pid = old.name.removeprefix(SCRATCH).partition("-")[0]
         if pid.isdigit() and not Path(f"/proc/{pid}").exists():

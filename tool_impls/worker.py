@@ -12,6 +12,7 @@ import os
 import pickle
 import struct
 import sys
+import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -40,6 +41,7 @@ class Start:
     extras: tuple[str, ...]  # files with further tool classes
     device: str  # auto: cuda:0 where torch finds one
     root: str | None
+    scratch: str  # where temporary files go: a process that is ended removes none, its server does
 
 
 def pack(head: Any, body: bytes = b"") -> bytes:
@@ -132,6 +134,8 @@ def main() -> None:
     if first is None:
         return
     start: Start = pickle.loads(first)  # from the server that started this process, nobody else
+    os.environ["TMPDIR"] = start.scratch  # of the processes that it starts
+    tempfile.tempdir = start.scratch
     bench = _bench(start)
     pool = ThreadPoolExecutor(64, thread_name_prefix="tool")  # the server keeps to each tool's own number
     while (message := _read(stream)) is not None:

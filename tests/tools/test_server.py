@@ -263,27 +263,28 @@ def test_process_announces_itself_and_ends_cleanly(number: signal.Signals, tmp_p
 
 
 def test_process_ends_in_the_middle_of_a_call(tmp_path: Path) -> None:
-    """A tool that never comes back must not keep the process; nor are its worker and the call's folder left behind."""
+    """A tool that never comes back must not keep the process; nor are its worker and its temporary files left behind."""
     (tmp_path / "extra.py").write_text(SLEEPER)
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    (temporary := tmp_path / "temporary").mkdir()
+    environment = {**os.environ, "TMPDIR": str(temporary)}
     with process("--extra", str(tmp_path / "extra.py"), "--tools", "Sleeper", env=environment) as (child, url):
         caller = threading.Thread(target=_ask_in_vain, args=(url, {"word": str(tmp_path / "started")}))
         caller.start()
         while not (tmp_path / "started").exists():
             time.sleep(0.01)
         worker = int((tmp_path / "started").read_text())
-        assert list(tmp_path.glob("agentgauge-tools-*"))
+        assert list(temporary.iterdir())
         start = time.monotonic()
         child.terminate()
         assert child.wait(5) == 0
         assert time.monotonic() - start < 3
         caller.join(5)
-        assert list(tmp_path.glob("agentgauge-tools-*")) == []
+        assert list(temporary.iterdir()) == []
         assert not Path(f"/proc/{worker}").exists()
 
 
 SLEEPER = """
-import os, time
+import os, subprocess, tempfile, time
 from pathlib import Path
 from tool_impls import base
 
@@ -292,6 +293,8 @@ class Sleeper(base.BenchTool):
     category = "logic"
 
     def apply(self, folder, /, word):
+        tempfile.mkdtemp()
+        subprocess.run(["mktemp", "-d"], check=True)
         Path(word + ".new").write_text(str(os.getpid()))
         Path(word + ".new").rename(word)
         time.sleep(60)
