@@ -21,6 +21,7 @@ from bench_wild.structure import structure_of
 from harness.data.differences import Differences
 from harness.data.index import Entry, Index, Row, build_index
 from harness.errors import DataProblem
+from harness.recent import recently
 from harness.types import Json, Sample
 
 FILES = ("Wild-Tool-Bench.jsonl", "WildToolBench.jsonl")
@@ -244,8 +245,11 @@ def _record(line: bytes) -> Mapping[str, Any]:
 
 def resolve(sample: Sample) -> tuple[Session, WildTask]:
     """The session and the task of a sample."""
-    session = build_session(sample.payload["session"], sample.payload["language"])
+    session = _session(sample.payload["session"], sample.payload["language"])
     return session, session.tasks[sample.payload["task"]]
+
+
+_session = recently(8)(build_session)
 
 
 # -- lines

@@ -9,12 +9,12 @@ import json
 import random
 import string
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from bench_wild.data import GoldNode, Session, WildTask
 from bench_wild.graph import Graph, Group
 from harness.model.types import Message
+from harness.recent import recently
 from harness.types import Json
 
 DATE = "Current Date: "
@@ -32,13 +32,13 @@ class HistoryFails(Exception):
 
 def convert_tools(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The tools as they are offered: the type ``float``, which no endpoint knows, becomes ``number``; nothing else changes."""
-    return list(_converted(json.dumps(list(tools), ensure_ascii=False)))
+    return list(_converted(tools))
 
 
-@lru_cache(maxsize=8)
-def _converted(tools: str) -> list[dict[str, Any]]:
-    """Kept for the other tasks of the session."""
-    converted: list[dict[str, Any]] = json.loads(tools.replace('"type": "float"', '"type": "number"'))
+@recently(8)  # the other tasks of the session have the same
+def _converted(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    text = json.dumps(list(tools), ensure_ascii=False)
+    converted: list[dict[str, Any]] = json.loads(text.replace('"type": "float"', '"type": "number"'))
     return converted
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, repeat
 from typing import TypeVar
 
 from bench_wild.graph import START, Graph, Group, State
@@ -29,6 +29,7 @@ class Walk:
         self.graph = graph
         self.step = 0
         self._states: Iterable[State] = (START,)
+        self._known_ways: dict[State, int] = {}
         self._taken: list[Group | None] = []  # for each step the group that binds the paths; None: none does
 
     @property
@@ -79,21 +80,31 @@ class Walk:
     def _groups(self) -> Iterator[Group]:
         """The group of every live path at this step; paths that have ended have none."""
 
-        def walk(state: State, depth: int, here: Group | None) -> Iterator[Group]:
+        def walk(state: State, depth: int) -> Iterator[Group]:
             if len(state.done) == len(self.graph):
-                if here is not None:
-                    yield here
                 return
             bound = self._taken[depth] if depth < self.step else None
             if bound is not None:
-                after = self.graph.allows(state, bound)
-                if after is not None:
-                    yield from walk(after, depth + 1, here)
+                if after := self.graph.allows(state, bound):
+                    yield from walk(after, depth + 1)
                 return
             for group, after in self.graph.steps(state):
-                yield from walk(after, depth + 1, group if depth == self.step else here)
+                yield from repeat(group, self._ways(after)) if depth == self.step else walk(after, depth + 1)
 
-        return walk(START, 0, None)
+        return walk(START, 0)
+
+    def _ways(self, state: State) -> int:
+        """How many ways lead on from here to the end of a path; of more than LISTED_PATHS at least so many."""
+        if len(state.done) == len(self.graph):
+            return 1
+        if state not in self._known_ways:
+            ways = 0
+            for _, after in self.graph.steps(state):
+                ways += self._ways(after)
+                if ways > LISTED_PATHS:
+                    break
+            self._known_ways[state] = ways
+        return self._known_ways[state]
 
 
 class _Lazy:
