@@ -145,27 +145,27 @@ class Graph:
         ``fits`` gets a beginning and where the search goes on, and must not be true for one that cannot be completed,
         or time is lost.
         """
+        return self._grow(open_, size, fits, (), 0)
 
-        def grow(picked: Group, start: int) -> Iterator[Group]:
-            if len(picked) == size:
-                yield picked
-                return
-            seen: set[str] = set()
-            for place in range(start, len(open_) - (size - len(picked)) + 1):
-                name = self.names[open_[place]]
-                if name in seen:
-                    continue  # this sequence of names has come already
-                seen.add(name)
-                taken: Group = (open_[place],)
-                if not picked and size > 1:
-                    taken = self._run(open_, place)
-                    if len(taken) > size:
-                        continue  # part of a run beside others, or not all of it
-                grown = picked + taken
-                if fits(grown, place + len(taken)):
-                    yield from grow(grown, place + len(taken))
-
-        return grow((), 0)
+    def _grow(self, open_: Group, size: int, fits: Callable[[Group, int], bool], picked: Group, start: int) -> Iterator[Group]:
+        """Those that begin with ``picked`` and go on from ``start``."""
+        if len(picked) == size:
+            yield picked
+            return
+        seen: set[str] = set()
+        for place in range(start, len(open_) - (size - len(picked)) + 1):
+            name = self.names[open_[place]]
+            if name in seen:
+                continue  # this sequence of names has come already
+            seen.add(name)
+            taken: Group = (open_[place],)
+            if not picked and size > 1:
+                taken = self._run(open_, place)
+                if len(taken) > size:
+                    continue  # part of a run beside others, or not all of it
+            grown = picked + taken
+            if fits(grown, place + len(taken)):
+                yield from self._grow(open_, size, fits, grown, place + len(taken))
 
     def _names(self, group: Group) -> list[str]:
         return sorted(self.names[place] for place in group)

@@ -77,21 +77,17 @@ class Walk:
         self._taken.append(None)
         self.step += 1
 
-    def _groups(self) -> Iterator[Group]:
-        """The group of every live path at this step; paths that have ended have none."""
-
-        def walk(state: State, depth: int) -> Iterator[Group]:
-            if len(state.done) == len(self.graph):
-                return
-            bound = self._taken[depth] if depth < self.step else None
-            if bound is not None:
-                if after := self.graph.allows(state, bound):
-                    yield from walk(after, depth + 1)
-                return
-            for group, after in self.graph.steps(state):
-                yield from repeat(group, self._ways(after)) if depth == self.step else walk(after, depth + 1)
-
-        return walk(START, 0)
+    def _groups(self, state: State = START, depth: int = 0) -> Iterator[Group]:
+        """The group of every live path at this step, of those behind ``state`` after so many steps; paths that have ended have none."""
+        if len(state.done) == len(self.graph):
+            return
+        bound = self._taken[depth] if depth < self.step else None
+        if bound is not None:
+            if after := self.graph.allows(state, bound):
+                yield from self._groups(after, depth + 1)
+            return
+        for group, after in self.graph.steps(state):
+            yield from repeat(group, self._ways(after)) if depth == self.step else self._groups(after, depth + 1)
 
     def _ways(self, state: State) -> int:
         """How many ways lead on from here to the end of a path; of more than LISTED_PATHS at least so many."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import starmap
@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.errors import UsageProblem
 from harness.store import RunFolder
-from harness.store.folder import CaseId
+from harness.store.folder import CaseId, Outline
 from harness.store.lines import decoded
 from harness.types import Record, Score, Status, Usage
 
@@ -78,12 +78,15 @@ class Run:
             yield record
 
 
-def load_run(path: Path) -> Run:
-    """Read a run's folder. Raises UsageProblem where it is none, or where the run was never summed up."""
+def load_run(path: Path, outlines: Iterable[Outline] | None = None) -> Run:
+    """Read a run's folder. ``outlines``: its own, where they have just been read.
+
+    Raises UsageProblem where it is none, or where the run was never summed up.
+    """
     folder = RunFolder(path)
     about, summary = folder.read_json("run.json"), folder.read_json("summary.json")
     nodes = folder.plan()
-    found = {case.id: case for case in starmap(_outline, folder.outlines())}
+    found = {case.id: case for case in starmap(_outline, folder.outlines() if outlines is None else outlines)}
     missing = (CaseOutline(*case, "missing", (), None, Usage(), 0.0, 0.0) for case in nodes if case not in found)
     known = found | {case.id: case for case in missing}
     order = {case: number for number, case in enumerate(nodes)}

@@ -86,6 +86,7 @@ def merge(runs: Sequence[Path], out: Path, data: str | None = None) -> dict[str,
     return sum_up(
         target,
         list(plan),
+        [found.record for found in target.outlines()],
         about=about,
         index_of=lambda task: indices[task.name],
         scoring=settings["scoring"],

@@ -1,4 +1,4 @@
-"""Summing a run up: merged records, ``summary.json`` and ``leaderboard.md``."""
+"""Summing a run up: ``summary.json`` and ``leaderboard.md``."""
 
 from __future__ import annotations
 
@@ -22,19 +22,18 @@ from reports.radar import radar
 def sum_up(
     folder: RunFolder,
     plan: Sequence[CaseId],
+    records: Sequence[Record],
     *,
     about: Mapping[str, Any],
     index_of: Callable[[Task], Any],
     scoring: Scoring,
     similarity: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Merge the workers' records and write what a run leaves. Returns the summary.
+    """Write what a run leaves beside its records, which need no texts. Returns the summary.
 
     ``about`` describes the run and holds nothing that differs between two equal runs, so that their summaries are
     the same to the byte, apart from ``usage.seconds``.
     """
-    folder.merge_records({case: number for number, case in enumerate(plan)})
-    records = [record for record, _, _ in folder.outlines()]
     planned = {name for name, _, _ in plan}
     by_task: dict[str, dict[CaseId, Record]] = {name: {} for name in known_tasks() if name in planned}  # in the order of the tables
     for record in records:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import platform
 import shutil
@@ -319,6 +321,7 @@ class Controller:
             self._watch.stop()
         if self.progress is None:
             return
+        atexit.register(gc.freeze)  # all is written by then; looking through every item and report once more takes tenths of a second
         (self.folder.path / PLACES).unlink(missing_ok=True)
         self.progress.finish()
         from reports.page import write_page
@@ -326,9 +329,11 @@ class Controller:
 
         settings = self.settings
         tasks = [find_task(name) for name in dict.fromkeys(task for task, _, _ in self.plan)]
+        outlines = self.folder.merge_records({case: number for number, case in enumerate(self.plan)})
         self.summary = sum_up(
             self.folder,
             self.plan,
+            [found.record for found in outlines],
             about=describe(settings, tasks, self.tools),
             index_of=lambda task: task.index(settings.roots[task.name]),
             scoring=settings.scoring,
@@ -336,7 +341,7 @@ class Controller:
         )
         self._judge(session, exitstatus)
         self._write_run_json(finished=time.time())
-        write_page(self.folder.path, self.folder.path / "report.html")
+        write_page(self.folder.path, self.folder.path / "report.html", outlines=outlines)
         if results := self.config.getoption("allure_report_dir", None):
             from reports.allure import write_run
 

@@ -18,15 +18,16 @@ import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from itertools import accumulate
 from pathlib import Path
 from sys import intern
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from harness.errors import UsageProblem
-from harness.store.lines import Line, encoded_line, outline, placed
+from harness.store.lines import Line, encoded_line, outline
 from harness.store.whole import encoded, write_whole
-from harness.types import Record, Usage
+from harness.types import Record
 
 FORMAT = 1
 """Version of the run folder. A change that makes old folders unreadable raises it."""
@@ -35,6 +36,14 @@ CaseId = tuple[str, str, int]
 """Task, sample id, attempt."""
 
 _BLOCK = 65_536
+
+
+class Outline(NamedTuple):
+    """A record without texts, and where its line is in records.jsonl."""
+
+    record: Record
+    start: int  # bytes
+    size: int
 
 
 class RunFolder:
@@ -71,14 +80,15 @@ class RunFolder:
             if not any(folder.iterdir()):
                 folder.rmdir()
 
-    def merge_records(self, order: Mapping[CaseId, int]) -> None:
-        """Make records.jsonl of all records, and take the workers' files away once it is wholly on the disk.
+    def merge_records(self, order: Mapping[CaseId, int]) -> list[Outline]:
+        """Make records.jsonl of all records, and take the workers' files away once it is wholly on the disk. Returns its outlines.
 
         Whenever the process is killed, each record is in one of the files that ``lines`` reads, or in several. For when all
         workers have ended; a file that grows nonetheless is left where it is. ``order``: see ``lines``.
         """
         sizes = {file: file.stat().st_size for file in self._parts()}
-        lines = self.lines(order).values()
+        found = self._best(order, outlined=True).values()
+        lines = [line for line, _ in found]
         if sizes or not self._is_merged(lines):
             self.write_records(lines)
         for file, size in sizes.items():
@@ -86,6 +96,8 @@ class RunFolder:
                 file.unlink()
         with contextlib.suppress(OSError):  # it holds something, or is not there
             (self.path / "records").rmdir()
+        starts = accumulate((line.size for line in lines), initial=0)
+        return [Outline(record, start, line.size) for (line, record), start in zip(found, starts, strict=False) if record]
 
     def _is_merged(self, lines: Iterable[Line]) -> bool:
         """Whether records.jsonl holds these lines and nothing else."""
@@ -151,15 +163,19 @@ class RunFolder:
         Of several, a finished one beats a broken one, and the latest beats the rest. A torn last line (the disk was full,
         the machine went down) is passed over: that case simply runs again. Raises UsageProblem for any other damaged line.
         """
-        order = order or {}
-        best: dict[CaseId, Line] = {}
-        for case, line in self._all_lines():
-            if case not in best or line.rank >= best[case].rank:
-                best[case] = line
+        return {case: line for case, (line, _) in self._best(order or {}).items()}
+
+    def _best(self, order: Mapping[CaseId, int], *, outlined: bool = False) -> dict[CaseId, tuple[Line, Record | None]]:
+        """What ``lines`` says; ``outlined``: each with the record in outline, which takes a KB more."""
+        best: dict[CaseId, tuple[Line, Record | None]] = {}
+        for record, line in self._all_lines():
+            case = (record.task, record.sample, record.attempt)
+            if case not in best or line.rank >= best[case][0].rank:
+                best[case] = (line, record if outlined else None)
         return {case: best[case] for case in sorted(best, key=lambda case: (order.get(case, len(order)), case))}
 
-    def outlines(self) -> Iterator[tuple[Record, int, int]]:
-        """The merged records without texts, in their order, each with its start and its size in bytes.
+    def outlines(self) -> Iterator[Outline]:
+        """The merged records in their order.
 
         Raises UsageProblem where there is no such file, or a damaged one.
         """
@@ -169,7 +185,7 @@ class RunFolder:
         with file.open("rb") as stream:
             for number, text in enumerate(stream, 1):
                 try:
-                    yield outline(text), start, len(text)
+                    yield Outline(outline(text), start, len(text))
                 except (ValueError, KeyError, TypeError) as error:
                     raise self._damaged(file, number, error) from None
                 start += len(text)
@@ -179,7 +195,7 @@ class RunFolder:
             f"{file} is damaged in line {number}: {error!r}; take that line out and go on with --resume={self.path}: its case runs again"
         )
 
-    def _all_lines(self) -> Iterator[tuple[CaseId, Line]]:
+    def _all_lines(self) -> Iterator[tuple[Record, Line]]:
         """Of the merged file first: what a resumed run has added beats it."""
         merged = self.path / "records.jsonl"
         for file in ([merged] if merged.exists() else []) + self._parts():
@@ -188,9 +204,10 @@ class RunFolder:
                 for number, text in enumerate(stream, 1):
                     if text.endswith(b"\n"):
                         try:
-                            yield placed(text, file, start)
+                            record = outline(text)
                         except (ValueError, KeyError, TypeError) as error:
                             raise self._damaged(file, number, error) from None
+                        yield record, Line.of(record, file, start, len(text))
                     start += len(text)
 
 
@@ -207,9 +224,7 @@ class Appender:
     def append(self, record: Record) -> Line:
         """Write it, and say where it is. Raises OSError, with the file as it was, where the disk is full."""
         data = memoryview(encoded_line(record))
-        usage = record.transcript.usage if record.transcript else Usage()
-        tokens = usage.prompt_tokens + usage.completion_tokens
-        line = Line(self._path, self._end, len(data), record.status, record.finished, tokens, usage.usd)
+        line = Line.of(record, self._path, self._end, len(data))
         try:
             while data:  # a regular file takes it all at once, save when the disk fills up
                 data = data[os.write(self._file, data) :]

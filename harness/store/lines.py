@@ -48,6 +48,11 @@ class Line:
     def rank(self) -> tuple[bool, float]:
         return (self.finished, self.at)
 
+    @classmethod
+    def of(cls, record: Record, file: Path, start: int, size: int) -> Line:
+        usage = record.transcript.usage if record.transcript else Usage()
+        return cls(file, start, size, record.status, record.finished, usage.prompt_tokens + usage.completion_tokens, usage.usd)
+
     def raw(self) -> bytes:
         descriptor = os.open(self.file, os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -131,13 +136,3 @@ def outline(line: bytes) -> Record:
         data[name] = intern(data[name])
     data["tags"] = tuple(map(intern, data.get("tags", ())))
     return Record(**data)
-
-
-def placed(line: bytes, file: Path, start: int) -> tuple[tuple[str, str, int], Line]:
-    """The case that a line is of, and where it is. Raises ValueError or KeyError."""
-    data = outlined(line)
-    usage = (data["transcript"] or {}).get("usage", {})
-    tokens = usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
-    status: Status = intern(data["status"])  # type: ignore[assignment]
-    found = Line(file, start, len(line), status, data["finished"], tokens, usage.get("usd", 0.0))
-    return (intern(data["task"]), data["sample"], data["attempt"]), found

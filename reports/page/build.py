@@ -6,11 +6,12 @@ import base64
 import gzip
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from pathlib import Path
 from typing import Any
 
+from harness.store.folder import Outline
 from harness.task import configure_tasks
 from reports.load import Run, load_run
 from reports.page.boards import boards
@@ -25,13 +26,13 @@ CHUNK = 400_000
 _HERE = Path(__file__).parent
 
 
-def write_page(run: Path, target: Path, *, embed: bool = False) -> Path:
-    """Write ``target`` and return it.
+def write_page(run: Path, target: Path, *, embed: bool = False, outlines: Iterable[Outline] | None = None) -> Path:
+    """Write ``target`` and return it. ``outlines``: see ``load_run``.
 
     Transcripts go to the folder ``<target's stem>-data`` beside it and are loaded when one is opened, also from a disk. With
     ``embed`` they are inside the page, with the pictures. Raises UsageProblem for a folder that holds no finished run.
     """
-    read = load_run(run)
+    read = load_run(run, outlines)
     configure_tasks(read.about["settings"]["options"])  # exhibits depend on them
     beside = target.with_name(f"{target.stem}-data")
     target.parent.mkdir(parents=True, exist_ok=True)

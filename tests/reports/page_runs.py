@@ -59,9 +59,11 @@ def write_run(path: Path, records: Iterable[Record], *, model: str = "m", missin
     folder.write_json(
         "run.json", {"settings": {"data": "mini", "options": {}, "tools": {}, "attempts": 1}, "started": 1.0, "finished": 9.0}
     )
+    outlines = folder.merge_records({case: number for number, case in enumerate(plan)})
     sum_up(
         folder,
         list(plan),
+        [found.record for found in outlines],
         about=about,
         index_of=lambda task: SimpleNamespace(rows=()),
         scoring="parity",
