@@ -69,7 +69,6 @@ class Portable:
             raise ValueError(f"two folders have the same token: {dict(tokens)}")
         self._tokens = dict(tokens)
         self._folders = {token: folder for folder, token in tokens.items()}
-        self._pattern = re.compile("|".join(map(re.escape, self._folders))) if tokens else None
 
     def pack(self, value: Json) -> Json:
         """Folders to tokens."""
@@ -77,8 +76,8 @@ class Portable:
 
     def unpack(self, value: Json) -> Json:
         """Tokens to folders, in every text."""
-        if isinstance(value, str) and self._pattern is not None:
-            return self._pattern.sub(lambda hit: self._folders[hit[0]], value)
+        if isinstance(value, str) and self._folders:
+            return re.sub("|".join(map(re.escape, self._folders)), lambda hit: self._folders[hit[0]], value)
         if isinstance(value, Mapping):
             return {self.unpack(key): self.unpack(item) for key, item in value.items()}
         if isinstance(value, list):

@@ -114,9 +114,13 @@ class Solver:
             record = replace(record, error=str(fault), cause=fault.cause)
         if case.kept is not None:
             self.staged.add(planned.id)
+        said = [output, [[event.detail, event.error] for event in case.events]]
+        if (packed := places.pack(said)) is not said:
+            output, details = packed
+            case.events = [replace(event, detail=detail, error=error) for event, (detail, error) in zip(case.events, details, strict=True)]
         transcript = Transcript(
-            output=places.pack(output),
-            events=tuple(replace(event, detail=places.pack(event.detail), error=places.pack(event.error)) for event in case.events),
+            output=output,
+            events=tuple(case.events),
             usage=case.usage,
             seconds=time.monotonic() - clock,
             seed=case.seed,

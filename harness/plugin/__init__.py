@@ -15,7 +15,6 @@ import pytest
 from harness.errors import UsageProblem
 from harness.plugin.controller import Controller, is_distributed
 from harness.plugin.options import add_options, check_folder, read_settings
-from harness.plugin.outcome import Outcome
 from harness.plugin.processes import limit_workers, started_here, told
 from harness.plugin.worker import Place, WorkerSide
 from harness.pools import processors
@@ -25,7 +24,6 @@ from harness.task import known_tasks
 __all__ = ["benchmark_task"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-WORKER_SIDE = pytest.StashKey[WorkerSide]()
 
 
 def benchmark_task(name: str) -> Callable[[Function], Function]:
@@ -86,18 +84,8 @@ def pytest_configure(config: pytest.Config) -> None:
                 dist=given["agentgauge_dist"],
                 is_replacement=int(given["workerid"].removeprefix("gw")) >= given["workercount"],
             )
-        config.stash[WORKER_SIDE] = WorkerSide(config, settings, place)
-        config.pluginmanager.register(config.stash[WORKER_SIDE], "agentgauge-worker")
+        config.pluginmanager.register(WorkerSide(config, settings, place), "agentgauge-worker")
         if config.getoption("allure_report_dir", None):
             from harness.plugin.allure import AllureSide
 
             config.pluginmanager.register(AllureSide(config, settings), "agentgauge-allure")
-
-
-@pytest.fixture
-def outcome(request: pytest.FixtureRequest, sample: str) -> Outcome:
-    """How this case ended: the sample was run and scored, possibly well before pytest came here.
-
-    A fault that is not the model's is raised here, in set-up, so that pytest reports an error and no failure.
-    """
-    return request.config.stash[WORKER_SIDE].outcome(request.node)

@@ -63,6 +63,7 @@ class WorkerSide:
         self._lookahead: LookAhead | None = None
         self._done: dict[CaseId, Line] = {}
         self._sees_all = False  # a replacement, its whole queue
+        self._item: pytest.Item  # that pytest is at
 
     # -- collection
 
@@ -92,11 +93,11 @@ class WorkerSide:
             return
         task = find_task(marker.args[0])
         if task.name not in self.settings.roots:  # --data names a folder that holds other data sets only
-            metafunc.parametrize("sample", [])
+            metafunc.parametrize("sample", [], indirect=True)
             return
         _, rows = self.rows(task)
         ids = [case_name(row.id, attempt) for row in rows for attempt in range(1, self.settings.attempts + 1)]
-        metafunc.parametrize("sample", ids, ids=ids)
+        metafunc.parametrize("sample", ids, ids=ids, indirect=True)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -167,15 +168,31 @@ class WorkerSide:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
+        self._item = item
         if self._lookahead is None and PLANNED in item.stash:
             self._start(item.session)
         if self._lookahead and self.place.is_replacement and not self._sees_all:
             taken = [item] if nextitem is None else [item, nextitem]  # xdist has taken them out of its queue
             self._lookahead.plan(self._open([*taken, *self._peek(item.session)]))
 
-    def outcome(self, item: pytest.Item) -> Outcome:
-        """Wait for a case's record. Raises BrokenCase, so that a fault surfaces in set-up."""
+    # Without pytest's ``request``, which takes a tenth of its time, by reading a signature for each that asks for it.
+
+    @pytest.fixture
+    def sample(self) -> str:
+        """What the case is called: the sample's id, with the attempt behind it from the second on."""
+        planned = self._item.stash.get(PLANNED, None)
+        if planned is None:
+            pytest.fail("the fixtures sample and outcome are for test functions that are marked with benchmark_task(name)")
+        return case_name(planned.row.id, planned.attempt)
+
+    @pytest.fixture
+    def outcome(self, sample: str) -> Outcome:
+        """How this case ended: the sample was run and scored, possibly well before pytest came here.
+
+        A fault that is not the model's is raised here, in set-up, so that pytest reports an error and no failure.
+        """
         assert self._lookahead is not None
+        item = self._item
         planned = item.stash[PLANNED]
         kept = self._done.pop(planned.id, None) or self._lookahead.result(planned)
         item.user_properties.append(("agentgauge.status", kept.status))

@@ -129,7 +129,7 @@ class RunFolder:
 
     def files(self, task: str, sample: str, attempt: int) -> Path:
         """Where a case's produced files go. Only made when a tool first writes there."""
-        return self.path / "files" / task / f"{quote(sample, safe='')}-a{attempt}"
+        return self.path.joinpath("files", task, f"{quote(sample, safe='')}-a{attempt}")
 
     @property
     def stages(self) -> Path:
@@ -138,7 +138,7 @@ class RunFolder:
 
     def stage(self, task: str, sample: str, attempt: int) -> Path:
         """A case's file there."""
-        return self.stages / task / f"{quote(sample, safe='')}-a{attempt}.json"
+        return self.path.joinpath("stages", task, f"{quote(sample, safe='')}-a{attempt}.json")
 
     # -- reading
 

@@ -1,1 +1,0 @@
-"""Fixtures of the GTA benchmarks."""

@@ -1,1 +1,0 @@
-"""Fixtures of Apple MMAU."""
