@@ -46,13 +46,22 @@ def fork_workers(config: pytest.Config, count: int) -> None:
     """Where that is possible. Called before anything is configured."""
     if not _may_fork():
         return
-    known_tasks()  # imports what every worker will need
+    _import_what_all_need(config)
     gc.freeze()  # whoever looks through what is shared copies it
     forks = config.stash[FORKS] = Forks()
     config.add_cleanup(forks.close)
     with contextlib.suppress(OSError):  # no more processes: xdist will say so, or do with what there is
         for _ in range(count):
             forks.add(config)
+
+
+def _import_what_all_need(config: pytest.Config) -> None:
+    """Once instead of in each."""
+    known_tasks()
+    if getattr(config.option, "model", None):
+        with contextlib.suppress(ImportError):
+            import harness.model.client
+            import harness.model.lean  # noqa: F401
 
 
 def _may_fork() -> bool:
@@ -194,10 +203,6 @@ def _wait_and_work(config: pytest.Config, stdin: int, stdout: int, ends: Sequenc
         for end in ends:
             os.close(end)
         kept = _begin_anew()
-        if getattr(config.option, "model", None):  # a tenth of a second, while nobody waits for this process yet
-            with contextlib.suppress(ImportError):
-                import harness.model.client
-                import harness.model.lean  # noqa: F401
         with os.fdopen(os.dup(stdin), "rb", buffering=0) as orders:
             order = orders.readline()
         if order:
