@@ -93,6 +93,13 @@ def load_run(path: Path, outlines: Iterable[Outline] | None = None) -> Run:
     return Run(path, about, summary, nodes, tuple(sorted(known.values(), key=lambda case: order.get(case.id, len(order)))))
 
 
+def handed_over(outlines: list[Outline]) -> Iterator[Outline]:
+    """Each in its turn. The list lets go of them, so that a run need not be in memory twice."""
+    outlines.reverse()
+    while outlines:
+        yield outlines.pop()
+
+
 def _outline(record: Record, start: int, size: int) -> CaseOutline:
     said = record.transcript
     return CaseOutline(

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from sys import intern
 from types import FrameType
 from typing import Any
 
@@ -241,6 +242,11 @@ class Controller:
         """Take from a report what nobody reads any more: pytest keeps three of them for every case, 8 KB together."""
         report.keywords = {}
         report.user_properties = []
+        file, line, name = report.location
+        report.location = (intern(file), line, name)
+        for shared in ("outcome", "when", "worker_id", "testrun_uid"):  # xdist makes new ones for each
+            if text := getattr(report, shared, None):
+                setattr(report, shared, intern(text))
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
         quiet = reporter.stats.get("") if reporter else None
         if quiet and quiet[-1] is report and self.config.option.durations is None:
@@ -324,6 +330,7 @@ class Controller:
         atexit.register(gc.freeze)  # all is written by then; looking through every item and report once more takes tenths of a second
         (self.folder.path / PLACES).unlink(missing_ok=True)
         self.progress.finish()
+        from reports.load import handed_over
         from reports.page import write_page
         from reports.run import sum_up
 
@@ -341,7 +348,7 @@ class Controller:
         )
         self._judge(session, exitstatus)
         self._write_run_json(finished=time.time())
-        write_page(self.folder.path, self.folder.path / "report.html", outlines=outlines)
+        write_page(self.folder.path, self.folder.path / "report.html", outlines=handed_over(outlines))
         if results := self.config.getoption("allure_report_dir", None):
             from reports.allure import write_run
 

@@ -210,6 +210,9 @@ class WorkerSide:
         if self._lookahead is None:
             return
         self._lookahead.done()
+        if PLANNED in self._item.stash:  # its reports have what was said of it
+            self._item.user_properties.clear()
+            vars(self._item).pop("repr_failure", None)
         session = self.config.stash[SESSION]
         if not session.shouldstop and self._held():
             session.shouldstop = Path(self._stop_file).read_text(encoding="utf-8")
