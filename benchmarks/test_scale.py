@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.measure import cpu, run, wall
+from benchmarks.measure import alternate, cpu, run, wall
 from benchmarks.projects import bare_project, toy_project
 
 POINTS = (1_000, 10_000, 30_000, 100_000)
@@ -16,14 +16,10 @@ FEW, MANY = 2_000, 20_000
 
 @pytest.mark.perf
 def test_cost_of_a_sample_from_1000_to_100000(tmp_path, benchmark, figure, curve):
+    projects = {samples: toy_project(tmp_path / str(samples), samples, "SilentToy") for samples in (1, *POINTS)}
+    contestants = {samples: lambda project=project: run(project, *toy_alone("0")) for samples, project in projects.items()}
     costs = {}
-
-    def measure() -> None:
-        for samples in (1, *POINTS):
-            project = toy_project(tmp_path / str(samples), samples, "SilentToy")
-            costs[samples] = [run(project, *toy_alone("0")) for _ in range(2 if samples < 10_000 else 1)]
-
-    benchmark.pedantic(measure, rounds=1)
+    benchmark.pedantic(lambda: costs.update(alternate(contestants, 2)), rounds=1)
     cost = {samples: 1000 * (cpu(costs[samples]) - cpu(costs[1])) / samples for samples in POINTS}
     curve("samples", "CPU a sample, ms", [(samples, cost[samples]) for samples in POINTS])
     curve("samples", "wall a sample, ms", [(samples, 1000 * (wall(costs[samples]) - wall(costs[1])) / samples) for samples in POINTS])

@@ -242,10 +242,8 @@ class Controller:
         """Take from a report what nobody reads any more: pytest keeps three of them for every case, 8 KB together."""
         report.keywords = {}
         report.user_properties = []
-        file, line, name = report.location
-        report.location = (intern(file), line, name)
         for shared in ("outcome", "when", "worker_id", "testrun_uid"):  # xdist makes new ones for each
-            if text := getattr(report, shared, None):
+            if type(text := getattr(report, shared, None)) is str:
                 setattr(report, shared, intern(text))
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
         quiet = reporter.stats.get("") if reporter else None

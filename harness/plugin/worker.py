@@ -9,7 +9,7 @@ import time
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from traceback import clear_frames
+from traceback import walk_tb
 from typing import Any
 
 import pytest
@@ -38,6 +38,9 @@ STALE = 0.005
 GARBAGE = 10_000
 """New objects after which the garbage collector looks for circles. Cases leave next to none, and Python's own 700 takes 5 % of a run."""
 
+PASSED_THROUGH = ("_pytest", "pluggy", "harness")
+"""Packages whose frames nobody needs once a case's exception has been told. A project's own may still be at work, as fixtures are."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -64,6 +67,7 @@ class WorkerSide:
         self._done: dict[CaseId, Line] = {}
         self._sees_all = False  # a replacement, its whole queue
         self._item: pytest.Item  # that pytest is at
+        self._garbage: tuple[int, int, int]  # the collector's thresholds, as they were
 
     # -- collection
 
@@ -93,11 +97,13 @@ class WorkerSide:
             return
         task = find_task(marker.args[0])
         if task.name not in self.settings.roots:  # --data names a folder that holds other data sets only
-            metafunc.parametrize("sample", [], indirect=True)
+            metafunc.parametrize("sample", [])
             return
         _, rows = self.rows(task)
         ids = [case_name(row.id, attempt) for row in rows for attempt in range(1, self.settings.attempts + 1)]
-        metafunc.parametrize("sample", ids, ids=ids, indirect=True)
+        nearest = metafunc._arg2fixturedefs.get("sample", ())[-1:]  # the project may have one of this name
+        ours = any(getattr(fixture.func, "__self__", None) is self for fixture in nearest)
+        metafunc.parametrize("sample", ids, ids=ids, indirect=ours)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -182,7 +188,7 @@ class WorkerSide:
         """What the case is called: the sample's id, with the attempt behind it from the second on."""
         planned = self._item.stash.get(PLANNED, None)
         if planned is None:
-            pytest.fail("the fixtures sample and outcome are for test functions that are marked with benchmark_task(name)")
+            pytest.fail("the fixtures sample and outcome are for test functions that are marked with benchmark_task(name)", pytrace=False)
         return case_name(planned.row.id, planned.attempt)
 
     @pytest.fixture
@@ -210,9 +216,6 @@ class WorkerSide:
         if self._lookahead is None:
             return
         self._lookahead.done()
-        if PLANNED in self._item.stash:  # its reports have what was said of it
-            self._item.user_properties.clear()
-            vars(self._item).pop("repr_failure", None)
         session = self.config.stash[SESSION]
         if not session.shouldstop and self._held():
             session.shouldstop = Path(self._stop_file).read_text(encoding="utf-8")
@@ -226,6 +229,7 @@ class WorkerSide:
     def pytest_sessionfinish(self) -> None:
         if self._lookahead:
             self._lookahead.stop()
+            gc.set_threshold(*self._garbage)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -244,10 +248,13 @@ class WorkerSide:
     def pytest_exception_interact(self, node: pytest.Item | pytest.Collector, call: pytest.CallInfo[Any]) -> None:
         """pytest is through with an exception, whose frames hold it and each other: some 80 objects, which the garbage collector
         would find again, in a tenth of the time of a run of wrong cases."""
-        if PLANNED in node.stash and call.excinfo is not None and isinstance(call.excinfo.value, (WrongAnswer, BrokenCase)):
-            clear_frames(call.excinfo.tb)
-            call.excinfo.value.__traceback__ = None
-            call.excinfo = None
+        if PLANNED not in node.stash or call.excinfo is None or not isinstance(error := call.excinfo.value, (WrongAnswer, BrokenCase)):
+            return
+        for frame, _ in walk_tb(call.excinfo.tb):
+            if frame.f_globals.get("__name__", "").partition(".")[0] in PASSED_THROUGH:
+                frame.clear()
+        error.__traceback__ = None
+        call.excinfo = pytest.ExceptionInfo.from_exc_info((type(error), error, None))  # type: ignore[arg-type]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_logreport(self) -> Generator[None]:
@@ -270,7 +277,8 @@ class WorkerSide:
         return self._saw_stop
 
     def _start(self, session: pytest.Session) -> None:
-        if 0 < gc.get_threshold()[0] < GARBAGE:
+        self._garbage = gc.get_threshold()
+        if 0 < self._garbage[0] < GARBAGE:
             gc.set_threshold(GARBAGE)
         settings = self.settings
         earlier = settings.resume or self.place.is_replacement
