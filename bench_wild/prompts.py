@@ -32,14 +32,17 @@ class HistoryFails(Exception):
 
 def convert_tools(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The tools as they are offered: the type ``float``, which no endpoint knows, becomes ``number``; nothing else changes."""
-    return list(_converted(tools))
-
-
-@recently(8)  # the other tasks of the session have the same
-def _converted(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     text = json.dumps(list(tools), ensure_ascii=False)
     converted: list[dict[str, Any]] = json.loads(text.replace('"type": "float"', '"type": "number"'))
     return converted
+
+
+def offered_tools(session: Session) -> list[dict[str, Any]]:
+    """Those of a session; its other tasks are offered the same, which are not to be changed."""
+    return list(_converted(session.tools))
+
+
+_converted = recently(8)(convert_tools)
 
 
 def opening(session: Session, task: WildTask, *, tolerant: bool = False) -> list[Message]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from bench_wild.data import GoldNode, Session, WildTask, resolve
 from bench_wild.graph import Graph, Group
-from bench_wild.prompts import HistoryFails, as_json, convert_tools, observed, opening
+from bench_wild.prompts import HistoryFails, as_json, observed, offered_tools, opening
 from bench_wild.walk import Walk
 from harness.agent.dialect import ask as put
 from harness.agent.dialects.format import Sent
@@ -123,7 +123,7 @@ async def solve(session: Session, task: WildTask, ask: Ask, *, tolerant: bool = 
 
 async def _solve(session: Session, task: WildTask, ask: Ask, tolerant: bool) -> Result:
     messages = opening(session, task, tolerant=tolerant)
-    tools = convert_tools(session.tools)
+    tools = offered_tools(session)
     graph = Graph(task.answer_list)
     log = _Log(_new_result(task), Walk(graph), task)
     while True:

@@ -25,9 +25,9 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from harness.errors import UsageProblem
-from harness.store.lines import Line, encoded_line, outline
+from harness.store.lines import Line, encoded_line, outline, outlined
 from harness.store.whole import encoded, write_whole
-from harness.types import Record
+from harness.types import Record, Usage
 
 FORMAT = 1
 """Version of the run folder. A change that makes old folders unreadable raises it."""
@@ -87,7 +87,7 @@ class RunFolder:
         workers have ended; a file that grows nonetheless is left where it is. ``order``: see ``lines``.
         """
         sizes = {file: file.stat().st_size for file in self._parts()}
-        found = self._best(order, outlined=True).values()
+        found = self._best(order, with_outlines=True).values()
         lines = [line for line, _ in found]
         if sizes or not self._is_merged(lines):
             self.write_records(lines)
@@ -165,13 +165,12 @@ class RunFolder:
         """
         return {case: line for case, (line, _) in self._best(order or {}).items()}
 
-    def _best(self, order: Mapping[CaseId, int], *, outlined: bool = False) -> dict[CaseId, tuple[Line, Record | None]]:
-        """What ``lines`` says; ``outlined``: each with the record in outline, which takes a KB more."""
+    def _best(self, order: Mapping[CaseId, int], *, with_outlines: bool = False) -> dict[CaseId, tuple[Line, Record | None]]:
+        """What ``lines`` says; ``with_outlines``: each with the record in outline, which takes longer, and a KB."""
         best: dict[CaseId, tuple[Line, Record | None]] = {}
-        for record, line in self._all_lines():
-            case = (record.task, record.sample, record.attempt)
+        for case, line, record in self._all_lines(with_outlines):
             if case not in best or line.rank >= best[case][0].rank:
-                best[case] = (line, record if outlined else None)
+                best[case] = (line, record)
         return {case: best[case] for case in sorted(best, key=lambda case: (order.get(case, len(order)), case))}
 
     def outlines(self) -> Iterator[Outline]:
@@ -185,7 +184,7 @@ class RunFolder:
         with file.open("rb") as stream:
             for number, text in enumerate(stream, 1):
                 try:
-                    yield Outline(outline(text), start, len(text))
+                    yield Outline(outline(outlined(text)), start, len(text))
                 except (ValueError, KeyError, TypeError) as error:
                     raise self._damaged(file, number, error) from None
                 start += len(text)
@@ -195,7 +194,7 @@ class RunFolder:
             f"{file} is damaged in line {number}: {error!r}; take that line out and go on with --resume={self.path}: its case runs again"
         )
 
-    def _all_lines(self) -> Iterator[tuple[Record, Line]]:
+    def _all_lines(self, with_outlines: bool) -> Iterator[tuple[CaseId, Line, Record | None]]:
         """Of the merged file first: what a resumed run has added beats it."""
         merged = self.path / "records.jsonl"
         for file in ([merged] if merged.exists() else []) + self._parts():
@@ -204,10 +203,13 @@ class RunFolder:
                 for number, text in enumerate(stream, 1):
                     if text.endswith(b"\n"):
                         try:
-                            record = outline(text)
+                            data = outlined(text)
+                            case = (intern(data["task"]), data["sample"], data["attempt"])
+                            line = Line.of(data, file, start, len(text))
+                            record = outline(data) if with_outlines else None
                         except (ValueError, KeyError, TypeError) as error:
                             raise self._damaged(file, number, error) from None
-                        yield record, Line.of(record, file, start, len(text))
+                        yield case, line, record
                     start += len(text)
 
 
@@ -224,7 +226,9 @@ class Appender:
     def append(self, record: Record) -> Line:
         """Write it, and say where it is. Raises OSError, with the file as it was, where the disk is full."""
         data = memoryview(encoded_line(record))
-        line = Line.of(record, self._path, self._end, len(data))
+        usage = record.transcript.usage if record.transcript else Usage()
+        tokens = usage.prompt_tokens + usage.completion_tokens
+        line = Line(self._path, self._end, len(data), record.status, record.finished, tokens, usage.usd)
         try:
             while data:  # a regular file takes it all at once, save when the disk fills up
                 data = data[os.write(self._file, data) :]

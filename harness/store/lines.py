@@ -49,9 +49,12 @@ class Line:
         return (self.finished, self.at)
 
     @classmethod
-    def of(cls, record: Record, file: Path, start: int, size: int) -> Line:
-        usage = record.transcript.usage if record.transcript else Usage()
-        return cls(file, start, size, record.status, record.finished, usage.prompt_tokens + usage.completion_tokens, usage.usd)
+    def of(cls, data: Mapping[str, Any], file: Path, start: int, size: int) -> Line:
+        """``data``: see ``outlined``. Raises KeyError or TypeError for what is no record."""
+        usage = (data["transcript"] or {}).get("usage", {})
+        tokens = usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
+        status: Status = intern(data["status"])  # type: ignore[assignment]
+        return cls(file, start, size, status, data["finished"], tokens, usage.get("usd", 0.0))
 
     def raw(self) -> bytes:
         descriptor = os.open(self.file, os.O_RDONLY | os.O_CLOEXEC)
@@ -121,12 +124,11 @@ def outlined(line: bytes) -> dict[str, Any]:
     return dict(json.loads(line))
 
 
-def outline(line: bytes) -> Record:
+def outline(data: dict[str, Any]) -> Record:
     """A record without texts: what was said, the explanation. Words that many records share are held once.
 
-    Raises ValueError, KeyError or TypeError for a line that holds no record.
+    ``data``: see ``outlined``. Raises KeyError or TypeError for what is no record.
     """
-    data = outlined(line)
     if said := data["transcript"]:
         data["transcript"] = Transcript(None, (), Usage(**said["usage"]), said["seconds"], said["seed"])
     if score := data["score"]:

@@ -51,7 +51,7 @@ def test_what_stands_beside_a_compressed_transcript_is_legible():
 
 @pytest.mark.parametrize("said", ["short", TALK], ids=["plain", "compressed"])
 def test_an_outline_is_the_record_without_texts(said):
-    found = outline(encoded_line(record(said)))
+    found = outline(outlined(encoded_line(record(said))))
     assert found.transcript == Transcript(None, (), Usage(1, 10, 5, 0.25), 0.6, 7)
     assert found.score == Score(False, {"right": 0.0}, ("wrong_answer",))
     assert (found.key, found.status, found.tags) == (record(said).key, "wrong", ("odd",))
@@ -74,7 +74,7 @@ def test_no_text_of_a_record_is_taken_for_its_layout(sample, said, explanation, 
     assert decoded(line) == whole
     assert outlined(line)["transcript"]["usage"]["requests"] == 3
     assert "output" not in outlined(line)["transcript"]
-    assert outline(line).key == whole.key
+    assert outline(outlined(line)).key == whole.key
 
 
 def old_line(sample: str) -> str:
