@@ -97,7 +97,9 @@ def sum_up(run: Path) -> dict[str, Any]:
         "data": {name: {"official": True, "fingerprint": data.fingerprint, "samples": len(data.rows), "left_out": []} for name in TASKS},
         **{"prompts": {}, "tools": {}, "tool_set": None, "options": {}},
     }
-    return summed(folder, plan, about=about, index_of=lambda task: data, scoring="parity", similarity=dict.fromkeys(TASKS, ""))
+    outlines = folder.merge_records({case: number for number, case in enumerate(plan)})
+    records = [found.record for found in outlines]
+    return summed(folder, plan, records, about=about, index_of=lambda task: data, scoring="parity", similarity=dict.fromkeys(TASKS, ""))
 
 
 def _plan(run: Path) -> object:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tool_impls.base import BenchTool
 from tool_impls.client import ToolServerBox
 from tool_impls.endpoints import png
 from tool_impls.registry import TOOLS
@@ -36,42 +37,43 @@ def url() -> Iterator[str]:
         server.terminate()
 
 
-def through_the_server(url: str, name: str, arguments: dict[str, Any], folder: Path) -> float:
-    """Median milliseconds of a call, from arguments to results, files included."""
+def a_call(url: str, name: str, arguments: dict[str, Any], folder: Path) -> tuple[float, float]:
+    """Median milliseconds from arguments to results, files included: through the server, and with the tool's class.
 
-    async def calls() -> list[float]:
+    They take turns, since a machine does not run at the same speed all the time.
+    """
+
+    async def calls() -> list[tuple[float, float]]:
         box = ToolServerBox(url)
+        tool = TOOLS[name](ToolSettings())
+        tool.setup()
         seconds = []
         try:
-            for _ in range(CALLS + 5):
+            for number in range(CALLS + 5):
                 start = time.perf_counter()
                 await box.call(name, arguments, folder=folder / "out", readable=[folder])
-                seconds.append(time.perf_counter() - start)
+                there = time.perf_counter()
+                apply(tool, arguments, folder, number)
+                seconds.append((there - start, time.perf_counter() - there))
         finally:
             await box.close()
         return seconds[5:]
 
-    return 1000 * statistics.median(asyncio.run(calls()))
+    through, alone = zip(*asyncio.run(calls()), strict=True)
+    return 1000 * statistics.median(through), 1000 * statistics.median(alone)
 
 
-def in_process(name: str, arguments: dict[str, Any], folder: Path) -> float:
-    """The same with the tool's class: the picture is opened, a picture that comes out is written as a file."""
+def apply(tool: BenchTool, arguments: dict[str, Any], folder: Path, number: int) -> None:
+    """The picture is opened, a picture that comes out is written as a file."""
     from PIL import Image
 
-    tool = TOOLS[name](ToolSettings())
-    tool.setup()
-    seconds = []
-    for number in range(CALLS + 5):
-        start = time.perf_counter()
-        values = dict(arguments)
-        if "image" in values:
-            values["image"] = Image.open(values["image"])
-            values["image"].load()
-        result = tool.apply(folder, **values)
-        if isinstance(result, Image.Image):
-            (folder / f"{number}.png").write_bytes(png(result))
-        seconds.append(time.perf_counter() - start)
-    return 1000 * statistics.median(seconds[5:])
+    values = dict(arguments)
+    if "image" in values:
+        values["image"] = Image.open(values["image"])
+        values["image"].load()
+    result = tool.apply(folder, **values)
+    if isinstance(result, Image.Image):
+        (folder / f"{number}.png").write_bytes(png(result))
 
 
 def photograph(folder: Path) -> Path:
@@ -95,8 +97,7 @@ def photograph(folder: Path) -> Path:
 )
 def test_overhead_of_a_call(url, tmp_path, benchmark, figure, name, rest, most):
     arguments = rest if most == TEXT_OVERHEAD else {"image": str(photograph(tmp_path)), **rest}
-    bare = in_process(name, arguments, tmp_path)
-    ours = benchmark.pedantic(lambda: through_the_server(url, name, arguments, tmp_path), rounds=1)
+    ours, bare = benchmark.pedantic(lambda: a_call(url, name, arguments, tmp_path), rounds=1)
     figure(f"tools: what server and client add to {name}", ours - bare, "ms", most=most)
     figure(f"tools: {name} through the server / in process", ours / bare)
     assert ours - bare < most

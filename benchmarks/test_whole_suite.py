@@ -39,7 +39,8 @@ _TASK = re.compile(r'@benchmark_task\("(.+)"\)\ndef (\w+)')
 def _functions() -> list[str]:
     """The test functions of all tasks that run no program."""
     found = [(file, *match.groups()) for file in sorted(ROOT.glob("bench_*/test_*.py")) for match in _TASK.finditer(file.read_text())]
-    assert {task for _, task, _ in found} == set(known_tasks()), "a task has no function that looks like the others"
+    ours = {name for name, task in known_tasks().items() if type(task).__module__.startswith("bench_")}  # other benchmarks here have toys
+    assert {task for _, task, _ in found} == ours, "a task has no function that looks like the others"
     return [f"{file}::{function}" for file, task, function in found if not known_tasks()[task].runs_code]
 
 
