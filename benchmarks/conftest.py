@@ -10,7 +10,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.measure import inspect_ai
+from benchmarks.measure import inspect_ai, pace
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ class Notes:
     load: float = field(default_factory=lambda: os.getloadavg()[0])
     figures: list[Figure] = field(default_factory=list)
     curves: dict[str, dict[str, list[tuple[float, float]]]] = field(default_factory=dict)  # plot → line → points
+    paces: dict[str, list[float]] = field(default_factory=dict)  # module → seconds of ``pace`` before and after each of its benchmarks
 
 
 NOTES = pytest.StashKey[Notes]()
@@ -64,6 +65,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[NOTES] = Notes()
     config.addinivalue_line("markers", "perf: takes long; part of `make perf`, not of `make benchmarks`")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """See how fast the machine is: a virtual one may not always be the same."""
+    paces = item.config.stash[NOTES].paces.setdefault(item.path.stem, [])
+    paces.append(pace())
+    try:
+        return (yield)
+    finally:
+        paces.append(pace())
 
 
 @pytest.fixture
@@ -112,6 +124,7 @@ def _written(notes: Notes) -> dict[str, Any]:
             "load": notes.load,
             "system": platform.system(),
             "minutes": (time.time() - notes.started) / 60,
+            "paces": notes.paces,
         },
         "versions": {"Python": platform.python_version()} | _versions("pytest", "pytest-xdist", "aiohttp", "openai") | _inspect(),
         "figures": [asdict(figure) | {"target": figure.target, "met": figure.met} for figure in notes.figures],

@@ -138,6 +138,14 @@ def alternate(contestants: Mapping[str, Callable[[], Cost]], rounds: int) -> dic
     return costs
 
 
+def pace() -> float:
+    """Seconds that a fixed piece of work takes."""
+    start = time.perf_counter()
+    for number in range(3_000_000):
+        number * number % 7
+    return time.perf_counter() - start
+
+
 def wall(costs: Sequence[Cost]) -> float:
     """The best of all rounds, in seconds: other work on a machine can only make a round slower."""
     return min(cost.wall for cost in costs)

@@ -29,7 +29,7 @@ def write(noted: Mapping[str, Any], page: Path) -> None:
     text = _put(text, "<!-- machine -->", machine(noted))
     for module in modules:
         own = [figure for figure in noted["figures"] if figure["module"] == module]
-        text = _put(text, f"<!-- figures: {module} -->", table(own, noted["machine"]))
+        text = _put(text, f"<!-- figures: {module} -->", table(own, noted["machine"], module))
     page.write_text(text, encoding="utf-8")
     draw(noted["curves"], page.parent / "pictures")
 
@@ -43,9 +43,11 @@ def machine(noted: Mapping[str, Any]) -> str:
     )
 
 
-def table(figures: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> str:
+def table(figures: Sequence[Mapping[str, Any]], about: Mapping[str, Any], module: str) -> str:
+    best = min(min(paces) for paces in about["paces"].values())
+    slow = max(about["paces"][module]) / best
     lines = [
-        f"Measured on {about['date']}, load {about['load']:.1f} at the start.",
+        f"Measured on {about['date']}, load {about['load']:.1f} at the start; the machine at down to {100 / slow:.0f} % of its best speed.",
         "",
         "| what | figure | target | |",
         "|---|---|---|---|",

@@ -217,7 +217,7 @@ class WorkerSide:
             return
         self._lookahead.done()
         session = self.config.stash[SESSION]
-        if not session.shouldstop and self._held():
+        if not (session.shouldstop or session.shouldfail) and self._held():  # for both pytest would say the same twice
             session.shouldstop = Path(self._stop_file).read_text(encoding="utf-8")
         if session.shouldstop or session.shouldfail:
             self._lookahead.hold()

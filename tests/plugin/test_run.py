@@ -8,7 +8,7 @@ import re
 import pytest
 
 from tests.plugin.conftest import say, slow
-from tests.plugin.project import Project, records
+from tests.plugin.project import CONFTEST, Project, records
 
 WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 
@@ -205,3 +205,17 @@ def test_plain(number):
         time.sleep(0.01)
     (DONE / str(number)).touch()
 """
+
+
+LINGER = """
+import time
+
+def pytest_runtest_logreport():
+    time.sleep(0.01)  # so that the file which stops all workers is seen at once
+"""
+
+
+def test_why_a_run_stopped_is_said_once(project, model):
+    (project.path / "conftest.py").write_text(CONFTEST + LINGER)
+    result = project.run(*model, "--maxfail", "1", "--run-dir", "run")
+    assert result.output.count("stopping after 1 failures") == 1, result.output
