@@ -174,12 +174,16 @@ class WorkerSide:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
-        self._item = item
         if self._lookahead is None and PLANNED in item.stash:
             self._start(item.session)
         if self._lookahead and self.place.is_replacement and not self._sees_all:
             taken = [item] if nextitem is None else [item, nextitem]  # xdist has taken them out of its queue
             self._lookahead.plan(self._open([*taken, *self._peek(item.session)]))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """In which fixtures are made, whoever walks through the item."""
+        self._item = item
 
     # Without pytest's ``request``, which takes a tenth of its time, by reading a signature for each that asks for it.
 

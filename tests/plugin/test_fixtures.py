@@ -55,6 +55,21 @@ def pytest_runtest_makereport():
     return report
 """
 
+WALKS_ITSELF = """
+import pytest
+from _pytest.runner import runtestprotocol
+
+class Walker:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item, nextitem):
+        if "odd" in item.extra_keyword_matches:
+            runtestprotocol(item, nextitem=nextitem)
+            return True
+
+def pytest_sessionstart(session):
+    session.config.pluginmanager.register(Walker())
+"""
+
 MISTAKEN = """
 def test_ordinary(outcome):
     pass
@@ -68,6 +83,14 @@ def test_sample_is_the_case_whatever_the_project_calls_so(project, model, own):
     result = project.run(*model, "--run-dir", "run")
     assert result.status == 0, result.output
     assert "5 passed, 1 wrong" in result.output  # nobody called check
+
+
+def test_a_case_has_its_own_outcome_whichever_plugin_walks_through_it(project, model, endpoint):
+    (project.path / "conftest.py").write_text(CONFTEST + WALKS_ITSELF)
+    (project.path / "test_toy.py").write_text(NAMED)
+    result = project.run(*model, "--run-dir", "run")
+    assert "5 passed, 1 wrong" in result.output
+    assert len(endpoint.requests) == 6
 
 
 def test_a_fixture_that_caught_a_wrong_answer_is_torn_down(project, model):
