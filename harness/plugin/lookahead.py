@@ -23,7 +23,7 @@ from harness.types import Record
 HELD = "not started: the run was stopped"
 """What is said of a case that pytest comes to after that."""
 
-BACKLOG = 16
+BACKLOG = 64
 """Ended cases from which on pytest waits for no turn: it is behind, and ``-x`` must not come late."""
 
 AT_ONCE = 4

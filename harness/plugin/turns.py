@@ -2,7 +2,7 @@
 
 Left to themselves both run at once and take the interpreter from each other at every system call. So the loop has the floor
 except while it waits for news, and pytest takes it for one case after another. It is a courtesy and no lock: who has waited
-``PATIENCE`` goes ahead all the same, so that no fixture that sleeps holds up requests, and no busy loop holds up pytest.
+long enough goes ahead all the same, so that no fixture that sleeps holds up requests, and no busy loop holds up pytest.
 """
 
 from __future__ import annotations
@@ -10,8 +10,11 @@ from __future__ import annotations
 import selectors
 import threading
 
-PATIENCE = 0.005
-"""Seconds."""
+PATIENCE = 0.05
+"""Seconds that pytest waits, case by case: it can be behind, but requests that are held up cost time."""
+
+HASTE = 0.005
+"""Seconds that the loop waits."""
 
 
 class Floor:
@@ -22,13 +25,12 @@ class Floor:
         self._holder: int | None = None  # the thread that has it
         self._overdue = False  # who has it has had it too long
 
-    def take(self, *, once: bool = False) -> None:
-        """``once``: do not wait a second time for somebody who has it still. pytest does wait, case by case: it can be behind, but
-        requests that are held up cost time."""
-        if self._lock.acquire(timeout=0 if once and self._overdue else PATIENCE):
+    def take(self, *, hurried: bool = False) -> None:
+        """``hurried``: wait only ``HASTE``, and not a second time for somebody who has it still."""
+        if self._lock.acquire(timeout=PATIENCE if not hurried else 0 if self._overdue else HASTE):
             self._holder = threading.get_ident()
         else:
-            self._overdue = once
+            self._overdue = hurried
 
     def leave(self) -> None:
         """Nothing happens where this thread has not got it."""
@@ -51,4 +53,4 @@ class TurnTaking(selectors.DefaultSelector):
         try:
             return super().select(timeout)
         finally:
-            self._floor.take(once=True)
+            self._floor.take(hurried=True)

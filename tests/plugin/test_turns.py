@@ -45,7 +45,7 @@ def test_who_has_waited_long_enough_goes_ahead_and_takes_nothing_away() -> None:
 
 
 def test_a_loop_leaves_the_floor_while_it_waits_and_has_it_while_it_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "PATIENCE", LONG)
+    monkeypatch.setattr(turns, "HASTE", LONG)
     floor = Floor()
     loop = asyncio.SelectorEventLoop(TurnTaking(floor))
     thread = in_thread(loop.run_forever)
@@ -76,12 +76,12 @@ def test_a_loop_waits_once_for_somebody_who_keeps_the_floor_and_again_for_the_ne
 
     floor = Floor()
     floor._lock = Lock()  # type: ignore[assignment]
-    floor.take(once=True)
-    floor.take(once=True)
+    floor.take(hurried=True)
+    floor.take(hurried=True)
     floor.take()  # pytest: always
     floor._holder, floor._lock = threading.get_ident(), threading.Lock()
     floor._lock.acquire()
     floor.leave()
     floor._lock = Lock()  # type: ignore[assignment]
-    floor.take(once=True)
-    assert waits == [turns.PATIENCE, 0, turns.PATIENCE, turns.PATIENCE]
+    floor.take(hurried=True)
+    assert waits == [turns.HASTE, 0, turns.PATIENCE, turns.HASTE]
