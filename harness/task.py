@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from harness.case import Case
+from harness.collector import at_rest
 from harness.config import Config
 from harness.data.index import Index, Row
 from harness.errors import UsageProblem
@@ -262,7 +263,8 @@ def configure_tasks(given: Mapping[str, Json]) -> dict[str, str | bool]:
 @cache
 def known_tasks() -> dict[str, Task]:
     """Every announced task by name."""
-    return {task.name: task for point in entry_points(group=ENTRY_POINTS) for task in point.load()}
+    with at_rest():
+        return {task.name: task for point in entry_points(group=ENTRY_POINTS) for task in point.load()}
 
 
 def announce(task: Task) -> None:

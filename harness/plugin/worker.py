@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from harness.case import CaseSettings
+from harness.collector import at_rest
 from harness.data.index import Index, Row
 from harness.errors import UsageProblem
 from harness.plugin.deal import GROUPS, deal, group_of
@@ -73,16 +74,9 @@ class WorkerSide:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection(self) -> Generator[None, object, object]:
-        """Collect with the garbage collector at rest: what is made here lives to the end, and looking through it again and again
-        takes half of the time. It is not looked at later either, save what is made after this."""
-        if not gc.isenabled():
+        """Looking through the items again and again would take half of the time."""
+        with at_rest():
             return (yield)
-        gc.disable()
-        try:
-            return (yield)
-        finally:
-            gc.freeze()
-            gc.enable()
 
     def rows(self, task: Task) -> tuple[Index, Sequence[Row]]:
         """A task's samples after ``--limit``."""
