@@ -35,6 +35,8 @@ def holds(text: str, wanted: str) -> bool:
 
     At a sign that is neither, anything may follow.
     """
+    if wanted not in text:  # most are not, and every pattern is compiled
+        return False
     before = r"(?<!\w)" if wanted[:1].isalnum() else ""
     after = r"(?!\w)" if wanted[-1:].isalnum() else ""
     if wanted[:1].isdigit():

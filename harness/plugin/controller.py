@@ -178,21 +178,24 @@ class Controller:
 
     def _check_tools(self, tasks: set[str]) -> None:
         """Say before the first request which tools cannot work, and whether programs can run. Raises UsageProblem."""
-        for name in sorted(tasks):
-            find_task(name).check_options(self.settings.roots[name])
-        if self.settings.earlier_tools is not None:
-            self.tools = dict(self.settings.earlier_tools)
+        settings = self.settings
+        chosen = {name: find_task(name) for name in sorted(tasks)}
+        runs_code = any(task.runs_code for task in chosen.values())
+        serves_tools = settings.tool_server is None and any(task.needs_tools for task in chosen.values())
+        if settings.earlier_tools is None and (runs_code or serves_tools):
+            sandbox.look_early()
+        for name, task in chosen.items():
+            task.check_options(settings.roots[name])
+        if settings.earlier_tools is not None:
+            self.tools = dict(settings.earlier_tools)
             return
-        if any(find_task(name).runs_code for name in tasks):
+        if runs_code:
             sandbox.check_minimum()
-            self._sandbox = sandbox.layers()
         planned = {(task, sample) for task, sample, _ in self.plan}
-        for name in sorted(tasks):
-            task = find_task(name)
+        for name, task in chosen.items():
             if task.needs_tools:
-                index = task.index(self.settings.roots[name])
+                index = task.index(settings.roots[name])
                 names = {tool for row in index.rows if (name, row.id) in planned for tool in task.tools_of(index, row)}
-                settings = self.settings
                 self.tools |= task.check_tools(
                     sorted(names),
                     settings.file,
@@ -200,9 +203,8 @@ class Controller:
                     allow_unsafe=settings.allow_unsafe_code,
                     server=settings.tool_server,
                 )
-                if settings.tool_server is None:
-                    self._sandbox = sandbox.layers()
-
+        if runs_code or serves_tools:
+            self._sandbox = sandbox.layers()
         if self.settings.resume:
             self._refuse_other_tools(RunFolder(self.settings.run_dir).read_json("run.json")["settings"]["tools"])
 

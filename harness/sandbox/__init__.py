@@ -7,11 +7,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from harness.sandbox.launch import Job, execute_async
-from harness.sandbox.protection import check_minimum, chosen, layers, permit_unsafe
+from harness.sandbox.protection import check_minimum, chosen, layers, look_early, permit_unsafe
 from harness.sandbox.result import Limits, SandboxResult, Status
 from harness.sandbox.scratch import scratch_folder
 
-__all__ = ["Limits", "SandboxResult", "Status", "check_minimum", "layers", "permit_unsafe", "run", "run_async", "scratch_folder"]
+__all__ = [
+    "Limits",
+    "SandboxResult",
+    "Status",
+    "check_minimum",
+    "layers",
+    "look_early",
+    "permit_unsafe",
+    "run",
+    "run_async",
+    "scratch_folder",
+]
 
 _DEFAULT = Limits()
 

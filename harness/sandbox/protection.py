@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,10 +17,22 @@ from harness.sandbox.result import Limits
 _FILES = {"mount_ns", "landlock", "bubblewrap"}
 _NETWORK = {"net_ns", "seccomp", "landlock_tcp", "bubblewrap"}
 _PROBE_LIMITS = Limits(wall_seconds=10)
+_LOOKING = threading.Lock()
+
+
+def chosen() -> tuple[Setup, tuple[str, ...], str]:
+    """What ``_look`` found. Whoever asks while somebody else looks waits."""
+    with _LOOKING:
+        return _look()
+
+
+def look_early() -> None:
+    """Have it found while other things are done: a program is started for it."""
+    threading.Thread(target=chosen, name="agentgauge-sandbox", daemon=True).start()
 
 
 @lru_cache(maxsize=1)
-def chosen() -> tuple[Setup, tuple[str, ...], str]:
+def _look() -> tuple[Setup, tuple[str, ...], str]:
     """The best set-up that works here, its layers, and why nothing works if nothing does.
 
     Our own namespaces come first. Where the kernel refuses them to us but not to bubblewrap (a distribution may allow

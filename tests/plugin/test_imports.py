@@ -17,8 +17,7 @@ HEAVY = frozenset({
     "rapidocr", "onnxruntime", "tool_impls", "reports",
 })
 # fmt: on
-"""Packages that are imported where they are first used. ``asyncio`` is not among them: a pytest plugin that comes with
-``openai`` loads it before us."""
+"""Packages that are imported where they are first used. ``asyncio`` is not among them: every run needs it."""
 
 PROBE = """
 import json, sys, pytest

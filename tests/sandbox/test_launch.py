@@ -7,7 +7,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -158,6 +161,27 @@ def test_below_the_minimum_code_runs_only_if_the_user_says_so(tmp_path: Path, mo
     with pytest.raises(UsageProblem, match=r"without protection of files .*--allow-unsafe-code"):
         python("print(1)", tmp_path)
     assert python("print(1)", tmp_path, allow_unsafe=True).stdout == "1\n"
+
+
+def test_who_asks_while_somebody_else_looks_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    began, may_end, looked = threading.Event(), threading.Event(), []
+
+    def probe(setup: Setup) -> tuple[str, ...]:
+        looked.append(setup)
+        began.set()
+        assert may_end.wait(30)
+        return ("process", "mount_ns")
+
+    monkeypatch.setattr(protection, "probe", probe)
+    monkeypatch.setattr(protection, "_look", lru_cache(protection._look.__wrapped__))
+    sandbox.look_early()
+    assert began.wait(30)
+    with ThreadPoolExecutor(1) as other:
+        asked = other.submit(sandbox.layers)
+        assert not asked.done()
+        may_end.set()
+        assert asked.result(30) == ("process", "mount_ns")
+    assert len(looked) == 1
 
 
 @pytest.mark.parametrize("refuse", [("mount_ns",), ("namespaces",), ("namespaces", "seccomp"), ("landlock",), ("seccomp",)])
