@@ -22,7 +22,7 @@ from bench_gta.workflow.tree import Node, leaves, parse
 from harness.agent.dialects.registry import FAMILIES
 from harness.case import Case
 from harness.config import load_config
-from harness.data.index import Index, Row
+from harness.data.index import Entry, Index, Row, build_index
 from harness.errors import DataProblem, UsageProblem
 from harness.estimate import Recipe
 from harness.model.types import ChatReply, ChatRequest, Message
@@ -187,13 +187,8 @@ class Workflow(RealTools, Task):
 
     def check_options(self, root: Path) -> None:
         """The embedded judge needs conditions at every leaf, which official data has not."""
-        if self.judge != RULES:
-            return
-        for key, node in _leaves(root):
-            try:
-                rules.validate(check_of(node))
-            except DataProblem as problem:
-                raise UsageProblem(f"{root / data.DATASET}: task {key!r}, leaf {node.id!r}: {problem}") from None
+        if self.judge == RULES:
+            build_index([root / data.DATASET], data.entries, lambda entry: _ruled(root, entry), kind=_RULED)
 
     def not_comparable(self, chosen: Chosen) -> Sequence[str]:
         reasons = [] if chosen[SAMPLING.name] == "paper" else ["4096 tokens a reply instead of 512"]
@@ -240,6 +235,20 @@ class Workflow(RealTools, Task):
 
     def reference_rows(self) -> list[Mapping[str, Any]]:
         return reference_rows()
+
+
+_RULED = "gta_workflow rules 1"
+"""To be raised when ``rules.validate`` refuses more: files that it has found right are not read again."""
+
+
+def _ruled(root: Path, entry: Entry) -> tuple[str, Sequence[str]]:
+    """Describes a task for an index. Raises UsageProblem where the embedded judge could not judge it."""
+    for node in leaves(parse(entry.value.get("sub_tasks", []))):
+        try:
+            rules.validate(check_of(node))
+        except DataProblem as problem:
+            raise UsageProblem(f"{root / data.DATASET}: task {entry.key!r}, leaf {node.id!r}: {problem}") from None
+    return entry.key, ()
 
 
 def _leaves(root: Path) -> Iterator[tuple[str, Node]]:
