@@ -6,11 +6,11 @@ import gc
 import os
 import re
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from traceback import walk_tb
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -18,7 +18,7 @@ from harness.case import CaseSettings
 from harness.collector import at_rest
 from harness.data.index import Index, Row
 from harness.errors import UsageProblem
-from harness.plugin.deal import GROUPS, deal, group_of
+from harness.plugin.deal import GROUPS, MODES, deal, group_of
 from harness.plugin.lookahead import LookAhead
 from harness.plugin.options import Settings, config_fingerprint
 from harness.plugin.outcome import BrokenCase, Outcome, WrongAnswer
@@ -54,6 +54,11 @@ class Place:
     is_replacement: bool = False  # it came later, for a worker that died, whose number it has: its queue follows from no rule
 
 
+class _Lot(NamedTuple):
+    share: Sequence[pytest.Item]  # what this worker is to run, in order
+    users: Sequence[int]  # workers that have cases at all, by number: these share the places
+
+
 class WorkerSide:
     def __init__(self, config: pytest.Config, settings: Settings, place: Place) -> None:
         self.config = config
@@ -66,6 +71,7 @@ class WorkerSide:
         self._indices: dict[str, Index] = {}
         self._lookahead: LookAhead | None = None
         self._done: dict[CaseId, Line] = {}
+        self._lot: _Lot | None = None
         self._sees_all = False  # a replacement, its whole queue
         self._item: pytest.Item  # that pytest is at
         self._garbage: tuple[int, int, int]  # the collector's thresholds, as they were
@@ -143,12 +149,17 @@ class WorkerSide:
                         self.config.addinivalue_line("markers", f"{tag}: keyword of a benchmark sample")
                     item.add_marker(tag)
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> Generator[None]:
         """Write the plan down: under xdist the controller collects nothing and reads it there."""
         cases = {item.stash[PLANNED].id: item.nodeid for item in session.items if PLANNED in item.stash}
-        if not cases or self.config.option.collectonly or self.place.number > 0:
-            return
+        if cases and not self.config.option.collectonly and self.place.number == 0:
+            self._write_plan(session, cases)
+        yield
+        if cases and self.place.dist in MODES and not self.place.is_replacement:
+            self._lot = self._draw(session)  # xdist has told the controller, which looks at the plan meanwhile
+
+    def _write_plan(self, session: pytest.Session, cases: Mapping[CaseId, str]) -> None:
         try:
             self.folder.create()
         except UsageProblem as problem:
@@ -286,11 +297,9 @@ class WorkerSide:
         elif earlier:
             self._done = {case: line for case, line in self.folder.lines().items() if line.finished}
         appender = self.folder.appender(self.place.name)
-        shares = self._shares(session)
-        me = self.place.number
-        # places are for those who have cases at all
-        users = [one for one, share in enumerate(shares) if one == me or any(PLANNED in item.stash for item in share)]
-        places = Places(self.folder.path / PLACES, number=users.index(me), count=len(users), total=settings.in_flight)
+        lot = self._lot or self._draw(session)
+        me = lot.users.index(self.place.number)
+        places = Places(self.folder.path / PLACES, number=me, count=len(lot.users), total=settings.in_flight)
         wiring = Wiring(settings, self.folder, places.share)
 
         def keep(record: Record) -> Line:
@@ -329,16 +338,18 @@ class WorkerSide:
         self._lookahead = LookAhead(solver.solve, keep, close, places=places, at_rest=wiring.at_rest, widened=wiring.widen, held=self._held)
         wiring.on_rest = self._lookahead.rested
         if not self.place.is_replacement:
-            self._lookahead.plan(self._open(shares[self.place.number]))
+            self._lookahead.plan(self._open(lot.share))
 
-    def _shares(self, session: pytest.Session) -> list[list[pytest.Item]]:
-        """What each worker will be given, in order. See DealtScheduling."""
-        items = session.items
-        if self.place.count == 1:
-            return [items]
-        nodes = [item.nodeid for item in items]
-        shares = deal(nodes, self.place.count, self.place.dist, self._groups(items), self.settings.in_flight)
-        return [[items[position] for position in share] for share in shares]
+    def _draw(self, session: pytest.Session) -> _Lot:
+        """See DealtScheduling."""
+        items, me = session.items, self.place.number
+        shares = [items]
+        if self.place.count > 1:
+            nodes = [item.nodeid for item in items]
+            dealt = deal(nodes, self.place.count, self.place.dist, self._groups(items), self.settings.in_flight)
+            shares = [[items[position] for position in share] for share in dealt]
+        users = [one for one, share in enumerate(shares) if one == me or any(PLANNED in item.stash for item in share)]
+        return _Lot(shares[me], users)
 
     def _open(self, items: Iterable[pytest.Item]) -> list[Planned]:
         """The cases among these that have no answer yet."""
