@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -85,7 +86,7 @@ class BenchTool(ABC):
         """As ``back_end``, but knows disabled tools and missing packages. Imports nothing heavy."""
         if cls.meta.name in settings.disable:
             return DISABLED
-        if missing := [package for package in cls.packages if find_spec(package) is None]:
+        if missing := [package for package in cls.packages if not _is_there(package)]:
             return unavailable(f"the Python package {missing[0]} is missing; install agentgauge[{cls.extra}]")
         return cls.back_end(settings)
 
@@ -103,6 +104,11 @@ class BenchTool(ABC):
         paths of PNG files, other media as paths below ``folder``, whose base name is kept. Raises ToolError for what the
         caller did wrong, Fault for what it did not; any other exception reaches the model as a failed call.
         """
+
+
+@cache
+def _is_there(package: str) -> bool:
+    return find_spec(package) is not None
 
 
 def unavailable(reason: str) -> str:

@@ -10,10 +10,13 @@ from pathlib import Path
 
 from harness.types import Json
 
+_LINE = json.JSONEncoder(ensure_ascii=False)  # json.dumps would make one for each value
+
 
 def encoded(value: Json, *, indent: int | None = None) -> bytes:
     """JSON in UTF-8. Half a surrogate pair, which a model may write, is no UTF-8: it stays an escape."""
-    return json.dumps(value, ensure_ascii=False, indent=indent).encode("utf-8", "backslashreplace")
+    text = _LINE.encode(value) if indent is None else json.dumps(value, ensure_ascii=False, indent=indent)
+    return text.encode("utf-8", "backslashreplace")
 
 
 def write_whole(path: Path, content: bytes) -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from bench_gta.tools import CATEGORIES, CATEGORY_OF, WORKFLOW_CATEGORIES, WORKFLOW_CATEGORY_OF
 from bench_gta.workflow import data
-from harness.errors import DataProblem, Fault
+from bench_gta.workflow.task import Workflow
+from harness.errors import DataProblem, Fault, UsageProblem
 from harness.types import ROOT_TOKEN
 
 META = {
@@ -69,6 +70,21 @@ def test_a_task_has_its_keywords(write_tasks: Write) -> None:
     own = ("ReadXLSX", "Plot", "OCR", "perception", "operation", "logic")
     assert rows[0].tags == (*own, "education_instruction", "files_xlsx", "files_png", "leaves_2")
     assert rows[1].tags == ("data_analysis", "leaves_2")
+
+
+def test_conditions_are_looked_at_again_where_the_file_has_changed(write_tasks: Write) -> None:
+    checked = [{"id": "1", "requirements": "r", "check": {"answer": {"contains": ["Monday"]}}}]
+    root = write_tasks({"7": changed(sub_tasks=checked)})
+    file, task = root / data.DATASET, Workflow()
+    task.check_options(root)
+    task.check_options(root)
+    right = file.read_text()
+    file.write_text(right.replace("contains", "contents"))
+    for _ in range(2):
+        with pytest.raises(UsageProblem, match=r"task '7', leaf '1': .* no condition 'contents'"):
+            task.check_options(root)
+    file.write_text(right)
+    task.check_options(root)
 
 
 def test_a_task_is_loaded_with_absolute_paths(write_tasks: Write) -> None:
