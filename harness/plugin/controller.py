@@ -155,9 +155,8 @@ class Controller:
         settings = self.settings
         how = f"dialect {settings.dialect} · scoring {settings.scoring} · {settings.in_flight} requests in flight"
         yield f"model {settings.model.name} · {how}"
-        for name in dict.fromkeys(task for task, _, _ in self.plan):
+        for name, cases in Counter(task for task, _, _ in self.plan).items():
             kind = "your data" if settings.official[name] else "bundled data"
-            cases = sum(task == name for task, _, _ in self.plan)
             similarity = settings.similarity[name]
             yield f"{name}: {cases} cases, {kind} in {settings.roots[name]}" + (f", texts compared by {similarity}" if similarity else "")
             if left_out := find_task(name).left_out(settings.roots[name]):
