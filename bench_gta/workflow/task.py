@@ -238,7 +238,7 @@ class Workflow(RealTools, Task):
 
 
 _RULED = "gta_workflow rules 1"
-"""To be raised when ``rules.validate`` refuses more: files that it has found right are not read again."""
+"""To be raised when ``_ruled`` refuses more, by whatever it calls: files that it has found right are not read again."""
 
 
 def _ruled(root: Path, entry: Entry) -> tuple[str, Sequence[str]]:

@@ -461,5 +461,5 @@ def _terminate(number: int, frame: FrameType | None) -> None:
 
 
 def is_distributed(config: pytest.Config) -> bool:
-    """Whether this process only controls xdist workers."""
-    return config.getoption("dist", "no") != "no" and bool(config.getoption("tx", None))
+    """Whether this process only controls xdist workers. There are none where cases are only collected."""
+    return config.getoption("dist", "no") != "no" and bool(config.getoption("tx", None)) and not config.option.collectonly

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
@@ -28,7 +29,12 @@ def chosen() -> tuple[Setup, tuple[str, ...], str]:
 
 def look_early() -> None:
     """Have it found while other things are done: a program is started for it."""
-    threading.Thread(target=chosen, name="agentgauge-sandbox", daemon=True).start()
+
+    def look() -> None:
+        with contextlib.suppress(Exception):  # whoever asks looks again, and is told
+            chosen()
+
+    threading.Thread(target=look, name="agentgauge-sandbox", daemon=True).start()
 
 
 @lru_cache(maxsize=1)

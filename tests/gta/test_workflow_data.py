@@ -79,9 +79,9 @@ def test_conditions_are_looked_at_again_where_the_file_has_changed(write_tasks: 
     task.check_options(root)
     task.check_options(root)
     right = file.read_text()
-    file.write_text(right.replace("contains", "contents"))
+    file.write_text(right.replace("contains", "containing"))
     for _ in range(2):
-        with pytest.raises(UsageProblem, match=r"task '7', leaf '1': .* no condition 'contents'"):
+        with pytest.raises(UsageProblem, match=r"task '7', leaf '1': .* no condition 'containing'"):
             task.check_options(root)
     file.write_text(right)
     task.check_options(root)

@@ -54,8 +54,9 @@ def test_a_run_without_selected_cases_leaves_no_folder(project, model):
     assert not (project.path / "run").exists()
 
 
-def test_collecting_only_sends_no_request_and_leaves_no_folder(project, model, endpoint):
-    result = project.run(*model, "--collect-only", "-q", "--run-dir", "run")
+@WORKERS
+def test_collecting_only_sends_no_request_and_leaves_no_folder(project, model, endpoint, workers):
+    result = project.run(*model, *workers, "--collect-only", "-q", "--run-dir", "run")
     assert result.status == 0
     assert "test_toy.py::test_say[s5]" in result.output
     assert endpoint.requests == []
