@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -200,12 +200,13 @@ class Workflow(RealTools, Task):
         problems, odd = super().check_data(folder)
         root = self.find(folder)
         assert root is not None
-        for key, node in _leaves(root):
-            try:
-                if "check" in node.raw:
-                    rules.validate(node.raw["check"])
-            except DataProblem as problem:
-                problems.append(f"{root / data.DATASET}: task {key!r}, leaf {node.id!r}: {problem}")
+        for entry in data.entries(root / data.DATASET):
+            for node in _leaves(entry):
+                try:
+                    if "check" in node.raw:
+                        rules.validate(node.raw["check"])
+                except DataProblem as problem:
+                    problems.append(f"{root / data.DATASET}: task {entry.key!r}, leaf {node.id!r}: {problem}")
         return problems, [*odd, *data.strange(root)]
 
     def tools_of(self, index: Index, row: Row) -> tuple[str, ...]:
@@ -243,7 +244,7 @@ _RULED = "gta_workflow rules 1"
 
 def _ruled(root: Path, entry: Entry) -> tuple[str, Sequence[str]]:
     """Describes a task for an index. Raises UsageProblem where the embedded judge could not judge it."""
-    for node in leaves(parse(entry.value.get("sub_tasks", []))):
+    for node in _leaves(entry):
         try:
             rules.validate(check_of(node))
         except DataProblem as problem:
@@ -251,11 +252,8 @@ def _ruled(root: Path, entry: Entry) -> tuple[str, Sequence[str]]:
     return entry.key, ()
 
 
-def _leaves(root: Path) -> Iterator[tuple[str, Node]]:
-    """Every leaf with its task's key."""
-    for entry in data.entries(root / data.DATASET):
-        for node in leaves(parse(entry.value.get("sub_tasks", []))):
-            yield entry.key, node
+def _leaves(entry: Entry) -> list[Node]:
+    return leaves(parse(entry.value.get("sub_tasks", [])))
 
 
 def _whole(name: str, text: str) -> int:

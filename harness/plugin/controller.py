@@ -204,8 +204,8 @@ class Controller:
                 )
         if runs_code or serves_tools:
             self._sandbox = sandbox.layers()
-        if self.settings.resume:
-            self._refuse_other_tools(RunFolder(self.settings.run_dir).read_json("run.json")["settings"]["tools"])
+        if settings.resume:
+            self._refuse_other_tools(RunFolder(settings.run_dir).read_json("run.json")["settings"]["tools"])
 
     def _refuse_other_tools(self, before: Mapping[str, Mapping[str, Any]]) -> None:
         """Records of one run must have had the same tools. Raises UsageProblem."""
