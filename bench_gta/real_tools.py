@@ -30,6 +30,11 @@ class RealTools:
         require(settings, names)
         return fingerprints(settings, names)
 
+    def get_ready(self) -> None:
+        from tool_impls.fingerprint import look_up_packages
+
+        look_up_packages()
+
     def tool_server(self, config: Config, *, scoring: Scoring, allow_unsafe: bool) -> list[str]:
         settings = ["--settings", str(config.path)] if config.path else []
         unsafe = ["--allow-unsafe-code"] if allow_unsafe else []

@@ -205,6 +205,9 @@ class Task(ABC):
         """
         raise UsageProblem(f"{self.name} uses no tools")
 
+    def get_ready(self) -> None:  # noqa: B027 - it may take no time
+        """Load what ``check_tools`` takes its time for, while others are at work and it is not yet known which cases run."""
+
     def tool_server(self, config: Config, *, scoring: Scoring, allow_unsafe: bool) -> list[str]:
         """The command that starts a tool server. It listens on the socket of ``harness.services.given_listener``, and prints that address
         as ``{"url": ...}`` when it is ready."""

@@ -35,6 +35,12 @@ def fingerprints(settings: ToolSettings, names: Iterable[str]) -> dict[str, dict
     return {name: _fingerprint(name, state, settings) for name, state in check(settings, names).items()}
 
 
+def look_up_packages() -> None:
+    """Those of all tools. They are looked up once in a process."""
+    for kind in TOOLS.values():
+        _versions(kind.packages)
+
+
 def _fingerprint(name: str, state: str, settings: ToolSettings) -> dict[str, Any]:
     kind = TOOLS[name]
     found: dict[str, Any] = {

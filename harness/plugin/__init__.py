@@ -14,7 +14,8 @@ import pytest
 
 from harness.errors import UsageProblem
 from harness.plugin.controller import Controller, is_distributed
-from harness.plugin.options import add_options, check_folder, read_settings
+from harness.plugin.descriptors import make_room
+from harness.plugin.options import DEFAULT_IN_FLIGHT, add_options, check_folder, read_settings
 from harness.plugin.processes import limit_workers, started_here, told
 from harness.plugin.worker import Place, WorkerSide
 from harness.pools import processors
@@ -42,10 +43,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """After xdist's, which comes first, and before pytest's, in which everything else happens."""
     limit_workers(config, processors())
+    connections = config.option.in_flight or DEFAULT_IN_FLIGHT
+    make_room(connections)
     if workers := started_here(config):
         from harness.plugin.forks import fork_workers
 
-        fork_workers(config, workers)
+        fork_workers(config, workers, connections)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -28,6 +28,7 @@ from harness.data.find import told_differences
 from harness.errors import UsageProblem
 from harness.model.tape import create_cassette, digest
 from harness.plugin.deal import GROUPS, MODES
+from harness.plugin.early import EarlyPage, Place
 from harness.plugin.options import Settings, config_fingerprint, stored_settings
 from harness.plugin.places import FILE as PLACES
 from harness.plugin.progress import Progress
@@ -54,12 +55,14 @@ class Controller:
         self._sandbox: tuple[str, ...] = ()
         self.tools: dict[str, Mapping[str, Any]] = {}  # what identifies each tool of this run
         self.progress: Progress | None = None
+        self._page: EarlyPage | None = None
         self.summary: dict[str, Any] | None = None
         self.problems: list[str] = []  # why the exit status is 1
         self._gates: list[dict[str, str | None]] = []
         self.stop_reason: str | None = None
         self._service_problem = ""  # why one did not start, or is gone for good
         self._crashes: Counter[str] = Counter()
+        self._maybe_checked = [find_task(name) for name in settings.roots if find_task(name).needs_tools and _is_asked_for(name, config)]
         self._places: dict[str, int] = {}  # worker → which share of --in-flight it has
         self._free_places: list[int] = []  # those of workers that died
         self._watch: BudgetWatch | None = None
@@ -91,6 +94,14 @@ class Controller:
         self._places[worker] = self._free_places.pop(0) if self._free_places else int(worker.removeprefix("gw"))
         node.workerinput["agentgauge_place"] = self._places[worker]
         node.workerinput["agentgauge_dist"] = self.config.getoption("dist")  # xdist keeps it from its workers
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodeready(self) -> None:
+        """The workers collect now, and there is nothing to do here: what checking the tools takes is loaded meanwhile."""
+        if self._maybe_checked and self.settings.earlier_tools is None:
+            sandbox.look_early()
+        while self._maybe_checked:
+            self._maybe_checked.pop().get_ready()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
@@ -128,7 +139,9 @@ class Controller:
             self._prepare(tasks)
             if self.settings.record:
                 create_cassette(self.settings.record, stored_settings(self.settings, self.config.option.data or "auto", self.tools))
-            self._write_run_json(finished=None)
+            about = self._write_run_json(finished=None)
+            if not self.settings.resume:  # that run has a page
+                self._page = EarlyPage(self.folder.path, about, self.plan)
             if self.settings.budget:
                 self._watch = BudgetWatch(self.settings.budget, self.folder, self._stop)
             if self._service_problem:
@@ -262,6 +275,9 @@ class Controller:
             return
         properties = dict(report.user_properties)
         self.progress.add(status, int(str(properties.get("agentgauge.tokens", 0))), float(str(properties.get("agentgauge.usd", 0.0))))
+        if self._page and (kept := getattr(report, "agentgauge_record", None)):
+            task, sample, attempt, *place = kept
+            self._page.add((task, sample, attempt), Place(*place))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
@@ -278,7 +294,7 @@ class Controller:
     def _keep_broken(self, case: CaseId, error: str) -> None:
         appender = self.folder.appender("controller")
         task = find_task(case[0])
-        appender.append(
+        line = appender.append(
             Record(
                 *case,
                 config=config_fingerprint(self.settings, task),
@@ -290,6 +306,8 @@ class Controller:
             )
         )
         appender.close()
+        if self._page:
+            self._page.add(case, Place(str(line.file), line.start, line.size))
 
     def _stop_workers(self, reason: str) -> None:
         """Nothing new is started, anywhere; what is in flight may end."""
@@ -347,7 +365,8 @@ class Controller:
         )
         self._judge(session, exitstatus)
         self._write_run_json(finished=time.time())
-        write_page(self.folder.path, self.folder.path / "report.html", outlines=handed_over(outlines))
+        begun = self._page.begun() if self._page else None
+        write_page(self.folder.path, self.folder.path / "report.html", outlines=handed_over(outlines), begun=begun)
         if results := self.config.getoption("allure_report_dir", None):
             from reports.allure import write_run
 
@@ -396,25 +415,25 @@ class Controller:
             terminalreporter.write_line(f"stopped early: {self.stop_reason}; go on with --resume={self.folder.path}")
         terminalreporter.write_line(f"results: {self.folder.path}/report.html, summary.json, leaderboard.md, records.jsonl")
 
-    def _write_run_json(self, finished: float | None) -> None:
+    def _write_run_json(self, finished: float | None) -> dict[str, Any]:
+        """Returns what it says."""
         settings = self.settings
-        self.folder.write_json(
-            "run.json",
-            {
-                "format": FORMAT,
-                "agentgauge": version("agentgauge"),
-                "python": platform.python_version(),
-                "command": sys.argv[1:],
-                "settings": stored_settings(settings, self.config.option.data or "auto", self.tools),
-                "configs": {name: config_fingerprint(settings, find_task(name)) for name in sorted({task for task, _, _ in self.plan})},
-                "planned": len(self.plan),
-                "sandbox": self._sandbox,  # what confines code that a model wrote; empty where no real tool runs
-                "rescore": str(settings.rescore) if settings.rescore else None,  # where the files of its cases lie
-                "gates": self._gates,  # what each says of the run; None where it holds
-                "started": self._started,
-                "finished": finished,
-            },
-        )
+        about = {
+            "format": FORMAT,
+            "agentgauge": version("agentgauge"),
+            "python": platform.python_version(),
+            "command": sys.argv[1:],
+            "settings": stored_settings(settings, self.config.option.data or "auto", self.tools),
+            "configs": {name: config_fingerprint(settings, find_task(name)) for name in sorted({task for task, _, _ in self.plan})},
+            "planned": len(self.plan),
+            "sandbox": self._sandbox,  # what confines code that a model wrote; empty where no real tool runs
+            "rescore": str(settings.rescore) if settings.rescore else None,  # where the files of its cases lie
+            "gates": self._gates,  # what each says of the run; None where it holds
+            "started": self._started,
+            "finished": finished,
+        }
+        self.folder.write_json("run.json", about)
+        return about
 
 
 def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -458,6 +477,14 @@ def _status(report: pytest.TestReport | pytest.CollectReport) -> str | None:
 def _terminate(number: int, frame: FrameType | None) -> None:
     """SIGTERM ends a run as Ctrl-C does: what is finished is kept and summed up."""
     raise KeyboardInterrupt
+
+
+def _is_asked_for(task: str, config: pytest.Config) -> bool:
+    """Whether a task's test functions may be among those that pytest was started for, before anything is collected."""
+    package = sys.modules[type(find_task(task)).__module__.partition(".")[0]].__file__
+    places = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
+    folder = Path(package).parent if package else None
+    return folder is not None and any(place.is_relative_to(folder) or folder.is_relative_to(place) for place in places)
 
 
 def is_distributed(config: pytest.Config) -> bool:

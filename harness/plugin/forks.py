@@ -33,7 +33,9 @@ from typing import Any, NoReturn
 import pytest
 from execnet.gateway_base import MainThreadOnlyExecModel
 
-from harness.task import known_tasks
+from harness.data.find import find_data
+from harness.errors import AgentGaugeError
+from harness.plugin.descriptors import make_room
 
 FORKS = pytest.StashKey["Forks"]()
 _OURS = str(Path(__file__).parents[2]) + os.sep
@@ -42,22 +44,23 @@ _PLAIN = {"__future__", "builtins", "types", "typing", "re", "pathlib", "enum", 
 """Where the types come from of what a module may hold to be the same in a fork and in a fresh process."""
 
 
-def fork_workers(config: pytest.Config, count: int) -> None:
-    """Where that is possible. Called before anything is configured."""
+def fork_workers(config: pytest.Config, count: int, connections: int) -> None:
+    """Where that is possible. Called before anything is configured. ``connections``: see ``make_room``."""
     if not _may_fork():
         return
-    _import_what_all_need(config)
+    _load_what_all_need(config)
     gc.freeze()  # whoever looks through what is shared copies it
-    forks = config.stash[FORKS] = Forks()
+    forks = config.stash[FORKS] = Forks(connections)
     config.add_cleanup(forks.close)
     with contextlib.suppress(OSError):  # no more processes: xdist will say so, or do with what there is
         for _ in range(count):
             forks.add(config)
 
 
-def _import_what_all_need(config: pytest.Config) -> None:
+def _load_what_all_need(config: pytest.Config) -> None:
     """Once instead of in each."""
-    known_tasks()
+    with contextlib.suppress(AgentGaugeError):  # who reads the options meets it again and says so
+        find_data(config.option.data or "auto", config.rootpath)
     if getattr(config.option, "model", None):
         with contextlib.suppress(ImportError):
             import harness.model.client
@@ -146,7 +149,8 @@ class Fork:
 class Forks:
     """Those that wait."""
 
-    def __init__(self) -> None:
+    def __init__(self, connections: int) -> None:
+        self._connections = connections
         self._waiting: list[Fork] = []
 
     def add(self, config: pytest.Config) -> None:
@@ -158,6 +162,7 @@ class Forks:
             pid = os.fork()
             if pid == 0:
                 ends = [to_stdin, from_stdout, *(stream.fileno() for fork in self._waiting for stream in (fork.stdin, fork.stdout))]
+                make_room(self._connections)  # a fork's table is as small as it can be
                 _wait_and_work(config, stdin, stdout, ends)
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

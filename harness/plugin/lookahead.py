@@ -44,24 +44,28 @@ class LookAhead:
         *,
         places: Places,
         at_rest: Callable[[], int] = lambda: 0,
+        ready: Callable[[Planned], bool] = lambda case: True,
         widened: Callable[[int], None] = lambda room: None,
         held: Callable[[], bool] = lambda: False,
     ) -> None:
         """``at_rest`` says how many solves only wait for a next try of a request, so that others may take their places (at most
-        as many again as there are places); ``rested`` is to be called when that changes. ``widened`` is told, on the loop's
-        thread, of each change of the number of solves that may be in flight; ``held`` says, before each start, whether
-        nothing new may be started.
+        as many again as there are places); ``ready`` says whether a case can be started, or others go before it; ``rested`` is to
+        be called when either changes. ``widened`` is told, on the loop's thread, of each change of the number of solves that
+        may be in flight; ``held`` says, before each start, whether nothing new may be started.
         """
         self._solve = solve
         self._keep = keep
         self._close = close
         self._places = places
         self._at_rest = at_rest
+        self._ready = ready
         self._widened = widened
         self._held = held
         self._room = places.share
+        self._goes_on = False  # whether more will be started as soon as the loop has been round
         self._asks_again = False  # whether others will be asked again for places
         self._queue: deque[Planned] = deque()
+        self._put_off: list[Planned] = []  # from its front, until they are ready
         self._known: set[CaseId] = set()  # planned, and not asked for yet; belongs to pytest's thread
         self._ended: dict[CaseId, Line | Record | Exception] = {}  # and not asked for yet
         self._news = threading.Condition()  # of ``_ended``
@@ -119,7 +123,10 @@ class LookAhead:
     # -- on the loop's thread
 
     def rested(self) -> None:
-        """A solve has begun or ended to wait for a next try."""
+        """A solve has begun or ended to wait, for a next try of a request or for what cases need."""
+        if self._put_off and self._ready(self._put_off[0]):
+            self._queue.extendleft(reversed(self._put_off))
+            self._put_off.clear()
         self._top_up()
 
     def _extend(self, cases: list[Planned]) -> None:
@@ -131,7 +138,9 @@ class LookAhead:
         self._top_up()
 
     def _top_up(self) -> None:
-        if self._queue and self._held():
+        if self._goes_on:
+            return
+        if self._waiting() and self._held():
             self._give_up()
         try:
             self._fill()
@@ -140,7 +149,8 @@ class LookAhead:
 
     def _give_up(self, error: Exception | None = None) -> None:
         """Nothing that waits is started. pytest may be waiting for one of them."""
-        waiting = list(self._queue)
+        waiting = [*self._put_off, *self._queue]
+        self._put_off.clear()
         self._queue.clear()
         self._tell({case.id: error or Record(*case.id, config="", status="missing", error=HELD) for case in waiting})
 
@@ -155,23 +165,36 @@ class LookAhead:
         started = 0
         while self._queue and self._busy() < self._room and not self._stopped:
             if started == AT_ONCE:  # each reads its sample and writes its request before the first of them is sent
-                self._loop.call_soon(self._top_up)
+                self._goes_on = True
+                self._loop.call_soon(self._go_on)
                 return
-            self._start(self._queue.popleft())
-            started += 1
-        if not self._queue:
+            case = self._queue.popleft()
+            if self._ready(case):
+                self._start(case)
+                started += 1
+            else:
+                self._put_off.append(case)
+        if not self._waiting():
             self._look_for_room()  # tells the others that this worker has run dry
         elif self._places.shared and not self._asks_again and not self._stopped:
             self._asks_again = True
             self._loop.call_later(ASK_AGAIN_SECONDS, self._ask_again)
 
+    def _go_on(self) -> None:
+        self._goes_on = False
+        self._top_up()
+
     def _look_for_room(self) -> None:
-        waiting = bool(self._queue)
+        waiting = self._waiting()
         # one that waits for a next try is not lent away: its next request would come on top of the total
         room = self._places.room(self._busy() if waiting else len(self._flying), waiting=waiting)
         if room != self._room:
             self._room = room
             self._widened(room)
+
+    def _waiting(self) -> bool:
+        """Whether there are cases that have not been started."""
+        return bool(self._queue or self._put_off)
 
     def _busy(self) -> int:
         """Places taken."""
@@ -201,6 +224,7 @@ class LookAhead:
 
     async def _wind_up(self) -> None:
         self._queue.clear()
+        self._put_off.clear()
         for task in self._flying:
             task.cancel()
         await asyncio.gather(*self._flying, return_exceptions=True)

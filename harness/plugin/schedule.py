@@ -27,6 +27,9 @@ XDISTS_OWN = {
 }
 """``--dist`` → what ordinary tests are scheduled by."""
 
+FIRST = 4
+"""Cases that each worker is told of before any is told of the rest."""
+
 
 def worker_number(worker: str) -> int:
     """``gw3`` → 3. Replacements for dead workers are numbered on."""
@@ -92,7 +95,11 @@ class DealtScheduling:
         shares = dict(enumerate(deal(self.collection, self.numnodes, self.mode, self.groups(), self.in_flight)))
         own = {node: shares.pop(worker_number(node.gateway.id), None) for node in self.nodes}
         for node, share in own.items():  # one that replaced a worker before collection takes the share that is left
-            self._send(node, share if share is not None else shares.popitem()[1])
+            self.pending[node] = share if share is not None else shares.popitem()[1]
+        for part in (slice(FIRST), slice(FIRST, None)):  # thousands of numbers take a while, and each worker knows its own already
+            for node, share in self.pending.items():
+                if share[part]:
+                    node.send_runtest_some(share[part])
         self._shut_down()
 
     def mark_test_complete(self, node: WorkerController, item_index: int, duration: float = 0) -> None:
@@ -119,14 +126,9 @@ class DealtScheduling:
         for node in self.nodes:
             if not self.pending[node] and not node.shutting_down and node in self.collections:
                 if self.orphans:
-                    self._send(node, sorted(self.orphans))
-                    self.orphans = []
+                    self.pending[node], self.orphans = sorted(self.orphans), []
+                    node.send_runtest_some(self.pending[node])
                 node.shutdown()
-
-    def _send(self, node: WorkerController, indices: list[int]) -> None:
-        self.pending[node] = indices
-        if indices:
-            node.send_runtest_some(indices)
 
     def _shut_down(self) -> None:
         """Tell the workers that no more will come: each ends when its queue is done."""

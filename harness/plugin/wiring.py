@@ -100,7 +100,13 @@ class _Arriving:
         self._box = box
         self._on_change = on_change
         self._is_there = False
+        self._was_waited_for = False
         self.waiting = 0
+
+    @property
+    def takes_more(self) -> bool:
+        """One case is enough to find out when the server is there. Where it never will be, every case is to say so."""
+        return self._was_waited_for or not self.waiting
 
     async def catalog(self) -> Mapping[str, Tool]:
         if self._is_there:
@@ -109,9 +115,11 @@ class _Arriving:
         self._on_change()
         try:
             found = await self._box.catalog()
+            self._is_there = True
         finally:
             self.waiting -= 1
-        self._is_there = True
+            self._was_waited_for = True
+            self._on_change()
         return found
 
     async def call(self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]) -> tuple[ToolOutput, ...]:
@@ -147,6 +155,11 @@ class Wiring:
         """How many cases only wait: for the next try of a request, or for the tool server to be there."""
         arriving = sum(box.waiting for box in self._boxes.values() if isinstance(box, _Arriving))
         return arriving + sum(limiter.at_rest for limiter in self._limiters)
+
+    def ready(self, task: Task) -> bool:
+        """Whether one more case of a task has what it needs, or is needed to find that out."""
+        box = self._boxes.get(task.name)
+        return not isinstance(box, _Arriving) or box.takes_more
 
     def widen(self, room: int) -> None:
         """As many requests in the air as solves in flight: workers lend each other places."""

@@ -32,6 +32,8 @@ from harness.task import Task, find_task
 from harness.types import Record
 
 PLANNED = pytest.StashKey[Planned]()
+KEPT = pytest.StashKey[tuple[str, str, int, str, int, int]]()
+"""Task, sample and attempt of a case that has ended; file, start and size in bytes of its record."""
 STOP_FILE = "stop"
 """Appears in the run folder when the controller wants every worker to stop; holds the reason."""
 STALE = 0.005
@@ -125,13 +127,16 @@ class WorkerSide:
         by_task: dict[str, dict[str, Planned]] = {}
         marks: set[str] = set()
         named = set(re.split(r"[\s()]+", self.config.option.markexpr or ""))
+        task_of: dict[tuple[pytest.Item | pytest.Collector | None, str | None], str | None] = {}  # test function → what it is marked with
         for item in items:
-            marker = item.get_closest_marker("benchmark_task")
-            if marker is None or not hasattr(item, "callspec") or "sample" not in item.callspec.params:
+            function = (item.parent, getattr(item, "originalname", None))
+            if function not in task_of:
+                marker = item.get_closest_marker("benchmark_task")
+                task_of[function] = None if marker is None else marker.args[0]
+            name = task_of[function]
+            if name not in self.settings.roots or not hasattr(item, "callspec") or "sample" not in item.callspec.params:
                 continue
-            name = marker.args[0]
-            if name not in self.settings.roots:
-                continue
+            assert name is not None
             if name not in by_task:
                 task = find_task(name)
                 index, rows = self.rows(task)
@@ -213,6 +218,7 @@ class WorkerSide:
         item.user_properties.append(("agentgauge.status", kept.status))
         if isinstance(kept, Line):
             item.user_properties += [("agentgauge.tokens", kept.tokens), ("agentgauge.usd", kept.usd)]
+            item.stash[KEPT] = (*planned.id, str(kept.file), kept.start, kept.size)
         outcome = Outcome(kept)
         if kept.status == "missing":
             pytest.skip(outcome.record.error or "not attempted")
@@ -244,13 +250,16 @@ class WorkerSide:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        if PLANNED not in item.stash or call.excinfo is None or not isinstance(call.excinfo.value, (WrongAnswer, BrokenCase)):
-            return (yield)
-        told = str(call.excinfo.value)
-        # asked for a failed call; what pytest finds out of a traceback of ours takes a fifth of its time
-        item.repr_failure = lambda excinfo, style=None: told  # type: ignore[method-assign]
+        told = None
+        if PLANNED in item.stash and call.excinfo is not None and isinstance(call.excinfo.value, (WrongAnswer, BrokenCase)):
+            told = str(call.excinfo.value)
+            # asked for a failed call; what pytest finds out of a traceback of ours takes a fifth of its time
+            item.repr_failure = lambda excinfo, style=None: told  # type: ignore[method-assign]
         report = yield
-        report.longrepr = told  # also in set-up, where pytest would name our own file and line
+        if told is not None:
+            report.longrepr = told  # also in set-up, where pytest would name our own file and line
+        if (call.when == "call" or report.failed) and (kept := item.stash.get(KEPT, None)):
+            report.agentgauge_record = kept  # type: ignore[attr-defined]  # properties are shown by other reports
         return report
 
     @pytest.hookimpl(trylast=True)
@@ -326,16 +335,22 @@ class WorkerSide:
             folder=self.folder,
             worker=self.place.name,
             similarity=wiring.similarity(),
-            configs={
-                name: config_fingerprint(settings, find_task(name))
-                for name in {item.stash[PLANNED].task.name for item in session.items if PLANNED in item.stash}
-            },
+            configs={name: config_fingerprint(settings, find_task(name)) for name in self._indices},
             models=wiring.model,
             boxes=wiring.box,
             stored=stored,
             earlier=earlier,
         )
-        self._lookahead = LookAhead(solver.solve, keep, close, places=places, at_rest=wiring.at_rest, widened=wiring.widen, held=self._held)
+        self._lookahead = LookAhead(
+            solver.solve,
+            keep,
+            close,
+            places=places,
+            at_rest=wiring.at_rest,
+            ready=lambda case: wiring.ready(case.task),
+            widened=wiring.widen,
+            held=self._held,
+        )
         wiring.on_rest = self._lookahead.rested
         if not self.place.is_replacement:
             self._lookahead.plan(self._open(lot.share))
@@ -353,7 +368,8 @@ class WorkerSide:
 
     def _open(self, items: Iterable[pytest.Item]) -> list[Planned]:
         """The cases among these that have no answer yet."""
-        return [case for item in items if (case := item.stash.get(PLANNED, None)) and case.id not in self._done]
+        planned = [case for item in items if (case := item.stash.get(PLANNED, None))]
+        return [case for case in planned if case.id not in self._done] if self._done else planned
 
     def _peek(self, session: pytest.Session) -> list[pytest.Item]:
         """What is in xdist's own queue, where it lets us look; otherwise nothing, and cases run one by one."""

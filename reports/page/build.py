@@ -3,92 +3,60 @@
 from __future__ import annotations
 
 import base64
-import gzip
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from harness.store.folder import Outline
 from harness.task import configure_tasks
+from harness.types import Scoring
 from reports.load import Run, load_run
 from reports.page.boards import boards
-from reports.page.figures import Seen, figures, times
+from reports.page.chunks import Transcripts
+from reports.page.figures import figures, times
 from reports.page.files import Files
 from reports.page.plots import radar
-from reports.page.transcript import transcript
-
-CHUNK = 400_000
-"""Characters of JSON after which a new file of transcripts begins; compressed it is about a tenth."""
 
 _HERE = Path(__file__).parent
 
 
-def write_page(run: Path, target: Path, *, embed: bool = False, outlines: Iterable[Outline] | None = None) -> Path:
-    """Write ``target`` and return it. ``outlines``: see ``load_run``.
+def write_page(
+    run: Path, target: Path, *, embed: bool = False, outlines: Iterable[Outline] | None = None, begun: Transcripts | None = None
+) -> Path:
+    """Write ``target`` and return it. ``outlines``: see ``load_run``. ``begun``: see ``begin_page``.
 
     Transcripts go to the folder ``<target's stem>-data`` beside it and are loaded when one is opened, also from a disk. With
     ``embed`` they are inside the page, with the pictures. Raises UsageProblem for a folder that holds no finished run.
     """
     read = load_run(run, outlines)
     configure_tasks(read.about["settings"]["options"])  # exhibits depend on them
-    beside = target.with_name(f"{target.stem}-data")
     target.parent.mkdir(parents=True, exist_ok=True)
-    files = Files(read, None if embed else beside)
-    seen = Seen()
-    chunks = []
-    if not embed:
-        _empty(beside)
-    for number, text in enumerate(_chunks(read, files, seen)):
-        if embed:
-            chunks.append(text)
-        else:
-            beside.mkdir(parents=True, exist_ok=True)
-            (beside / f"{number}.js").write_text(f'agentgaugeChunk({number}, "{text}");\n', encoding="ascii")
-    data = figures(read, seen) | {"boards": boards(read.summary), "embedded": embed}
-    local = times(read, seen) | {"beside": beside.name, "files": files.base(target.parent), "unseen": files.problem}
+    if begun is None or not begun.tell_of(read.cases):
+        begun = begin_page(run, read.about, read.summary["run"]["scoring"], target, embed=embed)
+    with read.reading() as record:
+        for case in read.cases[len(begun) :]:
+            begun.add(record(case) if case.start >= 0 else None)
+    begun.close()
+    files = begun.files
+    data = figures(read, begun.seen) | {"boards": boards(read.summary), "embedded": embed}
+    local = times(read, begun.seen) | {"beside": _beside(target).name, "files": files.base(target.parent), "unseen": files.problem}
     scratch = target.with_name(f".{target.name}.part")
-    scratch.write_text(_page(read, data, local, chunks, files.embedded), encoding="utf-8")
+    scratch.write_text(_page(read, data, local, begun.embedded, files.embedded), encoding="utf-8")
     scratch.replace(target)
     return target
 
 
-def _empty(folder: Path) -> None:
-    """Take away what an earlier page left, and nothing else."""
-    for file in folder.glob("*"):
-        if file.is_file() and ((file.stem.isdecimal() and file.suffix == ".js") or file.name.startswith("file-")):
-            file.unlink()
+def begin_page(run: Path, about: Mapping[str, Any], scoring: Scoring, target: Path, *, embed: bool = False) -> Transcripts:
+    """What takes the transcripts of a page before the rest of it is known. ``about``: run.json. The tasks are configured."""
+    beside = None if embed else _beside(target)
+    return Transcripts(Files(run, about, beside), scoring, beside)
 
 
-def _chunks(run: Run, files: Files, seen: Seen) -> Iterator[str]:
-    """Transcripts in the order of the cases, as many together as make ``CHUNK``; each chunk as base64 of gzip of JSON.
-
-    What times a case took does not decide where a chunk ends, so that equal runs have equal chunks.
-    """
-    parts: list[str] = []
-    size = 0
-    with run.reading() as read:
-        for case in run.cases:
-            record = read(case) if case.start >= 0 else None
-            said, seconds = transcript(record, files, run.summary["run"]["scoring"]) if record else ({}, [])
-            seen.add(case, record)
-            text = json.dumps(said, separators=(",", ":"))
-            seen.chunk_of.append(seen.chunks)
-            parts.append(f'{{"said":{text},"seconds":{json.dumps(seconds)}}}')
-            size += len(text)
-            if size >= CHUNK:
-                yield _packed(parts)
-                parts, size = [], 0
-                seen.chunks += 1
-    if parts:
-        yield _packed(parts)
-        seen.chunks += 1
-
-
-def _packed(parts: list[str]) -> str:
-    return base64.b64encode(gzip.compress(f"[{','.join(parts)}]".encode("ascii"), 5, mtime=0)).decode("ascii")
+def _beside(target: Path) -> Path:
+    return target.with_name(f"{target.stem}-data")
 
 
 def _page(run: Run, data: dict[str, Any], local: dict[str, Any], chunks: list[str], embedded: dict[str, str]) -> str:

@@ -33,10 +33,10 @@ class Seen:
     tool_seconds: dict[str, list[float]] = field(default_factory=dict)
     model_seconds: dict[str, list[float]] = field(default_factory=dict)
 
-    def add(self, case: CaseOutline, record: Record | None) -> None:
+    def add(self, record: Record | None) -> None:
         """Take a case's record up; None where there is none."""
-        score = record.score if record else None
-        self.why.append(_first_line((score.explanation if score and case.status != "passed" else case.error) or ""))
+        self.chunk_of.append(self.chunks)
+        self.why.append(_first_line(_why(record) if record else ""))
         events = record.transcript.events if record and record.transcript else ()
         for event in events:
             place = self.tool_seconds if event.kind == "tool" else self.model_seconds
@@ -138,6 +138,10 @@ def _faults(run: Run, kinds: Iterable[str], names: Sequence[str]) -> list[list[A
 
 def _plain(found: Mapping[str, Any]) -> dict[str, Any]:
     return {key: round(value, 4) if isinstance(value, float) else value for key, value in found.items()}
+
+
+def _why(record: Record) -> str:
+    return (record.score.explanation if record.score and record.status != "passed" else record.error) or ""
 
 
 def _first_line(text: str) -> str:

@@ -7,14 +7,14 @@ import hashlib
 import mimetypes
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from harness.data.find import find_data
 from harness.errors import AgentGaugeError
 from harness.types import ROOT_TOKEN, RUN_TOKEN
-from reports.load import Run
 
 SHOWN = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".svg", ".mp3", ".wav", ".ogg", ".flac", ".mp4", ".webm"}
 LINKED = {".pdf", ".docx", ".xlsx", ".pptx", ".csv", ".txt", ".md", ".json"}
@@ -33,15 +33,16 @@ class Files:
     content). With ``beside`` None everything is embedded.
     """
 
-    def __init__(self, run: Run, beside: Path | None) -> None:
-        self._folder = Path(run.about.get("rescore") or run.path).absolute()
+    def __init__(self, run: Path, about: Mapping[str, Any], beside: Path | None) -> None:
+        """``about``: the run's run.json."""
+        self._folder = Path(about.get("rescore") or run).absolute()
         self._beside = beside
         self._links: dict[tuple[str, str], str | None] = {}
         self.embedded: dict[str, str] = {}  # name by content → data URL
         self.problem = ""
         self._roots: dict[str, Path] = {}
         try:
-            self._roots, _ = find_data(run.about["settings"]["data"], Path.cwd())
+            self._roots, _ = find_data(about["settings"]["data"], Path.cwd())
         except AgentGaugeError as problem:
             self.problem = f"Files of the data set are not shown: {problem}."
 

@@ -152,6 +152,7 @@ def test_a_fork_becomes_what_it_is_told_and_ends_as_a_process_does(tmp_path: Pat
         "b\"__main__ ['-c'] True\\n\"",
         "killed, and waited for twice",
         "afresh: Popen",
+        "room for 256",
         "nobody is left",
     ]
 
@@ -165,8 +166,8 @@ from harness.plugin.forks import Forks
 def popen(*arguments):
     return forks.popen([sys.executable, *arguments], stdin=PIPE, stdout=PIPE)
 
-forks = Forks()
-for _ in range(4):
+forks = Forks(150)
+for _ in range(5):
     forks.add(SimpleNamespace(option=SimpleNamespace()))
 
 heard = popen("-u", "-c", "import sys; print('heard', repr(sys.stdin.readline()))")
@@ -186,6 +187,10 @@ sleeper.wait()
 sleeper.kill()
 print("killed, and waited for twice")
 
+table = popen("-u", "-c", "print('room for', *(line.split()[1] for line in open('/proc/self/status') if line.startswith('FDSize')))")
+roomy = table.stdout.read().decode().strip()
+table.wait()
+
 fresh = popen("-c", "pass")
 print("afresh:", type(fresh).__name__)
 fresh.wait()
@@ -194,5 +199,6 @@ forks.close()
 try:
     os.waitpid(-1, 0)
 except ChildProcessError:
+    print(roomy)
     print("nobody is left")
 """

@@ -23,6 +23,7 @@ class Stage:
     air: set[str] = field(default_factory=set)
     most: int = 0
     at_rest: int = 0
+    unready: str = ""
     gates: dict[str, threading.Event] = field(default_factory=dict)
 
     async def solve(self, planned: Any) -> Record:
@@ -34,6 +35,9 @@ class Stage:
             await asyncio.sleep(0.002)
         self.air.discard(name)
         return Record(*planned.id, config="", status="missing")
+
+    def ready(self, planned: Any) -> bool:
+        return planned.id[1] not in self.unready
 
     def land(self, *names: str) -> None:
         for name in names:
@@ -51,10 +55,10 @@ def case(name: str) -> Any:
 def start(tmp_path):
     running: list[LookAhead] = []
 
-    def make(cases: str, *, number: int = 0, count: int = 1, total: int) -> tuple[Stage, LookAhead]:
-        stage = Stage()
+    def make(cases: str, *, unready: str = "", number: int = 0, count: int = 1, total: int) -> tuple[Stage, LookAhead]:
+        stage = Stage(unready=unready)
         places = Places(tmp_path / "places", number=number, count=count, total=total)
-        ahead = LookAhead(stage.solve, lambda record: None, stage.close, places=places, at_rest=lambda: stage.at_rest)
+        ahead = LookAhead(stage.solve, lambda record: None, stage.close, places=places, at_rest=lambda: stage.at_rest, ready=stage.ready)
         running.append(ahead)
         ahead.plan(case(name) for name in cases)
         return stage, ahead
@@ -107,6 +111,39 @@ def test_a_worker_that_has_run_dry_lends_its_places(start):
     second.land("c", "d", "e", "f", "g", "h")
     until(lambda: not second.air)
     assert second.most == 4
+
+
+def test_others_go_before_cases_that_lack_something_and_these_follow_in_their_order(start):
+    stage, ahead = start("abcdefgh", unready="abc", total=2)
+    until(lambda: stage.air == {"d", "e"})
+    stage.land("d")
+    until(lambda: stage.air == {"e", "f"})
+    stage.unready = ""
+    ahead._loop.call_soon_threadsafe(ahead.rested)
+    stage.land("e", "f")
+    until(lambda: stage.air == {"a", "b"})
+    stage.land("a", "b")
+    until(lambda: stage.air == {"c", "g"})
+
+
+def test_a_worker_whose_cases_lack_something_keeps_its_places(start):
+    first, ahead = start("ab", unready="ab", number=0, count=2, total=4)
+    second, _ = start("cdefgh", number=1, count=2, total=4)
+    until(lambda: second.air == {"c", "d"})
+    second.land("c")
+    until(lambda: second.air == {"d", "e"})
+    first.unready = ""
+    ahead._loop.call_soon_threadsafe(ahead.rested)
+    until(lambda: first.air == {"a", "b"})
+    assert second.most == 2
+
+
+def test_cases_that_lack_something_are_let_go_with_the_others(start):
+    stage, ahead = start("abc", unready="ab", total=2)
+    until(lambda: stage.air == {"c"})
+    ahead.hold()
+    stage.land("c")
+    assert [ahead.result(case(name)).status for name in "ab"] == ["missing"] * 2
 
 
 def test_nothing_new_starts_after_hold(start):

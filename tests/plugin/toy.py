@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 
-from harness.data.index import Index, Row
+from harness.data.index import build_index, line_entries
 from harness.estimate import Recipe
 from harness.model.types import ChatReply
 from harness.task import Task
@@ -25,12 +24,10 @@ class Toy(Task):
     mini = Path(__file__).parent / "toy_data"
 
     def index(self, root):
-        data = (root / "toy.jsonl").read_bytes()
-        rows, start = [], 0
-        for position, line in enumerate(data.splitlines(keepends=True)):
-            rows.append(Row(json.loads(line)["id"], ("odd" if position % 2 else "even",), start, start + len(line), position))
-            start += len(line)
-        return Index(root, root / "toy.jsonl", hashlib.sha256(data).hexdigest(), tuple(rows))
+        def describe(entry):
+            return entry.value["id"], ("odd" if int(entry.key) % 2 else "even",)
+
+        return build_index([root / "toy.jsonl"], line_entries, describe, kind="toy 1")
 
     def load(self, index, row):
         return Sample(row.id, self.name, row.tags, json.loads(index.read(row)), index.root, row.position)

@@ -1,0 +1,79 @@
+"""A page's transcripts: case by case, in files of many together."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from pathlib import Path
+
+from harness.store.folder import CaseId
+from harness.types import Record, Scoring
+from reports.load import CaseOutline
+from reports.page.figures import Seen
+from reports.page.files import Files
+from reports.page.transcript import transcript
+
+CHUNK = 400_000
+"""Characters of JSON after which a new file of transcripts begins; compressed it is about a tenth."""
+
+
+class Transcripts:
+    """Takes cases in the order of the page, as many together as make ``CHUNK``; each chunk is base64 of gzip of JSON.
+
+    With ``beside`` a chunk is written there once it is full, ``0.js`` first; what an earlier page left there is taken away.
+    With None all are in ``embedded``. ``seen``: what was learnt of the cases on the way.
+    """
+
+    def __init__(self, files: Files, scoring: Scoring, beside: Path | None) -> None:
+        self.files = files
+        self.seen = Seen()
+        self.embedded: list[str] = []
+        self._scoring = scoring
+        self._beside = beside
+        self._cases: list[tuple[CaseId, float] | None] = []  # with the time at which the record ended
+        self._parts: list[str] = []
+        self._size = 0
+        if beside:
+            _empty(beside)
+
+    def __len__(self) -> int:
+        """How many cases are told."""
+        return len(self._cases)
+
+    def add(self, record: Record | None) -> None:
+        """The next case; None: it was not attempted. Raises OSError where a chunk cannot be written."""
+        said, seconds = transcript(record, self.files, self._scoring) if record else ({}, [])
+        self._cases.append(((record.task, record.sample, record.attempt), record.finished) if record else None)
+        self.seen.add(record)
+        text = json.dumps(said, separators=(",", ":"))
+        self._parts.append(f'{{"said":{text},"seconds":{json.dumps(seconds)}}}')
+        # what times a case took does not decide where a chunk ends, so that equal runs have equal chunks
+        self._size += len(text)
+        if self._size >= CHUNK:
+            self.close()
+
+    def close(self) -> None:
+        """Write what is left."""
+        if not self._parts:
+            return
+        text = base64.b64encode(gzip.compress(f"[{','.join(self._parts)}]".encode("ascii"), 5, mtime=0)).decode("ascii")
+        if self._beside is None:
+            self.embedded.append(text)
+        else:
+            self._beside.mkdir(parents=True, exist_ok=True)
+            number = self.seen.chunks
+            (self._beside / f"{number}.js").write_text(f'agentgaugeChunk({number}, "{text}");\n', encoding="ascii")
+        self._parts, self._size = [], 0
+        self.seen.chunks += 1
+
+    def tell_of(self, cases: tuple[CaseOutline, ...]) -> bool:
+        """Whether the cases told so far are the first of these, with the same records."""
+        return self._cases == [(case.id, case.finished) if case.start >= 0 else None for case in cases[: len(self)]]
+
+
+def _empty(folder: Path) -> None:
+    """Take away what an earlier page left, and nothing else."""
+    for file in folder.glob("*"):
+        if file.is_file() and ((file.stem.isdecimal() and file.suffix == ".js") or file.name.startswith("file-")):
+            file.unlink()

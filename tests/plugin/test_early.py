@@ -1,0 +1,130 @@
+"""The page's transcripts, written while cases run: the page is the one that is written afterwards."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.plugin.early import AT_ONCE, EarlyPage, Place
+from harness.store import RunFolder
+from harness.task import known_tasks
+from harness.types import Record
+from reports.page import write_page
+from tests.plugin.conftest import say
+from tests.plugin.test_run import WORKERS
+from tests.plugin.toy import Toy
+from tests.reports.page_runs import chunks, record, write_run
+
+ABOUT = {"settings": {"data": "mini", "options": {}, "tools": {}, "attempts": 1, "scoring": "parity"}}
+
+
+@pytest.fixture(autouse=True)
+def toy(monkeypatch):
+    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
+
+
+@pytest.fixture
+def parts(tmp_path):
+    """Ten cases of a run that goes on, and where the records of these are."""
+    appender = RunFolder(tmp_path / "going").appender("main")
+    lines = [appender.append(record(number)) for number in range(10)]
+    appender.close()
+    plan = [(Toy.name, f"s{number}", 1) for number in range(10)]
+    return plan, [Place(str(line.file), line.start, line.size) for line in lines]
+
+
+def told(early: EarlyPage) -> int:
+    begun = early.begun()
+    return 0 if begun is None else len(begun)
+
+
+def test_cases_are_told_in_the_order_of_the_plan_whenever_they_end(tmp_path, parts):
+    plan, places = parts
+    early = EarlyPage(tmp_path / "run", ABOUT, plan)
+    seen = []
+    for number in (1, 0, 2, 4, 5, 6, 7, 8, 9, 3):
+        early.add(plan[number], places[number])
+        seen.append(told(early))
+    assert seen == [0, 2, 3, 3, 3, 3, 3, 3, 3, 3 + AT_ONCE]
+
+
+def finished(path: Path, kept: list[Record], missing: list[int]) -> Path:
+    return write_run(path, kept, missing=[(Toy.name, f"s{number}") for number in missing])
+
+
+@pytest.mark.parametrize("ended", [[0, 1, 2], [2, 0], [1, 2], []], ids=["all", "with a gap", "without the first", "none"])
+def test_the_page_is_the_one_that_is_written_afterwards(tmp_path, parts, ended):
+    plan, places = parts
+    run = finished(tmp_path / "run", [record(number) for number in range(3)], [3])
+    afterwards = write_page(run, run / "report.html").read_bytes(), chunks(run / "report.html")
+    early = EarlyPage(run, ABOUT, plan[:4])
+    for number in ended:
+        early.add(plan[number], places[number])
+    write_page(run, run / "report.html", begun=early.begun())
+    assert ((run / "report.html").read_bytes(), chunks(run / "report.html")) == afterwards
+
+
+def test_a_record_that_another_took_the_place_of_is_told_anew(tmp_path, parts):
+    plan, places = parts
+    early = EarlyPage(tmp_path / "run", ABOUT, plan[:2])
+    early.add(plan[0], places[0])
+    later = Record(*plan[0], config="c", status="broken", error="the second try", finished=99.0)
+    run = finished(tmp_path / "run", [later, record(1)], [])
+    write_page(run, run / "report.html", begun=early.begun())
+    ((first, second),) = chunks(run / "report.html")
+    assert first["said"]["error"] == "the second try"
+    assert second["said"]["error"] is None
+
+
+def test_what_fails_on_the_way_is_left_to_the_end(tmp_path, parts, monkeypatch):
+    plan, places = parts
+    early = EarlyPage(tmp_path / "run", ABOUT, plan)
+    early.add(plan[0], places[0])
+    monkeypatch.setattr("reports.page.chunks.transcript", lambda *_: 1 / 0)
+    early.add(plan[1], places[1])
+    monkeypatch.undo()
+    early.add(plan[2], places[2])
+    assert early.begun() is None
+
+
+@WORKERS
+def test_a_runs_page_is_the_one_that_can_be_made_of_its_folder(project, model, monkeypatch, workers):
+    monkeypatch.chdir(project.path)  # where the data is
+    project.run(*model, *workers, "--run-dir", "run")
+    page = project.path / "run" / "report.html"
+    beside = page.with_name("report-data")
+    first = page.read_bytes(), {file.name: file.read_bytes() for file in beside.iterdir()}
+    assert list(first[1]) == ["0.js"]
+    page.unlink()
+    shutil.rmtree(beside)
+    write_page(page.parent, page)
+    assert (page.read_bytes(), {file.name: file.read_bytes() for file in beside.iterdir()}) == first
+
+
+@WORKERS
+def test_transcripts_are_there_before_the_last_case_has_ended(project, endpoint, workers):
+    conftest = project.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + "import reports.page.chunks\nreports.page.chunks.CHUNK = 1\n")  # each case has a file
+    fifth, seen = project.path / "run" / "report-data" / "4.js", []
+
+    def choose(request):
+        if request.body["messages"][-1]["content"].endswith("word5"):
+            until(fifth.exists, seen)
+        return say(request)
+
+    endpoint.choose = choose
+    result = project.run("--model", "m", "--model-url", endpoint.url, *workers, "--run-dir", "run")
+    assert result.status == 0, result.output
+    assert seen == [True]
+    assert (fifth.parent / "5.js").exists()
+
+
+def until(there: Callable[[], bool], seen: list[bool]) -> None:
+    end = time.monotonic() + 20
+    while not there() and time.monotonic() < end:
+        time.sleep(0.01)
+    seen.append(there())
