@@ -28,7 +28,7 @@ from harness.data.find import told_differences
 from harness.errors import UsageProblem
 from harness.model.tape import create_cassette, digest
 from harness.plugin.deal import GROUPS, MODES
-from harness.plugin.early import EarlyPage, Place
+from harness.plugin.early import EarlyPage, RecordPlace
 from harness.plugin.options import Settings, config_fingerprint, stored_settings
 from harness.plugin.places import FILE as PLACES
 from harness.plugin.progress import Progress
@@ -62,7 +62,7 @@ class Controller:
         self.stop_reason: str | None = None
         self._service_problem = ""  # why one did not start, or is gone for good
         self._crashes: Counter[str] = Counter()
-        self._maybe_checked = [find_task(name) for name in settings.roots if find_task(name).needs_tools and _is_asked_for(name, config)]
+        self._got_ready = False
         self._places: dict[str, int] = {}  # worker → which share of --in-flight it has
         self._free_places: list[int] = []  # those of workers that died
         self._watch: BudgetWatch | None = None
@@ -98,10 +98,15 @@ class Controller:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodeready(self) -> None:
         """The workers collect now, and there is nothing to do here: what checking the tools takes is loaded meanwhile."""
-        if self._maybe_checked and self.settings.earlier_tools is None:
+        settings = self.settings
+        if self._got_ready or settings.earlier_tools is not None or settings.tool_server is not None:
+            return
+        self._got_ready = True
+        tasks = [task for task in map(find_task, settings.roots) if task.needs_tools and _is_asked_for(task, self.config)]
+        if tasks:
             sandbox.look_early()
-        while self._maybe_checked:
-            self._maybe_checked.pop().get_ready()
+        for task in tasks:
+            task.get_ready()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
@@ -256,6 +261,7 @@ class Controller:
         """Take from a report what nobody reads any more: pytest keeps three of them for every case, 8 KB together."""
         report.keywords = {}
         report.user_properties = []
+        report.__dict__.pop("agentgauge_record", None)
         for shared in ("outcome", "when", "worker_id", "testrun_uid"):  # xdist makes new ones for each
             if type(text := getattr(report, shared, None)) is str:
                 setattr(report, shared, intern(text))
@@ -277,7 +283,7 @@ class Controller:
         self.progress.add(status, int(str(properties.get("agentgauge.tokens", 0))), float(str(properties.get("agentgauge.usd", 0.0))))
         if self._page and (kept := getattr(report, "agentgauge_record", None)):
             task, sample, attempt, *place = kept
-            self._page.add((task, sample, attempt), Place(*place))
+            self._page.add((task, sample, attempt), RecordPlace(*place))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
@@ -307,7 +313,7 @@ class Controller:
         )
         appender.close()
         if self._page:
-            self._page.add(case, Place(str(line.file), line.start, line.size))
+            self._page.add(case, RecordPlace(str(line.file), line.start, line.size))
 
     def _stop_workers(self, reason: str) -> None:
         """Nothing new is started, anywhere; what is in flight may end."""
@@ -479,12 +485,15 @@ def _terminate(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _is_asked_for(task: str, config: pytest.Config) -> bool:
-    """Whether a task's test functions may be among those that pytest was started for, before anything is collected."""
-    package = sys.modules[type(find_task(task)).__module__.partition(".")[0]].__file__
+def _is_asked_for(task: Task, config: pytest.Config) -> bool:
+    """Whether a task's test functions may be among those that pytest was started for, before anything is collected: they are where
+    its package is."""
+    package = getattr(sys.modules.get(type(task).__module__.partition(".")[0]), "__file__", None)
+    if package is None:
+        return False
+    folder = Path(package).parent
     places = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
-    folder = Path(package).parent if package else None
-    return folder is not None and any(place.is_relative_to(folder) or folder.is_relative_to(place) for place in places)
+    return any(place.is_relative_to(folder) or folder.is_relative_to(place) for place in places)
 
 
 def is_distributed(config: pytest.Config) -> bool:

@@ -16,9 +16,7 @@ AT_ONCE = 4
 """Cases that are told when one has ended: many may have waited for a slow one, and nothing may wait for all of these."""
 
 
-class Place(NamedTuple):
-    """Where a record is."""
-
+class RecordPlace(NamedTuple):
     file: str
     start: int  # bytes
     size: int
@@ -32,11 +30,11 @@ class EarlyPage:
         self._run = run
         self._about = about
         self._plan = plan
-        self._waiting: dict[CaseId, Place] = {}
+        self._waiting: dict[CaseId, RecordPlace] = {}
         self._transcripts: Transcripts | None = None
         self._failed = False
 
-    def add(self, case: CaseId, place: Place) -> None:
+    def add(self, case: CaseId, place: RecordPlace) -> None:
         """A case has ended."""
         if self._failed:
             return
@@ -44,8 +42,14 @@ class EarlyPage:
         try:
             self._tell()
         except Exception:  # whatever it is, the end of the run, which tells all anew, meets it again and says so
-            self._failed = True
-            self._waiting.clear()
+            self._give_up()
+        except BaseException:  # Ctrl-C, in the midst of a case
+            self._give_up()
+            raise
+
+    def _give_up(self) -> None:
+        self._failed = True
+        self._waiting.clear()
 
     def begun(self) -> Transcripts | None:
         """For ``write_page``."""

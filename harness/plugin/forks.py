@@ -58,7 +58,7 @@ def fork_workers(config: pytest.Config, count: int, connections: int) -> None:
 
 
 def _load_what_all_need(config: pytest.Config) -> None:
-    """Once instead of in each."""
+    """Once instead of in each: the tasks, the indices of ``--data=DIR``, the client."""
     with contextlib.suppress(AgentGaugeError):  # who reads the options meets it again and says so
         find_data(config.option.data or "auto", config.rootpath)
     if getattr(config.option, "model", None):

@@ -124,9 +124,9 @@ class LookAhead:
 
     def rested(self) -> None:
         """A solve has begun or ended to wait, for a next try of a request or for what cases need."""
-        if self._put_off and self._ready(self._put_off[0]):
-            self._queue.extendleft(reversed(self._put_off))
-            self._put_off.clear()
+        if back := [case for case in self._put_off if self._ready(case)]:
+            self._queue.extendleft(reversed(back))
+            self._put_off = [case for case in self._put_off if not self._ready(case)]
         self._top_up()
 
     def _extend(self, cases: list[Planned]) -> None:

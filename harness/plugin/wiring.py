@@ -105,7 +105,7 @@ class _Arriving:
 
     @property
     def takes_more(self) -> bool:
-        """One case is enough to find out when the server is there. Where it never will be, every case is to say so."""
+        """One case, or a few that begin together, finds out when the server is there. Where it never will be, each is to say so."""
         return self._was_waited_for or not self.waiting
 
     async def catalog(self) -> Mapping[str, Tool]:

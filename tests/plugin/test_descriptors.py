@@ -31,8 +31,9 @@ print(room() - before)
         (500, "", 500, 2000),
         (0, "", 0, 128),
         (500, "resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))", 0, 0),
+        (500, "os.close(0); opened -= 1", 0, 0),
     ],
-    ids=["room for all", "none", "more than may be open"],
+    ids=["room for all", "none", "more than may be open", "no stdin"],
 )
 def test_room_is_made_and_nothing_stays_open(connections, limit, least, most):
     script = SCRIPT.format(connections=connections, limit=limit)

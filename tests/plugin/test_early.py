@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.plugin.early import AT_ONCE, EarlyPage, Place
+from harness.plugin.early import AT_ONCE, EarlyPage, RecordPlace
 from harness.store import RunFolder
 from harness.task import known_tasks
 from harness.types import Record
@@ -34,7 +34,7 @@ def parts(tmp_path):
     lines = [appender.append(record(number)) for number in range(10)]
     appender.close()
     plan = [(Toy.name, f"s{number}", 1) for number in range(10)]
-    return plan, [Place(str(line.file), line.start, line.size) for line in lines]
+    return plan, [RecordPlace(str(line.file), line.start, line.size) for line in lines]
 
 
 def told(early: EarlyPage) -> int:
@@ -78,6 +78,21 @@ def test_a_record_that_another_took_the_place_of_is_told_anew(tmp_path, parts):
     ((first, second),) = chunks(run / "report.html")
     assert first["said"]["error"] == "the second try"
     assert second["said"]["error"] is None
+
+
+def test_an_interrupt_in_the_midst_of_a_case_goes_on_and_leaves_the_page_to_the_end(tmp_path, parts, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    plan, places = parts
+    early = EarlyPage(tmp_path / "run", ABOUT, plan)
+    early.add(plan[0], places[0])
+    monkeypatch.setattr("reports.page.figures.Seen.add", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        early.add(plan[1], places[1])
+    monkeypatch.undo()
+    early.add(plan[2], places[2])
+    assert early.begun() is None
 
 
 def test_what_fails_on_the_way_is_left_to_the_end(tmp_path, parts, monkeypatch):

@@ -126,6 +126,19 @@ def test_others_go_before_cases_that_lack_something_and_these_follow_in_their_or
     until(lambda: stage.air == {"c", "g"})
 
 
+def test_cases_come_back_as_soon_as_what_they_lack_is_there_and_others_stay(start):
+    stage, ahead = start("abcdefgh", unready="abc", total=2)
+    until(lambda: stage.air == {"d", "e"})
+    stage.unready = "ac"
+    ahead._loop.call_soon_threadsafe(ahead.rested)
+    stage.land("d", "e")
+    until(lambda: stage.air == {"b", "f"})
+    stage.unready = ""
+    ahead._loop.call_soon_threadsafe(ahead.rested)
+    stage.land("b", "f")
+    until(lambda: stage.air == {"a", "c"})
+
+
 def test_a_worker_whose_cases_lack_something_keeps_its_places(start):
     first, ahead = start("ab", unready="ab", number=0, count=2, total=4)
     second, _ = start("cdefgh", number=1, count=2, total=4)
