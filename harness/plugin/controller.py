@@ -33,7 +33,7 @@ from harness.plugin.options import Settings, config_fingerprint, stored_settings
 from harness.plugin.places import FILE as PLACES
 from harness.plugin.progress import Progress
 from harness.plugin.wiring import await_services, start_services, stop_services
-from harness.plugin.worker import STOP_FILE
+from harness.plugin.worker import MEANWHILE, STOP_FILE
 from harness.services import Service
 from harness.store import RunFolder
 from harness.store.folder import FORMAT, CaseId
@@ -147,6 +147,8 @@ class Controller:
             about = self._write_run_json(finished=None)
             if not self.settings.resume:  # that run has a page
                 self._page = EarlyPage(self.folder.path, about, self.plan)
+                if dist == "no":
+                    self.config.stash[MEANWHILE] = self._page.step
             if self.settings.budget:
                 self._watch = BudgetWatch(self.settings.budget, self.folder, self._stop)
             if self._service_problem:
@@ -284,6 +286,8 @@ class Controller:
         if self._page and (kept := getattr(report, "agentgauge_record", None)):
             task, sample, attempt, *place = kept
             self._page.add((task, sample, attempt), RecordPlace(*place))
+            if is_distributed(self.config):  # otherwise cases run in this process, and the page waits until it has nothing to do
+                self._page.catch_up()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:

@@ -47,11 +47,13 @@ class LookAhead:
         ready: Callable[[Planned], bool] = lambda case: True,
         widened: Callable[[int], None] = lambda room: None,
         held: Callable[[], bool] = lambda: False,
+        meanwhile: Callable[[], Callable[[], None] | None] = lambda: None,
     ) -> None:
         """``at_rest`` says how many solves only wait for a next try of a request, so that others may take their places (at most
         as many again as there are places); ``ready`` says whether a case can be started, or others go before it; ``rested`` is to
         be called when either changes. ``widened`` is told, on the loop's thread, of each change of the number of solves that
-        may be in flight; ``held`` says, before each start, whether nothing new may be started.
+        may be in flight; ``held`` says, before each start, whether nothing new may be started. ``meanwhile`` gives what pytest's
+        thread may do while it waits, one short piece after another.
         """
         self._solve = solve
         self._keep = keep
@@ -61,6 +63,7 @@ class LookAhead:
         self._ready = ready
         self._widened = widened
         self._held = held
+        self._meanwhile = meanwhile
         self._room = places.share
         self._goes_on = False  # whether more will be started as soon as the loop has been round
         self._asks_again = False  # whether others will be asked again for places
@@ -90,17 +93,29 @@ class LookAhead:
         """
         if case.id not in self._known:
             self._loop.call_soon_threadsafe(self._put_first, case)
-        with self._news:
-            while case.id not in self._ended:
-                self._news.wait()
-            ended = self._ended.pop(case.id)
-            backlog = len(self._ended)
+        ended, backlog = self._await(case)
         if backlog < BACKLOG:
             self._floor.take()
         self._known.discard(case.id)  # pytest asks once
         if isinstance(ended, Exception):
             raise ended
         return ended
+
+    def _await(self, case: Planned) -> tuple[Line | Record | Exception, int]:
+        """How a case has ended, and how many others have."""
+        while True:
+            with self._news:
+                if case.id in self._ended:
+                    return self._ended.pop(case.id), len(self._ended)
+                piece = self._meanwhile()
+                if piece is None:
+                    self._news.wait()
+                    continue
+            if self._floor.take():
+                try:
+                    piece()
+                finally:
+                    self._floor.leave()
 
     def done(self) -> None:
         """pytest is through with the case."""

@@ -25,12 +25,13 @@ class Floor:
         self._holder: int | None = None  # the thread that has it
         self._overdue = False  # who has it has had it too long
 
-    def take(self, *, hurried: bool = False) -> None:
-        """``hurried``: wait only ``HASTE``, and not a second time for somebody who has it still."""
+    def take(self, *, hurried: bool = False) -> bool:
+        """Whether the floor was free in time. ``hurried``: wait only ``HASTE``, and not a second time for somebody who has it still."""
         if self._lock.acquire(timeout=PATIENCE if not hurried else 0 if self._overdue else HASTE):
             self._holder = threading.get_ident()
-        else:
-            self._overdue = hurried
+            return True
+        self._overdue = hurried
+        return False
 
     def leave(self) -> None:
         """Nothing happens where this thread has not got it."""

@@ -6,7 +6,7 @@ import gc
 import os
 import re
 import time
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from traceback import walk_tb
@@ -34,6 +34,8 @@ from harness.types import Record
 PLANNED = pytest.StashKey[Planned]()
 KEPT = pytest.StashKey[tuple[str, str, int, str, int, int]]()
 """Task, sample and attempt of a case that has ended; file, start and size in bytes of its record."""
+MEANWHILE = pytest.StashKey[Callable[[], Callable[[], None] | None]]()
+"""See LookAhead: what a process that runs cases can do while it waits."""
 STOP_FILE = "stop"
 """Appears in the run folder when the controller wants every worker to stop; holds the reason."""
 STALE = 0.005
@@ -350,6 +352,7 @@ class WorkerSide:
             ready=lambda case: wiring.ready(case.task),
             widened=wiring.widen,
             held=self._held,
+            meanwhile=self.config.stash.get(MEANWHILE, lambda: None),
         )
         wiring.on_rest = self._lookahead.rested
         if not self.place.is_replacement:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+from array import array
 from pathlib import Path
 
-from harness.store.folder import CaseId
 from harness.types import Record, Scoring
 from reports.load import CaseOutline
 from reports.page.figures import Seen
@@ -16,6 +16,9 @@ from reports.page.transcript import transcript
 
 CHUNK = 400_000
 """Characters of JSON after which a new file of transcripts begins; compressed it is about a tenth."""
+
+NEVER = -1.0
+"""When a case ended that was not attempted."""
 
 
 class Transcripts:
@@ -31,7 +34,7 @@ class Transcripts:
         self.embedded: list[str] = []
         self._scoring = scoring
         self._beside = beside
-        self._cases: list[tuple[CaseId, float] | None] = []  # with the time at which the record ended
+        self._ended = array("d")  # of each case, in seconds since the epoch
         self._parts: list[str] = []
         self._size = 0
         if beside:
@@ -39,12 +42,12 @@ class Transcripts:
 
     def __len__(self) -> int:
         """How many cases are told."""
-        return len(self._cases)
+        return len(self._ended)
 
     def add(self, record: Record | None) -> None:
         """The next case; None: it was not attempted. Raises OSError where a chunk cannot be written."""
         said, seconds = transcript(record, self.files, self._scoring) if record else ({}, [])
-        self._cases.append(((record.task, record.sample, record.attempt), record.finished) if record else None)
+        self._ended.append(record.finished if record else NEVER)
         self.seen.add(record)
         text = json.dumps(said, separators=(",", ":"))
         self._parts.append(f'{{"said":{text},"seconds":{json.dumps(seconds)}}}')
@@ -68,8 +71,8 @@ class Transcripts:
         self.seen.chunks += 1
 
     def tell_of(self, cases: tuple[CaseOutline, ...]) -> bool:
-        """Whether the cases told so far are the first of these, with the same records."""
-        return self._cases == [(case.id, case.finished) if case.start >= 0 else None for case in cases[: len(self)]]
+        """Whether the cases told so far, which are the first of these, were told of the same records: of another try the time differs."""
+        return self._ended.tolist() == [case.finished if case.start >= 0 else NEVER for case in cases[: len(self)]]
 
 
 def _empty(folder: Path) -> None:

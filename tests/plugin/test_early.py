@@ -11,6 +11,7 @@ import pytest
 
 from harness.plugin.early import AT_ONCE, EarlyPage, RecordPlace
 from harness.store import RunFolder
+from harness.store.folder import CaseId
 from harness.task import known_tasks
 from harness.types import Record
 from reports.page import write_page
@@ -37,6 +38,11 @@ def parts(tmp_path):
     return plan, [RecordPlace(str(line.file), line.start, line.size) for line in lines]
 
 
+def end(early: EarlyPage, case: CaseId, place: RecordPlace) -> None:
+    early.add(case, place)
+    early.catch_up()
+
+
 def told(early: EarlyPage) -> int:
     begun = early.begun()
     return 0 if begun is None else len(begun)
@@ -47,9 +53,9 @@ def test_cases_are_told_in_the_order_of_the_plan_whenever_they_end(tmp_path, par
     early = EarlyPage(tmp_path / "run", ABOUT, plan)
     seen = []
     for number in (1, 0, 2, 4, 5, 6, 7, 8, 9, 3):
-        early.add(plan[number], places[number])
+        end(early, plan[number], places[number])
         seen.append(told(early))
-    assert seen == [0, 2, 3, 3, 3, 3, 3, 3, 3, 3 + AT_ONCE]
+    assert seen == [0, 2, 3, 3, 3, 3, 3, 3, 3, 3 + AT_ONCE]  # the first step was to begin
 
 
 def finished(path: Path, kept: list[Record], missing: list[int]) -> Path:
@@ -63,7 +69,7 @@ def test_the_page_is_the_one_that_is_written_afterwards(tmp_path, parts, ended):
     afterwards = write_page(run, run / "report.html").read_bytes(), chunks(run / "report.html")
     early = EarlyPage(run, ABOUT, plan[:4])
     for number in ended:
-        early.add(plan[number], places[number])
+        end(early, plan[number], places[number])
     write_page(run, run / "report.html", begun=early.begun())
     assert ((run / "report.html").read_bytes(), chunks(run / "report.html")) == afterwards
 
@@ -71,7 +77,7 @@ def test_the_page_is_the_one_that_is_written_afterwards(tmp_path, parts, ended):
 def test_a_record_that_another_took_the_place_of_is_told_anew(tmp_path, parts):
     plan, places = parts
     early = EarlyPage(tmp_path / "run", ABOUT, plan[:2])
-    early.add(plan[0], places[0])
+    end(early, plan[0], places[0])
     later = Record(*plan[0], config="c", status="broken", error="the second try", finished=99.0)
     run = finished(tmp_path / "run", [later, record(1)], [])
     write_page(run, run / "report.html", begun=early.begun())
@@ -86,23 +92,23 @@ def test_an_interrupt_in_the_midst_of_a_case_goes_on_and_leaves_the_page_to_the_
 
     plan, places = parts
     early = EarlyPage(tmp_path / "run", ABOUT, plan)
-    early.add(plan[0], places[0])
+    end(early, plan[0], places[0])
     monkeypatch.setattr("reports.page.figures.Seen.add", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        early.add(plan[1], places[1])
+        end(early, plan[1], places[1])
     monkeypatch.undo()
-    early.add(plan[2], places[2])
+    end(early, plan[2], places[2])
     assert early.begun() is None
 
 
 def test_what_fails_on_the_way_is_left_to_the_end(tmp_path, parts, monkeypatch):
     plan, places = parts
     early = EarlyPage(tmp_path / "run", ABOUT, plan)
-    early.add(plan[0], places[0])
+    end(early, plan[0], places[0])
     monkeypatch.setattr("reports.page.chunks.transcript", lambda *_: 1 / 0)
-    early.add(plan[1], places[1])
+    end(early, plan[1], places[1])
     monkeypatch.undo()
-    early.add(plan[2], places[2])
+    end(early, plan[2], places[2])
     assert early.begun() is None
 
 
