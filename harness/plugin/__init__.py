@@ -79,7 +79,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if given is not None or not is_distributed(config):
         place = Place()
         if given is not None:
-            config.option.no_header = True  # nobody reads a worker's, and it takes longer than ours to make
+            config.option.no_header = True  # nobody reads a worker's, for which the metadata of every plugin is parsed
             end_with(given["agentgauge_controller"])
             place = Place(
                 name=given["workerid"],
