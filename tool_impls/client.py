@@ -90,7 +90,7 @@ class ToolServerBox:
 
     async def _exchange(self, method: str, url: str, content_type: str | None, body: bytes) -> tuple[int, str, bytes, str, str]:
         """Status, reason, body, content type and names of an answer. Raises ToolFault; only lost connections are tried again."""
-        import aiohttp
+        from harness.http import aiohttp
 
         if self._session is None:
             # No limit on connections: how many calls are in the air is the run's business.

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 from weakref import WeakSet
 
-import aiohttp
 from yarl import URL
 
+from harness.http import aiohttp
 from harness.model.addressing import Proxy, own_tls_context, proxy_for, standing_headers, url_of
 from harness.model.mishaps import AnswerTooLong, lost
 from harness.model.spec import ModelSpec

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ssl
 
-import aiohttp
-
+from harness.http import aiohttp
 from harness.model.transport import Lost
 from harness.model.wire import excerpt
 

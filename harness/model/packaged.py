@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-import aiohttp
 import httpx2
 import openai
 
+from harness.http import aiohttp
 from harness.model.addressing import custom_headers, own_tls_context, proxy_for
 from harness.model.mishaps import AnswerTooLong, lost
 from harness.model.spec import ModelSpec
