@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from sys import intern
@@ -21,24 +21,22 @@ from typing import Any
 
 import pytest
 
-from harness import sandbox
-from harness.agent.dialects.registry import wording
 from harness.budget import BudgetWatch
-from harness.data.find import told_differences
 from harness.errors import UsageProblem
-from harness.model.tape import create_cassette, digest
+from harness.model.tape import create_cassette
+from harness.plugin.about import describe, header
 from harness.plugin.deal import GROUPS, MODES
 from harness.plugin.early import EarlyPage, RecordPlace
 from harness.plugin.options import Settings, config_fingerprint, stored_settings
 from harness.plugin.places import FILE as PLACES
+from harness.plugin.preflight import check, get_ready
 from harness.plugin.progress import Progress
 from harness.plugin.wiring import await_services, start_services, stop_services
 from harness.plugin.worker import MEANWHILE, STOP_FILE
 from harness.services import Service
 from harness.store import RunFolder
 from harness.store.folder import FORMAT, CaseId
-from harness.task import Task, find_task
-from harness.tools import by_state, not_ready
+from harness.task import find_task
 from harness.types import Record
 
 CRASHES_PER_CASE = 2
@@ -98,15 +96,9 @@ class Controller:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodeready(self) -> None:
         """The workers collect now, and there is nothing to do here: what checking the tools takes is loaded meanwhile."""
-        settings = self.settings
-        if self._got_ready or settings.earlier_tools is not None or settings.tool_server is not None:
-            return
-        self._got_ready = True
-        tasks = [task for task in map(find_task, settings.roots) if task.needs_tools and _is_asked_for(task, self.config)]
-        if tasks:
-            sandbox.look_early()
-        for task in tasks:
-            task.get_ready()
+        if not self._got_ready:
+            self._got_ready = True
+            get_ready(self.settings, self.config)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
@@ -163,78 +155,18 @@ class Controller:
         reporter.ensure_newline()
         from reports.text import fill
 
-        for told in (f"agentgauge: {line}" for line in self._about()):
+        for told in (f"agentgauge: {line}" for line in header(self.settings, self.plan, self.tools)):
             # whole lines for whoever searches a log
             for line in fill("", told, shutil.get_terminal_size().columns, hanging="  ") if reporter.isatty else [told]:
                 reporter.write_line(line)
         verbose = self.config.option.verbose > 0  # pytest writes a line for each case itself
         self.progress = Progress(None if verbose else reporter.write, live=reporter.isatty, total=len(self.plan))
 
-    def _about(self) -> Iterator[str]:
-        """What a person should know of the run while it goes on."""
-        settings = self.settings
-        how = f"dialect {settings.dialect} · scoring {settings.scoring} · {settings.in_flight} requests in flight"
-        yield f"model {settings.model.name} · {how}"
-        for name, cases in Counter(task for task, _, _ in self.plan).items():
-            kind = "your data" if settings.official[name] else "bundled data"
-            similarity = settings.similarity[name]
-            yield f"{name}: {cases} cases, {kind} in {settings.roots[name]}" + (f", texts compared by {similarity}" if similarity else "")
-            if left_out := find_task(name).left_out(settings.roots[name]):
-                yield f"{name}: left out: {left_out[0]}" + (f", and {len(left_out) - 1} more (see run.json)" if len(left_out) > 1 else "")
-        yield from told_differences({name: settings.roots[name] for name, _, _ in self.plan})
-        yield from by_state(not_ready(self.tools))
-        if settings.rescore:
-            yield f"scoring the transcripts of {settings.rescore} again; no model is asked"
-        if settings.replay:
-            yield f"replaying {settings.replay}; no model is asked and no tool runs"
-        yield "exit status 0 when every case was attempted and none is broken; wrong answers are results, not failures of the run"
-
     def _prepare(self, tasks: set[str]) -> None:
         """Check the tools, and start the services. Raises UsageProblem."""
-        self._check_tools(tasks)
+        self.tools, self._sandbox = check(self.settings, self.plan)
         self.services = start_services(self.settings, self.folder, tasks, self._service_failed)
         await_services(self.settings, self.services)
-
-    def _check_tools(self, tasks: set[str]) -> None:
-        """Say before the first request which tools cannot work, and whether programs can run. Raises UsageProblem."""
-        settings = self.settings
-        chosen = {name: find_task(name) for name in sorted(tasks)}
-        runs_code = any(task.runs_code for task in chosen.values())
-        serves_tools = settings.tool_server is None and any(task.needs_tools for task in chosen.values())
-        if settings.earlier_tools is None and (runs_code or serves_tools):
-            sandbox.look_early()
-        for name, task in chosen.items():
-            task.check_options(settings.roots[name])
-        if settings.earlier_tools is not None:
-            self.tools = dict(settings.earlier_tools)
-            return
-        if runs_code:
-            sandbox.check_minimum()
-        planned = {(task, sample) for task, sample, _ in self.plan}
-        for name, task in chosen.items():
-            if task.needs_tools:
-                index = task.index(settings.roots[name])
-                names = {tool for row in index.rows if (name, row.id) in planned for tool in task.tools_of(index, row)}
-                self.tools |= task.check_tools(
-                    sorted(names),
-                    settings.file,
-                    scoring=settings.scoring,
-                    allow_unsafe=settings.allow_unsafe_code,
-                    server=settings.tool_server,
-                )
-        if runs_code or serves_tools:
-            self._sandbox = sandbox.layers()
-        if settings.resume:
-            self._refuse_other_tools(RunFolder(settings.run_dir).read_json("run.json")["settings"]["tools"])
-
-    def _refuse_other_tools(self, before: Mapping[str, Mapping[str, Any]]) -> None:
-        """Records of one run must have had the same tools. Raises UsageProblem."""
-        if other := sorted(name for name in before.keys() & self.tools.keys() if before[name] != self.tools[name]):
-            raise UsageProblem(
-                f"--resume {self.settings.run_dir}: that run had another {', '.join(other)} (see settings.tools in its run.json); "
-                "give the same tools, or start a new run"
-            )
-        self.tools = {**before, **self.tools}
 
     # -- while cases run
 
@@ -446,36 +378,6 @@ class Controller:
         return about
 
 
-def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """What makes this run's figures what they are; the same for two equal runs, wherever and however they were made."""
-    indices = {task.name: task.index(settings.roots[task.name]) for task in tasks}
-    return {
-        "model": settings.model.name,
-        "model_fingerprint": settings.model.fingerprint,
-        "dialect": settings.dialect,
-        "scoring": settings.scoring,
-        "attempts": settings.attempts,
-        "agentgauge": version("agentgauge"),
-        "data": {
-            name: {
-                "official": settings.official[name],
-                "fingerprint": index.fingerprint,
-                "samples": len(index.rows) * settings.attempts,
-                "left_out": list(find_task(name).left_out(settings.roots[name])),
-                "differences": list(find_task(name).differences(settings.roots[name])),
-            }
-            for name, index in indices.items()
-        },
-        "prompts": {
-            **{task.name: task.prompt_version(settings.file.prompts) for task in tasks},
-            "dialect": wording(settings.dialect, settings.file.prompts),
-        },
-        "tools": not_ready(tools),
-        "tool_set": digest(tools) if tools else None,
-        "options": {option.name: settings.options[option.name] for task in tasks for option in task.options if option.matters},
-    }
-
-
 def _status(report: pytest.TestReport | pytest.CollectReport) -> str | None:
     """A benchmark case's status, or None for an ordinary test. Workers send it along with each report."""
     for name, value in getattr(report, "user_properties", ()):
@@ -487,17 +389,6 @@ def _status(report: pytest.TestReport | pytest.CollectReport) -> str | None:
 def _terminate(number: int, frame: FrameType | None) -> None:
     """SIGTERM ends a run as Ctrl-C does: what is finished is kept and summed up."""
     raise KeyboardInterrupt
-
-
-def _is_asked_for(task: Task, config: pytest.Config) -> bool:
-    """Whether a task's test functions may be among those that pytest was started for, before anything is collected: they are where
-    its package is."""
-    package = getattr(sys.modules.get(type(task).__module__.partition(".")[0]), "__file__", None)
-    if package is None:
-        return False
-    folder = Path(package).parent
-    places = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
-    return any(place.is_relative_to(folder) or folder.is_relative_to(place) for place in places)
 
 
 def is_distributed(config: pytest.Config) -> bool:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.plugin.controller import _is_asked_for
+from harness.plugin.preflight import is_asked_for
 from harness.task import find_task
 from tests.plugin.project import ROOT, Project
 
@@ -27,12 +27,12 @@ from tests.plugin.project import ROOT, Project
 )
 def test_only_tasks_in_the_places_that_pytest_was_given_may_be_asked_for(task, arguments, asked):
     config = SimpleNamespace(args=arguments, invocation_params=SimpleNamespace(dir=ROOT))
-    assert _is_asked_for(find_task(task), config) is asked
+    assert is_asked_for(find_task(task), config) is asked
 
 
 def test_a_task_of_no_module_that_is_known_is_not_asked_for():
     made = type("Made", (), {"__module__": "made_by_hand"})()
-    assert not _is_asked_for(made, SimpleNamespace(args=["."], invocation_params=SimpleNamespace(dir=ROOT)))
+    assert not is_asked_for(made, SimpleNamespace(args=["."], invocation_params=SimpleNamespace(dir=ROOT)))
 
 
 PROBE = """

@@ -1,0 +1,65 @@
+"""What is said of a run: to a person at its start, and in its summary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+from harness.agent.dialects.registry import wording
+from harness.data.find import told_differences
+from harness.model.tape import digest
+from harness.plugin.options import Settings
+from harness.store.folder import CaseId
+from harness.task import Task, find_task
+from harness.tools import by_state, not_ready
+
+
+def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """What a person should know of the run while it goes on."""
+    how = f"dialect {settings.dialect} · scoring {settings.scoring} · {settings.in_flight} requests in flight"
+    yield f"model {settings.model.name} · {how}"
+    for name, cases in Counter(task for task, _, _ in plan).items():
+        kind = "your data" if settings.official[name] else "bundled data"
+        similarity = settings.similarity[name]
+        yield f"{name}: {cases} cases, {kind} in {settings.roots[name]}" + (f", texts compared by {similarity}" if similarity else "")
+        if left_out := find_task(name).left_out(settings.roots[name]):
+            yield f"{name}: left out: {left_out[0]}" + (f", and {len(left_out) - 1} more (see run.json)" if len(left_out) > 1 else "")
+    yield from told_differences({name: settings.roots[name] for name, _, _ in plan})
+    yield from by_state(not_ready(tools))
+    if settings.rescore:
+        yield f"scoring the transcripts of {settings.rescore} again; no model is asked"
+    if settings.replay:
+        yield f"replaying {settings.replay}; no model is asked and no tool runs"
+    yield "exit status 0 when every case was attempted and none is broken; wrong answers are results, not failures of the run"
+
+
+def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """What makes this run's figures what they are; the same for two equal runs, wherever and however they were made."""
+    indices = {task.name: task.index(settings.roots[task.name]) for task in tasks}
+    return {
+        "model": settings.model.name,
+        "model_fingerprint": settings.model.fingerprint,
+        "dialect": settings.dialect,
+        "scoring": settings.scoring,
+        "attempts": settings.attempts,
+        "agentgauge": version("agentgauge"),
+        "data": {
+            name: {
+                "official": settings.official[name],
+                "fingerprint": index.fingerprint,
+                "samples": len(index.rows) * settings.attempts,
+                "left_out": list(find_task(name).left_out(settings.roots[name])),
+                "differences": list(find_task(name).differences(settings.roots[name])),
+            }
+            for name, index in indices.items()
+        },
+        "prompts": {
+            **{task.name: task.prompt_version(settings.file.prompts) for task in tasks},
+            "dialect": wording(settings.dialect, settings.file.prompts),
+        },
+        "tools": not_ready(tools),
+        "tool_set": digest(tools) if tools else None,
+        "options": {option.name: settings.options[option.name] for task in tasks for option in task.options if option.matters},
+    }
