@@ -26,6 +26,8 @@ LOAD_SECONDS = 900.0
 READ_AHEAD = 8 * 2**20
 """Bytes of answers that are taken from a worker before somebody asks for them; the preset of 64 KB costs a picture milliseconds."""
 
+STOPPED = (503, "the tool server is being stopped")
+
 TRIES = 3
 """Times that a call is given to a process which ends through no doing of the call."""
 
@@ -46,7 +48,8 @@ class Processes:
 
     A call that takes too long is answered 408 and its process ended. A process that dies takes its calls with it; each is
     then done once more in a process of its own, one after the other. If that dies too, the call is to blame: it is answered
-    400. ``observe`` is told the sizes of batches, ``restarted`` that a process was replaced.
+    400. Once it is closed no process is started: calls are answered 503. ``observe`` is told the sizes of batches, ``restarted``
+    that a process was replaced.
     """
 
     def __init__(
@@ -62,6 +65,8 @@ class Processes:
         self._observe = observe
         self._restarted = restarted
         self._alone = asyncio.Lock()
+        self._seat_alone: _Seat | None = None  # of the call that has a process of its own
+        self._closed = False
 
     async def run(self, order: Order, seconds: float) -> Answer:
         """The answer. At most ``concurrency`` × processes calls of a tool may be here at a time."""
@@ -70,6 +75,8 @@ class Processes:
             try:
                 return await seat.run(order, seconds)
             except _Ended as ended:
+                if self._closed:
+                    return failure(*STOPPED)
                 self._restarted()
                 if not ended.innocent:
                     break
@@ -80,7 +87,8 @@ class Processes:
         return next((answer for answer in answers if answer.status != 200), answers[0])
 
     async def close(self) -> None:
-        await asyncio.gather(*(seat.close() for seat in self._seats))
+        self._closed = True
+        await asyncio.gather(*(seat.close() for seat in (*self._seats, self._seat_alone) if seat))
 
     def _choose(self, tool: str) -> _Seat:
         free = [seat for seat in self._seats if seat.calls[tool] < self._concurrency[tool]]
@@ -89,13 +97,19 @@ class Processes:
     async def _run_alone(self, order: Order, seconds: float) -> Answer:
         async with self._alone:
             seat = _Seat(replace(self._seats[0].start, tools=(order.tool,)), self._observe)
+            if self._closed:
+                return failure(*STOPPED)
+            self._seat_alone = seat
             try:
                 return await seat.run(order, seconds)
             except _Ended as ended:
+                if self._closed:
+                    return failure(*STOPPED)
                 if not ended.begun:  # it did not even get to the arguments
                     return failure(500, f"the process of {order.tool} ended before the call began ({ended}); see the server's log")
                 return failure(400, f"ToolError('{order.tool} ended its process with these arguments, twice ({ended})')")
             finally:
+                self._seat_alone = None
                 await seat.close()
 
 
@@ -188,6 +202,7 @@ class _Seat:
         self._observe = observe
         self._starting = asyncio.Lock()
         self._worker: _Worker | None = None
+        self._closed = False
         self._numbers = count(1)
 
     async def run(self, order: Order, seconds: float) -> Answer:
@@ -202,9 +217,11 @@ class _Seat:
             return failure(500, f"the process of {name} ended while it loaded ({ended})")
 
     async def close(self) -> None:
-        """End the process, in the middle of whatever it does."""
-        if self._worker is not None:
-            await self._worker.close()
+        """End the process, in the middle of whatever it does, and start none any more."""
+        self._closed = True
+        async with self._starting:
+            if self._worker is not None:
+                await self._worker.close()
 
     async def _ask(self, tool: str, message: Mapping[str, Any], seconds: float) -> Answer:
         """The answer, or 408 after ``seconds`` of work. The time to start and to load models does not count."""
@@ -233,6 +250,8 @@ class _Seat:
 
     async def _running(self) -> _Worker:
         async with self._starting:
+            if self._closed:
+                raise _Ended("its server is being stopped", innocent=True, begun=False)
             if self._worker is None or not self._worker.alive:
                 process = await asyncio.create_subprocess_exec(
                     sys.executable,

@@ -39,11 +39,11 @@ def open_media(path: Path, noun: str) -> Any:
     """The container (``av.container.InputContainer``) of a local file. ``noun``: what it should be, for the message. Raises ToolError."""
     import av
 
+    # titles in old code pages are no reason to fail; from PyAV 19 on they are none by themselves, and there is no such option
+    titles: Any = {"metadata_errors": "ignore"} if int(av.__version__.partition(".")[0]) < 19 else {}
     try:
         return av.open(
-            str(path),
-            options={"format_whitelist": FORMATS, "protocol_whitelist": "file", "max_pixels": str(MOST_PIXELS)},
-            metadata_errors="ignore",  # titles in old code pages are no reason to fail
+            str(path), options={"format_whitelist": FORMATS, "protocol_whitelist": "file", "max_pixels": str(MOST_PIXELS)}, **titles
         )
     except (av.FFmpegError, OSError, ValueError) as error:
         raise ToolError(
