@@ -17,10 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.memory import Watch
-from tests.plugin.project import ROOT, Project
-
-PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:hypothesispytest")
-"""Without the plugin that only our own tests need: what users install lacks it."""
+from tests.plugin.project import PYTEST, ROOT, Project
 
 
 @dataclass(frozen=True)

@@ -359,6 +359,21 @@ def test_film_without_sound_is_refused(tmp_path: Path, kind: type[BenchTool]) ->
         run(kind, tmp_path, audio=film)
 
 
+def test_a_title_in_an_old_code_page_is_no_reason_to_fail(tmp_path: Path) -> None:
+    import av
+
+    with av.open(str(tmp_path / "a.mka"), "w") as container:
+        container.metadata["title"] = "Gr____e"
+        stream: Any = container.add_stream("pcm_s16le", rate=8000)
+        frame = av.AudioFrame.from_ndarray(numpy.zeros((1, 8000), numpy.int16), format="s16", layout="mono")
+        frame.rate = 8000
+        container.mux([*stream.encode(frame), *stream.encode(None)])
+    content = (tmp_path / "a.mka").read_bytes()
+    assert content.count(b"Gr____e") == 1
+    (tmp_path / "a.mka").write_bytes(content.replace(b"Gr____e", b"Gr\xf6\xdfe  "))
+    assert sound.read(tmp_path / "a.mka").seconds == 1.0
+
+
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed")
 @pytest.mark.parametrize(
     ("name", "codec"),
