@@ -99,6 +99,7 @@ def killed_at(call: int, folder: RunFolder) -> bool:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
 
 
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")  # by other tests; the fork needs no thread
 def test_a_kill_at_any_moment_of_merging_loses_nothing(folder, tmp_path):
     whole = RunFolder(Path(shutil.copytree(folder.path, tmp_path / "whole")))
     whole.merge_records(ORDER)

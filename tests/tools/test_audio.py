@@ -23,6 +23,7 @@ from tool_impls.settings import ToolSettings
 
 pytest.importorskip("av")
 numpy = pytest.importorskip("numpy")
+pytestmark = pytest.mark.filterwarnings("ignore:The `(hop_length|n_fft)` parameter:FutureWarning")  # of librosa 1.0, about its own calls
 
 ROAR = slice(3 * RATE, 3 * RATE + RATE // 5)
 ALL: tuple[type[BenchTool], ...] = audio.TOOLS

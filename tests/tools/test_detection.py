@@ -555,6 +555,7 @@ def test_drawing_is_repeatable_and_its_boxes_hold_its_shapes() -> None:
             assert -8 <= x1 < x2 <= 328 and -8 <= y1 < y2 <= 248
 
 
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")  # torch's loading of samples
 def test_training_makes_a_checkpoint_that_loads(tmp_path: Path) -> None:
     needs_models()
     from tool_impls.detection.shapes.train import save, train
