@@ -1,14 +1,17 @@
 """aiohttp, without the certificates that its import reads: twice all of the system's, for contexts that most runs never use, which
-takes a third of the import's time. A connection over TLS reads them when it begins.
+takes a third of the import's time. The first connection over TLS reads them, from where ``SSL_CERT_FILE`` and ``SSL_CERT_DIR`` say then.
 """
 
 from __future__ import annotations
 
 import ssl
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ssl import SSLContext
 from typing import Any
+
+_READING = threading.Lock()
 
 
 class _CertificatesLater(SSLContext):
@@ -22,20 +25,29 @@ class _CertificatesLater(SSLContext):
 
 
 def _loaded(context: SSLContext) -> SSLContext:
-    """By several threads at once, if need be: nobody goes on without certificates."""
-    context.set_default_verify_paths()
-    context.__class__ = SSLContext
+    with _READING:
+        if type(context) is _CertificatesLater:
+            context.set_default_verify_paths()
+            context.__class__ = SSLContext  # type: ignore[assignment]
     return context
 
 
 @contextmanager
 def _certificates_later() -> Iterator[None]:
-    """For contexts that are made meanwhile."""
+    """For plain contexts that are made meanwhile."""
     name = "set_default_verify_paths"
     if name in vars(SSLContext):  # not Python's own class, but what truststore, say, has put in its place
         yield
         return
-    setattr(SSLContext, name, lambda context: setattr(context, "__class__", _CertificatesLater))
+    load = SSLContext.set_default_verify_paths
+
+    def later(context: SSLContext) -> None:
+        if type(context) is SSLContext:
+            context.__class__ = _CertificatesLater
+        else:
+            load(context)
+
+    setattr(SSLContext, name, later)
     try:
         yield
     finally:

@@ -48,7 +48,7 @@ class Processes:
 
     A call that takes too long is answered 408 and its process ended. A process that dies takes its calls with it; each is
     then done once more in a process of its own, one after the other. If that dies too, the call is to blame: it is answered
-    400. Once it is closed no process is started: calls are answered 503. ``observe`` is told the sizes of batches, ``restarted``
+    400. Once it is closed no process is started: what is run is answered 503. ``observe`` is told the sizes of batches, ``restarted``
     that a process was replaced.
     """
 
@@ -109,8 +109,8 @@ class Processes:
                     return failure(500, f"the process of {order.tool} ended before the call began ({ended}); see the server's log")
                 return failure(400, f"ToolError('{order.tool} ended its process with these arguments, twice ({ended})')")
             finally:
-                self._seat_alone = None
                 await seat.close()
+                self._seat_alone = None
 
 
 class _Ended(Exception):

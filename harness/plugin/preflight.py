@@ -19,7 +19,7 @@ from harness.task import Task, find_task
 
 class Checked(NamedTuple):
     tools: dict[str, Mapping[str, Any]]  # what identifies each tool of the run, by its name
-    sandbox: tuple[str, ...]  # see ``sandbox.layers``; empty where no real tool and no program runs
+    sandbox: tuple[str, ...]  # see ``sandbox.layers``; empty where no real tool and no program runs on this machine
 
 
 def get_ready(settings: Settings, config: pytest.Config) -> None:
@@ -45,7 +45,11 @@ def is_asked_for(task: Task, config: pytest.Config) -> bool:
 
 
 def check(settings: Settings, plan: Iterable[CaseId]) -> Checked:
-    """Raises UsageProblem for tools that cannot work, and where programs cannot run."""
+    """The run's tools, and what confines its programs.
+
+    Raises UsageProblem for options that do not fit the data, for tools that cannot work or that a resumed run had otherwise, and
+    where programs cannot run.
+    """
     planned = {(task, sample) for task, sample, _ in plan}
     chosen = {name: find_task(name) for name in sorted({task for task, _ in planned})}
     runs_code = any(task.runs_code for task in chosen.values())

@@ -22,7 +22,8 @@ PYTEST = (
     "pytest",
     *(word for name in ("cacheprovider", "anyio", "hypothesispytest") for word in ("-p", f"no:{name}")),
 )
-"""Without the plugins that our own settings leave out too, or that only our own tests need: they take 0.2 s to load."""
+"""Without traces in the folder (cacheprovider), the plugin that our own settings leave out too (anyio), and the one that only our own
+tests need (hypothesis): the latter two take 0.2 s to load."""
 
 CONFTEST = """
 from harness.task import announce

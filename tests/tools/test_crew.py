@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -31,31 +34,79 @@ class Stays(base.BenchTool):
 """
 
 
+def running(pids: Iterable[str]) -> list[str]:
+    """Those that are there, zombies left out."""
+    return [pid for pid in pids if _state(pid) not in ("", "Z")]
+
+
+def _state(pid: str) -> str:
+    try:
+        return Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def children() -> list[str]:
+    """Processes that this one has started, and that run."""
+    return running(pid for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split())
+
+
+def crew_of(tool: str, folder: Path) -> Processes:
+    (folder / "stays.py").write_text(STAYS)
+    return Processes([Start(ToolSettings(), (tool,), (str(folder / "stays.py"),), "cpu", None, str(folder))], {tool: 1})
+
+
+def stays(folder: Path, once: str) -> Order:
+    return Order("Stays", str(folder), {"begun": str(folder / "begun"), "once": once}, {}, False)
+
+
+def assert_stopped(answer: Answer) -> None:
+    assert (answer.status, json.loads(answer.body)) == (503, {"detail": "the tool server is being stopped"})
+
+
 @pytest.mark.parametrize(("once", "processes"), [("stays", 1), ("dies", 2)])
 def test_calls_that_run_when_it_is_closed_are_not_begun_again(tmp_path: Path, once: str, processes: int) -> None:
     """Nor is one that has got a process of its own, since it took its first one with it."""
-    (tmp_path / "stays.py").write_text(STAYS)
     begun = tmp_path / "begun"
 
     async def close_in_the_middle() -> Answer:
-        start = Start(ToolSettings(), ("Stays",), (str(tmp_path / "stays.py"),), "cpu", None, str(tmp_path))
-        crew = Processes([start], {"Stays": 1})
-        call = asyncio.create_task(crew.run(Order("Stays", str(tmp_path), {"begun": str(begun), "once": once}, {}, False), 60))
-        while not begun.exists() or len(begun.read_text().splitlines()) < processes:  # noqa: ASYNC110 - another process writes it
+        crew = crew_of("Stays", tmp_path)
+        call = asyncio.create_task(crew.run(stays(tmp_path, once), 60))
+        while not begun.exists() or len(begun.read_text().splitlines()) < processes:
+            assert not call.done(), call.result()
             await asyncio.sleep(0.01)
         await crew.close()
+        assert running(begun.read_text().split()) == []
         return await asyncio.wait_for(call, 10)
 
-    answer = asyncio.run(close_in_the_middle())
-    assert (answer.status, json.loads(answer.body)) == (503, {"detail": "the tool server is being stopped"})
-    pids = begun.read_text().split()
-    assert len(pids) == processes and not any(Path("/proc", pid).exists() for pid in pids)
+    assert_stopped(asyncio.run(close_in_the_middle()))
+    assert len(begun.read_text().split()) == processes
 
 
-def test_a_call_that_comes_late_starts_no_process(tmp_path: Path) -> None:
-    async def call_late() -> Answer:
-        crew = Processes([Start(ToolSettings(), ("Calculator",), (), "cpu", None, str(tmp_path))], {"Calculator": 1})
+@pytest.mark.parametrize("steps", [1, 2, 3, 5, 8, 12, 20])
+def test_a_process_that_is_just_being_started_is_ended(tmp_path: Path, steps: int) -> None:
+    before = children()
+
+    async def close_at_the_start() -> Answer:
+        crew = crew_of("Stays", tmp_path)
+        call = asyncio.create_task(crew.run(stays(tmp_path, "stays"), 60))
+        for _ in range(steps):  # of the loop, in which the process is made
+            await asyncio.sleep(0)
         await crew.close()
+        left = [pid for pid in children() if pid not in before]
+        for pid in left:  # otherwise the loop would wait for them
+            os.kill(int(pid), signal.SIGKILL)
+        assert left == []
+        return await asyncio.wait_for(call, 10)
+
+    assert_stopped(asyncio.run(close_at_the_start()))
+
+
+def test_a_call_that_comes_late_starts_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def call_late() -> Answer:
+        crew = crew_of("Calculator", tmp_path)
+        await crew.close()
+        monkeypatch.delattr(asyncio, "create_subprocess_exec")
         return await crew.run(Order("Calculator", str(tmp_path), {"expression": "1"}, {}, False), 60)
 
-    assert asyncio.run(call_late()).status == 503
+    assert_stopped(asyncio.run(call_late()))
