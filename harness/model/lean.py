@@ -1,4 +1,4 @@
-"""The lean transport: aiohttp alone. A request costs a quarter of what it costs through the ``openai`` package.
+"""The lean transport: aiohttp alone. A request costs a third of what it costs through the ``openai`` package.
 
 Imports aiohttp, so it is imported with the first request.
 """
