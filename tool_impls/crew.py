@@ -96,10 +96,9 @@ class Processes:
 
     async def _run_alone(self, order: Order, seconds: float) -> Answer:
         async with self._alone:
-            seat = _Seat(replace(self._seats[0].start, tools=(order.tool,)), self._observe)
             if self._closed:
                 return failure(*STOPPED)
-            self._seat_alone = seat
+            seat = self._seat_alone = _Seat(replace(self._seats[0].start, tools=(order.tool,)), self._observe)
             try:
                 return await seat.run(order, seconds)
             except _Ended as ended:

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,11 @@ def _state(pid: str) -> str:
 
 def children() -> list[str]:
     """Processes that this one has started, and that run."""
-    return running(pid for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split())
+    found: list[str] = []
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has just ended
+            found += (task / "children").read_text().split()
+    return running(found)
 
 
 def crew_of(tool: str, folder: Path) -> Processes:
