@@ -49,7 +49,7 @@ class Processes:
     A call that takes too long is answered 408 and its process ended. A process that dies takes its calls with it; each is
     then done once more in a process of its own, one after the other. If that dies too, the call is to blame: it is answered
     400. Once it is closed no process is started: what is run is answered 503. ``observe`` is told the sizes of batches, ``restarted``
-    that a process was replaced.
+    that a process has ended, which is replaced when it is needed.
     """
 
     def __init__(
@@ -60,10 +60,9 @@ class Processes:
         observe: Callable[[int], None] = lambda size: None,
         restarted: Callable[[], None] = lambda: None,
     ) -> None:
-        self._seats = [_Seat(start, observe) for start in starts]
+        self._seats = [_Seat(start, observe, restarted) for start in starts]
         self._concurrency = concurrency
         self._observe = observe
-        self._restarted = restarted
         self._alone = asyncio.Lock()
         self._seat_alone: _Seat | None = None  # of the call that has a process of its own
         self._closed = False
@@ -77,7 +76,6 @@ class Processes:
             except _Ended as ended:
                 if self._closed:
                     return failure(*STOPPED)
-                self._restarted()
                 if not ended.innocent:
                     break
         return await self._run_alone(order, seconds)
@@ -98,7 +96,7 @@ class Processes:
         async with self._alone:
             if self._closed:
                 return failure(*STOPPED)
-            seat = self._seat_alone = _Seat(replace(self._seats[0].start, tools=(order.tool,)), self._observe)
+            seat = self._seat_alone = _Seat(replace(self._seats[0].start, tools=(order.tool,)), self._observe, lambda: None)
             try:
                 return await seat.run(order, seconds)
             except _Ended as ended:
@@ -131,10 +129,11 @@ class _Call:
 class _Worker:
     """One process, the calls that were sent to it, and why it ends."""
 
-    def __init__(self, process: asyncio.subprocess.Process, observe: Callable[[int], None]) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, observe: Callable[[int], None], ended: Callable[[], None]) -> None:
         self.calls: dict[int, _Call] = {}
         self._process = process
         self._observe = observe
+        self._ended = ended
         self._ended_by_us = False
         self._reader = asyncio.create_task(self._listen())
 
@@ -175,6 +174,7 @@ class _Worker:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
         status = await self._process.wait()
+        self._ended()
         for call in self.calls.values():
             if not call.answer.done():
                 call.answer.set_exception(_Ended(_how(status), innocent=self._ended_by_us, begun=call.begun))
@@ -195,10 +195,11 @@ class _Worker:
 class _Seat:
     """A place for one worker process, which is started when it is needed and again after it ended."""
 
-    def __init__(self, start: Start, observe: Callable[[int], None]) -> None:
+    def __init__(self, start: Start, observe: Callable[[int], None], ended: Callable[[], None]) -> None:
         self.start = start
         self.calls: Counter[str] = Counter()  # calls in the process, by tool
         self._observe = observe
+        self._ended = ended
         self._starting = asyncio.Lock()
         self._worker: _Worker | None = None
         self._closed = False
@@ -247,6 +248,10 @@ class _Seat:
             if worker is not None:
                 worker.calls.pop(number, None)
 
+    def _has_ended(self) -> None:
+        if not self._closed:
+            self._ended()
+
     async def _running(self) -> _Worker:
         async with self._starting:
             if self._closed:
@@ -261,7 +266,7 @@ class _Seat:
                     start_new_session=True,  # Ctrl-C is the server's to handle
                     limit=READ_AHEAD,
                 )
-                self._worker = _Worker(process, self._observe)
+                self._worker = _Worker(process, self._observe, self._has_ended)
                 start = pickle.dumps(self.start)
                 await self._worker.send(HEAD.pack(len(start), 0) + start)
             return self._worker
