@@ -89,20 +89,35 @@ def estimate(scores: Sequence[Score], recipe: Recipe) -> dict[str, Metric]:
 
     A figure that rests on what only joining makes, such as a session's success, counts groups.
     """
-    known = {each for score in scores for each in score.values}
+    distinct, which = kinds(score.values for score in scores)
+    known = {each for values in distinct for each in values}
     found = from_totals(recipe.units(scores), recipe)
-    samples = {name: part_in(name, scores, recipe, known) for name in found}
+    samples = {name: part_in(name, distinct, which, recipe, known) for name in found}
     return {name: metric if (n := samples[name]) is None else replace(metric, n=n) for name, metric in found.items()}
 
 
-def part_in(name: str, scores: Iterable[Score], recipe: Recipe, known: Container[str]) -> int | None:
-    """How many of the scores have part in a figure; None where it rests on what only joining makes.
+def kinds(contributed: Iterable[Values]) -> tuple[list[Values], list[int]]:
+    """What samples contribute, each once, since thousands of samples have a few kinds; and which of these each sample has."""
+    places: dict[tuple[tuple[str, float], ...], int] = {}
+    distinct: list[Values] = []
+    which = []
+    for values in contributed:
+        place = places.setdefault(tuple(values.items()), len(distinct))
+        if place == len(distinct):
+            distinct.append(values)
+        which.append(place)
+    return distinct, which
 
-    ``known``: the names of all values that samples of the task have.
+
+def part_in(name: str, distinct: Sequence[Values], which: Sequence[int], recipe: Recipe, known: Container[str]) -> int | None:
+    """How many samples have part in a figure; None where it rests on what only joining makes.
+
+    ``distinct``, ``which``: see ``kinds``. ``known``: the names of all values that samples of the task have.
     """
     if recipe.rests_on is not None and recipe.is_rate(name) and not any(each in known for each in recipe.rests_on[name]):
         return None
-    return sum(recipe.counted(name, score.values) for score in scores)
+    counted = [recipe.counted(name, values) for values in distinct]
+    return sum(counted[kind] for kind in which)
 
 
 def from_totals(units: Sequence[Values], recipe: Recipe) -> dict[str, Metric]:
@@ -112,18 +127,19 @@ def from_totals(units: Sequence[Values], recipe: Recipe) -> dict[str, Metric]:
     There is none for counts, with fewer than two units, and where one unit alone makes the figure.
     """
     sums = totals(units)
-    alone = [recipe.fn({name: one.get(name, 0.0) for name in sums}) for one in units]
-    left_out = [recipe.fn({name: total - one.get(name, 0.0) for name, total in sums.items()}) for one in units]
+    distinct, which = kinds(units)
+    alone = [recipe.fn({name: one.get(name, 0.0) for name in sums}) for one in distinct]
+    left_out = [recipe.fn({name: total - one.get(name, 0.0) for name, total in sums.items()}) for one in distinct]
     metrics: dict[str, Metric] = {}
     for name, value in recipe.fn(sums).items():
-        part = [place for place, one in enumerate(units) if recipe.counted(name, one)]
+        counted = [recipe.counted(name, one) for one in distinct]
+        part = [kind for kind in which if counted[kind]]
         low = high = None
         if value is not None and len(part) > 1 and recipe.is_rate(name):
             scale = recipe.scale.get(name, 100.0)
-            own = [_share(alone[place][name], scale) for place in part]
-            others = [_share(left_out[place][name], scale) for place in part]
-            single = all(recipe.weight(name, units[place]) == 1 for place in part)
-            ends = _interval(value / scale, own, others, single=single)
+            own, others = ([_share(figures[name], scale) for figures in each] for each in (alone, left_out))
+            single = all(recipe.weight(name, distinct[kind]) == 1 for kind in set(part))
+            ends = _interval(value / scale, [own[kind] for kind in part], [others[kind] for kind in part], single=single)
             low, high = (None, None) if ends is None else (scale * ends[0], scale * ends[1])
         metrics[name] = Metric(value, low, high, len(part))
     return metrics

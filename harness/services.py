@@ -115,14 +115,20 @@ class Service:
         if self._problem:
             raise self._problem
 
+    def tell_to_end(self) -> None:
+        """Let it begin to end, and go on. ``stop`` is to follow."""
+        with self._lock:
+            told = self._stopping.is_set()
+            self._stopping.set()
+        if self._process and not told:
+            _signal_group(self._process, signal.SIGTERM)
+
     def stop(self) -> None:
         """End it and everything it started. Safe to call twice."""
-        with self._lock:
-            self._stopping.set()
+        self.tell_to_end()
         if self._watcher is None:
             return
         if process := self._process:
-            _signal_group(process, signal.SIGTERM)
             try:
                 process.wait(STOP_SECONDS)
             except subprocess.TimeoutExpired:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.intervals import Z, student
-from reports.load import UNFINISHED, Run
+from reports.load import UNFINISHED, CaseOutline, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +66,14 @@ def capabilities(run: Run) -> dict[str, dict[str, Any]]:
     ``value``, ``low`` and ``high`` are 0 to 100, or None without a finished case; ``n`` counts finished samples; ``made_of``
     names the parts that the run has. Attempts are averaged per sample first; broken and missing cases have no part.
     """
+    by_task: dict[str, list[CaseOutline]] = defaultdict(list)
+    for case in run.cases:
+        by_task[case.task].append(case)
     found: dict[str, dict[str, Any]] = {}
     for name, parts in CAPABILITIES.items():
-        samples = {part: shares for part in parts if (shares := _shares(run, part))}
-        if any(case.task == part.task and _belongs(case.tags, part) for part in parts for case in run.cases):
-            found[name] = _averaged(samples)
+        cases = {part: [case for case in by_task.get(part.task, ()) if _belongs(case.tags, part)] for part in parts}
+        if any(cases.values()):
+            found[name] = _averaged({part: shares for part, own in cases.items() if (shares := _shares(own))})
     return found
 
 
@@ -78,12 +81,12 @@ def _belongs(tags: tuple[str, ...], part: Part) -> bool:
     return not part.keywords or not part.keywords.isdisjoint(tags)
 
 
-def _shares(run: Run, part: Part) -> list[tuple[str, float]]:
+def _shares(cases: Iterable[CaseOutline]) -> list[tuple[str, float]]:
     """Of every sample that has a finished case: the group that it belongs to, and the share of its attempts that passed."""
     passed: dict[str, list[bool]] = defaultdict(list)
     groups: dict[str, str] = {}
-    for case in run.cases:
-        if case.task == part.task and case.status not in UNFINISHED and _belongs(case.tags, part):
+    for case in cases:
+        if case.status not in UNFINISHED:
             passed[case.sample].append(case.status == "passed")
             groups[case.sample] = (case.score.group if case.score else "") or case.sample
     return [(groups[sample], sum(attempts) / len(attempts)) for sample, attempts in passed.items()]

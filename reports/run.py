@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from harness.estimate import by_sample, part_in
+from harness.estimate import by_sample, kinds, part_in
 from harness.solve import broken_score
 from harness.store import RunFolder
 from harness.store.folder import CaseId
@@ -98,7 +98,8 @@ def summarise(
     clean = task.metrics(_one_per_sample(scored), scoring) if broken else metrics
     known = {value for score in counted.values() for value in score.values}
     recipe = task.recipe(scoring)
-    faults = {name: part_in(name, as_read.values(), recipe, known) for name in metrics}
+    distinct, which = kinds(score.values for score in as_read.values())
+    faults = {name: part_in(name, distinct, which, recipe, known) for name in metrics}
     most = max((attempt for _, _, attempt in cases), default=1)
     return {
         "planned": len(cases),

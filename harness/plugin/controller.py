@@ -16,7 +16,7 @@ from collections.abc import Generator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from sys import intern
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import Any
 
 import pytest
@@ -26,7 +26,7 @@ from harness.errors import UsageProblem
 from harness.model.tape import create_cassette
 from harness.plugin.about import describe, header
 from harness.plugin.deal import GROUPS, MODES
-from harness.plugin.early import EarlyPage, RecordPlace
+from harness.plugin.early import Early, EarlyPage, EarlyRecords, RecordPlace
 from harness.plugin.options import Settings, config_fingerprint, stored_settings
 from harness.plugin.places import FILE as PLACES
 from harness.plugin.preflight import check, get_ready
@@ -38,6 +38,11 @@ from harness.store import RunFolder
 from harness.store.folder import FORMAT, CaseId
 from harness.task import find_task
 from harness.types import Record
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+BACKLOG = 64
+"""Events of workers that wait to be taken, five to eight a case, from which on nothing else is done."""
 
 CRASHES_PER_CASE = 2
 """A case on which a worker dies runs once more; the second time it is broken."""
@@ -53,6 +58,7 @@ class Controller:
         self._sandbox: tuple[str, ...] = ()
         self.tools: dict[str, Mapping[str, Any]] = {}  # what identifies each tool of this run
         self.progress: Progress | None = None
+        self._records = EarlyRecords(self.folder)
         self._page: EarlyPage | None = None
         self.summary: dict[str, Any] | None = None
         self.problems: list[str] = []  # why the exit status is 1
@@ -139,8 +145,8 @@ class Controller:
             about = self._write_run_json(finished=None)
             if not self.settings.resume:  # that run has a page
                 self._page = EarlyPage(self.folder.path, about, self.plan)
-                if dist == "no":
-                    self.config.stash[MEANWHILE] = self._page.step
+            if dist == "no":
+                self.config.stash[MEANWHILE] = lambda: next(filter(None, (early.step() for early in self._early())), None)
             if self.settings.budget:
                 self._watch = BudgetWatch(self.settings.budget, self.folder, self._stop)
             if self._service_problem:
@@ -193,9 +199,11 @@ class Controller:
 
     def _lighten(self, report: pytest.TestReport) -> None:
         """Take from a report what nobody reads any more: pytest keeps three of them for every case, 8 KB together."""
-        report.keywords = {}
-        report.user_properties = []
+        report.keywords = NOTHING
+        report.user_properties = ()  # type: ignore[assignment]  # each an object of its own, where it is a list
         report.__dict__.pop("agentgauge_record", None)
+        file, line, name = report.location
+        report.location = intern(file), line, name
         for shared in ("outcome", "when", "worker_id", "testrun_uid"):  # xdist makes new ones for each
             if type(text := getattr(report, shared, None)) is str:
                 setattr(report, shared, intern(text))
@@ -215,11 +223,25 @@ class Controller:
             return
         properties = dict(report.user_properties)
         self.progress.add(status, int(str(properties.get("agentgauge.tokens", 0))), float(str(properties.get("agentgauge.usd", 0.0))))
-        if self._page and (kept := getattr(report, "agentgauge_record", None)):
+        if kept := getattr(report, "agentgauge_record", None):
             task, sample, attempt, *place = kept
-            self._page.add((task, sample, attempt), RecordPlace(*place))
-            if is_distributed(self.config):  # otherwise cases run in this process, and the page waits until it has nothing to do
-                self._page.catch_up()
+            self._add((task, sample, attempt), RecordPlace(*place))
+            if is_distributed(self.config) and not self._is_behind():  # without workers this waits until there is nothing to do
+                for early in self._early():
+                    early.catch_up()
+
+    def _is_behind(self) -> bool:
+        """Whether workers report faster than this process takes it: what they have said is in memory until then."""
+        dsession: Any = self.config.pluginmanager.get_plugin("dsession")
+        return bool(dsession.queue.qsize() > BACKLOG)
+
+    def _early(self) -> list[Early]:
+        """What of the end is done while cases run."""
+        return [self._page, self._records] if self._page else [self._records]
+
+    def _add(self, case: CaseId, place: RecordPlace) -> None:
+        for early in self._early():
+            early.add(case, place)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
@@ -248,8 +270,7 @@ class Controller:
             )
         )
         appender.close()
-        if self._page:
-            self._page.add(case, RecordPlace(str(line.file), line.start, line.size))
+        self._add(case, RecordPlace(str(line.file), line.start, line.size))
 
     def _stop_workers(self, reason: str) -> None:
         """Nothing new is started, anywhere; what is in flight may end."""
@@ -281,21 +302,28 @@ class Controller:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        stop_services(self.services)
-        if self._watch:
-            self._watch.stop()
-        if self.progress is None:
-            return
+        for service in self.services.values():
+            service.tell_to_end()  # which takes them longer than the summary takes us
+        try:
+            if self._watch:
+                self._watch.stop()
+            if self.progress is not None:
+                self._sum_up(session, exitstatus, self.progress)
+        finally:
+            stop_services(self.services)
+
+    def _sum_up(self, session: pytest.Session, exitstatus: int, progress: Progress) -> None:
         atexit.register(gc.freeze)  # all is written by then; looking through every item and report once more takes tenths of a second
         (self.folder.path / PLACES).unlink(missing_ok=True)
-        self.progress.finish()
+        progress.finish()
         from reports.load import handed_over
         from reports.page import write_page
         from reports.run import sum_up
 
         settings = self.settings
         tasks = [find_task(name) for name in dict.fromkeys(task for task, _, _ in self.plan)]
-        outlines = self.folder.merge_records({case: number for number, case in enumerate(self.plan)})
+        order = {case: number for number, case in enumerate(self.plan)}
+        outlines = self.folder.merge_records(order, self._records.gathered())
         self.summary = sum_up(
             self.folder,
             self.plan,

@@ -1,12 +1,17 @@
-"""The transcripts of a run's page, written while its cases run: at the end it would take a tenth of a millisecond a case."""
+"""What the end of a run would do, done while its cases run: at the end it would take a tenth of a millisecond a case."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from harness.store import RunFolder
 from harness.store.folder import CaseId
+from harness.store.gathering import Gathering
 from harness.store.lines import decoded
 
 if TYPE_CHECKING:
@@ -15,6 +20,9 @@ if TYPE_CHECKING:
 AT_ONCE = 4
 """Steps that are taken when a case has ended: many may have waited for a slow one, and nothing may wait for all of these."""
 
+LINES = 4
+"""Records that are read in one step: a file is opened for each, and nothing may wait long."""
+
 
 class RecordPlace(NamedTuple):
     file: str
@@ -22,55 +30,107 @@ class RecordPlace(NamedTuple):
     size: int
 
 
-class EarlyPage:
-    """Takes cases in any order, and tells them in that of the plan, as far as it goes without a gap."""
+class Early(ABC):
+    """A part of the end, in short steps. What fails on the way, or is interrupted, is left to the end."""
 
-    def __init__(self, run: Path, about: dict[str, Any], plan: Sequence[CaseId]) -> None:
-        """``about``: run.json."""
-        self._run = run
-        self._about = about
-        self._plan = plan
-        self._waiting: dict[CaseId, RecordPlace] = {}
-        self._transcripts: Transcripts | None = None
+    def __init__(self) -> None:
         self._failed = False
 
     def add(self, case: CaseId, place: RecordPlace) -> None:
         """A case has ended."""
         if not self._failed:
-            self._waiting[case] = place
+            self._add(case, place)
 
     def step(self) -> Callable[[], None] | None:
-        """What there is to do next: begin, as early as can be, since it takes some imports, or tell the next case. None where that
-        has not ended, or all are told."""
-        if self._failed or (self._transcripts is not None and not self._can_tell(self._transcripts)):
-            return None
-        return self._take
+        """What there is to do next, if there is something."""
+        piece = None if self._failed else self._next()
+        return None if piece is None else partial(self._do, piece)
 
     def catch_up(self) -> None:
-        """Tell some of those that can be told."""
+        """Some of what there is to do."""
         for _ in range(AT_ONCE):
-            if take := self.step():
-                take()
+            if step := self.step():
+                step()
 
-    def begun(self) -> Transcripts | None:
-        """For ``write_page``."""
-        return None if self._failed else self._transcripts
-
-    def _can_tell(self, transcripts: Transcripts) -> bool:
-        told = len(transcripts)
-        return told < len(self._plan) and self._plan[told] in self._waiting
-
-    def _take(self) -> None:
+    def _do(self, piece: Callable[[], None]) -> None:
         try:
-            if self._transcripts is None:
-                self._begin()
-            else:
-                self._tell(self._transcripts)
-        except Exception:  # whatever it is, the end of the run, which tells all anew, meets it again and says so
+            piece()
+        except Exception:  # whatever it is, the end of the run, which does all anew, meets it again and says so
             self._give_up()
         except BaseException:  # Ctrl-C, in the midst of a case
             self._give_up()
             raise
+
+    def _give_up(self) -> None:
+        self._failed = True
+        self._forget()
+
+    @abstractmethod
+    def _add(self, case: CaseId, place: RecordPlace) -> None: ...
+
+    @abstractmethod
+    def _next(self) -> Callable[[], None] | None: ...
+
+    @abstractmethod
+    def _forget(self) -> None:
+        """What has been done so far."""
+
+
+class EarlyRecords(Early):
+    """Finds out which records there are, in the order in which they are written."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        super().__init__()
+        self._gathered: Gathering | None = folder.gathering()
+        self._waiting: Counter[str] = Counter()  # file → lines
+
+    def gathered(self) -> Gathering | None:
+        """For ``merge_records``."""
+        return self._gathered
+
+    def _add(self, case: CaseId, place: RecordPlace) -> None:
+        self._waiting[place.file] += 1
+
+    def _next(self) -> Callable[[], None] | None:
+        file = next((file for file, lines in self._waiting.items() if lines >= LINES), None)
+        return None if file is None else partial(self._take, file)
+
+    def _take(self, file: str) -> None:
+        assert self._gathered is not None
+        self._waiting[file] -= LINES
+        self._gathered.take(Path(file), LINES)
+
+    def _forget(self) -> None:
+        self._gathered = None
+        self._waiting.clear()
+
+
+class EarlyPage(Early):
+    """Writes transcripts of the page: takes cases in any order, and tells them in that of the plan, as far as it goes without a gap."""
+
+    def __init__(self, run: Path, about: dict[str, Any], plan: Sequence[CaseId]) -> None:
+        """``about``: run.json."""
+        super().__init__()
+        self._run = run
+        self._about = about
+        self._plan = plan
+        self._waiting: dict[CaseId, RecordPlace] = {}
+        self._transcripts: Transcripts | None = None
+
+    def begun(self) -> Transcripts | None:
+        """For ``write_page``."""
+        return self._transcripts
+
+    def _add(self, case: CaseId, place: RecordPlace) -> None:
+        self._waiting[case] = place
+
+    def _next(self) -> Callable[[], None] | None:
+        if (transcripts := self._transcripts) is None:
+            return self._begin  # as early as can be, since it takes some imports
+        told = len(transcripts)
+        if told < len(self._plan) and self._plan[told] in self._waiting:
+            return partial(self._tell, transcripts)
+        return None
 
     def _begin(self) -> None:
         from reports.page import begin_page
@@ -83,6 +143,6 @@ class EarlyPage:
             file.seek(place.start)
             transcripts.add(decoded(file.read(place.size)))
 
-    def _give_up(self) -> None:
-        self._failed = True
+    def _forget(self) -> None:
+        self._transcripts = None
         self._waiting.clear()

@@ -92,6 +92,7 @@ class DealtScheduling:
                 self._shut_down()
                 return
         self.collection = first[1]
+        self.collections = dict.fromkeys(self.collections, first[1])  # all the same, and long
         shares = dict(enumerate(deal(self.collection, self.numnodes, self.mode, self.groups(), self.in_flight)))
         own = {node: shares.pop(worker_number(node.gateway.id), None) for node in self.nodes}
         for node, share in own.items():  # one that replaced a worker before collection takes the share that is left

@@ -89,6 +89,9 @@ def _embedded(
 
 
 def stop_services(services: Mapping[str, Service]) -> None:
+    """All at once."""
+    for service in services.values():
+        service.tell_to_end()
     for service in services.values():
         service.stop()
 

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from harness.errors import UsageProblem
+from harness.store.gathering import Gathering, damaged, parts
 from harness.store.lines import Line, encoded_line, outline, outlined
 from harness.store.whole import encoded, write_whole
 from harness.types import Record, Usage
@@ -80,14 +81,18 @@ class RunFolder:
             if not any(folder.iterdir()):
                 folder.rmdir()
 
-    def merge_records(self, order: Mapping[CaseId, int]) -> list[Outline]:
+    def gathering(self) -> Gathering:
+        """For ``merge_records``: what has been read of the workers' files before these are complete."""
+        return Gathering(self.path, with_outlines=True)
+
+    def merge_records(self, order: Mapping[CaseId, int], gathered: Gathering | None = None) -> list[Outline]:
         """Make records.jsonl of all records, and take the workers' files away once it is wholly on the disk. Returns its outlines.
 
         Whenever the process is killed, each record is in one of the files that ``lines`` reads, or in several. For when all
         workers have ended; a file that grows nonetheless is left where it is. ``order``: see ``lines``.
         """
-        sizes = {file: file.stat().st_size for file in self._parts()}
-        found = self._best(order, with_outlines=True).values()
+        sizes = {file: file.stat().st_size for file in parts(self.path)}
+        found = (gathered or self.gathering()).all(order).values()
         lines = [line for line, _ in found]
         if sizes or not self._is_merged(lines):
             self.write_records(lines)
@@ -120,9 +125,6 @@ class RunFolder:
             os.fsync(stream.fileno())
         scratch.replace(target)
         _sync(self.path)
-
-    def _parts(self) -> list[Path]:
-        return sorted((self.path / "records").glob("*.jsonl"))
 
     def appender(self, worker: str) -> Appender:
         return Appender(self.path / "records" / f"{worker}.jsonl")
@@ -160,18 +162,9 @@ class RunFolder:
     def lines(self, order: Mapping[CaseId, int] | None = None) -> dict[CaseId, Line]:
         """Where the record of each case is, in the order of the plan; unplanned ones last.
 
-        Of several, a finished one beats a broken one, and the latest beats the rest. A torn last line (the disk was full,
-        the machine went down) is passed over: that case simply runs again. Raises UsageProblem for any other damaged line.
+        Raises UsageProblem for a damaged one. See Gathering.
         """
-        return {case: line for case, (line, _) in self._best(order or {}).items()}
-
-    def _best(self, order: Mapping[CaseId, int], *, with_outlines: bool = False) -> dict[CaseId, tuple[Line, Record | None]]:
-        """What ``lines`` says; ``with_outlines``: each with the record in outline, which takes longer, and a KB."""
-        best: dict[CaseId, tuple[Line, Record | None]] = {}
-        for case, line, record in self._all_lines(with_outlines):
-            if case not in best or line.rank >= best[case][0].rank:
-                best[case] = (line, record)
-        return {case: best[case] for case in sorted(best, key=lambda case: (order.get(case, len(order)), case))}
+        return {case: line for case, (line, _) in Gathering(self.path).all(order or {}).items()}
 
     def outlines(self) -> Iterator[Outline]:
         """The merged records in their order.
@@ -186,31 +179,8 @@ class RunFolder:
                 try:
                     yield Outline(outline(outlined(text)), start, len(text))
                 except (ValueError, KeyError, TypeError) as error:
-                    raise self._damaged(file, number, error) from None
+                    raise damaged(self.path, file, number, error) from None
                 start += len(text)
-
-    def _damaged(self, file: Path, number: int, error: Exception) -> UsageProblem:
-        return UsageProblem(
-            f"{file} is damaged in line {number}: {error!r}; take that line out and go on with --resume={self.path}: its case runs again"
-        )
-
-    def _all_lines(self, with_outlines: bool) -> Iterator[tuple[CaseId, Line, Record | None]]:
-        """Of the merged file first: what a resumed run has added beats it."""
-        merged = self.path / "records.jsonl"
-        for file in ([merged] if merged.exists() else []) + self._parts():
-            start = 0
-            with file.open("rb") as stream:
-                for number, text in enumerate(stream, 1):
-                    if text.endswith(b"\n"):
-                        try:
-                            data = outlined(text)
-                            case = (intern(data["task"]), data["sample"], data["attempt"])
-                            line = Line.of(data, file, start, len(text))
-                            record = outline(data) if with_outlines else None
-                        except (ValueError, KeyError, TypeError) as error:
-                            raise self._damaged(file, number, error) from None
-                        yield case, line, record
-                    start += len(text)
 
 
 class Appender:

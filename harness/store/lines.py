@@ -12,6 +12,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from sys import intern
 from typing import Any
@@ -125,16 +126,23 @@ def outlined(line: bytes) -> dict[str, Any]:
 
 
 def outline(data: dict[str, Any]) -> Record:
-    """A record without texts: what was said, the explanation. Words that many records share are held once.
+    """A record without texts: what was said, the explanation. What many records share is held once: words, the values of scores.
 
     ``data``: see ``outlined``. Raises KeyError or TypeError for what is no record.
     """
     if said := data["transcript"]:
         data["transcript"] = Transcript(None, (), Usage(**said["usage"]), said["seconds"], said["seed"])
     if score := data["score"]:
-        values = {intern(name): value for name, value in score["values"].items()}
-        data["score"] = Score(score["passed"], values, tuple(map(intern, score["labels"])), group=score.get("group", ""))
+        values: dict[str, float] = score["values"]
+        held = _values(tuple(values), tuple(values.values()), tuple(map(type, values.values())))
+        data["score"] = Score(score["passed"], held, tuple(map(intern, score["labels"])), group=score.get("group", ""))
     for name in ("task", "config", "status", "worker"):
         data[name] = intern(data[name])
     data["tags"] = tuple(map(intern, data.get("tags", ())))
     return Record(**data)
+
+
+@lru_cache(maxsize=4096)
+def _values(names: tuple[str, ...], numbers: tuple[float, ...], kinds: tuple[type, ...]) -> Mapping[str, float]:
+    """``kinds``: 1, 1.0 and True are equal, and written differently."""
+    return dict(zip(map(intern, names), numbers, strict=True))

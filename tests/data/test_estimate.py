@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from harness.estimate import Recipe, Values, by_sample, estimate, from_totals, totals
+from harness.estimate import Recipe, Values, by_sample, estimate, from_totals, kinds, totals
 from harness.intervals import freedom_of, student, symmetric, wilson
 from harness.types import Score
 
@@ -46,6 +46,16 @@ def test_shares_that_differ_get_wilsons_interval_for_the_effective_number() -> N
     variance = math.fsum((one["right"] - mean) ** 2 for one in contributed) / 4 / 5
     low, high = wilson(mean, mean * (1 - mean) / variance, student(freedom_of([one["right"] - mean for one in contributed])))
     assert (metric.low, metric.high) == pytest.approx((100 * low, 100 * high))
+
+
+def test_what_samples_contribute_is_computed_once_for_each_kind() -> None:
+    contributed = [*values(1, 0, 1, 1), {"right": 1.0}]
+    distinct, which = kinds(contributed)
+    assert [distinct[kind] for kind in which] == contributed
+    assert len(distinct) == 3
+    asked: list[Mapping[str, float]] = []
+    from_totals(values(*[1] * 50, *[0] * 50), Recipe(lambda sums: asked.append(sums) or ratio(sums), {"share": ("all",)}))
+    assert len(asked) == 2 * 2 + 1  # of each kind alone, of all without one of it, of all
 
 
 def test_the_order_of_samples_changes_no_bit() -> None:

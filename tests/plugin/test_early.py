@@ -1,4 +1,4 @@
-"""The page's transcripts, written while cases run: the page is the one that is written afterwards."""
+"""What the end of a run would do, done while its cases run: it comes to the same."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.plugin.early import AT_ONCE, EarlyPage, RecordPlace
+from harness.errors import UsageProblem
+from harness.plugin.early import AT_ONCE, LINES, EarlyPage, EarlyRecords, RecordPlace
 from harness.store import RunFolder
 from harness.store.folder import CaseId
 from harness.task import known_tasks
@@ -112,6 +113,35 @@ def test_what_fails_on_the_way_is_left_to_the_end(tmp_path, parts, monkeypatch):
     assert early.begun() is None
 
 
+def test_records_are_read_as_soon_as_there_are_a_few(tmp_path, parts, monkeypatch):
+    plan, places = parts
+    folder, taken = RunFolder(tmp_path / "going"), []
+    early = EarlyRecords(folder)
+    monkeypatch.setattr(early.gathered(), "take", lambda file, count: taken.append((file.name, count)))
+    seen = []
+    for case, place in zip(plan, places, strict=True):
+        early.add(case, place)
+        early.catch_up()
+        seen.append(len(taken))
+    assert seen == [number // LINES for number in range(1, 11)]
+    assert set(taken) == {("main.jsonl", LINES)}
+    assert early.step() is None
+
+
+def test_a_damaged_record_is_told_by_the_end(tmp_path, parts):
+    plan, places = parts
+    folder = RunFolder(tmp_path / "going")
+    file = Path(places[0].file)
+    file.write_bytes(file.read_bytes().replace(b'"sample":"s1"', b'"simple":"s1"'))
+    early = EarlyRecords(folder)
+    for case, place in zip(plan, places, strict=True):
+        early.add(case, place)
+        early.catch_up()
+    assert early.gathered() is None
+    with pytest.raises(UsageProblem, match="damaged in line 2"):
+        folder.merge_records({}, early.gathered())
+
+
 @WORKERS
 def test_a_runs_page_is_the_one_that_can_be_made_of_its_folder(project, model, monkeypatch, workers):
     monkeypatch.chdir(project.path)  # where the data is
@@ -142,6 +172,26 @@ def test_transcripts_are_there_before_the_last_case_has_ended(project, endpoint,
     assert result.status == 0, result.output
     assert seen == [True]
     assert (fifth.parent / "5.js").exists()
+
+
+def test_nothing_of_the_end_is_done_while_workers_report_faster_than_that_is_taken(project, model):
+    """What they report is in memory until then."""
+    conftest = project.path / "conftest.py"
+    said = project.path / "said"
+    conftest.write_text(
+        conftest.read_text()
+        + f"""
+import pathlib
+import harness.plugin.controller as controller
+import harness.plugin.early as early
+controller.BACKLOG = -1  # as if there were always some
+early.Early.catch_up = lambda self: pathlib.Path({str(said)!r}).touch()
+"""
+    )
+    result = project.run(*model, "-n", "2", "--run-dir", "run")
+    assert result.status == 0, result.output
+    assert not said.exists()
+    assert (project.path / "run" / "report-data" / "0.js").exists()
 
 
 def until(there: Callable[[], bool], seen: list[bool]) -> None:

@@ -111,6 +111,17 @@ def test_a_service_that_is_stopped_while_it_starts_ends_and_is_no_problem(make) 
     assert not told
 
 
+def test_a_service_that_is_told_to_end_does_so_before_anyone_waits_for_it(make) -> None:
+    service = make()
+    service.start()
+    pid, last = service.pid, time.monotonic() + 20
+    service.tell_to_end()
+    while (there := Path(f"/proc/{pid}").exists()) and time.monotonic() < last:  # gone once its watcher has taken note
+        time.sleep(0.01)
+    assert not there
+    assert service.restarts == 0
+
+
 def test_a_service_that_dies_again_and_again_is_given_up_and_told(make) -> None:
     service, told = make(), []
     service.spawn(told.append)

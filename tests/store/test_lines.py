@@ -7,6 +7,7 @@ import json
 import pytest
 
 from harness.store import RunFolder
+from harness.store.lines import encoded_line, outline, outlined
 from harness.types import Event, Record, Score, Transcript, Usage
 
 
@@ -87,3 +88,11 @@ def test_lines_are_in_the_order_of_the_plan_and_a_torn_one_is_passed_over(folder
     folder.merge_records(order)
     merged = (folder.path / "records.jsonl").read_text().splitlines()
     assert [json.loads(line)["sample"] for line in merged] == ["s2", "s3", "s1"]
+
+
+def test_outlines_hold_equal_values_once_and_no_others():
+    """1, 1.0 and True are equal, and written differently."""
+    kinds = ({"right": 1.0}, {"right": 1.0}, {"right": 1}, {"right": True}, {"wrong": 1.0}, {"right": 1.0, "all": 1.0})
+    held = [outline(outlined(encoded_line(record(score=Score(True, values))))).score.values for values in kinds]
+    assert list(map(repr, held)) == list(map(repr, kinds))
+    assert len({id(values) for values in held}) == 5
