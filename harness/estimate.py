@@ -137,8 +137,8 @@ def from_totals(units: Sequence[Values], recipe: Recipe) -> dict[str, Metric]:
         low = high = None
         if value is not None and len(part) > 1 and recipe.is_rate(name):
             scale = recipe.scale.get(name, 100.0)
-            own, others = ([_share(figures[name], scale) for figures in each] for each in (alone, left_out))
-            single = all(recipe.weight(name, distinct[kind]) == 1 for kind in set(part))
+            own, others = ({kind: _share(each[kind][name], scale) for kind in set(part)} for each in (alone, left_out))
+            single = all(recipe.weight(name, distinct[kind]) == 1 for kind in own)
             ends = _interval(value / scale, [own[kind] for kind in part], [others[kind] for kind in part], single=single)
             low, high = (None, None) if ends is None else (scale * ends[0], scale * ends[1])
         metrics[name] = Metric(value, low, high, len(part))

@@ -40,9 +40,10 @@ from harness.task import find_task
 from harness.types import Record
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+"""Keywords of every report that has been taken; thousands of empty ones have a size."""
 
 BACKLOG = 64
-"""Events of workers that wait to be taken, five to eight a case, from which on nothing else is done."""
+"""Events of workers that wait to be taken, some six a case, from which on nothing is done that the end can do."""
 
 CRASHES_PER_CASE = 2
 """A case on which a worker dies runs once more; the second time it is broken."""
@@ -203,7 +204,7 @@ class Controller:
         report.user_properties = ()  # type: ignore[assignment]  # each an object of its own, where it is a list
         report.__dict__.pop("agentgauge_record", None)
         file, line, name = report.location
-        report.location = intern(file), line, name
+        report.location = (intern(str(file)), line, name)
         for shared in ("outcome", "when", "worker_id", "testrun_uid"):  # xdist makes new ones for each
             if type(text := getattr(report, shared, None)) is str:
                 setattr(report, shared, intern(text))

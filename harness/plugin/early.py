@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +21,7 @@ AT_ONCE = 4
 """Steps that are taken when a case has ended: many may have waited for a slow one, and nothing may wait for all of these."""
 
 LINES = 4
-"""Records that are read in one step: a file is opened for each, and nothing may wait long."""
+"""Records that are read in one step: each step opens a file, and nothing may wait long for it."""
 
 
 class RecordPlace(NamedTuple):
@@ -82,23 +82,24 @@ class EarlyRecords(Early):
     def __init__(self, folder: RunFolder) -> None:
         super().__init__()
         self._gathered: Gathering | None = folder.gathering()
-        self._waiting: Counter[str] = Counter()  # file → lines
+        self._waiting: Counter[Path] = Counter()  # file → lines
+        self._path = cache(Path)  # one for each file, not for each record
 
     def gathered(self) -> Gathering | None:
         """For ``merge_records``."""
         return self._gathered
 
     def _add(self, case: CaseId, place: RecordPlace) -> None:
-        self._waiting[place.file] += 1
+        self._waiting[self._path(place.file)] += 1
 
     def _next(self) -> Callable[[], None] | None:
         file = next((file for file, lines in self._waiting.items() if lines >= LINES), None)
         return None if file is None else partial(self._take, file)
 
-    def _take(self, file: str) -> None:
+    def _take(self, file: Path) -> None:
         assert self._gathered is not None
         self._waiting[file] -= LINES
-        self._gathered.take(Path(file), LINES)
+        self._gathered.take(file, LINES)
 
     def _forget(self) -> None:
         self._gathered = None

@@ -82,7 +82,7 @@ class RunFolder:
                 folder.rmdir()
 
     def gathering(self) -> Gathering:
-        """For ``merge_records``: what has been read of the workers' files before these are complete."""
+        """For ``merge_records``: takes what there is to read before the workers' files are complete."""
         return Gathering(self.path, with_outlines=True)
 
     def merge_records(self, order: Mapping[CaseId, int], gathered: Gathering | None = None) -> list[Outline]:

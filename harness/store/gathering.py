@@ -29,11 +29,11 @@ class Gathering:
         self._been: dict[Path, tuple[int, int]] = {}  # file → bytes and lines of it that have been read
 
     def take(self, file: Path, count: int) -> None:
-        """Read the next ``count`` lines of a worker's file, which are there as a whole. Raises UsageProblem for a damaged one."""
+        """Read the next lines of a file, at most ``count``, as far as they are whole. Raises UsageProblem for a damaged one."""
         self._read(file, count)
 
     def all(self, order: Mapping[CaseId, int]) -> dict[CaseId, tuple[Line, Record | None]]:
-        """Read all that has not been read; of the merged file first: what a resumed run has added beats it.
+        """Read all that has not been read. The order of files matters only between copies of one record.
 
         Returns the best of each case, by ``order``; those that are not in it last. Keeps nothing: this ends it. Raises UsageProblem
         for a damaged line.

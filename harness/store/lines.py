@@ -134,7 +134,7 @@ def outline(data: dict[str, Any]) -> Record:
         data["transcript"] = Transcript(None, (), Usage(**said["usage"]), said["seconds"], said["seed"])
     if score := data["score"]:
         values: dict[str, float] = score["values"]
-        held = _values(tuple(values), tuple(values.values()), tuple(map(type, values.values())))
+        held = _values(tuple(map(intern, values)), tuple(values.values()), tuple(map(type, values.values())))
         data["score"] = Score(score["passed"], held, tuple(map(intern, score["labels"])), group=score.get("group", ""))
     for name in ("task", "config", "status", "worker"):
         data[name] = intern(data[name])
@@ -145,4 +145,4 @@ def outline(data: dict[str, Any]) -> Record:
 @lru_cache(maxsize=4096)
 def _values(names: tuple[str, ...], numbers: tuple[float, ...], kinds: tuple[type, ...]) -> Mapping[str, float]:
     """``kinds``: 1, 1.0 and True are equal, and written differently."""
-    return dict(zip(map(intern, names), numbers, strict=True))
+    return dict(zip(names, numbers, strict=True))

@@ -58,6 +58,12 @@ def test_what_samples_contribute_is_computed_once_for_each_kind() -> None:
     assert len(asked) == 2 * 2 + 1  # of each kind alone, of all without one of it, of all
 
 
+def test_a_figure_may_be_left_out_where_it_has_no_denominator() -> None:
+    recipe = Recipe(lambda sums: {name: one for name, one in ratio(sums).items() if one is not None}, RECIPE.rests_on)
+    contributed = values(1, 1, 0) + values(0, of=0)
+    assert from_totals(contributed, recipe)["share"] == from_totals(contributed, RECIPE)["share"]
+
+
 def test_the_order_of_samples_changes_no_bit() -> None:
     contributed = values(*(random.Random(number).random() for number in range(50)))
     shuffled = contributed[:]

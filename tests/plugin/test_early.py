@@ -16,7 +16,7 @@ from harness.store.folder import CaseId
 from harness.task import known_tasks
 from harness.types import Record
 from reports.page import write_page
-from tests.plugin.conftest import say
+from tests.plugin.conftest import say, slow
 from tests.plugin.test_run import WORKERS
 from tests.plugin.toy import Toy
 from tests.reports.page_runs import chunks, record, write_run
@@ -174,23 +174,40 @@ def test_transcripts_are_there_before_the_last_case_has_ended(project, endpoint,
     assert (fifth.parent / "5.js").exists()
 
 
-def test_nothing_of_the_end_is_done_while_workers_report_faster_than_that_is_taken(project, model):
-    """What they report is in memory until then."""
-    conftest = project.path / "conftest.py"
-    said = project.path / "said"
-    conftest.write_text(
-        conftest.read_text()
-        + f"""
+SPY = """
 import pathlib
 import harness.plugin.controller as controller
-import harness.plugin.early as early
-controller.BACKLOG = -1  # as if there were always some
-early.Early.catch_up = lambda self: pathlib.Path({str(said)!r}).touch()
+from harness.store import RunFolder
+merge = RunFolder.merge_records
+def told(folder, order, gathered):
+    pathlib.Path("read").write_text(str(sum(lines for _, lines in gathered._been.values())))
+    return merge(folder, order, gathered)
+RunFolder.merge_records = told
+controller.BACKLOG = {backlog}
 """
-    )
-    result = project.run(*model, "-n", "2", "--run-dir", "run")
+
+
+def read_early(project, *arguments: str, backlog: int = 64) -> int:
+    """How many of a run's 60 records its end finds read."""
+    conftest = project.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + SPY.format(backlog=backlog))
+    result = project.run(*arguments, "--attempts", "10", "--run-dir", "run")
     assert result.status == 0, result.output
-    assert not said.exists()
+    return int((project.path / "read").read_text())
+
+
+@WORKERS
+def test_the_end_finds_records_read(project, endpoint, workers):
+    endpoint.choose = slow(0.02)
+    read = read_early(project, "--model", "m", "--model-url", endpoint.url, "--in-flight", "4", *workers)
+    assert 0 < read <= 60
+
+
+@pytest.mark.parametrize("backlog", [-1, 10_000], ids=["behind", "not behind"])
+def test_nothing_of_the_end_is_done_while_workers_report_faster_than_that_is_taken(project, model, backlog):
+    """What they report is in memory until then."""
+    read = read_early(project, *model, "-n", "2", backlog=backlog)
+    assert (read == 0) == (backlog < 0)
     assert (project.path / "run" / "report-data" / "0.js").exists()
 
 

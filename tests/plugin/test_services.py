@@ -206,6 +206,33 @@ def test_a_run_whose_tool_server_does_not_start_is_stopped_with_its_last_words_a
         assert len(endpoint.requests) <= 400 + 2 * 4
 
 
+ORDER = """
+from harness.services import Service
+from harness.store import RunFolder
+def spied(where, name):
+    done = getattr(where, name)
+    def told(*arguments):
+        with open("order", "a") as file:
+            print(name, file=file)
+        return done(*arguments)
+    setattr(where, name, told)
+for where, name in ((Service, "tell_to_end"), (Service, "stop"), (RunFolder, "merge_records")):
+    spied(where, name)
+"""
+
+
+def test_services_end_while_a_run_is_summed_up(tmp_path):
+    project = Project.make(tmp_path / "project")
+    with (project.path / "conftest.py").open("a") as stream:
+        stream.write(NEEDS_TOOLS + ORDER)
+    (project.path / "mended").write_text("")
+    with FaultServer(choose=say) as endpoint:
+        result = project.run("--model", "m", "--model-url", endpoint.url, "--run-dir", "run")
+    assert result.status == 0, result.output
+    done = list(dict.fromkeys((project.path / "order").read_text().splitlines()))
+    assert done == ["tell_to_end", "merge_records", "stop"]
+
+
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_a_tool_server_that_fails_at_once_costs_few_requests(tmp_path, workers):
     """It may end while the run is still being prepared."""
