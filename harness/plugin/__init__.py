@@ -16,6 +16,7 @@ from harness.errors import UsageProblem
 from harness.plugin.controller import Controller, is_distributed
 from harness.plugin.descriptors import make_room
 from harness.plugin.options import DEFAULT_IN_FLIGHT, add_options, check_folder, read_settings
+from harness.plugin.parcels import Packing, Unpacking
 from harness.plugin.processes import limit_workers, started_here, told
 from harness.plugin.worker import Place, WorkerSide
 from harness.pools import processors
@@ -76,6 +77,8 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(str(problem)) from None
     if given is None:
         config.pluginmanager.register(Controller(config, settings), "agentgauge-controller")
+    if is_distributed(config):
+        config.pluginmanager.register(Unpacking(), "agentgauge-unpacking")
     if given is not None or not is_distributed(config):
         place = Place()
         if given is not None:
@@ -88,6 +91,7 @@ def pytest_configure(config: pytest.Config) -> None:
                 dist=given["agentgauge_dist"],
                 is_replacement=int(given["workerid"].removeprefix("gw")) >= given["workercount"],
             )
+            config.pluginmanager.register(Packing(), "agentgauge-packing")
         config.pluginmanager.register(WorkerSide(config, settings, place), "agentgauge-worker")
         if config.getoption("allure_report_dir", None):
             from harness.plugin.allure import AllureSide
