@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from sys import intern
@@ -147,7 +147,7 @@ class Controller:
             if not self.settings.resume:  # that run has a page
                 self._page = EarlyPage(self.folder.path, about, self.plan)
             if dist == "no":
-                self.config.stash[MEANWHILE] = lambda: next(filter(None, (early.step() for early in self._early())), None)
+                self.config.stash[MEANWHILE] = self._next_step
             if self.settings.budget:
                 self._watch = BudgetWatch(self.settings.budget, self.folder, self._stop)
             if self._service_problem:
@@ -239,6 +239,9 @@ class Controller:
     def _early(self) -> list[Early]:
         """What of the end is done while cases run."""
         return [self._page, self._records] if self._page else [self._records]
+
+    def _next_step(self) -> Callable[[], None] | None:
+        return (self._page and self._page.step()) or self._records.step()
 
     def _add(self, case: CaseId, place: RecordPlace) -> None:
         for early in self._early():
