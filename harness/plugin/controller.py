@@ -61,6 +61,7 @@ class Controller:
         self.progress: Progress | None = None
         self._records = EarlyRecords(self.folder)
         self._page: EarlyPage | None = None
+        self._early: list[Early] = [self._records]  # what of the end is done while cases run
         self.summary: dict[str, Any] | None = None
         self.problems: list[str] = []  # why the exit status is 1
         self._gates: list[dict[str, str | None]] = []
@@ -146,6 +147,7 @@ class Controller:
             about = self._write_run_json(finished=None)
             if not self.settings.resume:  # that run has a page
                 self._page = EarlyPage(self.folder.path, about, self.plan)
+                self._early.insert(0, self._page)
             if dist == "no":
                 self.config.stash[MEANWHILE] = self._next_step
             if self.settings.budget:
@@ -228,7 +230,7 @@ class Controller:
             task, sample, attempt, *place = kept
             self._add((task, sample, attempt), RecordPlace(*place))
             if is_distributed(self.config) and not self._is_behind():  # without workers this waits until there is nothing to do
-                for early in self._early():
+                for early in self._early:
                     early.catch_up()
 
     def _is_behind(self) -> bool:
@@ -236,15 +238,11 @@ class Controller:
         dsession: Any = self.config.pluginmanager.get_plugin("dsession")
         return bool(dsession.queue.qsize() > BACKLOG)
 
-    def _early(self) -> list[Early]:
-        """What of the end is done while cases run."""
-        return [self._page, self._records] if self._page else [self._records]
-
     def _next_step(self) -> Callable[[], None] | None:
-        return (self._page and self._page.step()) or self._records.step()
+        return next((step for early in self._early if (step := early.step())), None)
 
     def _add(self, case: CaseId, place: RecordPlace) -> None:
-        for early in self._early():
+        for early in self._early:
             early.add(case, place)
 
     @pytest.hookimpl(optionalhook=True)

@@ -89,9 +89,6 @@ def _embedded(
 
 
 def stop_services(services: Mapping[str, Service]) -> None:
-    """All at once."""
-    for service in services.values():
-        service.tell_to_end()
     for service in services.values():
         service.stop()
 

@@ -28,23 +28,8 @@ class Gathering:
         self._best: dict[CaseId, tuple[Line, Record | None]] = {}
         self._been: dict[Path, tuple[int, int]] = {}  # file → bytes and lines of it that have been read
 
-    def take(self, file: Path, count: int) -> None:
+    def take(self, file: Path, count: int | None = None) -> None:
         """Read the next lines of a file, at most ``count``, as far as they are whole. Raises UsageProblem for a damaged one."""
-        self._read(file, count)
-
-    def all(self, order: Mapping[CaseId, int]) -> dict[CaseId, tuple[Line, Record | None]]:
-        """Read all that has not been read. The order of files matters only between copies of one record.
-
-        Returns the best of each case, by ``order``; those that are not in it last. Keeps nothing: this ends it. Raises UsageProblem
-        for a damaged line.
-        """
-        merged = self._run / "records.jsonl"
-        for file in ([merged] if merged.exists() else []) + parts(self._run):
-            self._read(file, None)
-        best, self._best = self._best, {}
-        return {case: best[case] for case in sorted(best, key=lambda case: (order.get(case, len(order)), case))}
-
-    def _read(self, file: Path, count: int | None) -> None:
         start, number = self._been.get(file, (0, 0))
         last = None if count is None else number + count
         with file.open("rb") as stream:
@@ -54,6 +39,18 @@ class Gathering:
                 self._add(file, number, start, text)
                 start += len(text)
         self._been[file] = start, number
+
+    def all(self, order: Mapping[CaseId, int]) -> dict[CaseId, tuple[Line, Record | None]]:
+        """Read all that has not been read. The order of files matters only between copies of one record.
+
+        Returns the best of each case, by ``order``; those that are not in it last. Keeps nothing: this ends it. Raises UsageProblem
+        for a damaged line.
+        """
+        merged = self._run / "records.jsonl"
+        for file in ([merged] if merged.exists() else []) + parts(self._run):
+            self.take(file)
+        best, self._best = self._best, {}
+        return {case: best[case] for case in sorted(best, key=lambda case: (order.get(case, len(order)), case))}
 
     def _add(self, file: Path, number: int, start: int, text: bytes) -> None:
         try:
