@@ -16,7 +16,7 @@ PACKED = "agentgauge"
 """The key under which the bytes stand in what is sent; what xdist adds stands beside it."""
 
 VERSION = 4
-"""Of marshal's format: Python 3.4 and later read it, so that workers with another Python may be spoken to."""
+"""Of marshal's format: the one that every Python from 3.4 on reads, whichever a worker on another machine has."""
 
 
 class Packing:
