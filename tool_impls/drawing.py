@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import ToolError
 from tool_impls import base
+from tool_impls.endpoints import png
 from tool_impls.geometry import font_size, numbers, read_box
 from tool_impls.naming import file_name
 
@@ -108,7 +109,7 @@ def _saved(picture: Image, folder: Path, output_dir: str | None, filename: str |
     if not (output_dir or filename):
         return picture
     path = folder / file_name(filename, default, ".png")
-    picture.save(path, "PNG", compress_level=1)
+    path.write_bytes(png(picture))
     return path
 
 

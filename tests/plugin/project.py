@@ -20,10 +20,10 @@ PYTEST = (
     sys.executable,
     "-m",
     "pytest",
-    *(word for name in ("cacheprovider", "anyio", "hypothesispytest") for word in ("-p", f"no:{name}")),
+    *(word for name in ("cacheprovider", "anyio", "hypothesispytest", "benchmark") for word in ("-p", f"no:{name}")),
 )
-"""Without traces in the folder (cacheprovider), the plugin that our own settings leave out too (anyio), and the one that only our own
-tests need (hypothesis): the latter two take 0.2 s to load."""
+"""Without traces in the folder (cacheprovider), the plugin that our own settings leave out too (anyio), and those that only who works
+on this project has (hypothesis, pytest-benchmark). The latter three take 0.2 s to load."""
 
 CONFTEST = """
 from harness.task import announce
