@@ -44,9 +44,10 @@ class Start:
     scratch: str  # where temporary files go: a process that is ended removes none, its server does
 
 
-def pack(head: Any, body: bytes = b"") -> bytes:
+def pack(head: Any, body: int = 0) -> bytes:
+    """What comes before ``body`` bytes."""
     text = json.dumps(head).encode()
-    return HEAD.pack(len(text), len(body)) + text + body
+    return HEAD.pack(len(text), body) + text
 
 
 def _read(stream: IO[bytes]) -> bytes | None:
@@ -71,7 +72,8 @@ class _Channel:
 
     def send(self, head: Any, body: bytes = b"") -> None:
         with self._lock:
-            self._file.write(pack(head, body))
+            self._file.write(pack(head, len(body)))
+            self._file.write(body)  # a picture is not copied
             self._file.flush()
 
 
