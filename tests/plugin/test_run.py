@@ -220,3 +220,55 @@ def test_why_a_run_stopped_is_said_once(project, model):
     (project.path / "conftest.py").write_text(CONFTEST + LINGER)
     result = project.run(*model, "--maxfail", "1", "--run-dir", "run")
     assert result.output.count("stopping after 1 failures") == 1, result.output
+
+
+LOCATED = """
+from harness.plugin import benchmark_task
+
+@benchmark_task("toy.say")
+def test_say(outcome):
+    outcome.check()
+
+class TestAgain:
+    @benchmark_task("toy.say")
+    def test_say(self, outcome):
+        outcome.check()
+
+def test_plain():
+    pass
+"""
+
+ASKED = """
+import pytest
+
+def pytest_runtest_logstart(nodeid, location):
+    with open("told", "a") as told:
+        print(nodeid, location, file=told)
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item):
+    with open("pytests own", "a") as own:
+        print(item.nodeid, pytest.Item.location.func(item), file=own)
+
+ask = pytest.Function.reportinfo
+def counted(self):
+    with open("asked", "a") as asked:
+        print(self.nodeid, file=asked)
+    return ask(self)
+pytest.Function.reportinfo = counted
+"""
+
+
+def test_where_a_case_is_is_told_as_pytest_tells_it(project, model):
+    (project.path / "test_toy.py").write_text(LOCATED)
+    names = ["s0", "odd.[name]", "other"]
+    (project.path / "toy" / "toy.jsonl").write_text("".join(json.dumps({"id": name, "say": "word"}) + "\n" for name in names))
+    with (project.path / "conftest.py").open("a") as conftest:
+        conftest.write(ASKED)
+    result = project.run(*model, "--run-dir", "run")
+    assert result.status == 0, result.output
+    told = (project.path / "told").read_text()
+    assert told == (project.path / "pytests own").read_text()
+    assert "('test_toy.py', 8, 'TestAgain.test_say[odd.[name]]')" in told
+    asked = (project.path / "asked").read_text().splitlines()
+    assert len(asked) == len(told.splitlines()) + 3  # by this test for each; beside that for the first of each function
