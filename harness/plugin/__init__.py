@@ -17,7 +17,7 @@ from harness.plugin.controller import Controller, is_distributed
 from harness.plugin.descriptors import make_room
 from harness.plugin.options import DEFAULT_IN_FLIGHT, add_options, check_folder, read_settings
 from harness.plugin.parcels import Packing, Unpacking
-from harness.plugin.processes import limit_workers, started_here, told
+from harness.plugin.processes import limit_restarts, limit_workers, started_here, told
 from harness.plugin.worker import Place, WorkerSide
 from harness.pools import processors
 from harness.services import end_with
@@ -44,6 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """After xdist's, which comes first, and before pytest's, in which everything else happens."""
     limit_workers(config, processors())
+    limit_restarts(config)
     connections = config.option.in_flight or DEFAULT_IN_FLIGHT
     make_room(connections)
     if workers := started_here(config):

@@ -1,4 +1,4 @@
-"""How many worker processes ``-n`` starts: no more than the processors can use.
+"""How many worker processes are started: with ``-n`` no more than the processors can use.
 
 A worker keeps many requests in the air at once, so that processes beyond the processors add start-up, collection and
 memory, and no speed (docs/performance.md has the measurement). ``--in-flight`` is a total and stays as it is.
@@ -21,6 +21,16 @@ def limit_workers(config: pytest.Config, most: int) -> None:
     config.stash[ASKED] = asked
     option.numprocesses = most
     del option.tx[most:]  # xdist has filled it
+
+
+def limit_restarts(config: pytest.Config) -> None:
+    """Give up on workers that die again and again with ``--tx`` too, as xdist does with ``-n``: four times their number. Without that
+    those of a Python that cannot start them would be replaced for ever."""
+    option = config.option
+    if getattr(option, "tx", None) and not option.numprocesses and option.maxworkerrestart is None:
+        from xdist.workermanage import parse_tx_spec_config
+
+        option.maxworkerrestart = str(4 * len(parse_tx_spec_config(config)))
 
 
 def started_here(config: pytest.Config) -> int:

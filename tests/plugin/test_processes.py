@@ -1,4 +1,4 @@
-"""How many workers -n starts."""
+"""How many workers are started, at first and for those that died."""
 
 from __future__ import annotations
 
@@ -39,6 +39,23 @@ def test_tx_starts_as_many_as_it_says(project, model):
     assert result.status == 0, result.output
     assert "instead of" not in result.output
     assert len(workers_of(project)) == asked
+
+
+DIES = """
+import os
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os._exit(1)
+"""
+
+
+@pytest.mark.parametrize(("options", "most"), [((), 4), (("--max-worker-restart", "1"), 1)], ids=["preset", "as asked for"])
+def test_workers_that_never_start_are_not_replaced_for_ever(project, model, options, most):
+    with (project.path / "conftest.py").open("a") as conftest:
+        conftest.write(DIES)
+    result = project.run(*model, "--tx", "popen", "--dist", "load", *options, seconds=60)
+    assert result.status == 5, result.output
+    assert f"maximum crashed workers reached: {most}" in result.output
+    assert result.output.count("replacing crashed worker") == most
 
 
 def workers_of(project: Project) -> set[str]:
