@@ -67,6 +67,7 @@ class LookAhead:
         self._room = places.share
         self._goes_on = False  # whether more will be started as soon as the loop has been round
         self._asks_again = False  # whether others will be asked again for places
+        self._under_way = False  # whether as many as there is room for have been started, once
         self._queue: deque[Planned] = deque()
         self._put_off: list[Planned] = []  # from its front, until they are ready
         self._known: set[CaseId] = set()  # planned, and not asked for yet; belongs to pytest's thread
@@ -107,7 +108,7 @@ class LookAhead:
             with self._news:
                 if case.id in self._ended:
                     return self._ended.pop(case.id), len(self._ended)
-                piece = self._meanwhile()
+                piece = self._meanwhile() if self._under_way else None  # nothing holds up the first requests
                 if piece is None:
                     self._news.wait()
                     continue
@@ -194,6 +195,9 @@ class LookAhead:
         elif self._places.shared and not self._asks_again and not self._stopped:
             self._asks_again = True
             self._loop.call_later(ASK_AGAIN_SECONDS, self._ask_again)
+        if not self._under_way:
+            self._under_way = True
+            self._tell({})
 
     def _go_on(self) -> None:
         self._goes_on = False

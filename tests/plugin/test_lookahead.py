@@ -180,6 +180,20 @@ def test_who_waits_for_a_case_uses_the_time_until_it_has_ended(start):
     assert len(done) == before
 
 
+def test_the_time_is_used_when_all_that_there_is_room_for_is_in_the_air(start):
+    stage, ahead = start("", total=6)
+    in_the_air: list[int] = []
+
+    def piece() -> None:
+        in_the_air.append(len(stage.air))
+        stage.land("a")
+
+    ahead._meanwhile = lambda: piece
+    ahead.plan(map(case, "abcdefgh"))
+    assert ahead.result(case("a")).sample == "a"
+    assert in_the_air[0] == 6
+
+
 def test_what_goes_wrong_meanwhile_is_told_and_holds_up_nothing(start):
     stage, ahead = start("ab", total=1)
     ahead._meanwhile = lambda: lambda: 1 / 0
