@@ -127,8 +127,8 @@ class Painter:
 
 
 def png(image: Image) -> bytes:
-    """The picture as an RGB PNG. Runs of equal bytes are all that is looked for: that is no larger than zlib's fastest level makes it,
-    and of a photograph it takes 60 % of the time."""
+    """The picture as an RGB PNG. Runs of equal bytes are all that is looked for: it is about as large as zlib's fastest level makes it
+    (from 10 % less to 7 % more), and that of a detailed photograph takes 60 % of the time."""
     buffer = io.BytesIO()
     image.convert("RGB").save(buffer, "PNG", compress_type=zlib.Z_RLE)
     return buffer.getvalue()
