@@ -24,10 +24,10 @@ def limit_workers(config: pytest.Config, most: int) -> None:
 
 
 def limit_restarts(config: pytest.Config) -> None:
-    """Give up on workers that die again and again with ``--tx`` too, as xdist does with ``-n``: four times their number. Without that
-    those of a Python that cannot start them would be replaced for ever."""
+    """Replace no more workers with ``--tx`` than xdist does with ``-n``: four times as many as are started. Without that those of a
+    Python that cannot start them would be replaced for ever."""
     option = config.option
-    if getattr(option, "tx", None) and not option.numprocesses and option.maxworkerrestart is None:
+    if getattr(option, "dist", "no") != "no" and option.tx and not option.numprocesses and option.maxworkerrestart is None:
         from xdist.workermanage import parse_tx_spec_config
 
         option.maxworkerrestart = str(4 * len(parse_tx_spec_config(config)))
