@@ -1,7 +1,7 @@
 # make bench   everything bundled, with the default embedded model, on 2 workers
 # make test    the project's own tests
 # make lint    ruff and mypy
-# make perf    measures speed and memory for some 12 minutes, and writes the tables and plots of docs/performance.md
+# make perf    measures speed and memory for some 20 minutes, and writes the tables and plots of docs/performance.md
 # Each installs what it needs into .venv first; make bench does without torch.
 
 PYTHON ?= python3
