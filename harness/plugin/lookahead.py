@@ -67,7 +67,7 @@ class LookAhead:
         self._room = places.share
         self._goes_on = False  # whether more will be started as soon as the loop has been round
         self._asks_again = False  # whether others will be asked again for places
-        self._under_way = False  # whether as many as there is room for have been started, once, or one has ended
+        self._under_way = False  # whether all that can be started have been, once, or one has ended
         self._queue: deque[Planned] = deque()
         self._put_off: list[Planned] = []  # from its front, until they are ready
         self._known: set[CaseId] = set()  # planned, and not asked for yet; belongs to pytest's thread
@@ -196,7 +196,7 @@ class LookAhead:
         elif self._places.shared and not self._asks_again and not self._stopped:
             self._asks_again = True
             self._loop.call_later(ASK_AGAIN_SECONDS, self._ask_again)
-        if self._flying and not self._under_way:
+        if (self._flying or self._put_off) and not self._under_way:
             self._tell({})
 
     def _go_on(self) -> None:

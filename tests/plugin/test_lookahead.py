@@ -180,18 +180,31 @@ def test_who_waits_for_a_case_uses_the_time_until_it_has_ended(start):
     assert len(done) == before
 
 
-def test_the_time_is_used_when_all_that_there_is_room_for_is_in_the_air(start):
-    stage, ahead = start("", total=6)
-    in_the_air: list[int] = []
+@pytest.mark.parametrize(("unready", "most"), [("", 6), ("abcdefgh", 0)], ids=["started", "waiting for what they lack"])
+def test_the_time_is_used_when_all_that_can_be_started_has_been(start, unready, most):
+    stage, ahead = start("", unready=unready, total=6)
+    hand_over, kept = ahead._loop.call_soon_threadsafe, []
+    ahead._loop.call_soon_threadsafe = lambda *call: kept.append(call)  # the loop hears late of its cases, and has the floor for nobody
+    ahead.plan(map(case, "abcdefgh"))
+    used: list[tuple[bool, int]] = []
+
+    def let_it_hear() -> None:
+        ahead._loop.call_soon_threadsafe = hand_over
+        while kept:
+            hand_over(*kept.pop(0))
 
     def piece() -> None:
-        in_the_air.append(len(stage.air))
+        used.append((not kept, len(stage.air)))
+        stage.unready = ""
         stage.land("a")
+        hand_over(ahead.rested)
 
     ahead._meanwhile = lambda: piece
-    ahead.plan(map(case, "abcdefgh"))
+    late = threading.Timer(0.05, let_it_hear)
+    late.start()
     assert ahead.result(case("a")).sample == "a"
-    assert in_the_air[0] == 6
+    late.join()
+    assert used[0] == (True, most)
 
 
 def test_what_goes_wrong_meanwhile_is_told_and_holds_up_nothing(start):

@@ -55,7 +55,7 @@ def test_skipped():
 """
 
 COUNT = """
-import marshal, pathlib, types
+import marshal, types
 import harness.plugin.parcels as parcels
 def loads(packed):
     with open("arrived", "a") as file:
