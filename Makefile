@@ -46,7 +46,7 @@ lint: $(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# about 3 minutes; what takes longer is left to make perf
+# about 6 minutes; what takes longer is left to make perf
 benchmarks: $(DEV)
 	$(BIN)/pytest benchmarks --benchmark-only -q -m "not perf"
 
