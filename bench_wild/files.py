@@ -167,7 +167,7 @@ def reference_stop(session: str, place: int, count: int, results: Json, scores: 
         return f"the id stands for line {number}, so that another session's gold is taken"
     if isinstance(results, str):
         return f"TypeError: the session failed ({results})"
-    stopped = next((score for score in scores if score.values.get("stops")), None)
+    stopped = next((score for score in scores if score.stops), None)
     return stopped.explanation.splitlines()[-1] if stopped else ""
 
 

@@ -71,13 +71,12 @@ def score_task(session: Session, task: WildTask, output: Json, scoring: Scoring 
         steps=(len(verdict.steps), task.gold_nodes),
         nodes=(_completed(verdict, result, session), len(task.answer_list)),
     )
-    values["stops"] = float(bool(verdict.stops))
     if result is None:
         return Score(False, values, (BROKEN,), output or "there is no result", session.id)
     if verdict.correct:
         return Score(True, values, group=session.id)
     labels = labels_of(verdict.steps, {tool["function"]["name"] for tool in session.tools})
-    return Score(False, values, labels or ("unscorable",), _explanation(verdict), session.id)
+    return Score(False, values, labels or ("unscorable",), _explanation(verdict), session.id, verdict.stops)
 
 
 def score_soft(session: Session, task: WildTask, replies: Sequence[Reply], *, action_correct: bool, optimal: bool) -> Score:

@@ -88,7 +88,8 @@ class Wild(Task):
         if isinstance(output, str):
             # upstream loses the session with this task; the session's accuracy says the same, its other tasks stand
             lost = score_task(session, task, None, scoring, self.evaluator)
-            return Score(False, lost.values, ("session_fails",), f"the published protocol stops here: {output!r}", lost.group)
+            text = f"the published protocol stops here: {output!r}"
+            return Score(False, lost.values, ("session_fails",), text, lost.group, output)
         return score_task(session, task, output, scoring, self.evaluator)
 
     def recipe(self, scoring: Scoring) -> Recipe:

@@ -164,7 +164,8 @@ def _score(options: argparse.Namespace) -> int:
     for name, value in result["metrics"].items():
         print(f"  {name:{width}}  {'not available' if value is None else f'{value:.4f}'}")
     for stop in result.get("stops", ()):
-        print(f"  the published evaluator stops at session {stop['session']}: {stop['reason']}")
+        where = f"session {stop['session']}" if "session" in stop else stop["sample"]
+        print(f"  the published evaluator stops at {where}: {stop['reason']}")
     if left_out := result.get("left_out"):
         print(f"  left out as invalid: {', '.join(left_out)}")
     if not task.comparable(options.similarity):

@@ -111,6 +111,7 @@ def summarise(
             for name, metric in metrics.items()
         },
         **({"pass": _passes(counted, scored, most)} if most > 1 else {}),
+        "stops": sum(bool(score.stops) for score in scored.values()),
         "causes": dict(sorted(Counter(records[case].cause or "unknown" for case in broken).items())),
         "labels": dict(sorted(Counter(label for score in scored.values() for label in score.labels).items())),
     }

@@ -37,6 +37,10 @@ def tables(summary: Mapping[str, Any], width: int = WIDTH) -> Iterator[str]:
         yield from _metrics(task, part["metrics"], width)
         for remark in task.remarks(part["metrics"]):
             yield from fill(_INDENT, remark, width, hanging="  ")
+        if count := part.get("stops"):  # older runs do not say
+            replies = "a reply" if count == 1 else f"replies of {count} cases"
+            text = f"stops: the published evaluator stops on {replies}; counted as invalid here"
+            yield from fill(_INDENT, text, width, hanging="  ")
         for cause, count in part["causes"].items():
             yield from fill(_INDENT, f"broken: {count} × {cause}", width, hanging="  ")
         for reason in not_comparable(summary["run"], task, part):
