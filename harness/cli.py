@@ -109,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
 def _add_report(report: argparse.ArgumentParser) -> None:
     report.description = "Write about a finished run what one of the first six options asks for; the others go with one of these."
     report.epilog = "example: agentgauge report runs/mine --html mine.html --embed"
-    formats = sorted({task.exported_as for task in known_tasks().values() if task.exported_as})
+    formats = sorted({name for task in known_tasks().values() for name in task.exporters()})
     report.add_argument("folders", type=Path, nargs="*", metavar="RUN", help="folder of the run; several with --items")
     what = report.add_mutually_exclusive_group(required=True)
     what.add_argument("--html", type=Path, nargs="?", const=Path(), metavar="FILE", help="the page (default: report.html in the run)")

@@ -6,13 +6,14 @@ Tasks are announced under the entry point group ``agentgauge.tasks``; the harnes
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, ClassVar
 
+from harness.breakdown import Breakdown
 from harness.case import Case
 from harness.collector import at_rest
 from harness.config import Config
@@ -56,6 +57,10 @@ class Exhibit:
 
 Chosen = Mapping[str, str | bool]
 """Option name to value."""
+
+
+Exporter = Callable[..., list[str]]
+"""A method that takes and returns what ``Task.export`` does."""
 
 
 class Task(ABC):
@@ -121,6 +126,10 @@ class Task(ABC):
         """The table's row, with intervals. ``scores``: one per sample, the attempts averaged."""
         return estimate(scores, self.recipe(scoring))
 
+    def breakdowns(self, scores: Sequence[Score], scoring: Scoring) -> Sequence[Breakdown]:
+        """Tables of further figures, for the page and ``report --table``. ``scores``: as for ``metrics``."""
+        return ()
+
     @abstractmethod
     def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
         """Answer a request with the gold: text and native calls, which the server puts into the run's dialect.
@@ -138,6 +147,10 @@ class Task(ABC):
         ``results``: samples, predictions with the paths of this machine, and folders of the files that were made for them.
         """
         raise UsageProblem(f"{self.name} has no layout of its own to export to")
+
+    def exporters(self) -> Mapping[str, Exporter]:
+        """What writes a run in each layout that this task has, by the layout's name: its own one, and any further ones."""
+        return {self.exported_as: self.export} if self.exported_as else {}
 
     @abstractmethod
     def prompt_version(self, folder: Path | None) -> str:

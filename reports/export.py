@@ -31,12 +31,13 @@ def export(run: Path, format: str, output: Path, data: str | None = None) -> tup
     notes = []
     lines = folder.lines()
     for task in known_tasks().values():
-        if task.exported_as == format and task.name in roots:
+        write = task.exporters().get(format)
+        if write is not None and task.name in roots:
             for attempt in range(1, settings["attempts"] + 1):
                 place = output if attempt == 1 else output / f"attempt-{attempt}"
                 results = list(_results(folder, lines, task, roots[task.name], attempt))
                 if results:
-                    notes += task.export(results, place, model=settings["model"]["name"], scoring=settings["scoring"])
+                    notes += write(results, place, model=settings["model"]["name"], scoring=settings["scoring"])
     return sorted(path for path in output.rglob("*") if path.is_file()), notes
 
 

@@ -101,6 +101,7 @@ def summarise(
     distinct, which = kinds(score.values for score in as_read.values())
     faults = {name: part_in(name, distinct, which, recipe, known) for name in metrics}
     most = max((attempt for _, _, attempt in cases), default=1)
+    breakdowns = [found.to_json() for found in task.breakdowns(_one_per_sample(counted), scoring)]
     return {
         "planned": len(cases),
         **{status: counts[status] for status in ("passed", "wrong", "broken", "missing")},
@@ -111,6 +112,7 @@ def summarise(
             for name, metric in metrics.items()
         },
         **({"pass": _passes(counted, scored, most)} if most > 1 else {}),
+        **({"breakdowns": breakdowns} if breakdowns else {}),
         "stops": sum(bool(score.stops) for score in scored.values()),
         "causes": dict(sorted(Counter(records[case].cause or "unknown" for case in broken).items())),
         "labels": dict(sorted(Counter(label for score in scored.values() for label in score.labels).items())),
