@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,35 +19,56 @@ PREDICTIONS = "gta_bench"
 _PART = re.compile(r"(.+)_\d+")
 
 
-def score_entries(samples: Path, predictions: Path, score: Callable[[Mapping[str, Json], Json], Score]) -> list[tuple[str, Score]]:
-    """Sample key and score for every entry of a prediction file.
+@dataclass(frozen=True, slots=True)
+class ScoredFile:
+    """What a prediction file comes to."""
+
+    scores: list[tuple[str, Score]]  # sample key and score, by position
+    remarks: list[str]  # what a reader of the figures must know
+
+
+def score_entries(samples: Path, predictions: Path, score: Callable[[Mapping[str, Json], Json], Score], *, strict: bool) -> ScoredFile:
+    """Score every entry of a prediction file.
 
     ``samples`` is dataset.json or its folder. Predictions and gold come from the prediction file, reference answers
-    from the data set, matched by position. Raises DataProblem where they do not fit together.
+    from the data set, matched by position. Where one of them is longer, the surplus is left out, as upstream, and a remark
+    says so; ``strict`` refuses such files. Raises DataProblem where they do not fit together.
     """
     known = references(samples / DATASET if samples.is_dir() else samples)
     entries = list(read_predictions(predictions))
-    if len(entries) != len(known):
-        counts = f"{predictions} holds {len(entries)} predictions and {samples} {len(known)} samples"
-        raise DataProblem(f"{counts}; both must be of the same data set and complete")
+    if not entries:
+        raise DataProblem(f"{predictions} holds no predictions; give a file with at least one")
+    counts = f"{predictions} holds {len(entries)} predictions and {samples} {len(known)} samples"
+    if strict and len(entries) != len(known):
+        raise DataProblem(f"{counts}; strict scoring needs both complete and of the same data set")
     scored = []
-    for (place, entry), (key, reference) in zip(entries, known, strict=True):
+    for (place, entry), (key, reference) in zip(entries, known, strict=False):
         try:
             scored.append((key, score(entry, reference)))
         except (KeyError, TypeError, IndexError, AttributeError) as error:
             what = f"{type(error).__name__}: {error}"
             raise DataProblem(f"{place}: its records have an unknown shape ({what}); give a file in the original layout") from None
-    return scored
+    remark = f"{counts}; the first {len(scored)} of each were scored, as the published evaluator does"
+    return ScoredFile(scored, [] if len(entries) == len(known) else [remark])
 
 
 def read_predictions(path: Path) -> Iterator[tuple[str, Mapping[str, Json]]]:
-    """Where each entry stands, for messages, and the entry. Raises DataProblem."""
+    """Where each entry stands, for messages, and the entry, in the order of the keys. Raises DataProblem."""
     for file in prediction_files(path):
-        for place, entry in enumerate(_object(file).values()):
+        for place, entry in enumerate(_in_order(file, _object(file))):
             where = f"{file}: entry {place}"
             if not isinstance(entry, dict) or not isinstance(entry.get("prediction"), list) or not isinstance(entry.get("gold"), list):
                 raise DataProblem(f"{where} must be an object with the lists 'prediction' and 'gold'")
             yield where, entry
+
+
+def _in_order(file: Path, entries: Mapping[str, Json]) -> list[Json]:
+    """The entries by their keys "0", "1" ..., which start again in each part; the order in the file means nothing (GTA spec 4.5)."""
+    keys = [str(place) for place in range(len(entries))]
+    if unknown := sorted(entries.keys() - set(keys)):
+        accepted = f"the {len(entries)} predictions of a file have the keys '0' to '{len(entries) - 1}'"
+        raise DataProblem(f"{file}: the key {unknown[0]!r} is no position: {accepted}; get the file again")
+    return [entries[key] for key in keys]
 
 
 def prediction_files(path: Path) -> list[Path]:

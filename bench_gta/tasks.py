@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from bench_gta import data, oracle
+from bench_gta.export import write_predictions
 from bench_gta.files import score_entries
 from bench_gta.fixes import fixes_of
 from bench_gta.metrics import E2E_COLUMNS, STEP_COLUMNS, e2e_metrics, e2e_recipe, step_metrics, step_recipe
@@ -41,6 +42,7 @@ class _GtaAtomic(Task):
     counts = frozenset({"ToolCalls", "ToolErrors"})
     published_dialect = "react"
     dialects = ("native", "react", *FAMILIES)
+    exported_as = "gta_atomic"
 
     keys: ClassVar[Mapping[str, str]]  # the evaluator's key → column
     published_as: ClassVar[Mapping[str, str]]  # name in the published tables → column
@@ -91,9 +93,13 @@ class _GtaAtomic(Task):
         """The original evaluator's result from the samples' values."""
 
     def score_files(self, samples: Path, predictions: Path, *, scoring: Scoring, similarity: str) -> Mapping[str, Any]:
-        """``metrics`` by the original evaluator's keys, ``columns`` by the leaderboards' names."""
-        scored = score_entries(samples, predictions, lambda entry, reference: self.score_entry(entry, reference, scoring, similarity))
-        metrics = self.figures([score.values for _, score in scored], scoring)
+        """``metrics`` by the original evaluator's keys, ``columns`` by the leaderboards' names; ``remarks`` where there are any."""
+
+        def score(entry: Mapping[str, Json], reference: Json) -> Score:
+            return self.score_entry(entry, reference, scoring, similarity)
+
+        scored = score_entries(samples, predictions, score, strict=scoring == "strict")
+        metrics = self.figures([score.values for _, score in scored.scores], scoring)
         return {
             "metrics": {name: _plain(value) for name, value in metrics.items()},
             "columns": {column: _plain(metrics[key]) for key, column in self.keys.items()},
@@ -105,9 +111,14 @@ class _GtaAtomic(Task):
                     "labels": list(score.labels),
                     "explanation": score.explanation,
                 }
-                for key, score in scored
+                for key, score in scored.scores
             ],
+            **({"remarks": scored.remarks} if scored.remarks else {}),
         }
+
+    def export(self, results: Iterable[tuple[Sample, Json, Path]], folder: Path, *, model: str, scoring: Scoring) -> list[str]:
+        """A folder for each mode, since the original's files have the same names in both: ``step`` and ``e2e``."""
+        return write_predictions(results, folder / self.name.rpartition(".")[2], model)
 
 
 class StepByStep(_GtaAtomic):

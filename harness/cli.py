@@ -166,6 +166,8 @@ def _score(options: argparse.Namespace) -> int:
     for stop in result.get("stops", ()):
         where = f"session {stop['session']}" if "session" in stop else stop["sample"]
         print(f"  the published evaluator stops at {where}: {stop['reason']}")
+    for remark in result.get("remarks", ()):
+        print(f"  {remark}")
     if left_out := result.get("left_out"):
         print(f"  left out as invalid: {', '.join(left_out)}")
     if not task.comparable(options.similarity):

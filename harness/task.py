@@ -142,7 +142,7 @@ class Task(ABC):
         """Score the original benchmark's own files: {"metrics": {name: value}, "samples": [...]}."""
 
     def export(self, results: Iterable[tuple[Sample, Json, Path]], folder: Path, *, model: str, scoring: Scoring) -> list[str]:
-        """Write predictions as the original benchmark's own files below ``folder``. Returns what could not be written, and why.
+        """Write predictions as the original benchmark's own files below ``folder``. Returns what a reader must know of them.
 
         ``results``: samples, predictions with the paths of this machine, and folders of the files that were made for them.
         """
