@@ -22,7 +22,7 @@ import pytest
 from harness.agent.convert import convert
 from harness.errors import ToolError
 from harness.tools import Tool
-from tests.parity.golden import golden_folder, load, unknown_files
+from tests.parity.golden import cases, listed, load, needs, parameters
 from tests.tools.servers import canned_server, threaded, web_server
 from tests.tools.servers import http as answer
 from tool_impls.base import BenchTool
@@ -30,23 +30,21 @@ from tool_impls.client import ToolServerBox
 from tool_impls.openapi import read_document, write_document
 from tool_impls.settings import ToolSettings
 
-pytestmark = pytest.mark.skipif(golden_folder("agentlego") is None, reason="no golden data for agentlego")
-KNOWN = {"openapi.json", "remote_tools.json", "exchanges.json", "input_files.json"}
+pytestmark = needs("agentlego", "openapi.json", "remote_tools.json", "exchanges.json", "input_files.json")
 
 DOCUMENT: Any = load("agentlego", "openapi.json")
-REMOTE: Any = (load("agentlego", "remote_tools.json") or {}).get("tools", [])
-TRAFFIC: Any = load("agentlego", "exchanges.json") or {}
-EXCHANGES: Any = TRAFFIC.get("exchanges", [])
+REMOTE = listed("agentlego", "remote_tools.json", "tools")
+TRAFFIC: Any = load("agentlego", "exchanges.json")
+EXCHANGES = listed("agentlego", "exchanges.json", "exchanges")
 INPUTS = {name: base64.b64decode(data) for name, data in (load("agentlego", "input_files.json") or {}).items()}
 TOOLS: dict[str, Tool] = {entry["name"]: Tool.from_json(entry["toolmeta"]) for entry in REMOTE}
 
 
-def test_every_file_is_known() -> None:
-    assert unknown_files("agentlego", KNOWN) == []
-
-
-def _name(exchange: Mapping[str, Any]) -> str:
-    return f"{exchange['kind']}-{exchange.get('tool', '')}-{exchange.get('note', '')}"
+def _exchanges(*kinds: str, field: str = "kind") -> list[Any]:
+    """The exchanges of some kinds, or those that have a field, as test parameters."""
+    fitting = [exchange for exchange in EXCHANGES if (exchange["kind"] in kinds if kinds else field in exchange)]
+    names = ((exchange["kind"], exchange.get("tool", ""), exchange.get("note", "")) for exchange in fitting)
+    return parameters("agentlego", "exchanges.json", [("-".join(name), one) for name, one in zip(names, fitting, strict=True)])
 
 
 # --- the document --------------------------------------------------------------------------------------------------
@@ -56,7 +54,7 @@ def test_document_is_the_original_one() -> None:
     assert write_document(list(TOOLS.values()), title=DOCUMENT["info"]["title"]) == DOCUMENT
 
 
-@pytest.mark.parametrize("entry", REMOTE, ids=lambda entry: entry["name"])
+@pytest.mark.parametrize("entry", cases("agentlego", "remote_tools.json", "tools"))
 def test_document_is_read_as_by_the_original_client(entry: Any) -> None:
     remote = read_document(DOCUMENT, TRAFFIC["base_url"])[entry["name"]]
     assert (remote.tool.to_json(), remote.url, remote.toolkit) == (entry["toolmeta"], entry["url"], entry["toolkit"])
@@ -100,7 +98,8 @@ BEHAVIOUR: dict[str, Callable[..., Any]] = {
 
 def _fixed(name: str) -> Any:
     for exchange in EXCHANGES:
-        if exchange.get("tool") == name and exchange.get("response", {}).get("status") == 200:
+        asked = exchange.get("request", {}).get("path", "").partition("?")[0].strip("/")
+        if asked == name and exchange["response"]["status"] == 200:
             results = json.loads(_body(exchange["response"]))
             return tuple(results) if isinstance(results, list) else results
     return "never called"
@@ -141,7 +140,7 @@ def _body(message: Mapping[str, Any]) -> bytes:
     return base64.b64decode(body["base64"]) if "base64" in body else body.get("text", "").encode()
 
 
-@pytest.mark.parametrize("exchange", [e for e in EXCHANGES if "request" in e], ids=_name)
+@pytest.mark.parametrize("exchange", _exchanges(field="request"))
 def test_server_answers_as_the_original(served: str, exchange: Any) -> None:
     request, expected = exchange["request"], exchange["response"]
     connection = http.client.HTTPConnection(urlsplit(served).netloc, timeout=10)
@@ -176,7 +175,7 @@ def _pixels(value: Any) -> Any:
 # --- our client, their answers -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("exchange", [e for e in EXCHANGES if e["kind"] in ("discover", "from_url")], ids=_name)
+@pytest.mark.parametrize("exchange", _exchanges("discover", "from_url"))
 def test_client_discovers_as_the_original(exchange: Any) -> None:
     with canned_server({"/openapi.json": [_raw(exchange["response"])]}) as server:
 
@@ -198,7 +197,7 @@ def _raw(response: Mapping[str, Any]) -> bytes:
     return answer(response["status"], _body(response), response["reason"], kind=response["headers"].get("content-type", "text/plain"))
 
 
-@pytest.mark.parametrize("exchange", [e for e in EXCHANGES if e["kind"] == "remote_tool_call"], ids=_name)
+@pytest.mark.parametrize("exchange", _exchanges("remote_tool_call"))
 def test_client_calls_as_the_original(exchange: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files, out = tmp_path / "files", tmp_path / "out"
     files.mkdir()

@@ -6,7 +6,6 @@ import asyncio
 import copy
 import json
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -29,21 +28,9 @@ from harness.model.types import ChatReply, ChatRequest
 from harness.portable import portable
 from harness.tools import Tool, ToolOutput
 from harness.types import ROOT_TOKEN, Sample
-from tests.parity.golden import golden_folder, load, unknown_files
+from tests.parity.golden import cases, close, listed, load, needs, parameters
 
-pytestmark = pytest.mark.skipif(golden_folder("gta_atomic") is None, reason="no golden data for gta_atomic")
-
-KNOWN = {
-    "similarity.json",
-    "answer_match.json",
-    "score_step.json",
-    "score_e2e.json",
-    "react_parse.json",
-    "messages_step.json",
-    "messages_e2e.json",
-    "rescore.json",
-    "toolmeta.json",
-}
+pytestmark = needs("gta_atomic")
 
 FREE = Prompts()
 """Our wording, which stands for the tokens of the golden files."""
@@ -59,13 +46,8 @@ TOKENS = {
 trigram = similarity("trigram")
 
 
-@lru_cache
 def golden(name: str) -> Any:
     return load("gta_atomic", name) or {}
-
-
-def cases(name: str, key: str) -> Sequence[Any]:
-    return [pytest.param(case, id=str(number)) for number, case in enumerate(golden(name).get(key, []))]
 
 
 def filled(value: Any, root: str) -> Any:
@@ -79,25 +61,24 @@ def filled(value: Any, root: str) -> Any:
     return [filled(inner, root) for inner in value] if isinstance(value, list) else value
 
 
-def same_figures(got: Mapping[str, float | None], expected: Mapping[str, float]) -> None:
-    assert {name: got[name] for name in expected} == pytest.approx(expected, abs=1e-6)
-
-
-def test_every_file_is_known() -> None:
-    """A file that no test reads would pass unnoticed."""
-    assert unknown_files("gta_atomic", KNOWN) == []
+def same_figures(got: Mapping[str, float | None], expected: Mapping[str, Any]) -> None:
+    """Where the original fails on a zero denominator there is a figure that is not available."""
+    if "raises" in expected:
+        assert None in got.values()
+    else:
+        assert {name: got[name] for name in expected} == close(expected, 1e-6)
 
 
 # -- similarity.json, answer_match.json
 
 
-@pytest.mark.parametrize("case", cases("similarity.json", "cases"))
+@pytest.mark.parametrize("case", cases("gta_atomic", "similarity.json"))
 def test_similarity(case: dict[str, Any]) -> None:
     assert cosine(trigram_vector(case["a"]), trigram_vector(case["b"])) == pytest.approx(case["cosine"], abs=1e-6)
     assert trigram(case["a"], case["b"]) == pytest.approx(case["score"], abs=1e-6)
 
 
-@pytest.mark.parametrize("case", cases("answer_match.json", "cases"))
+@pytest.mark.parametrize("case", cases("gta_atomic", "answer_match.json"))
 def test_objective_answer(case: dict[str, Any]) -> None:
     assert score_answer(case["answer"], case["gt_answer"], trigram, PARITY) == float(case["correct"])
 
@@ -114,35 +95,37 @@ def values_of(name: str, sample: Mapping[str, Any]) -> dict[str, float]:
     return VALUES[name](sample["prediction"], sample["gold"], sample["reference"], trigram, PARITY)
 
 
-SAMPLES = [pytest.param(name, sample, id=f"{name}-{sample['index']}") for name in SCORE_FILES for sample in golden(name).get("samples", [])]
-GROUPS = [
-    pytest.param(name, group, id=f"{name}-{number}") for name in SCORE_FILES for number, group in enumerate(golden(name).get("groups", []))
-]
+def scored(key: str) -> list[Any]:
+    """The entries of both score files under ``key``, each with the name of its file."""
+    return [
+        parameter
+        for name in SCORE_FILES
+        for parameter in parameters(
+            "gta_atomic",
+            name,
+            [(f"{name}-{one.get('index', place)}", (name, one)) for place, one in enumerate(listed("gta_atomic", name, key))],
+        )
+    ]
 
 
-@pytest.mark.parametrize(("name", "sample"), SAMPLES)
-def test_counters_of_a_sample(name: str, sample: dict[str, Any]) -> None:
+@pytest.mark.parametrize("case", scored("samples"))
+def test_counters_of_a_sample(case: tuple[str, dict[str, Any]]) -> None:
+    name, sample = case
     same_figures(values_of(name, sample), sample["counters"])
 
 
-@pytest.mark.parametrize(("name", "sample"), SAMPLES)
-def test_result_of_a_sample_alone(name: str, sample: dict[str, Any]) -> None:
-    """Where the original fails on a zero denominator there is a figure that is not available."""
-    figures = FIGURES[name]([values_of(name, sample)], "parity")
-    if "raises" in sample["expected_alone"]:
-        assert None in figures.values()
-    else:
-        same_figures(figures, sample["expected_alone"])
+@pytest.mark.parametrize("case", scored("samples"))
+def test_result_of_a_sample_alone(case: tuple[str, dict[str, Any]]) -> None:
+    name, sample = case
+    same_figures(FIGURES[name]([values_of(name, sample)], "parity"), sample["expected_alone"])
 
 
-@pytest.mark.parametrize(("name", "group"), GROUPS)
-def test_result_of_a_group(name: str, group: dict[str, Any]) -> None:
-    samples = golden(name)["samples"]
-    figures = FIGURES[name]([values_of(name, samples[index]) for index in group["indices"]], "parity")
-    if "raises" in group["expected"]:
-        assert None in figures.values()
-    else:
-        same_figures(figures, group["expected"])
+@pytest.mark.parametrize("case", scored("groups"))
+def test_result_of_a_group(case: tuple[str, dict[str, Any]]) -> None:
+    name, group = case
+    samples = {sample["index"]: sample for sample in golden(name)["samples"]}
+    values = [values_of(name, samples[index]) for index in group["indices"]]
+    same_figures(FIGURES[name](values, "parity"), group["expected"])
 
 
 # -- toolmeta.json
@@ -152,7 +135,7 @@ def meta() -> dict[str, Tool]:
     return {name: Tool.from_json(tool) for name, tool in golden("toolmeta.json").items()}
 
 
-@pytest.mark.parametrize("name", sorted(golden("toolmeta.json")))
+@pytest.mark.parametrize("name", parameters("gta_atomic", "toolmeta.json", [(name, name) for name in sorted(golden("toolmeta.json"))]))
 def test_tool_metadata_survives_a_round_trip(name: str) -> None:
     """``optional`` of an output may be null; for us that is false."""
     expected = copy.deepcopy(golden("toolmeta.json")[name])
@@ -172,15 +155,16 @@ def react() -> React:
 def root(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A data set folder with stand-ins for every file that a golden case wants to exist."""
     folder = tmp_path_factory.mktemp("gta")
-    wanted = [path.removeprefix(f"{ROOT_TOKEN}/") for path in golden("react_parse.json")["existing_paths"]]
-    wanted += golden("messages_step.json")["existing_files"] + golden("messages_e2e.json")["existing_files"]
+    wanted = [path.removeprefix(f"{ROOT_TOKEN}/") for path in golden("react_parse.json").get("existing_paths", [])]
+    for name in ("messages_step.json", "messages_e2e.json"):
+        wanted += golden(name).get("existing_files", [])
     for path in wanted:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).touch()
     return str(folder)
 
 
-@pytest.mark.parametrize("case", cases("react_parse.json", "cases"))
+@pytest.mark.parametrize("case", cases("gta_atomic", "react_parse.json"))
 def test_reading_a_reply(case: dict[str, Any], root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # relative paths must not exist by accident
     case = filled(case, root)
@@ -270,17 +254,17 @@ def prompts(tmp_path: Path) -> Path:
     return tmp_path / "prompts"
 
 
-@pytest.mark.parametrize("number", range(len(golden("messages_step.json").get("loaded", []))))
-def test_loading(number: int, root: str, prompts: Path) -> None:
+@needs("gta_atomic", "messages_step.json")
+def test_loading(root: str, prompts: Path) -> None:
     samples = data_set("messages_step.json", root, prompts)
-    loaded = data.resolve(list(samples.values())[number])
-    expected = filled(golden("messages_step.json")["loaded"][number], root)
-    assert {"dialogs": loaded.dialogs, "resources": loaded.resources, "gt_answer": loaded.gt_answer} == expected
-    stored = data.resolve(list(samples.values())[number], ROOT_TOKEN)
-    assert stored.dialogs == golden("messages_step.json")["loaded"][number]["dialogs"]
+    for sample, expected in zip(samples.values(), golden("messages_step.json")["loaded"], strict=True):
+        loaded = data.resolve(sample)
+        found = {"dialogs": loaded.dialogs, "resources": loaded.resources, "gt_answer": loaded.gt_answer}
+        assert found == filled(expected, root), sample.id
+        assert data.resolve(sample, ROOT_TOKEN).dialogs == expected["dialogs"], sample.id
 
 
-@pytest.mark.parametrize("case", cases("messages_step.json", "samples"))
+@pytest.mark.parametrize("case", cases("gta_atomic", "messages_step.json", "samples"))
 def test_step_by_step(case: dict[str, Any], root: str, prompts: Path) -> None:
     sample = data_set("messages_step.json", root, prompts)[case["sample"]]
     expected = golden("messages_step.json")["predictions"][case["sample"]]
@@ -292,6 +276,7 @@ def test_step_by_step(case: dict[str, Any], root: str, prompts: Path) -> None:
     assert without_messages(portable(output, {root: ROOT_TOKEN})) == without_messages(expected)
 
 
+@needs("gta_atomic", "messages_step.json")
 def test_score_of_a_step_by_step_run(root: str, prompts: Path) -> None:
     samples = data_set("messages_step.json", root, prompts)
     task, scores = StepByStep(), []
@@ -314,7 +299,7 @@ def play(run: Mapping[str, Any], root: str, prompts: Path) -> tuple[Any, Scripte
     return output, model, tools
 
 
-@pytest.mark.parametrize("run", cases("messages_e2e.json", "runs"))
+@pytest.mark.parametrize("run", cases("gta_atomic", "messages_e2e.json", "runs"))
 def test_end_to_end(run: dict[str, Any], root: str, prompts: Path) -> None:
     output, model, tools = play(run, root, prompts)
     assert model.messages == filled(run["messages"], root)
@@ -325,6 +310,7 @@ def test_end_to_end(run: dict[str, Any], root: str, prompts: Path) -> None:
     assert without_messages(drop_thoughts(stored["prediction"])) == without_messages(run["prediction_2024"])
 
 
+@needs("gta_atomic", "messages_e2e.json")
 def test_score_of_an_end_to_end_run(root: str, prompts: Path) -> None:
     task, values = EndToEnd(), []
     for run in golden("messages_e2e.json")["runs"]:
@@ -337,26 +323,24 @@ def test_score_of_an_end_to_end_run(root: str, prompts: Path) -> None:
 # -- rescore.json
 
 TASKS = {"step": StepByStep(), "e2e": EndToEnd()}
-FORMS = [
-    pytest.param(mode, form, id=f"{mode}-{form}")
-    for mode in TASKS
-    for form in golden("rescore.json").get(mode, {})
-    if form.startswith("prediction")
-]
+FORMS = [(mode, form) for mode in TASKS for form in golden("rescore.json").get(mode, {}) if form.startswith("prediction")]
 
 
-@pytest.mark.parametrize(("mode", "form"), FORMS)
+@pytest.mark.parametrize("case", parameters("gta_atomic", "rescore.json", [("-".join(form), form) for form in FORMS]))
 @pytest.mark.parametrize("given", ["folder", "file"])
-def test_rescoring_original_files(mode: str, form: str, given: str, tmp_path: Path) -> None:
+def test_rescoring_original_files(case: tuple[str, str], given: str, tmp_path: Path) -> None:
     """Whole and split files and those of the 2024 edition give what the original gave."""
+    mode, form = case
     content = golden("rescore.json")[mode][form]
     (tmp_path / "dataset.json").write_text(json.dumps(golden("rescore.json")["dataset"]), encoding="utf-8")
     predictions = tmp_path / "predictions"
     predictions.mkdir()
-    names = [f"gta_bench_{number}.json" for number in range(len(content))] if isinstance(content, list) else ["gta_bench.json"]
-    for name, part in zip(names, content if isinstance(content, list) else [content], strict=True):
+    parts = content if isinstance(content, list) else [content]
+    names = [f"gta_bench_{number}.json" for number in range(len(parts))] if isinstance(content, list) else ["gta_bench.json"]
+    for name, part in zip(names, parts, strict=True):
         (predictions / name).write_text(json.dumps(part, ensure_ascii=False, indent=4), encoding="utf-8")
     path = predictions if given == "folder" else predictions / names[0]
     result = TASKS[mode].score_files(tmp_path / "dataset.json", path, scoring="parity", similarity="trigram")
     same_figures(result["metrics"], golden("rescore.json")[mode]["expected"])
-    assert [sample["id"] for sample in result["samples"]] == list(golden("rescore.json")["dataset"])
+    entries = sum(len(part) for part in parts)
+    assert [sample["id"] for sample in result["samples"]] == list(golden("rescore.json")["dataset"])[:entries]

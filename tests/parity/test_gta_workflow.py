@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,48 +26,37 @@ from harness.data.index import object_entries
 from harness.errors import DataProblem
 from harness.tools import ToolOutput
 from harness.types import Sample
-from tests.parity.golden import golden_folder, load, unknown_files
+from tests.parity.golden import cases, close, needs
 
-pytestmark = pytest.mark.skipif(golden_folder("gta_workflow") is None, reason="no golden data for gta_workflow")
-
-HERE = {
-    "agent_steps.json",
-    "attached_files.json",
-    "dataset_loading.json",
-    "judge_replies.json",
-    "leaf_prompt_fields.json",
-    "metrics.json",
-    "prediction_records.json",
-    "run_scores.json",
-    "tool_call_compression.json",
-    "tool_list_injection.json",
-    "tree_scoring.json",
-}
-ELSEWHERE = {"judge_uploads.json", "eval_pack.json"}
+pytestmark = needs("gta_workflow")
 
 FILES_NOTE = "The related files are at "
 """The original's words, which a run of ours would take from a prompts folder."""
 
 
-def cases(name: str) -> list[Any]:
-    return [pytest.param(case, id=case["id"]) for case in (load("gta_workflow", name) or {}).get("cases", [])]
+def near(value: Any) -> Any:
+    """The tolerance of these vectors."""
+    return close(value, 1e-9)
 
 
-def close(value: float) -> Any:
-    return pytest.approx(value, abs=1e-9, rel=0)
-
-
-def test_every_file_is_known() -> None:
-    assert unknown_files("gta_workflow", HERE | ELSEWHERE) == []
+def refused(case: Mapping[str, Any], run: Callable[[], Any]) -> bool:
+    """Whether the case records an error; the run must then refuse its input."""
+    if not isinstance(case["expected"], Mapping) or "error" not in case["expected"]:
+        return False
+    with pytest.raises(DataProblem):
+        run()
+    return True
 
 
 # -- judge_replies.json
 
 
-@pytest.mark.parametrize("case", cases("judge_replies.json"))
+@pytest.mark.parametrize("case", cases("gta_workflow", "judge_replies.json"))
 def test_reading_a_reply_of_the_judge(case: dict[str, Any]) -> None:
+    if refused(case, lambda: read_reply(case["reply"])):
+        return
     verdict = read_reply(case["reply"])
-    assert verdict.score == close(case["expected"]["score"])
+    assert verdict.score == near(case["expected"]["score"])
     assert verdict.analysis == case["expected"]["analysis"]
 
 
@@ -83,20 +72,18 @@ def judged(checkpoints: Any, replies: list[str]) -> tuple[tree.Value, list[Verdi
 def same_nodes(found: list[Any], expected: list[Any]) -> None:
     plain = [(node["id"], node["analysis"]) for node in found]
     assert plain == [(node["id"], node["analysis"]) for node in expected]
-    assert [node["score"] for node in found] == [close(node["score"]) for node in expected]
+    assert [node["score"] for node in found] == [near(node["score"]) for node in expected]
 
 
-@pytest.mark.parametrize("case", cases("tree_scoring.json"))
+@pytest.mark.parametrize("case", cases("gta_workflow", "tree_scoring.json"))
 def test_scoring_a_tree(case: dict[str, Any]) -> None:
-    replies = list(case["replies"])
-    if "error" in case["expected"]:
-        with pytest.raises(DataProblem):
-            judged(case["checkpoints"], replies)
+    if refused(case, lambda: judged(case["checkpoints"], list(case["replies"]))):
         return
+    replies = list(case["replies"])
     root, verdicts = judged(case["checkpoints"], replies)
     assert replies == []
     detail = results.detail(0, root, verdicts)
-    assert detail["score"] == close(case["expected"]["root_score"])
+    assert detail["score"] == near(case["expected"]["root_score"])
     assert len(detail["nodes"]) == case["expected"]["leaf_count"]
     same_nodes(detail["nodes"], case["expected"]["nodes"])
 
@@ -104,39 +91,45 @@ def test_scoring_a_tree(case: dict[str, Any]) -> None:
 # -- run_scores.json
 
 
-@pytest.mark.parametrize("case", cases("run_scores.json"))
-def test_scoring_a_run(case: dict[str, Any]) -> None:
-    replies, details, files = list(case["replies"]), [], []
-    jobs = results.jobs(
+def scored(case: Mapping[str, Any], replies: list[str]) -> tuple[dict[str, Any], list[Any]]:
+    """The result of a run, and the files that each call of the judge was given. Takes the replies that it uses."""
+    details, files = [], []
+    for job in results.jobs(
         case["checkpoints"],
         case["assistant_outputs"],
         origin_prompts=case.get("origin_prompts"),
         attached=case.get("attached_files"),
         indices=case.get("indices"),
-    )
-    if "error" in case["expected"]:
-        with pytest.raises(DataProblem):
-            [judged(job.tree, replies) for job in jobs]
-        return
-    for job in jobs:
+    ):
         root, verdicts = judged(job.tree, replies)
         details.append(results.detail(job.index, root, verdicts))
         files += [job.files] * len(verdicts)
-    result, expected = results.run_result(details), case["expected"]["result"]
+    return results.run_result(details), files
+
+
+@pytest.mark.parametrize("case", cases("gta_workflow", "run_scores.json"))
+def test_scoring_a_run(case: dict[str, Any]) -> None:
+    if refused(case, lambda: scored(case, list(case["replies"]))):
+        return
+    replies = list(case["replies"])
+    result, files = scored(case, replies)
+    expected = case["expected"]["result"]
     assert (replies, files) == ([], case["expected"]["files_per_judge_call"])
-    assert result["gpt_score"] == close(expected["gpt_score"])
-    assert result["sample_scores"] == [close(score) for score in expected["sample_scores"]]
+    assert result["gpt_score"] == near(expected["gpt_score"])
+    assert result["sample_scores"] == [near(score) for score in expected["sample_scores"]]
     assert [detail["sample_index"] for detail in result["details"]] == [detail["sample_index"] for detail in expected["details"]]
     for detail, wanted in zip(result["details"], expected["details"], strict=True):
-        assert detail["score"] == close(wanted["score"])
+        assert detail["score"] == near(wanted["score"])
         same_nodes(detail["nodes"], wanted["nodes"])
 
 
 # -- leaf_prompt_fields.json
 
 
-@pytest.mark.parametrize("case", cases("leaf_prompt_fields.json"))
+@pytest.mark.parametrize("case", cases("gta_workflow", "leaf_prompt_fields.json"))
 def test_parts_of_a_leaf_prompt(case: dict[str, Any]) -> None:
+    if refused(case, lambda: leaf_fields(case["node"], case["trace"], case["origin_prompt"])):
+        return
     found = leaf_fields(case["node"], case["trace"], case["origin_prompt"])
     assert {"task": found.task, "final_answer": found.final_answer, "requirement": found.requirement} == case["expected"]
 
@@ -144,8 +137,10 @@ def test_parts_of_a_leaf_prompt(case: dict[str, Any]) -> None:
 # -- attached_files.json
 
 
-@pytest.mark.parametrize("case", cases("attached_files.json"))
+@pytest.mark.parametrize("case", cases("gta_workflow", "attached_files.json"))
 def test_finding_produced_files(case: dict[str, Any]) -> None:
+    if refused(case, lambda: attached_files(until_error(case["turns"]))):
+        return
     turns = until_error(case["turns"])
     assert {"attached_files": attached_files(turns), "turns_recorded": len(turns)} == case["expected"]
 
@@ -153,12 +148,9 @@ def test_finding_produced_files(case: dict[str, Any]) -> None:
 # -- tool_call_compression.json
 
 
-@pytest.mark.parametrize("case", cases("tool_call_compression.json"))
+@pytest.mark.parametrize("case", cases("gta_workflow", "tool_call_compression.json"))
 def test_compressing_calls(case: dict[str, Any]) -> None:
-    if "error" in case["expected"]:
-        with pytest.raises(DataProblem):
-            compress(case["steps"])
-    else:
+    if not refused(case, lambda: compress(case["steps"])):
         assert compress(case["steps"]) == case["expected"]["assistant_outputs"]
 
 
@@ -179,7 +171,7 @@ def exchange(action: Mapping[str, Any]) -> Exchange:
     return Exchange(action["thought"] or "", done, outputs)
 
 
-@pytest.mark.parametrize("case", cases("agent_steps.json"))
+@pytest.mark.parametrize("case", cases("gta_workflow", "agent_steps.json"))
 def test_messages_and_steps_of_a_user_turn(case: dict[str, Any]) -> None:
     files = [file["path"] for file in case.get("files", [])]
     messages = opening(case["query"], files, note=FILES_NOTE, dialect="react", memory=case.get("memory", []))
@@ -190,7 +182,7 @@ def test_messages_and_steps_of_a_user_turn(case: dict[str, Any]) -> None:
 # -- prediction_records.json
 
 
-@pytest.mark.parametrize("case", cases("prediction_records.json"))
+@pytest.mark.parametrize("case", cases("gta_workflow", "prediction_records.json"))
 def test_a_record_of_the_prediction_file(case: dict[str, Any], tmp_path: Path) -> None:
     turns = [
         [error_step(turn["__raise__"]["type"], turn["__raise__"]["msg"])] if isinstance(turn, dict) else turn for turn in case["turns"]
@@ -209,7 +201,7 @@ def test_a_record_of_the_prediction_file(case: dict[str, Any], tmp_path: Path) -
 # -- dataset_loading.json
 
 
-@pytest.mark.parametrize("case", cases("dataset_loading.json"))
+@pytest.mark.parametrize("case", cases("gta_workflow", "dataset_loading.json"))
 def test_loading_tasks(case: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / data.DATASET).write_text(json.dumps(case["end_json"]), encoding="utf-8")
     if "toolmeta" in case:
@@ -217,9 +209,7 @@ def test_loading_tasks(case: dict[str, Any], tmp_path: Path) -> None:
     for path in case.get("existing_files", []):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).touch()
-    if "error" in case["expected"]:
-        with pytest.raises(DataProblem):
-            data.index(tmp_path)
+    if refused(case, lambda: data.index(tmp_path)):
         return
     samples = []
     for entry in object_entries(tmp_path / data.DATASET):
@@ -232,8 +222,10 @@ def test_loading_tasks(case: dict[str, Any], tmp_path: Path) -> None:
 # -- tool_list_injection.json
 
 
-@pytest.mark.parametrize("case", cases("tool_list_injection.json"))
+@pytest.mark.parametrize("case", cases("gta_workflow", "tool_list_injection.json"))
 def test_listing_tools_before_the_first_turn(case: dict[str, Any]) -> None:
+    if refused(case, lambda: with_tool_list(case["dialogs"], case.get("toolmeta"))):
+        return
     assert with_tool_list(case["dialogs"], case.get("toolmeta")) == case["expected"]["dialogs"]
 
 
@@ -254,7 +246,7 @@ METRICS = {
 }
 
 
-@pytest.mark.parametrize("case", cases("metrics.json"))
+@pytest.mark.parametrize("case", cases("gta_workflow", "metrics.json"))
 def test_metrics_of_a_run(case: dict[str, Any]) -> None:
     values = [
         values_of(
@@ -276,4 +268,4 @@ def test_metrics_of_a_run(case: dict[str, Any]) -> None:
     assert sum(one["scored"] for one in values) == expected.pop("n_scored")
     assert expected.keys() == METRICS.keys()
     for name, value in expected.items():
-        assert found[METRICS[name]] == (None if value is None else close(value)), name
+        assert found[METRICS[name]] == (None if value is None else near(value)), name

@@ -16,19 +16,23 @@ from bench_gta.pack.score import Limits, score_pack
 from bench_gta.pack.verb_score import base_url
 from bench_gta.workflow.judge import Delivery
 from harness.errors import UsageProblem
-from tests.parity.golden import golden_folder, load
+from tests.parity import golden
 
-pytestmark = pytest.mark.skipif(golden_folder("gta_workflow") is None, reason="no golden data for gta_workflow")
+FILE = "eval_pack.json"
 
-GOLDEN = load("gta_workflow", "eval_pack.json") or {}
+pytestmark = golden.needs("gta_workflow", FILE)
 
 
 def of(part: str) -> Any:
-    return pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in GOLDEN.get(part, [])])
+    return pytest.mark.parametrize("case", golden.cases("gta_workflow", FILE, part))
+
+
+def close(value: Any) -> Any:
+    return golden.close(value, 1e-9)
 
 
 def test_every_list_is_known() -> None:
-    assert set(GOLDEN) - {"schema"} == {"select_trace", "base_url", "summary", "resume"}
+    assert set(golden.load("gta_workflow", FILE)) - {"schema"} == set(golden.VECTORS["gta_workflow"][FILE])
 
 
 @of("select_trace")
@@ -87,12 +91,3 @@ def test_the_scoring_loop(case: dict[str, Any], tmp_path: Path) -> None:
     for number, record in expected["task_results"].items():
         assert {name: stored[number].get(name) for name in record} == close(record)
     assert json.loads(summary_out.read_text())["summary"] == scored.summary["summary"] == close(expected["summary"])
-
-
-def close(value: Any) -> Any:
-    """Equal within 1e-9 wherever a number stands."""
-    if isinstance(value, dict):
-        return {key: close(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [close(inner) for inner in value]
-    return pytest.approx(value, abs=1e-9) if isinstance(value, int | float) and not isinstance(value, bool) else value

@@ -9,11 +9,9 @@ import pytest
 
 from bench_gta.workflow.parts import Shown, upstream_parts
 from harness.errors import DataProblem
-from tests.parity.golden import golden_folder, load
+from tests.parity.golden import cases, needs
 
-pytestmark = pytest.mark.skipif(golden_folder("gta_workflow") is None, reason="no golden data for gta_workflow")
-
-CASES = (load("gta_workflow", "judge_uploads.json") or {}).get("cases", [])
+pytestmark = needs("gta_workflow")
 
 
 class Scripted:
@@ -33,7 +31,7 @@ class Scripted:
         raise AssertionError("upstream has no such thing")
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in CASES])
+@pytest.mark.parametrize("case", cases("gta_workflow", "judge_uploads.json"))
 def test_uploads_and_blocks(case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in case.get("existing", []):
