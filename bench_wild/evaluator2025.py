@@ -38,6 +38,7 @@ class BadCall:
     score: float
     kinds: tuple[str, ...]  # of the counterpart that was tried last, not of the best one: as upstream
     parameters: tuple[str, ...]  # names of the top-level arguments that scored below GOOD against the best counterpart
+    tried_last: tuple[str, ...]  # the same against the counterpart that was tried last, which upstream's report lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +115,8 @@ def _score_calls(
             counterpart = left.pop(best)
             if tried[best].score < GOOD:
                 expected = Call(name, json.dumps(counterpart, ensure_ascii=False))
-                kinds, parameters = tuple(tried[-1].kinds), tuple(tried[best].wrong)
-                bad.append(BadCall(place, call, expected, tried[best].score, kinds, parameters))
+                kinds, parameters, last = tuple(tried[-1].kinds), tuple(tried[best].wrong), tuple(tried[-1].wrong)
+                bad.append(BadCall(place, call, expected, tried[best].score, kinds, parameters, last))
     return tuple(scores), tuple(bad)
 
 

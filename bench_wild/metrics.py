@@ -116,6 +116,12 @@ PARAMETER_KINDS = ("string", "string enum", "integer", "integer enum", "float", 
 
 DONE = " done"
 
+ACTION = "action" + DONE
+"""Tasks with the right actions, whatever their arguments. Scores of earlier versions of AgentGauge lack it."""
+
+PARAMETER_TYPE = "parameter type "
+"""Begins the counters of wrong parameters by the signature of their schema (earlier evaluator)."""
+
 
 def task_values(
     *,
@@ -127,17 +133,19 @@ def task_values(
     optimal: bool,
     steps: tuple[float, float],
     nodes: tuple[float, float],
+    action: bool | None = None,
 ) -> dict[str, float]:
     """A task's contributions.
 
     ``type`` is a fine type or ``Multi-Tool``. ``structure``, one of STRUCTURED or None, decides about the columns of
     orchestration; by the evaluator of April 2026 it is the type. ``subtype`` does not matter in a first task. ``steps``
-    and ``nodes`` are pairs, done and to do, by the evaluator's definition and by the paper's.
+    and ``nodes`` are pairs, done and to do, by the evaluator's definition and by the paper's. ``action``: whether the
+    actions are right, whatever their arguments; None where that is not known.
     """
     kinds = ["task", MULTI if MULTI in type else type, f"position {position}", *([structure] if structure else [])]
     if position:
         kinds.append(subtype)
-    values: dict[str, float] = {}
+    values: dict[str, float] = {} if action is None else {ACTION: float(action)}
     for kind in kinds:
         values |= {kind: 1.0, kind + DONE: float(correct)}
     if structure in (PARALLEL, MIXED):

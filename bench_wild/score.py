@@ -17,7 +17,8 @@ from bench_wild.evaluator2025 import Reply, SoftVerdict, judge_softly, wrong_par
 from bench_wild.explain import explain, explain_softly, labels_of
 from bench_wild.fixes import Fix, Fixes, fixes_of
 from bench_wild.labels import MIXED, PARALLEL, PSEUDO, SEQUENTIAL
-from bench_wild.metrics import ERROR_CLASSES, PARAMETER_KINDS, STRUCTURED, task_values
+from bench_wild.metrics import ERROR_CLASSES, PARAMETER_KINDS, PARAMETER_TYPE, STRUCTURED, task_values
+from bench_wild.parameter_types import wrong_types
 from bench_wild.prompts import convert_tools
 from bench_wild.steps import CORRECT, ERROR, Call, Step, read_steps
 from harness.types import Json, Score, Scoring
@@ -70,6 +71,7 @@ def score_task(session: Session, task: WildTask, output: Json, scoring: Scoring 
         optimal=verdict.optimal,
         steps=(len(verdict.steps), task.gold_nodes),
         nodes=(_completed(verdict, result, session), len(task.answer_list)),
+        action=verdict.action == CORRECT,
     )
     if result is None:
         return Score(False, values, (BROKEN,), output or "there is no result", session.id)
@@ -108,11 +110,14 @@ def _soft_values(session: Session, task: WildTask, verdict: SoftVerdict | None) 
         optimal=verdict is not None and verdict.optimal,
         steps=progress,
         nodes=progress,
+        action=verdict is not None and verdict.scores is not None,
     )
     error = verdict.error if verdict else None
     wrong = wrong_parameters(verdict, session.tools) if verdict else {}
     values |= {f"error {name}": float(name == error) for name in ERROR_CLASSES}
-    return values | {"errors": float(error is not None)} | {f"parameter {kind}": float(wrong.get(kind, 0)) for kind in PARAMETER_KINDS}
+    values |= {"errors": float(error is not None)} | {f"parameter {kind}": float(wrong.get(kind, 0)) for kind in PARAMETER_KINDS}
+    types = wrong_types(verdict, session.tools) if verdict else {}
+    return values | {f"{PARAMETER_TYPE}{name}": float(count) for name, count in types.items()}
 
 
 def _completed(verdict: Verdict, result: Mapping[str, Json] | None, session: Session) -> int:

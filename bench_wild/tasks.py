@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_wild import data, oracle
+from bench_wild.breakdown import breakdowns
 from bench_wild.layout import ACCEPTED, NOT_VERIFIED
 from bench_wild.metrics import COLUMNS, ERROR_COLUMNS, PUBLISHED_AS, recipe
 from bench_wild.prompts import VERSION
@@ -16,12 +17,13 @@ from bench_wild.score import EVALUATORS, Evaluator, score_task
 from bench_wild.tool_lists import FILES as TOOL_LISTS
 from bench_wild.tool_lists import lacks, read_tool_lists
 from harness.agent.dialects.registry import FAMILIES
+from harness.breakdown import Breakdown
 from harness.case import Case
 from harness.data.index import Index, Row
 from harness.errors import UsageProblem
 from harness.estimate import Recipe
 from harness.model.types import ChatReply, ChatRequest
-from harness.task import Chosen, Task, TaskOption
+from harness.task import Chosen, Exporter, Task, TaskOption
 from harness.types import Json, Sample, Score, Scoring
 
 _HERE = Path(__file__).parent
@@ -95,6 +97,9 @@ class Wild(Task):
     def recipe(self, scoring: Scoring) -> Recipe:
         return recipe(scoring)
 
+    def breakdowns(self, scores: Sequence[Score], scoring: Scoring) -> Sequence[Breakdown]:
+        return breakdowns(scores, scoring)
+
     def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
         return oracle.native_reply(oracle.answer(sample, request.case.turn if request.case else 0, one_call=one_call))
 
@@ -113,6 +118,19 @@ class Wild(Task):
         told = ((*data.resolve(sample), output) for sample, output, _ in results)
         missing = write_result_lines(place / RESULTS, told, model, tolerant=scoring == "strict")
         return [f"session {session} is left out: one of its tasks is missing before another" for session in missing]
+
+    def exporters(self) -> Mapping[str, Exporter]:
+        return {**super().exporters(), "wild-csv": self.export_csv}
+
+    def export_csv(self, results: Iterable[tuple[Sample, Json, Path]], folder: Path, *, model: str, scoring: Scoring) -> list[str]:
+        """Write a row for each task, scored by the run's evaluator, in the order of the data."""
+        from bench_wild.csv_rows import FILE, write_csv
+
+        folder.mkdir(parents=True, exist_ok=True)
+        finished = sorted(results, key=lambda result: result[0].position)
+        rows = ((*data.resolve(sample), output, self.score(sample, output, scoring, "")) for sample, output, _ in finished)
+        write_csv(folder / FILE, rows, tolerant=scoring == "strict")
+        return []
 
     def not_comparable(self, chosen: Chosen) -> Sequence[str]:
         reasons = [] if chosen[EVALUATOR.name] == "2025" else ["evaluator 2026 instead of 2025"]
