@@ -11,22 +11,11 @@ import pytest
 
 from bench_mmau import math_task, plan
 from bench_mmau.errors import NotScorable
-from bench_mmau.replies import Message, contents, read, read_record
-from tests.parity.golden import golden_folder, load
+from bench_mmau.replies import Message, read, read_record
+from tests.parity.golden import cases, met, needs
+from tests.parity.mmau_vectors import EXACT, REFUSED, Canned, client, holds_pieces, same_requests
 
-pytestmark = pytest.mark.skipif(golden_folder("mmau") is None, reason="no golden data for mmau")
-
-
-def cases(name: str) -> list[Any]:
-    return [pytest.param(case, id=case["id"]) for case in (load("mmau", name) or {}).get("cases", [])]
-
-
-def test_every_vector_is_here() -> None:
-    assert [len(cases(name)) for name in ("tool_use_plan.json", "math.json", "math_parts.json")] == [25, 22, 14]
-
-
-def client(case: Mapping[str, Any], part: str = "response_generator") -> Any:
-    return case["input"].get(part, {}).get("client", "openai")
+pytestmark = needs("mmau")
 
 
 # -- DAG QA
@@ -66,71 +55,44 @@ def test_plan_under_strict() -> None:
         plan.judge({"target_plan_number": 3}, [Message("Chosen Plan: " + "3" * 5000)])
 
 
-@pytest.mark.parametrize("case", cases("tool_use_plan.json"))
+@pytest.mark.parametrize("case", cases("mmau", "tool_use_plan.json"))
 def test_plan(case: Mapping[str, Any]) -> None:
     assert case["metric"] == "tool_use_plan"
-    if "expected_error" in case:
-        with pytest.raises(NotScorable):
-            plan_metric(case)
-        return
-    assert plan_metric(case) == pytest.approx(case["expected"], abs=1e-9, rel=0)
+    met(case, lambda: plan_metric(case), *REFUSED, within=EXACT)
 
 
 # -- mathematics
 
 
-class Grader:
-    """Canned replies, one per request, and what was asked."""
+async def math_metric(case: Mapping[str, Any], grader: Canned) -> dict[str, float]:
+    async def ask(messages: list[dict[str, Any]]) -> str:
+        return grader.text(messages) or ""
 
-    def __init__(self, case: Mapping[str, Any]) -> None:
-        self.client = client(case, "grader")
-        self.replies = list(case["input"].get("grader", {}).get("replies", []))
-        self.asked: list[list[dict[str, Any]]] = []
-
-    async def ask(self, messages: list[dict[str, Any]]) -> str:
-        self.asked.append(messages)
-        return contents(read(self.replies.pop(0), self.client))[0] or ""
-
-
-async def math_metric(case: Mapping[str, Any], grader: Grader) -> dict[str, float]:
     records = case["input"]["responses"]
-    verdicts = [await math_task.judge(record, read_record(record, client(case)), grader.ask) for record in records]
+    verdicts = [await math_task.judge(record, read_record(record, client(case)), ask) for record in records]
     return math_task.metric(verdicts)
 
 
-@pytest.mark.parametrize("case", cases("math.json"))
+@pytest.mark.parametrize("case", cases("mmau", "math.json"))
 def test_math(case: Mapping[str, Any]) -> None:
     assert case["metric"] == "math"
-    grader = Grader(case)
-    if "expected_error" in case:
-        with pytest.raises(NotScorable):
-            asyncio.run(math_metric(case, grader))
+    grader = Canned(case, "grader")
+    if not met(case, lambda: asyncio.run(math_metric(case, grader)), *REFUSED, within=EXACT):
         return
-    assert asyncio.run(math_metric(case, grader)) == pytest.approx(case["expected"], abs=1e-9, rel=0)
-    assert grader.replies == []
+    assert grader.left() == []
     records = case["input"]["responses"]
-    requests = [math_task.grader_request(record, read_record(record, client(case))) for record in records]
-    assert [one["messages"] for one in requests if one] == grader.asked
-    assert [described(one) for one in requests if one] == case["expected_requests"]["grader"]
-    assert all("response" not in one for one in requests if one)
-    for messages, pieces in zip(grader.asked, case.get("grader_contains", []), strict=False):
-        assert all(piece in messages[-1]["content"] for piece in pieces)
-    assert len(case.get("grader_contains", [])) <= len(grader.asked)
+    made = [math_task.grader_request(record, read_record(record, client(case))) for record in records]
+    requests = [request for request in made if request]
+    assert [request["messages"] for request in requests] == grader.asked
+    assert all("response" not in request for request in requests)
+    same_requests(case, "grader", requests)
+    holds_pieces(case, grader.asked)
 
 
-def described(request: Mapping[str, Any]) -> dict[str, Any]:
-    """A request in the words of ``expected_requests``."""
-    messages = request["messages"]
-    content = messages[-1]["content"]
-    shape = "text" if isinstance(content, str) else {"parts": [part["type"] for part in content]}
-    named = {"id": request["id"]} if "id" in request else {}
-    return {"roles": [message["role"] for message in messages], **named, "last_content": shape}
-
-
-@pytest.mark.parametrize("case", cases("math_parts.json"))
+@pytest.mark.parametrize("case", cases("mmau", "math_parts.json"))
 def test_judgement(case: Mapping[str, Any]) -> None:
     assert case["op"] == "math.judgement"
-    assert math_task.judgement(case["args"]["text"]) == case["expected"]
+    met(case, lambda: math_task.judgement(case["args"]["text"]), *REFUSED)
 
 
 CALL = {"id": "c", "type": "function", "index": 0, "function": {"name": "f", "arguments": "{}", "strict": True}}
