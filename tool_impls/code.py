@@ -21,12 +21,14 @@ class Calculator(base.BenchTool):
         base.TEXT_OUT,
     )
     category = "logic"
+    version = 2
     concurrency = 4
+    runs_code = True
 
     def apply(self, folder: Path, /, expression: str) -> str:
         from tool_impls.calculator import evaluate
 
-        return evaluate(expression, seconds=2.0)
+        return evaluate(expression, folder=folder, allow_unsafe=self.settings.allow_unsafe)
 
 
 class Solver(base.BenchTool):

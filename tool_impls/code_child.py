@@ -1,7 +1,7 @@
-"""What runs inside the sandbox for Solver and Plot. It is handed over as text and imports nothing of this project.
+"""What runs inside the sandbox for Calculator, Solver and Plot. It is passed as text and imports nothing of this project.
 
-Standard input: JSON with ``kind`` (``text`` or ``figure``), ``setup`` and ``code`` (sources) and ``path`` (package
-folders). Standard output: JSON with ``text``, ``png`` (base64), ``error``, or ``cache`` (the list of fonts). What the code prints
+Standard input: JSON with ``kind`` (``value``, ``text``, ``figure`` or ``fonts``), ``setup`` and ``code`` (sources) and
+``path`` (package folders). Standard output: JSON with ``text``, ``png`` (base64), ``error``, or ``cache`` (the list of fonts). What the code prints
 goes to standard error, so it cannot spoil the answer by accident; by intent it could only spoil its own.
 """
 
@@ -33,6 +33,8 @@ def main() -> None:
 def _answer(order: dict[str, str]) -> dict[str, str]:
     if order["kind"] == "fonts":
         return {"cache": _fonts()}
+    if order["kind"] == "value":
+        return {"text": str(eval(order["code"], _calculator_names()))}
     names: dict[str, object] = {"__name__": "__solution__", "__builtins__": __builtins__}
     exec(order["setup"], names)
     exec(compile(order["code"], FILE, "exec", dont_inherit=True), names)
@@ -41,6 +43,27 @@ def _answer(order: dict[str, str]) -> dict[str, str]:
         return {"error": "the code defines no function solution()"}
     result = solution()
     return {"text": str(result)} if order["kind"] == "text" else _figure(result)
+
+
+class _Math:
+    """What the name ``math`` stands for. The text of the real module names a path of this machine."""
+
+    def __init__(self, members: dict[str, object]) -> None:
+        self.__dict__.update(members)
+
+    def __getattr__(self, name: str) -> object:
+        raise AttributeError(f"module 'math' has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        return "<module 'math' (built-in)>"
+
+
+def _calculator_names() -> dict[str, object]:
+    """Everything that an expression may name; there are no builtins (GTA spec 2)."""
+    import math
+
+    members = {name: value for name, value in vars(math).items() if not name.startswith("_")}
+    return {**members, "math": _Math(members), "max": max, "min": min, "round": round, "sum": sum, "__builtins__": {}}
 
 
 def _figure(result: object) -> dict[str, str]:

@@ -13,6 +13,7 @@ import os
 import re
 import sys
 import tempfile
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -77,23 +78,34 @@ def plot(command: str, *, folder: Path, seconds: float = 20.0, allow_unsafe: boo
 def _run(
     kind: Literal["text", "figure"], setup: str, command: str, folder: Path, seconds: float, size: int, unsafe: bool
 ) -> dict[str, Any]:
-    code = extract_code(command)
-    order = json.dumps({"kind": kind, "setup": setup, "code": code, "path": package_folders()})
+    order = {"kind": kind, "setup": setup, "code": extract_code(command), "path": package_folders()}
     limits = sandbox.Limits(wall_seconds=seconds, output_bytes=size)
+    answer = run_child(order, folder=folder, limits=limits, allow_unsafe=unsafe)
+    if answer is None:
+        raise ToolError("the code ended before solution() had returned")
+    return answer
+
+
+def run_child(
+    order: Mapping[str, Any], *, folder: Path | None, limits: sandbox.Limits, allow_unsafe: bool, what: str = "code"
+) -> dict[str, Any] | None:
+    """What ``code_child`` answers to an order; None where it ended without an answer.
+
+    ``what``: the name of what runs, for messages. Raises ToolError for an error of the code and where a limit ended it
+    (ToolTimeout: that of time), SandboxFault or UsageProblem if it could not be run.
+    """
     with sandbox.scratch_folder(folder) as scratch:
         env = {}
-        if kind == "figure":
+        if order["kind"] == "figure":
             env["MPLCONFIGDIR"] = str(scratch / ".matplotlib")
-            _put_fonts(scratch / ".matplotlib", unsafe)
-        result = _child(order, scratch, limits, env, unsafe)
+            _put_fonts(scratch / ".matplotlib", allow_unsafe)
+        result = _child(json.dumps(order), scratch, limits, env, allow_unsafe)
         hidden = str(scratch.resolve())
     answer = _parsed(result.stdout)
     if result.status != "ok" and not (answer and result.status == "error"):
         ended = ToolTimeout if result.status == "timeout" else ToolError
-        raise ended(f"the code was ended: {result.reason}")
-    if answer is None:
-        raise ToolError("the code ended before solution() had returned")
-    if answer.get("error"):
+        raise ended(f"the {what} was ended: {result.reason}")
+    if answer and answer.get("error"):
         raise ToolError(_without_paths(str(answer["error"]), hidden))
     return answer
 

@@ -1,4 +1,8 @@
-"""Tools that draw on a picture: DrawBox and AddText (GTA spec 2)."""
+"""Tools that draw on a picture: DrawBox and AddText (GTA spec 2).
+
+They refuse what the released tools refuse, with Pillow's sentences: reversed corners, and text of several lines that is
+placed by its top or bottom. Failed calls count in the score.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import TYPE_CHECKING
 from harness.errors import ToolError
 from tool_impls import base
 from tool_impls.endpoints import png
-from tool_impls.geometry import font_size, numbers, read_box
+from tool_impls.geometry import Box, font_size, numbers, read_box
 from tool_impls.naming import file_name
 
 if TYPE_CHECKING:
@@ -33,6 +37,7 @@ class DrawBox(base.BenchTool):
         base.IMAGE_OUT,
     )
     category = "operation"
+    version = 2
     packages = ("PIL",)
     concurrency = 2
 
@@ -48,14 +53,14 @@ class DrawBox(base.BenchTool):
     ) -> Image | Path:
         from PIL import ImageDraw, ImageFont
 
-        box = read_box(bbox)
+        box = _in_order(read_box(bbox))
         picture = image.convert("RGB")
         pen = ImageDraw.Draw(picture, "RGBA")  # this mode on an RGB picture blends
         pen.rectangle([_near(value) for value in box], fill=(*RED, FILL_ALPHA), outline=(*RED, 255))
         if annotation:
             point = (_near(box.x1), _near(box.y1) - 5)
             font = ImageFont.load_default(font_size(picture.height))
-            pen.text(point, annotation, fill=(*RED, 255), font=font, anchor=_anchor("lb", annotation))
+            pen.text(point, _that_fits("lb", annotation), fill=(*RED, 255), font=font, anchor="lb")
         return _saved(picture, folder, output_dir, filename, "image_with_box")
 
 
@@ -77,6 +82,7 @@ class AddText(base.BenchTool):
         base.IMAGE_OUT,
     )
     category = "operation"
+    version = 2
     packages = ("PIL",)
     concurrency = 2
 
@@ -100,7 +106,7 @@ class AddText(base.BenchTool):
         picture = image.convert("RGB")
         point, anchor = _place(position, picture.size)
         font = ImageFont.load_default(font_size(picture.height))
-        ImageDraw.Draw(picture).text(point, text, fill=ink, font=font, anchor=_anchor(anchor, text))
+        ImageDraw.Draw(picture).text(point, _that_fits(anchor, text), fill=ink, font=font, anchor=anchor)
         return _saved(picture, folder, output_dir, filename, "image_with_text")
 
 
@@ -117,21 +123,31 @@ def _place(position: str, size: tuple[int, int]) -> tuple[tuple[float, float], s
     """The point and the anchor of a text: letters first, else two numbers. Raises ToolError."""
     width, height = size
     margin = width // 20
-    if re.fullmatch(r"[lmr][tmb]", letters := position.strip()):
-        x = {"l": margin, "m": width // 2, "r": width - margin}[letters[0]]
-        y = {"t": margin, "m": height // 2, "b": height - margin}[letters[1]]
-        return (x, y), letters
+    if re.fullmatch(r"[lmr][tmb]", position):
+        x = {"l": margin, "m": width // 2, "r": width - margin}[position[0]]
+        y = {"t": margin, "m": height // 2, "b": height - margin}[position[1]]
+        return (x, y), position
     found = numbers(position)
     if len(found) != 2:
         raise ToolError(f"position must be two numbers (x, y) or two letters, l m r then t m b, such as 'mt'; got {position!r}")
     return (_near(found[0]), _near(found[1])), "lb"
 
 
+def _in_order(box: Box) -> Box:
+    """The box itself. Raises ToolError for reversed corners, also where both lie too far away for Pillow to see it."""
+    for axis, first, second in (("x", box.x1, box.x2), ("y", box.y1, box.y2)):
+        if second < first:
+            raise ToolError(f"{axis}1 must be greater than or equal to {axis}0")
+    return box
+
+
+def _that_fits(anchor: str, text: str) -> str:
+    """The text itself. Raises ToolError where Pillow cannot place its lines by this anchor."""
+    if "\n" in text and anchor[1] in "tb":
+        raise ToolError("anchor not supported for multiline text")
+    return text
+
+
 def _near(value: float) -> float:
     """The value, at most FAR from the origin."""
     return min(max(value, -FAR), FAR)
-
-
-def _anchor(anchor: str, text: str) -> str:
-    """Pillow takes no top and bottom anchor for text of several lines; ascender and descender are the nearest."""
-    return anchor.translate({ord("t"): "a", ord("b"): "d"}) if "\n" in text else anchor

@@ -15,7 +15,7 @@ NUMBER = re.compile(r"[-+]?\d*\.?\d+")
 
 
 class Box(NamedTuple):
-    """Pixels; the first corner is left of and above the second."""
+    """Two corners in pixels, in the order given: the second may lie left of or above the first."""
 
     x1: float
     y1: float
@@ -29,19 +29,22 @@ def numbers(text: str) -> list[float]:
 
 
 def read_box(text: str) -> Box:
-    """The box in a text with exactly four numbers, corners put in order (Pillow refuses reversed ones). Raises ToolError."""
+    """The box in a text with exactly four numbers. Raises ToolError."""
     found = numbers(text)
     if len(found) != 4:
         raise ToolError(f"bbox must hold exactly four numbers, (x1, y1, x2, y2) in pixels; {text!r} holds {len(found)}")
-    x1, y1, x2, y2 = found
-    return Box(min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2))
+    return Box(*found)
 
 
 def crop(image: Image, bbox: str) -> Image:
-    """The part of a picture in a box: numbers cut to integers, clipped to the picture. Raises ToolError for an empty part."""
+    """The part of a picture in a box: corners put in order, clipped to the picture, numbers cut to integers.
+
+    Raises ToolError for an empty part.
+    """
     box = read_box(bbox)
     width, height = image.size
-    left, top, right, bottom = max(int(box.x1), 0), max(int(box.y1), 0), min(int(box.x2), width), min(int(box.y2), height)
+    left, right = sorted(int(min(max(x, 0), width)) for x in (box.x1, box.x2))
+    top, bottom = sorted(int(min(max(y, 0), height)) for y in (box.y1, box.y2))
     if left >= right or top >= bottom:
         raise ToolError(f"bbox {bbox!r} covers no part of the picture, which is {width} by {height} pixels")
     return image.crop((left, top, right, bottom))

@@ -1,4 +1,4 @@
-"""Calculator: values, refusals, and bounds (GTA spec 2; the released tool evaluates the text as Python)."""
+"""Calculator: values, refusals, and bounds (GTA spec 2; as in the released tool, Python evaluates the text)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import ToolError
+from tool_impls.base import ToolTimeout
 from tool_impls.calculator import evaluate
 
 
@@ -34,7 +35,6 @@ from tool_impls.calculator import evaluate
         ("gcd(12, 18), lcm(4, 6), prod([1, 2, 3])", "(6, 12, 6)"),
         ("max(1, 2), min([3, 4]), sum([1, 2], 3)", "(2, 3, 6)"),
         ("round(2.567, 1), round(2.5), round(1234, -2)", "(2.6, 2, 1200)"),
-        ("round(5, -10**9)", "0"),
         ("[x**2 for x in [1, 2, 3] if x != 2]", "[1, 9]"),
         ("sum(x*y for x, y in [(1, 2), (3, 4)])", "14"),
         ("[1, 2][0]", "1"),
@@ -51,6 +51,28 @@ from tool_impls.calculator import evaluate
         ("  1 + 1\n", "2"),
         ("math", "<module 'math' (built-in)>"),
         ("sqrt", "<built-in function sqrt>"),
+        ("round", "<built-in function round>"),
+        ("{'a': 1, **{'b': 2}}", "{'a': 1, 'b': 2}"),
+        ("{x: x*x for x in [1, 2]}[2]", "4"),
+        ("{'a': 3}.get('b', 5), max({'a': 3, 'b': 4}.values())", "(5, 4)"),
+        ("(lambda a, b=2: a * b)(4)", "8"),
+        ("max([3, 1, 2], key=lambda value: -value)", "1"),
+        ("max([1, 4], key=sqrt)", "4"),
+        ("'%d' % 3", "3"),
+        ("'%.2f%%' % 12.345", "12.35%"),
+        ("f'{1/3:.3f} {3!r:>3}'", "0.333   3"),
+        ("'{:,}'.format(1234567)", "1,234,567"),
+        ("'abc'.upper()[::-1], ','.join(['a', 'b'])", "('CBA', 'a,b')"),
+        ("b'ab'[0], b'ab'", "(97, b'ab')"),
+        ("(y := 5) + y", "10"),
+        ("{x % 3 for x in [1, 2, 3, 4]} | {7}", "{0, 1, 2, 7}"),
+        ("[1, 2, 2].count(2)", "2"),
+        ("1.0.is_integer(), (1).bit_length()", "(True, 1)"),
+        ("[math][0].sqrt(4)", "2.0"),
+        ("().__class__", "<class 'tuple'>"),
+        ("max([1] * 200000)", "1"),
+        ("gcd(*[3**9000 + x for x in [1, 2] * 3000])", "1"),
+        ("sqrt(" * 101 + "1" + ")" * 101, "1.0"),
         ("+".join(["1"] * 700), "700"),
     ],
 )
@@ -70,23 +92,17 @@ def test_values(expression: str, text: str) -> None:
         ("x = 3", "SyntaxError: invalid syntax"),
         ("math.nothing", "AttributeError: module 'math' has no attribute 'nothing'"),
         ("math.__name__", "AttributeError: module 'math' has no attribute '__name__'"),
-        ("(1).__class__", "the attribute '__class__' is not allowed"),
-        ("[math][0].sqrt(4)", "the attribute 'sqrt' is not allowed"),
-        ("lambda: 1", "'lambda' is not allowed"),
-        ("(x := 3)", "':=' is not allowed"),
-        ("{1: 2}", "a dictionary is not allowed"),
-        ("f'{1}'", "an f-string is not allowed"),
-        ("'%d' % 3", "formatting with '%' is not allowed"),
-        ("max([1], key=sqrt)", "a function is not allowed as an argument"),
         ("sqrt('a')", "TypeError: must be real number, not str"),
         ("sqrt(-1)", "ValueError: math domain error"),
         ("1(2)", "TypeError: 'int' object is not callable"),
         ("[1][5]", "IndexError: list index out of range"),
         ("10**5000", "ValueError: Exceeds the limit"),
         ("exp(1000)", "OverflowError: math range error"),
+        ("'%d' % 'a'", "TypeError: %d format: a real number is required, not str"),
+        ("{'b': 1}['a']", "KeyError: 'a'"),
+        ("(lambda f: f(f))(lambda f: f(f))", "RecursionError: maximum recursion depth exceeded"),
     ],
 )
-@pytest.mark.filterwarnings("ignore::SyntaxWarning")
 def test_refusals(expression: str, message: str) -> None:
     with pytest.raises(ToolError) as caught:
         evaluate(expression)
@@ -97,6 +113,10 @@ def test_refusals(expression: str, message: str) -> None:
     "expression",
     [
         "9**9**9",
+        "round(5, -10**9)",
+        "'%*d' % (10**9, 1)",
+        "f'{1:>{10**9}}'",
+        "(lambda f: f(f))(lambda f: [f(f), f(f)])",
         "1 << 10**9",
         "factorial(10**6)",
         "factorial(10**30)",
@@ -112,15 +132,12 @@ def test_refusals(expression: str, message: str) -> None:
         "[[a, a, a, a, a, a, a, a] for a in [[1] * 9000] for b in [1] * 9000]",
         "[2**19990 + x for x in [1] * 9000]",
         "[3**9000 * 3**3000 for x in [1] * 90000]",
-        "gcd(*[3**9000 + x for x in [1, 2] * 3000])",
-        "max([1] * 200000)",
         "sum([[1] * 1000] * 10000, [])",
         "-" * 9000 + "1",
         "(" * 4000 + "1" + ")" * 4000,
         "[" * 90 + "1" + "]" * 90 + "[0]" * 900,
         "1" * 10_001,
         "1" * 9_999,
-        "sqrt(" * 101 + "1" + ")" * 101,
     ],
 )
 def test_bounds(expression: str) -> None:
@@ -128,18 +145,49 @@ def test_bounds(expression: str) -> None:
     began = time.monotonic()
     with pytest.raises(ToolError):
         evaluate(expression, seconds=1.0)
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 8
 
 
-def test_the_time_limit_is_kept_between_steps() -> None:
-    with pytest.raises(ToolError, match="took longer than 0 s"):
-        evaluate("1+1", seconds=0)
+def test_what_takes_too_long_is_a_timeout() -> None:
+    with pytest.raises(ToolTimeout, match="the expression was ended: it used more than 1 s of processor time"):
+        evaluate("9**9**9", seconds=1.0)
+
+
+def test_an_answer_that_is_too_long_is_refused() -> None:
+    with pytest.raises(ToolError, match="the expression was ended: it printed more than 1048576 bytes"):
+        evaluate("'a' * 2**21")
 
 
 def test_every_public_name_of_math_is_there() -> None:
-    for name in dir(math):
-        if not name.startswith("_"):
-            assert evaluate(f"{name} == math.{name}") == "True" or name == "nan"
+    names = [name for name in dir(math) if not name.startswith("_")]
+    same = ", ".join(f"{name} is math.{name}" for name in names)
+    assert evaluate(f"[{same}]") == str([True] * len(names))
+
+
+SUBCLASSES = "().__class__.__base__.__subclasses__()"
+
+
+@pytest.mark.parametrize(
+    ("expression", "refused"),
+    [
+        ("{load}('posix').open('/etc/passwd', 0)", "PermissionError|FileNotFoundError"),
+        ("{load}('posix').listdir('/root')", "PermissionError|FileNotFoundError"),
+        ("{load}('_socket').socket().connect(('127.0.0.1', 22))", "Error"),
+        ("{load}('posix')._exit(3)", "ended"),
+        ("{load}('posix').kill(-1, 9) or 9**9**9", "ended|ProcessLookupError|PermissionError"),
+    ],
+)
+def test_an_expression_that_leaves_its_names_stays_in_the_sandbox(expression: str, refused: str) -> None:
+    """Python's own classes lead to every module; what confines the expression is the process that it runs in."""
+    load = f"[c for c in {SUBCLASSES} if c.__name__ == 'BuiltinImporter'][0].load_module"
+    with pytest.raises(ToolError, match=refused):
+        evaluate(expression.replace("{load}", load), seconds=1.0)
+
+
+def test_the_environment_of_the_run_is_not_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTGAUGE_SECRET", "hush")
+    load = f"[c for c in {SUBCLASSES} if c.__name__ == 'BuiltinImporter'][0].load_module"
+    assert "hush" not in evaluate(f"{load}('posix').environ")
 
 
 _WORDS = """
@@ -150,10 +198,9 @@ _PIECES = st.lists(st.sampled_from(_WORDS.split()), max_size=25).map(" ".join)
 
 
 @given(st.one_of(st.text(max_size=40), _PIECES))
-@settings(max_examples=300, deadline=None)
-@pytest.mark.filterwarnings("ignore")
+@settings(max_examples=60, deadline=None)
 def test_any_text_gives_a_value_or_a_tool_error_in_time(expression: str) -> None:
     began = time.monotonic()
     with contextlib.suppress(ToolError):
         assert isinstance(evaluate(expression), str)
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 8

@@ -52,6 +52,9 @@ def test_box_needs_exactly_four_numbers(text: str) -> None:
         read_box(text)
 
 
+FAR = "9" * 400  # read as infinity
+
+
 @pytest.mark.parametrize(("height", "size"), [(336, 18), (335, 17), (672, 36), (18, 1), (1, 1)])
 def test_font_grows_with_the_picture(height: int, size: int) -> None:
     assert font_size(height) == size
@@ -59,7 +62,14 @@ def test_font_grows_with_the_picture(height: int, size: int) -> None:
 
 @pytest.mark.parametrize(
     ("bbox", "size"),
-    [("0,0,4,3", (4, 3)), ("1.9 1.9 3.9 2.9", (2, 1)), ("-5,-5,2,2", (2, 2)), ("2,2,99,99", (2, 1)), ("4,3,0,0", (4, 3))],
+    [
+        ("0,0,4,3", (4, 3)),
+        ("1.9 1.9 3.9 2.9", (2, 1)),
+        ("-5,-5,2,2", (2, 2)),
+        ("2,2,99,99", (2, 1)),
+        ("4,3,0,0", (4, 3)),
+        (f"0,0,2,{FAR}", (2, 3)),
+    ],
 )
 def test_crop_is_cut_to_integers_and_to_the_picture(bbox: str, size: tuple[int, int]) -> None:
     assert crop(Image.new("RGB", (4, 3)), bbox).size == size
@@ -74,11 +84,33 @@ def test_empty_crop_is_refused(bbox: str) -> None:
 R, P, W = (255, 0, 0), (255, 191, 191), (255, 255, 255)  # outline; red at 64/255 over white; white
 
 
-@pytest.mark.parametrize("bbox", ["(1, 1, 4, 3)", "4 3 1 1", "4, 1, 1, 3"])
-def test_box_is_outlined_and_tinted_whichever_way_its_corners_are_given(bbox: str) -> None:
-    picture = draw(Image.new("RGB", (6, 5), "white"), bbox=bbox)
+def test_box_is_outlined_and_tinted() -> None:
+    picture = draw(Image.new("RGB", (6, 5), "white"), bbox="(1, 1, 4, 3)")
     rows = [[picture.getpixel((x, y)) for x in range(6)] for y in range(5)]
     assert rows == [[W] * 6, [W, R, R, R, R, W], [W, R, P, P, R, W], [W, R, R, R, R, W], [W] * 6]
+
+
+@pytest.mark.parametrize(
+    ("bbox", "sentence"),
+    [
+        ("4 3 1 1", "x1 must be greater than or equal to x0"),
+        ("4, 1, 1, 3", "x1 must be greater than or equal to x0"),
+        ("1, 3, 4, 1", "y1 must be greater than or equal to y0"),
+        ("1.6 1 1.2 3", "x1 must be greater than or equal to x0"),
+        ("900000 1 800000 3", "x1 must be greater than or equal to x0"),
+        (f"{FAR} 1 5 3", "x1 must be greater than or equal to x0"),
+    ],
+)
+def test_reversed_corners_are_refused_with_pillows_sentence(bbox: str, sentence: str) -> None:
+    """As by the released tool; a failed call counts in the score."""
+    with pytest.raises(ToolError) as caught:
+        draw(Image.new("RGB", (6, 5), "white"), bbox=bbox)
+    assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize("bbox", ["1 1 1 1", "1 1 4 1", "1 1 1 3"])
+def test_a_box_without_extent_is_drawn(bbox: str) -> None:
+    assert draw(Image.new("RGB", (6, 5), "white"), bbox=bbox).getpixel((1, 1)) == R
 
 
 @pytest.mark.parametrize("mode", ["L", "RGBA", "P", "1", "CMYK"])
@@ -132,7 +164,7 @@ def test_two_numbers_are_the_lower_left_corner() -> None:
     assert abs(left - 60) <= 3 and abs(bottom - 90) <= 3
 
 
-@pytest.mark.parametrize("position", ["tm", "top", "", "1", "1 2 3", "LT", "center"])
+@pytest.mark.parametrize("position", ["tm", "top", "", "1", "1 2 3", "LT", " lt", "mm\n", "center"])
 def test_other_positions_are_refused(position: str) -> None:
     with pytest.raises(ToolError, match="position must be"):
         write(Image.new("RGB", (40, 30)), text="x", position=position)
@@ -154,9 +186,22 @@ def test_unknown_color_is_refused() -> None:
         write(Image.new("RGB", (40, 30)), text="x", position="mm", color="blurple")
 
 
-@pytest.mark.parametrize("position", ["lt", "mb", "rm", "5 25"])
-def test_text_of_several_lines_is_written(position: str) -> None:
+@pytest.mark.parametrize("position", ["lm", "mm", "rm"])
+def test_text_of_several_lines_is_written_in_the_middle(position: str) -> None:
     assert inked(write(Image.new("RGB", (100, 60), "white"), text="one\ntwo", position=position)) is not None
+
+
+@pytest.mark.parametrize("position", ["lt", "mt", "rt", "lb", "mb", "rb", "5 25"])
+@pytest.mark.parametrize("text", ["one\ntwo", "one\n"])
+def test_text_of_several_lines_is_refused_elsewhere_with_pillows_sentence(text: str, position: str) -> None:
+    with pytest.raises(ToolError) as caught:
+        write(Image.new("RGB", (100, 60), "white"), text=text, position=position)
+    assert str(caught.value) == "anchor not supported for multiline text"
+
+
+def test_label_of_several_lines_is_refused() -> None:
+    with pytest.raises(ToolError, match="anchor not supported for multiline text"):
+        draw(Image.new("RGB", (100, 60), "white"), bbox="10 20 30 40", annotation="one\ntwo")
 
 
 @pytest.mark.parametrize(
