@@ -39,7 +39,7 @@ Schema = Mapping[str, Any]
 
 
 def check(tool: Mapping[str, Any], predicted: Json, gold: Json, fixes: Fixes) -> str:
-    """Judge the arguments of one call. ``tool`` is in OpenAI form, ``predicted`` JSON text, ``gold`` an object."""
+    """Judge the arguments of one call. ``tool`` is in OpenAI form, ``predicted`` JSON text, ``gold`` an object. Raises as ``parse``."""
     parsed, error = parse(predicted, fixes)
     if error:
         return error
@@ -49,7 +49,7 @@ def check(tool: Mapping[str, Any], predicted: Json, gold: Json, fixes: Fixes) ->
 
 
 def check_schema(tool: Mapping[str, Any], predicted: Json, fixes: Fixes) -> str:
-    """The schema check alone."""
+    """The schema check alone. Raises as ``parse``."""
     parsed, error = parse(predicted, fixes)
     return error or _check_schema(parsed, _parameters(tool), "", fixes)
 
@@ -57,7 +57,9 @@ def check_schema(tool: Mapping[str, Any], predicted: Json, fixes: Fixes) -> str:
 def parse(predicted: Json, fixes: Fixes) -> tuple[Json, str]:
     """Value and error text, one of them empty. Python's JSON: NaN is taken, and of equal keys the last.
 
-    What is no text is an error (upstream stops there), except an object under Fix.ARGUMENT_OBJECTS.
+    What is no text is an error (upstream stops there), except an object under Fix.ARGUMENT_OBJECTS. Raises what upstream
+    stops with, unless Fix.ANY_TEXT: RecursionError for text that is nested too deep, ValueError for an integer of too many
+    digits.
     """
     if Fix.ARGUMENT_OBJECTS in fixes and isinstance(predicted, dict):
         return predicted, ""
@@ -65,7 +67,9 @@ def parse(predicted: Json, fixes: Fixes) -> tuple[Json, str]:
         return None, INVALID_JSON
     try:
         return json.loads(predicted), ""
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError) as error:
+        if Fix.ANY_TEXT not in fixes and not isinstance(error, json.JSONDecodeError):
+            raise
         return None, INVALID_JSON
 
 
@@ -136,8 +140,8 @@ def _violation(kind: str, path: str) -> str:
 
 def compare(predicted: Json, gold: Json, parameters: Schema, fixes: Fixes) -> str:
     """Compare parsed arguments with the gold's. The order of members is irrelevant, that of items is not."""
-    # upstream hands over the map of properties instead of a schema; it matters for parameters with odd names only
-    return _compare(predicted, gold, parameters["properties"], "", fixes, top=parameters)
+    # upstream hands over the map of properties instead of a schema; it matters for a parameter called ``properties`` only
+    return _compare(predicted, gold, parameters if Fix.FREE_OBJECTS in fixes else parameters["properties"], "", fixes, top=parameters)
 
 
 def _compare(predicted: Json, gold: Json, schema: Any, path: str, fixes: Fixes, top: Schema | None = None) -> str:
@@ -173,20 +177,23 @@ def _compare_members(
     if missing or extra:
         parts = [f"{word}: {names}" for word, names in (("missing", missing), ("extra", extra)) if names]
         return f"error_match: args keys mismatch{_at(path)} ({', '.join(parts)})"
-    if gold and not isinstance(schema, Mapping):
-        return _no_schema(schema)
-    members = _members(schema)
+    members = _members(schema, fixes)
     for name, wanted in gold.items():
-        sub_schema = _sub_schema(members, name, fixes)
+        sub_schema = members.get(name, {})
         if (outcome := _compare(predicted[name], wanted, sub_schema, f"{path}.{name}" if path else name, fixes)) != CORRECT:
             return outcome
     return CORRECT
 
 
-def _sub_schema(members: Any, name: str, fixes: Fixes) -> Any:
-    """The schema of a member. Below a schema without ``properties`` it may be any keyword's value: as upstream."""
-    found = members.get(name, {}) if isinstance(members, Mapping) else {}
-    return {} if Fix.FREE_OBJECTS in fixes and not isinstance(found, Mapping) else found
+def _members(schema: Any, fixes: Fixes) -> Mapping[str, Any]:
+    """The schemas of an object's members; what is no schema has none.
+
+    Where there are no ``properties``, a member called like a keyword gets that keyword's value: as upstream.
+    """
+    if not isinstance(schema, Mapping):
+        return {}
+    members = schema.get("properties", {} if Fix.FREE_OBJECTS in fixes else schema)
+    return members if isinstance(members, Mapping) else {}
 
 
 def _no_schema(schema: Any) -> str:
@@ -197,15 +204,9 @@ def _at(path: str) -> str:
     return f" at '{path}'" if path else ""
 
 
-def _members(schema: Any) -> Any:
-    return schema.get("properties", schema) if isinstance(schema, Mapping) else {}
-
-
 def _defaults(schema: Any) -> dict[str, Json]:
     """Default values of optional members."""
-    members = _members(schema)
-    if not isinstance(members, Mapping):
-        return {}
+    members = schema.get("properties", {}) if isinstance(schema, Mapping) else {}
     return {name: one["default"] for name, one in members.items() if isinstance(one, Mapping) and "default" in one}
 
 

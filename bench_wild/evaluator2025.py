@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bench_wild.arguments import find_tool
 from bench_wild.data import GoldNode
 from bench_wild.labels import ASK
-from bench_wild.soft import ARGUMENT_CLASSES, GOOD, SoftScore, Unscorable, parse_arguments
+from bench_wild.soft import ARGUMENT_CLASSES, GOOD, Unscorable, score_call
 from bench_wild.steps import Call
 from harness.types import Json
 
@@ -98,6 +98,8 @@ def _score_calls(
     made: dict[str, list[tuple[int, Call]]] = {}
     for place, reply in enumerate(replies):
         for call in reply.calls:
+            if not isinstance(call.name, str):
+                raise Unscorable(f"the name of a call must be a text, not {call.name!r}")
             made.setdefault(call.name, []).append((place, call))
     if {name: len(calls) for name, calls in made.items()} != {name: len(calls) for name, calls in wanted.items()}:
         raise Unscorable("the calls are not those of the gold")
@@ -109,14 +111,14 @@ def _score_calls(
             raise Unscorable(f"there is no tool {name!r}")
         left = list(wanted[name])
         for place, call in calls:
-            tried = [SoftScore(tool, parse_arguments(call.arguments), counterpart) for counterpart in left]
+            tried = [score_call(tool, call.arguments, counterpart) for counterpart in left]
             best = max(range(len(tried)), key=lambda number: (tried[number].score, -number))
             scores.append(tried[best].score)
             counterpart = left.pop(best)
             if tried[best].score < GOOD:
                 expected = Call(name, json.dumps(counterpart, ensure_ascii=False))
-                kinds, parameters, last = tuple(tried[-1].kinds), tuple(tried[best].wrong), tuple(tried[-1].wrong)
-                bad.append(BadCall(place, call, expected, tried[best].score, kinds, parameters, last))
+                last = tried[-1]
+                bad.append(BadCall(place, call, expected, tried[best].score, last.kinds, tried[best].wrong, last.wrong))
     return tuple(scores), tuple(bad)
 
 
@@ -132,18 +134,21 @@ def action_class(replies: Sequence[Reply], gold: Sequence[GoldNode], offered: Co
     """The class of an action error (wild spec 7.5)."""
     if len(replies) == 1 and not replies[0].calls:
         return "reject tool calling"
-    if len(gold) == 1:
+    if len(gold) == 1 and gold[0].is_prepare:
         return "call function without reject"
     made: list[str] = []
-    for name in _actions(replies):
-        if name == "filter_by_prompt":
-            return "reject tool calling"
-        if name is None:
+    found = ""
+    for reply in replies:
+        if not reply.calls:
             made.append(ASK)
-        elif name not in offered:
-            return "function name hallucination"
-        else:
-            made.append(name)
+        for call in reply.calls:
+            if call.name == "filter_by_prompt" or not isinstance(call.name, str) or call.name not in offered:
+                # a later reply's class replaces it: as upstream
+                found = "reject tool calling" if call.name == "filter_by_prompt" else "function name hallucination"
+                break
+            made.append(call.name)
+    if found:
+        return found
     wanted = Counter(node.name for node in gold if not node.is_prepare)
     if ASK in wanted and ASK not in made:
         return "missing information in tool calling"
@@ -158,18 +163,12 @@ def action_class(replies: Sequence[Reply], gold: Sequence[GoldNode], offered: Co
     return "redundant tool calling" if left else "early stop"
 
 
-def _actions(replies: Sequence[Reply]) -> Iterator[str | None]:
-    """Names of calls; None for a reply without any."""
-    for reply in replies:
-        yield from (call.name for call in reply.calls) if reply.calls else (None,)
-
-
 # -- wrong values by kind of parameter
 
 
-def parameter_kind(schema: Mapping[str, Any] | None) -> str:
-    """The kind of a parameter, in the words of the data set's own statistics; ``other`` for unknown ones."""
-    if schema is None:
+def parameter_kind(schema: Any) -> str:
+    """The kind of a parameter, in the words of the data set's own statistics; ``other`` for what is no schema."""
+    if not isinstance(schema, Mapping):
         return "other"
     name = str(schema.get("type", "string"))
     if name == "object":

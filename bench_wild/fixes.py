@@ -19,6 +19,7 @@ class Fix(Enum):
     EVERY_STEP = "5.1: a wrong argument neither removes the next step from the log nor forgives a wrong action in a later step"
     BEST_PAIRS = "5.1: calls of one name are paired so that most of them are right, not by the order of their texts"
     ARGUMENT_OBJECTS = "5.1: arguments given as an object are judged like their JSON text; the published evaluator stops"
+    ANY_TEXT = "5.2: arguments nested too deep to be read, or with a number too long, are invalid JSON; the published evaluator stops"
     ANY_TYPE = "5.2a: a parameter without a type takes any value, not only text"
     FREE_OBJECTS = "5.2a: an object whose schema names no properties may have any"
     DEFAULTS = "5.2b: an argument that says the default of the schema and one that is left out are the same"

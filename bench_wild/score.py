@@ -190,7 +190,10 @@ def _check_step(step: Step, tools: Sequence[Mapping[str, Any]], fixes: Fixes) ->
     def outcome(call: Call, gold: Call) -> str:
         return check(used[gold.name], call.arguments, json.loads(gold.arguments), fixes)
 
-    outcomes = tuple(map(outcome, calls, wanted))
+    try:
+        outcomes = tuple(map(outcome, calls, wanted))
+    except (RecursionError, ValueError) as error:
+        return step, type(error).__name__
     if Fix.BEST_PAIRS in fixes and any(one != CORRECT for one in outcomes):
         calls = _best_order(calls, wanted, outcome)
         outcomes = tuple(map(outcome, calls, wanted))

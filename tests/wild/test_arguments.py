@@ -60,9 +60,39 @@ def test_strict_forgives_no_wrong_value(predicted: Any, gold: Any, outcome: str)
     assert check(plant, json.dumps({"x": predicted}), {} if gold is NOTHING else {"x": gold}, STRICT) == outcome
 
 
-@pytest.mark.parametrize("predicted", ["", "{", "nonsense", "{'x': 1}", "[" * 100_000, '{"x": 1} {"x": 1}'])
+@pytest.mark.parametrize("predicted", ["", "{", "nonsense", "{'x': 1}", '{"x": 1} {"x": 1}'])
 def test_what_is_no_json_is_an_error(predicted: str) -> None:
     assert check(tool(), predicted, {}, PARITY) == INVALID_JSON
+
+
+@pytest.mark.parametrize(
+    ("predicted", "error"), [("[" * 100_000, RecursionError), ('{"x": %s}' % ("1" * 10_000), ValueError)], ids=["nested", "long"]
+)
+def test_what_the_original_cannot_read_is_raised_under_parity_and_no_json_under_strict(predicted: str, error: type[Exception]) -> None:
+    with pytest.raises(error) as raised:
+        check(tool(x={"type": "integer"}), predicted, {"x": 1}, PARITY)
+    assert not isinstance(raised.value, json.JSONDecodeError)
+    assert check(tool(x={"type": "integer"}), predicted, {"x": 1}, frozenset({Fix.ANY_TEXT})) == INVALID_JSON
+
+
+INTEGER = {"type": "integer"}
+KEYWORDS = ("type", "items", "enum", "properties", "required", "anyOf", "additionalProperties", "description")
+
+
+@pytest.mark.parametrize("fixes", [PARITY, STRICT], ids=["parity", "strict"])
+@pytest.mark.parametrize("keyword", KEYWORDS)
+def test_a_property_may_be_called_like_a_keyword(keyword: str, fixes: Any) -> None:
+    inner = {"type": "object", "properties": {"q": INTEGER}}
+    bag = tool(bag={"type": "object", "properties": {keyword: inner}})
+    free = tool(bag={"type": "object", "additionalProperties": True, "description": "a bag"})
+    top = tool(**{keyword: inner})
+    value: Any = {keyword: {"q": 1}}
+    for plant, arguments in ((bag, {"bag": value}), (free, {"bag": value}), (top, value)):
+        assert check(plant, json.dumps(arguments), arguments, fixes) == "correct"
+    assert check(bag, json.dumps({"bag": {keyword: {"q": "1"}}}), {"bag": value}, fixes) == "error_schema: nested args type inconsistent"
+    assert (
+        check(bag, json.dumps({"bag": {keyword: {"q": 2}}}), {"bag": value}, fixes) == f"error_match: value mismatch at 'bag.{keyword}.q'"
+    )
 
 
 @pytest.mark.parametrize("predicted", [None, {"x": 1}, 3])
@@ -109,5 +139,5 @@ def test_every_value_gets_an_outcome_and_what_passes_equals_its_own_gold(schema:
 
 
 @given(st.text() | st.binary().map(repr))
-def test_hostile_text_never_raises(text: str) -> None:
+def test_hostile_text_is_an_error(text: str) -> None:
     assert check(tool(a={"type": "string"}), text, {"a": "x"}, PARITY).startswith("error")

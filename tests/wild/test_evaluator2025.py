@@ -36,6 +36,8 @@ def scored(schema: dict[str, Any], predicted: Any, wanted: Any, *, more: dict[st
 
 STRING, NUMBER = {"type": "string"}, {"type": "integer"}
 LIST = {"type": "array", "items": {"type": "integer"}}
+WORDS = {"type": "array", "items": {"type": "string"}}
+BEDS = {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "integer"}}}}
 OBJECT = {"type": "object", "properties": {"a": NUMBER, "b": {"type": "string", "description": "north by default"}}}
 
 
@@ -48,6 +50,10 @@ OBJECT = {"type": "object", "properties": {"a": NUMBER, "b": {"type": "string", 
         (NUMBER, 3, 4, 0, ("param value error",)),
         (STRING, "North Bed", "northbed", 1, ()),
         (STRING, "12.5,3.25", "13.1,4.0", 1, ()),  # coordinates are all the same
+        (STRING, "12.5,3.25 N", "13.1,4.0", 0.25, ("param value error",)),
+        (STRING, "12.5,3.25", "13.1,4.0 N", 0.25, ("param value error",)),
+        (STRING, "at 12.5,3.25", "at 13.1,4.0", 0.6, ("param value error",)),
+        (STRING, "\u0391\u03a3 \u0392", "\u03b1\u03c2 \u03b2", 1, ()),  # the same in lower case, as long as the blank stays
         (STRING, "the north bed", "the south bed", 0.8, ()),  # blanks are words
         (STRING, "north", "south", 0, ("param value error",)),
         (LIST, [2, 1], [1, 2], 1, ()),
@@ -58,7 +64,13 @@ OBJECT = {"type": "object", "properties": {"a": NUMBER, "b": {"type": "string", 
         (OBJECT, {"a": 1, "b": "north"}, {"a": 1}, 1, ()),
         (OBJECT, {"a": 1, "b": "west"}, {"a": 1}, 0.5, ("param value hallucination",)),
         (OBJECT, {}, {"a": 1}, 0, ("param value error",)),
-        ({"type": "date"}, "a", "b", 0, ("param value error",)),
+        (OBJECT, {"a": 2, "c": 2}, {"a": 1}, 0, ("param hallucination",)),  # what was found before it does not count
+        (WORDS, ["\u79cd", "b"], ["a", "b"], 0.5, ("param value error",)),  # sorted by escaped text, "\\u79cd" before "b"
+        (BEDS, [{"a": 1}, {"a": 2}], [{"a": 2}, {"a": 1}], 1, ()),
+        (BEDS, [{"c": 1}], [{"a": 1}], 0, ("param hallucination",)),
+        ({}, 1, 1, 1, ()),  # equal values need no type
+        ({}, "1", 1, 0, ("type error",)),
+        ({"type": "date"}, "a", "A", 1, ()),
     ],
 )
 def test_value_scores(schema: dict[str, Any], predicted: Any, wanted: Any, score: float, kinds: tuple[str, ...]) -> None:
@@ -107,11 +119,102 @@ def test_the_kinds_of_a_bad_call_are_those_of_the_counterpart_tried_last() -> No
     assert (bad.score, bad.kinds, bad.parameters) == (0.5, ("type error", "param value error"), ("y",))
 
 
-@pytest.mark.parametrize("arguments", ["{", "3", "null", {}])
-def test_what_cannot_be_scored_becomes_an_action_error(arguments: Any) -> None:
-    verdict = judge_softly([reply(("f", arguments)), TEXT], gold(("f", {"x": 1})), [tool("f", x=NUMBER)], action_correct=True, optimal=True)
+@pytest.mark.parametrize(
+    ("description", "value", "score"),
+    [
+        ("Defaults to True.", True, 1.0),
+        ("Default FALSE", True, 0.0),
+        ("May be NULL.", None, 1.0),
+        ("a text", None, 0.0),
+        ("NORTH by default", "North", 1.0),
+    ],
+)
+def test_a_description_is_read_without_regard_to_case(description: str, value: Any, score: float) -> None:
+    schema = {"type": "string", "description": description}
+    tools = [tool("f", x=schema, y={"type": "object", "properties": {"z": schema}})]
+    for given, wanted in (({"x": value}, {}), ({"y": {"z": value}}, {"y": {}})):
+        verdict = judge_softly([reply(("f", given)), TEXT], gold(("f", wanted)), tools, action_correct=True, optimal=True)
+        assert (verdict.scores, verdict.error) == ((score,), None if score else "param value hallucination")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "",
+        "{",
+        "3",
+        "null",
+        "[]",
+        "[" * 5_000,
+        '{"x": %s}' % ("1" * 10_000),
+        '{"x": 1%s}' % ("0" * 400),  # no float
+        '["x"]',  # names the parameter, but has no value for it
+        '[{"x": 1}]',
+        '{"x": {"a": 1}, "y": {"type": 1}}',
+        None,
+        3,
+        {},
+    ],
+    ids=repr,
+)
+def test_arguments_on_which_the_original_raises_are_an_action_error(arguments: Any) -> None:
+    tools = [tool("f", x=NUMBER, y={"type": "object"})]
+    made = Reply((Call("f", arguments),))
+    verdict = judge_softly([made, TEXT], gold(("f", {"x": 1, "y": {}})), tools, action_correct=True, optimal=True)
     assert (verdict.unscorable, verdict.correct, verdict.scores) == (True, False, None)
     assert verdict.error == "redundant tool calling"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ('"none"', "param hallucination"),  # letters of a text are names
+        ('["y", "z"]', "param hallucination"),
+        ('{"x": NaN}', "param value error"),
+        ('{"x": Infinity}', "param value error"),
+        ('{"x": "\\ud800"}', "type error"),
+    ],
+)
+def test_odd_arguments_that_the_original_can_score(arguments: str, error: str) -> None:
+    verdict = judge_softly(
+        [reply(("f", arguments)), TEXT], gold(("f", {"x": 1.5})), [tool("f", x=NUMBER)], action_correct=True, optimal=True
+    )
+    assert (verdict.scores, verdict.error) == ((0.0,), error)
+
+
+BARE = {"type": "function", "function": {"name": "f", "description": ""}}
+
+
+def of_parameters(**parameters: Any) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": "f", "parameters": parameters}}
+
+
+@pytest.mark.parametrize(
+    ("one", "predicted", "wanted"),
+    [
+        (tool("f", x={}), {"x": 1}, {"x": 2}),  # no type
+        (tool("f", x={"description": "a text"}), {"x": "a"}, {"x": "b"}),
+        (tool("f", x={"type": "date"}), {"x": "a"}, {"x": "b"}),  # an unknown type
+        (tool("f", x={"type": "object"}), {"x": "a"}, {"x": "b"}),  # a type that the value is not of
+        (tool("f", x={"type": "array"}), {"x": "a"}, {"x": "b"}),
+        (tool("f", x={"type": "string"}), {"x": [1]}, {"x": [2]}),
+        (tool("f", x={"type": ["string", "null"]}), {"x": "a"}, {"x": "b"}),
+        (tool("f", x={"type": "object"}), {"x": {"type": 1}}, {"x": {}}),  # the description of "object"
+        (tool("f", x="a text"), {"x": 1}, {"x": 2}),
+        (tool("f", x={"type": "array", "items": {"type": "object", "properties": {}}}), {"x": ["a"]}, {"x": ["b"]}),
+        (BARE, {"x": 1}, {"x": 1}),
+        (BARE, {}, {}),
+        (of_parameters(type="object"), {"x": 1}, {"x": 1}),  # no properties
+    ],
+)
+def test_schemas_on_which_the_original_raises_make_an_action_error(one: Any, predicted: Any, wanted: Any) -> None:
+    verdict = judge_softly([reply(("f", predicted)), TEXT], gold(("f", wanted)), [one], action_correct=True, optimal=True)
+    assert (verdict.unscorable, verdict.error, verdict.scores) == (True, "redundant tool calling", None)
+
+
+def test_a_tool_without_properties_takes_a_call_without_arguments() -> None:
+    verdict = judge_softly([reply(("f", {})), TEXT], gold(("f", {})), [of_parameters(type="object")], action_correct=True, optimal=True)
+    assert verdict.scores == (1.0,)
 
 
 def test_calls_that_are_not_those_of_the_gold_cannot_be_scored() -> None:
@@ -129,6 +232,8 @@ ASKING = [GoldNode(0, ASK, {}, None, ()), GoldNode(1, "f", {}, None, (0,)), Gold
         ([reply(("f", {}))], gold(), "call function without reject"),
         ([reply(("filter_by_prompt", {}))], gold(("f", {})), "reject tool calling"),
         ([reply(("dig", {}))], gold(("f", {})), "function name hallucination"),
+        ([reply(("filter_by_prompt", {})), reply(("dig", {}))], gold(("f", {})), "function name hallucination"),  # the last one
+        ([Reply((Call({"f": 1}, "{}"),))], gold(("f", {})), "function name hallucination"),  # type: ignore[arg-type]
         ([reply(("f", {}))], ASKING, "missing information in tool calling"),
         ([reply(("f", {})), reply(("f", {}))], gold(("f", {})), "redundant tool calling"),
         ([reply(("g", {}))], gold(("f", {}), ("f", {})), "call the wrong function"),
