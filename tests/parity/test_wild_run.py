@@ -7,7 +7,6 @@ import copy
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import pytest
@@ -17,20 +16,15 @@ from bench_wild.graph import Graph
 from bench_wild.prompts import convert_tools
 from bench_wild.run import FAILED, Answer, solve, with_inputs
 from bench_wild.walk import Walk
-from tests.parity.golden import golden_folder, load
+from tests.parity.golden import WHOLE, cases, listed, load, needs, parameters
 
-pytestmark = pytest.mark.skipif(golden_folder("wild") is None, reason="no golden data for wild")
-
-
-@lru_cache
-def golden(name: str) -> Any:
-    return load("wild", name) or []
+pytestmark = needs("wild")
 
 
 # -- graph_cases.json
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case["name"]) for case in golden("graph_cases.json")])
+@pytest.mark.parametrize("case", cases("wild", "graph_cases.json", WHOLE))
 def test_graph(case: Mapping[str, Any]) -> None:
     graph = Graph([_node(place, node) for place, node in enumerate(case["answer_list"])])
     paths = plain(graph.paths())
@@ -53,7 +47,7 @@ def plain(paths: Any) -> list[Any]:
 # -- tool_conversion.json
 
 
-@pytest.mark.parametrize("case", golden("tool_conversion.json"))
+@pytest.mark.parametrize("case", cases("wild", "tool_conversion.json", WHOLE))
 def test_tool_conversion(case: Mapping[str, Any]) -> None:
     before = copy.deepcopy(case["tools"])
     assert convert_tools(case["tools"]) == case["converted"]
@@ -96,26 +90,26 @@ def renamed(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return result
 
 
-RECORDS = {record["id"]: record for record in golden("sessions.json")}
-SCRIPTS = {script["id"]: script["tasks"] for script in golden("model_scripts.json")}
-RESULTS = {
-    (session["id"], task["task_idx"]): (session["id"], task["task_idx"], task)
-    for session in golden("expected_results.json")
-    for task in session["tasks"]
-}
+RECORDS = {record["id"]: record for record in listed("wild", "sessions.json", WHOLE)}
+SCRIPTS = {script["id"]: script["tasks"] for script in listed("wild", "model_scripts.json", WHOLE)}
 
 
-@pytest.mark.parametrize(
-    ("id", "position", "expected"),
-    [
-        pytest.param(case["id"], case["task_idx"], case["requests"], id=f"{case['id']}-t{case['task_idx'] + 1}")
-        for case in golden("expected_messages.json")
-    ],
-)
-def test_messages(id: str, position: int, expected: list[Any]) -> None:
+def of_tasks(name: str, tasks: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Entries of a file, one per task, as test parameters."""
+    return parameters("wild", name, [(f"{task['id']}-t{task['task_idx'] + 1}", task) for task in tasks])
+
+
+def results() -> list[dict[str, Any]]:
+    sessions = listed("wild", "expected_results.json", WHOLE)
+    return [{**task, "id": session["id"]} for session in sessions for task in session["tasks"]]
+
+
+@pytest.mark.parametrize("case", of_tasks("expected_messages.json", listed("wild", "expected_messages.json", WHOLE)))
+def test_messages(case: Mapping[str, Any]) -> None:
+    id, position = case["id"], case["task_idx"]
     session = build_session(RECORDS[id])
     _, script = play(session, position, SCRIPTS[id][position])
-    assert [renamed(request) for request in script.requests] == expected
+    assert [renamed(request) for request in script.requests] == case["requests"]
     ids = [call["id"] for message in script.requests[0] for call in message.get("tool_calls", ())]
     assert len(set(ids)) == len(ids) and all(re.fullmatch("toolu_bdrk_[a-zA-Z0-9]{24}", id) for id in ids)
     assert script.tools == convert_tools(RECORDS[id]["english_tools"])
@@ -125,10 +119,9 @@ def steps_of(result: Mapping[str, Any]) -> dict[str, Any]:
     return {key: step for key, step in result["inference_log"].items() if key.startswith("step_")}
 
 
-@pytest.mark.parametrize(
-    ("id", "position", "expected"), [pytest.param(*case, id=f"{key[0]}-t{key[1] + 1}") for key, case in RESULTS.items()]
-)
-def test_inference(id: str, position: int, expected: Mapping[str, Any]) -> None:
+@pytest.mark.parametrize("expected", of_tasks("expected_results.json", results()))
+def test_inference(expected: Mapping[str, Any]) -> None:
+    id, position = expected["id"], expected["task_idx"]
     session = build_session(RECORDS[id])
     task = session.tasks[position]
     assert (task.type, task.subtype, task.gold_nodes) == (expected["task_type"], expected["turn_subtype"], expected["gold_nodes"])
@@ -152,8 +145,9 @@ def candidates(step: Mapping[str, Any]) -> list[list[tuple[str, str]]]:
     return [sorted((call["name"], call["arguments"]) for call in group["action"]) for group in groups]
 
 
+@needs("wild", "record_shapes.json")
 def test_result_line() -> None:
-    expected = copy.deepcopy(golden("record_shapes.json")["result_line"])
+    expected = copy.deepcopy(load("wild", "record_shapes.json")["result_line"])
     session = build_session(RECORDS[expected["id"]])
     for position, wanted in enumerate(expected["result"]):
         result, _ = play(session, position, SCRIPTS[session.id][position])
@@ -170,7 +164,7 @@ def test_result_line() -> None:
 # -- abnormal_cases.json
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case["name"]) for case in golden("abnormal_cases.json")])
+@pytest.mark.parametrize("case", cases("wild", "abnormal_cases.json", WHOLE))
 def test_abnormal_inference(case: Mapping[str, Any]) -> None:
     session = build_session(case["session"])
     expected = case["reference_inference"]
@@ -196,7 +190,7 @@ def test_abnormal_inference(case: Mapping[str, Any]) -> None:
             assert ("inference_answer" in steps[name]) == step["has_inference_answer"]
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case["name"]) for case in golden("abnormal_cases.json")])
+@pytest.mark.parametrize("case", cases("wild", "abnormal_cases.json", WHOLE))
 def test_abnormal_inference_tolerant(case: Mapping[str, Any]) -> None:
     """Under strict scoring no reply and no history loses a session."""
     session = build_session(case["session"])
