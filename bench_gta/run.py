@@ -6,7 +6,6 @@ Both return an entry of the original's prediction file, with absolute paths; who
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from bench_gta.data import Loaded, read_tools, resolve
 from bench_gta.prompts import Prompts, load_prompts
@@ -58,8 +57,9 @@ async def run_e2e(case: Case, *, max_turns: int = MAX_TURNS) -> Json:
     """
     prompts = load_prompts(case.settings.prompts)
     loaded = resolve(case.sample)
-    # descriptions come from the tool server; a server without a tool leaves the data set's own
-    tools = _offered(loaded, _described(read_tools(case.sample.root), await case.catalog()))
+    # the model is shown what the tool server says of a tool, optional inputs included (GTA spec 4.2);
+    # a server without a tool leaves the data set's own
+    tools = _offered(loaded, {**read_tools(case.sample.root), **await case.catalog()})
     dialect = dialect_of(case, prompts)
     memory: list[Message] = []
     prediction, gold, asked = [], [], []
@@ -82,16 +82,6 @@ def dialect_of(case: Case, prompts: Prompts) -> Dialect:
             if name == "native":
                 return native
             return Spoken(format_of(name, case.settings.prompts, judged=True), native, tolerant=case.settings.scoring == "strict")
-
-
-def _described(known: Mapping[str, Tool], served: Mapping[str, Tool]) -> dict[str, Tool]:
-    """The data set's tools, as the server describes them. Inputs that only the server knows are GTA-Workflow's."""
-    described = dict(known)
-    for name, tool in served.items():
-        names = {parameter.name for parameter in known[name].inputs} if name in known else None
-        inputs = tuple(parameter for parameter in tool.inputs if names is None or parameter.name in names)
-        described[name] = replace(tool, inputs=inputs)
-    return described
 
 
 def _offered(loaded: Loaded, known: Mapping[str, Tool]) -> dict[str, Tool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from harness.errors import ToolFault, UsageProblem
 from harness.model.types import ChatReply, ChatRequest, ToolCall
 from harness.portable import portable
 from harness.task import Task
-from harness.tools import Tool, ToolOutput
+from harness.tools import Parameter, Tool, ToolOutput
 from harness.types import ROOT_TOKEN, RUN_TOKEN, Sample
 
 Write = Callable[..., Path]
@@ -156,6 +157,31 @@ def test_the_tool_server_describes_the_tools_end_to_end(write: Write, tmp_path: 
     model = Model(lambda request: ChatReply("42"))
     solve(EndToEnd(), load(write(), "3", "gta_atomic.e2e"), model, tmp_path, box=Box(described))
     assert [tool["function"]["description"] for tool in model.requests[0].tools] == ["The server's words.", "Works out."]
+
+
+SAVING = tuple(Parameter("text", name, optional=True) for name in ("output_dir", "filename"))
+SERVED = Tool("DrawBox", "Draws.", (Parameter("image", "image"), Parameter("text", "bbox"), *SAVING), (Parameter("image"),))
+
+
+@pytest.mark.parametrize(
+    ("task", "inputs"),
+    [(EndToEnd(), ["image", "bbox", "output_dir", "filename"]), (StepByStep(), ["image", "bbox"])],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_inputs_that_only_the_tool_server_offers_are_shown_end_to_end(task: Task, inputs: list[str], write: Write, tmp_path: Path) -> None:
+    model = Model(lambda request: ChatReply("Done."))
+    solve(task, load(write(), "9", task.name), model, tmp_path, box=Box({"DrawBox": SERVED}))
+    assert list(model.requests[0].tools[0]["function"]["parameters"]["properties"]) == inputs
+
+
+def test_an_input_that_only_the_tool_server_offers_reaches_the_tool(write: Write, tmp_path: Path) -> None:
+    sample = load(write(), "9", "gta_atomic.e2e")
+    arguments = {"image": f"{sample.root}/image/a.png", "bbox": "1 1 2 2", "output_dir": "made", "filename": "b"}
+    replies = iter([ChatReply(tool_calls=(ToolCall("DrawBox", json.dumps(arguments)),)), ChatReply("Done.")])
+    box = Box({"DrawBox": SERVED})
+    output = solve(EndToEnd(), sample, Model(lambda request: next(replies)), tmp_path, box=box)
+    assert box.calls == [("DrawBox", arguments)]
+    assert "error" not in output["prediction"][0][0]
 
 
 def test_a_model_that_never_ends_is_stopped_after_ten_turns(write: Write, tmp_path: Path) -> None:

@@ -313,3 +313,30 @@ def test_both_ends_together(tmp_path: Path) -> None:
     assert [output.content for (output,) in outputs] == [str(tmp_path / f"case{i}" / "image" / "0001.png") for i in range(8)]
     with Image.open(outputs[0][0].content) as picture:
         assert (picture.size, picture.getpixel((2, 2)), picture.getpixel((15, 5))) == ((20, 10), (255, 0, 0), (255, 255, 255))
+
+
+@pytest.mark.parametrize(
+    "saving",
+    [
+        {"output_dir": "/tmp/agentgauge-evil"},
+        {"output_dir": "../../.."},
+        {"filename": "../evil"},
+        {"filename": "/tmp/agentgauge-evil.png"},
+        {"output_dir": "..", "filename": "..\\evil"},
+        {"output_dir": "x" * 5000, "filename": "y" * 5000},
+        {"output_dir": "a\0b", "filename": "a\0b"},
+    ],
+)
+def test_no_path_of_a_model_leaves_the_folder_of_its_sample(saving: dict[str, str], tmp_path: Path) -> None:
+    """The inputs that our server's DrawBox offers beyond the data set's: where to save, and under which name."""
+    from PIL import Image
+
+    Image.new("RGB", (20, 10)).save(tmp_path / "in.png")
+    folder = tmp_path / "samples" / "case"
+    arguments = {"image": str(tmp_path / "in.png"), "bbox": "2 2 8 8", **saving}
+    with web_server(lambda: build(ToolSettings(), ["DrawBox"]).application()) as url:
+        result = call(url, "DrawBox", arguments, folder, tmp_path)
+    assert isinstance(result, ToolError) or Path(result[0].content).is_relative_to(folder)
+    made = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert all(path.is_relative_to(folder) for path in made if path.name != "in.png")
+    assert not list(Path("/tmp").glob("agentgauge-evil*"))
