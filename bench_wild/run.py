@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import json
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,14 +14,14 @@ from typing import Any
 
 from bench_wild.data import GoldNode, Session, WildTask, resolve
 from bench_wild.graph import Graph, Group
-from bench_wild.prompts import HistoryFails, as_json, observed, offered_tools, opening
+from bench_wild.prompts import ORIGINAL, HistoryFails, Sending, as_json, observed, offered_tools, opening
 from bench_wild.walk import Walk
 from harness.agent.dialect import ask as put
 from harness.agent.dialects.format import Sent
 from harness.agent.dialects.registry import format_of
 from harness.agent.spoken import heard
 from harness.case import Case
-from harness.model.types import ChatReply, Message, Sampling, ToolCall
+from harness.model.types import ChatReply, Message, Sampling
 from harness.types import Json
 
 EMPTY = "tool_calls and content are None or empty"
@@ -41,7 +40,7 @@ class Answer:
     """A reply of the model, whatever dialect it came in, in OpenAI's terms."""
 
     content: str | None
-    tool_calls: Sequence[Mapping[str, Any]] | None  # {"id", "type", "function": {"name", "arguments"}}; as received
+    tool_calls: Sequence[Mapping[str, Any]] | None  # as received; what a server left out of a call is null
     reasoning: str | None = None
     seconds: float = 0.0
     prompt_tokens: int = 0
@@ -83,17 +82,17 @@ class _Log:
 
     def right(self, step: dict[str, Any], group: Group) -> None:
         step["inference_output"]["current_action_name_label"] = "correct"
-        step["inference_answer"] = {_candidate(0): self._listed(group, more=True)}
+        step["inference_answer"] = {_candidate(0): self._listed(group)}
 
     def wrong(self, step: dict[str, Any], reason: str, groups: Sequence[Group] = ()) -> None:
         step["inference_output"] |= {"current_action_name_label": "error", "error_reason": reason}
         if groups:
             step["inference_answer"] = {_candidate(place): self._listed(group) for place, group in enumerate(groups)}
 
-    def _listed(self, group: Group, *, more: bool = False) -> dict[str, Json]:
+    def _listed(self, group: Group) -> dict[str, Json]:
         nodes = in_order(self.task, group)
         listed: dict[str, Json] = {"action": [{"arguments": as_json(node.arguments), "name": node.name} for node in nodes]}
-        if more and not nodes[0].is_tool:
+        if not nodes[0].is_tool:
             listed["observation"] = nodes[0].observation
             if nodes[0].is_ask:
                 listed["user_input"] = nodes[0].user_input
@@ -109,21 +108,21 @@ def in_order(task: WildTask, group: Group) -> list[GoldNode]:
     return sorted((task.answer_list[place] for place in group), key=lambda node: node.name)
 
 
-async def solve(session: Session, task: WildTask, ask: Ask, *, tolerant: bool = False) -> Result | str:
+async def solve(session: Session, task: WildTask, ask: Ask, *, sending: Sending = ORIGINAL, tolerant: bool = False) -> Result | str:
     """Run one task; the outcome is a task result of the original layout, without each step's ``inference_input``.
 
     Where upstream stops and loses the whole session, the outcome is the text that it then has for a result; with
     ``tolerant`` such a reply is an action error instead.
     """
     try:
-        return await _solve(session, task, ask, tolerant)
+        return await _solve(session, task, ask, sending, tolerant)
     except (HistoryFails, _SessionFails) as stop:
         return FAILED + (str(stop) if isinstance(stop, _SessionFails) else "")
 
 
-async def _solve(session: Session, task: WildTask, ask: Ask, tolerant: bool) -> Result:
-    messages = opening(session, task, tolerant=tolerant)
-    tools = offered_tools(session)
+async def _solve(session: Session, task: WildTask, ask: Ask, sending: Sending, tolerant: bool) -> Result:
+    messages = opening(session, task, sending, tolerant=tolerant)
+    tools = offered_tools(session, sending)
     graph = Graph(task.answer_list)
     log = _Log(_new_result(task), Walk(graph), task)
     while True:
@@ -173,10 +172,14 @@ def _calls(log: _Log, answer: Answer) -> list[Message] | None:
     assert answer.tool_calls is not None
     walk, step = log.walk, log.asked(answer)
     try:
-        names = sorted(_name(call) for call in answer.tool_calls)
+        names = [_name(call) for call in answer.tool_calls]
     except (KeyError, TypeError) as error:
         log.wrong(step, f"parse tool_calls failed, error: {error}")
         return None
+    try:
+        names.sort()
+    except TypeError as error:  # a null beside texts: upstream sorts them outside of its error handling (corrections to wild spec 3.4)
+        raise _SessionFails(str(error)) from None
     if walk.over:
         log.wrong(step, _no_table(walk))
         return None
@@ -196,12 +199,13 @@ def _calls(log: _Log, answer: Answer) -> list[Message] | None:
     return [said, *told]
 
 
-def _name(call: Mapping[str, Any]) -> str:
-    """Raises KeyError for a call that lacks what every call must have, TypeError for one of the wrong shape."""
+def _name(call: Mapping[str, Any]) -> Any:
+    """The called function's name, whatever it is. Raises KeyError or TypeError for a call that lacks a field.
+
+    Replies of an endpoint lack none: the published client fills them with null, and so does ``ChatReply.message``.
+    """
     _, function = call["id"], call["function"]
     name, _ = function["name"], function["arguments"]
-    if not isinstance(name, str):
-        raise TypeError(f"the name must be a text, not {type(name).__name__}")
     return name
 
 
@@ -212,7 +216,9 @@ def _no_table(walk: Walk) -> str:
 # -- transcripts of the original layout
 
 
-def with_inputs(session: Session, task: WildTask, result: Mapping[str, Any], *, tolerant: bool = False) -> Result:
+def with_inputs(
+    session: Session, task: WildTask, result: Mapping[str, Any], *, sending: Sending = ORIGINAL, tolerant: bool = False
+) -> Result:
     """A result of ``solve`` with what was sent at every step, as the original's files have it.
 
     The replies are in the result and everything else is in the data, so that requests need not be stored: the task is
@@ -227,7 +233,7 @@ def with_inputs(session: Session, task: WildTask, result: Mapping[str, Any], *, 
         return Answer(output["content"], output["tool_calls"], output["reasoning_content"])
 
     with contextlib.suppress(StopIteration):  # nothing in it waits, so no event loop is needed
-        solve(session, task, recall, tolerant=tolerant).send(None)
+        solve(session, task, recall, sending=sending, tolerant=tolerant).send(None)
     log = dict(result["inference_log"])
     for number, request in enumerate(sent):
         log[f"step_{number}"] = {"inference_input": request, **log[f"step_{number}"]}
@@ -237,7 +243,7 @@ def with_inputs(session: Session, task: WildTask, result: Mapping[str, Any], *, 
 # -- with the harness
 
 
-async def run_task(case: Case) -> Json:
+async def run_task(case: Case, sending: Sending = ORIGINAL) -> Json:
     """Solve a sample. Lets ModelFault through: a request that fails breaks this task and not its session, other than upstream."""
     session, task = resolve(case.sample)
     dialect, tolerant = case.settings.dialect, case.settings.scoring == "strict"
@@ -255,28 +261,20 @@ async def run_task(case: Case) -> Json:
         asked += 1
         return answer_of(heard(format, reply, tolerant=tolerant) if format else reply, asked, tolerant=tolerant, seconds=seconds)
 
-    return await solve(session, task, ask, tolerant=tolerant)
+    return await solve(session, task, ask, sending=sending, tolerant=tolerant)
 
 
 def answer_of(reply: ChatReply, number: int, *, tolerant: bool = False, seconds: float = 0.0) -> Answer:
-    """A reply as the protocol has it. ``number`` counts a task's replies, to name calls that came without an id.
+    """A reply as the protocol has it: the message as it came (corrections to wild spec 3.4).
 
-    What a server left out of a call is left out here, too: the published protocol ends on it. ``tolerant`` makes it up.
+    ``number`` counts a task's replies, to name calls of a dialect, which have no ids. ``tolerant`` reads the message as the other
+    benchmarks do: calls that name a function, with ids made up and arguments as text, and a refusal for a text.
     """
-    calls = [_received(call, f"call_{number}_{place}", tolerant) for place, call in enumerate(reply.tool_calls)]
-    text = reply.text or (reply.refusal if tolerant else None)
-    usage = reply.usage
-    # endpoints send null for an empty text beside calls
-    return Answer(text or None, calls or None, reply.reasoning, seconds, usage.prompt_tokens, usage.completion_tokens)
-
-
-def _received(call: ToolCall, made_up: str, tolerant: bool) -> dict[str, Any]:
-    function: dict[str, Any] = {"name": call.name, "arguments": call.arguments}
-    whole = {"id": made_up if call.flaw == "id" else call.id or made_up, "type": "function", "function": function}
-    if tolerant or not call.flaw:
-        return whole
-    if call.flaw == "object":
-        return {**whole, "function": {**function, "arguments": json.loads(call.arguments)}}
-    if call.flaw in ("id", "function"):
-        return {key: value for key, value in whole.items() if key != call.flaw}
-    return {**whole, "function": {key: value for key, value in function.items() if key != call.flaw}}
+    message, usage = reply.message, reply.usage
+    content, calls = message["content"], message.get("tool_calls")
+    if tolerant:
+        content, calls = reply.text or reply.refusal, [call.to_wire() for call in reply.tool_calls] or None
+    if tolerant or reply.received is None:
+        calls = calls and [{**call, "id": call["id"] or f"call_{number}_{place}"} for place, call in enumerate(calls)]
+    reasoning = message.get("reasoning_content")
+    return Answer(content, calls, reasoning, seconds, usage.prompt_tokens, usage.completion_tokens)

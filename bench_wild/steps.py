@@ -55,14 +55,15 @@ def _step(place: int, entry: Mapping[str, Json]) -> Step:
         output["current_action_name_label"],
         output.get("error_reason") or "",
         output.get("content"),
-        tuple(_calls(output.get("tool_calls") or ())),
+        tuple(_calls(output.get("tool_calls"))),
         tuple(tuple(Call(one["name"], one["arguments"]) for one in group["action"]) for group in (answer or {}).values()),
         answer is not None,
     )
 
 
 def _calls(calls: Json) -> Iterator[Call]:
-    """Calls as they are; what is missing from a broken one is empty."""
-    for call in calls:
-        function = call.get("function") or {}
-        yield Call(function.get("name") or "", function.get("arguments"))
+    """Calls as they came; one without a function has an empty name and null for arguments."""
+    for call in calls if isinstance(calls, list) else ():
+        function = call.get("function") if isinstance(call, Mapping) else None
+        name, arguments = (function.get("name"), function.get("arguments")) if isinstance(function, Mapping) else ("", None)
+        yield Call(name if isinstance(name, str) else "", arguments)

@@ -24,6 +24,7 @@ class CaseSettings:
     temperature: float | None = None
     max_tokens: int | None = None
     prompts: Path | None = None  # folder of texts that replace the built-in wording
+    attempts: int = 1  # how often each sample is attempted
     live: bool = True  # False while a cassette is made or played: every reply has to go through it
 
 
@@ -66,13 +67,13 @@ class Case:
         template: Mapping[str, Any] | None = None,
         usual: Sampling = Sampling(),  # noqa: B008 - frozen
         stop: Sequence[str] = (),
-        draw: int = 0,
+        draw: int | None = None,
         part: str = "",
     ) -> ChatReply:
         """Put a conversation to the model. Raises ModelFault.
 
-        ``draw`` numbers samples of one request: each has a seed of its own. ``part`` is the option that names another model for
-        this request, such as a judge. The other arguments are those of ChatRequest.
+        ``draw`` numbers the samples of a request that is sent several times: each has a seed of its own. ``part`` is the
+        option that names another model for this request, such as a judge. The other arguments are those of ChatRequest.
         """
         model = self._model_of(part)
         own = model is self.model  # what is set for the tested model is not for others
@@ -84,7 +85,8 @@ class Case:
             temperature=self.settings.temperature if own else None,
             max_tokens=self.settings.max_tokens if own else None,
             usual=usual,
-            seed=(self.seed + draw) & 0x7FFFFFFF,
+            seed=(self.seed + (draw or 0)) & 0x7FFFFFFF,
+            repeated=draw is not None or self.settings.attempts > 1,
             stop=tuple(stop),
             case=CaseKey(self.sample.task, self.sample.id, self.attempt, self._turn, part),
         )

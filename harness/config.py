@@ -36,7 +36,7 @@ class Prices:
 class QuirkTable:
     """What a server cannot do, where it differs from the provider's preset. None: as the preset says."""
 
-    seed: bool | None = None  # does it accept "seed"?
+    seed: bool | None = None  # send "seed" always or never?
     temperature: bool | None = None  # does it accept "temperature"?
     stop: bool | None = None  # does it accept "stop"?
     token_field: str | None = None  # max_tokens or max_completion_tokens

@@ -25,8 +25,9 @@ def identity_of(fingerprint: str) -> list[str | float | None]:
 class MadeJudge:
     """A judge with a client of its own. ``close`` it in the event loop that used it."""
 
-    def __init__(self, judge: Judge, model: OpenAIModel | None) -> None:
+    def __init__(self, judge: Judge, model: OpenAIModel | None, votes: int = 1) -> None:
         self.judge = judge
+        self._votes = votes
         self._model = model
         self._usage = Usage()
 
@@ -41,7 +42,9 @@ class MadeJudge:
     async def ask(self, messages: Sequence[Message], draw: int) -> ChatReply:
         """Raises ModelFault."""
         assert self._model is not None
-        reply = await self._model.complete(ChatRequest(messages=tuple(messages), usual=USUAL, seed=draw))
+        reply = await self._model.complete(
+            ChatRequest(messages=tuple(messages), usual=USUAL, seed=draw, repeated=self._votes > 1 or draw > 0)
+        )
         self._usage += reply.usage
         return reply
 
@@ -57,7 +60,7 @@ def make_judge(name: str, *, votes: int = 1, cache: str = USER, released: bool =
     if spec.embedded:
         raise UsageProblem(f"the judge {name!r} is an embedded model, which only a run can serve; name {RULES!r} or a model of an endpoint")
     model = OpenAIModel(spec)
-    made = MadeJudge(RulesJudge(), model)
+    made = MadeJudge(RulesJudge(), model, votes)
     made.judge = ModelJudge(
         model.name,
         made.ask,

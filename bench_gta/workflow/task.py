@@ -125,7 +125,7 @@ class Workflow(RealTools, Task):
         template = prompts.load_template(case.settings.prompts)
 
         async def ask(messages: Sequence[Message], draw: int) -> ChatReply:
-            return await case.ask(messages, part=JUDGE.name, usual=USUAL, draw=draw)
+            return await case.ask(messages, part=JUDGE.name, usual=USUAL, draw=draw if draw or self.votes > 1 else None)
 
         return ModelJudge(
             case.name_of(JUDGE.name),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.agent.actions import INVALID_ACTION, NO_ACTION, Action, CallError, Finish, Reading, read_call
@@ -63,8 +63,8 @@ class Native:
 
     def read(self, reply: ChatReply, tools: Mapping[str, Tool], turn: int) -> Reading:
         text = reply.text or reply.refusal or ""
-        if given := _calls(reply):
-            calls = tuple(self._call(call, tools, call.id or f"call_{turn}_{place}") for place, call in enumerate(given))
+        if reply.tool_calls:
+            calls = tuple(self._call(call, tools, call.id or f"call_{turn}_{place}") for place, call in enumerate(reply.tool_calls))
             return Reading(text, calls)
         if text.strip():
             return Reading("", (Finish(text),))
@@ -77,12 +77,13 @@ class Native:
         return read_call(tools[call.name], call.arguments.strip() or "{}", raw=call.arguments, id=id)
 
     def said(self, reply: ChatReply, reading: Reading) -> list[Message]:
-        given = _calls(reply)
-        if not given:
+        if not reply.tool_calls:
             # several endpoints refuse an assistant message without content
             return [{"role": "assistant", "content": reply.text}] if reply.text.strip() else []
         ids = [action.id for action in reading.actions if not isinstance(action, Finish)]
-        calls = [_wire_call(call.name, _readable(call.arguments), id) for call, id in zip(given, ids, strict=True)]
+        calls = [
+            replace(call, arguments=_readable(call.arguments), id=id).to_wire() for call, id in zip(reply.tool_calls, ids, strict=True)
+        ]
         return [{"role": "assistant", "content": reply.text or None, "tool_calls": calls}]
 
     def told(self, results: Sequence[Told]) -> list[Message]:
@@ -114,21 +115,13 @@ class Native:
             else:
                 waiting = f"call_{place}"
                 arguments = json.dumps(turn.arguments, ensure_ascii=False)
-                messages.append({"role": "assistant", "content": None, "tool_calls": [_wire_call(turn.name, arguments, waiting)]})
+                call = ToolCall(turn.name, arguments, waiting)
+                messages.append({"role": "assistant", "content": None, "tool_calls": [call.to_wire()]})
         return [*messages, _result("", waiting)] if waiting else messages
-
-
-def _calls(reply: ChatReply) -> list[ToolCall]:
-    """The calls that name a function at all."""
-    return [call for call in reply.tool_calls if call.flaw != "function"]
 
 
 def _result(text: str, id: str) -> Message:
     return {"role": "tool", "tool_call_id": id, "content": text}
-
-
-def _wire_call(name: str, arguments: str, id: str) -> dict[str, Any]:
-    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def _readable(arguments: str) -> str:

@@ -51,7 +51,7 @@ def heard(format: Format, reply: ChatReply, *, tolerant: bool) -> ChatReply:
         )
     said = format.read(reply.text or reply.refusal or "", tolerant=tolerant)
     calls = tuple(ToolCall(call.name, call.arguments) for call in said.calls)
-    return replace(reply, text=said.text or "", tool_calls=calls, refusal=None)
+    return replace(reply, text=said.text or "", tool_calls=calls, refusal=None, received=None)
 
 
 def written(format: Format, reply: ChatReply) -> ChatReply:

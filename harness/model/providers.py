@@ -15,7 +15,7 @@ LaterSystem = Literal["system", "user"]
 class Quirks:
     """How an endpoint departs from the plain chat completion request."""
 
-    seed: bool = True  # accepts "seed"
+    seed: bool | None = None  # sends "seed": always, never, or (None) with requests that are drawn several times
     temperature: bool = True  # accepts "temperature"
     stop: bool = True  # accepts "stop"; if not, the reply is cut at the stop words after it came
     token_field: TokenField = "max_tokens"

@@ -73,7 +73,8 @@ class ModelSpec:
             self.max_tokens,
             dict(self.extra_body),
             dict(self.headers),
-            asdict(self.quirks),
+            # a run made before seeds were left out of most requests can be resumed
+            {**asdict(self.quirks), "seed": {None: True, True: "always"}.get(self.quirks.seed, False)},
             self.api_version,
             self.deployment,
             self.script_digest,

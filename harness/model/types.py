@@ -56,6 +56,7 @@ class ChatRequest:
     max_tokens: int | None = None
     usual: Sampling = Sampling()
     seed: int | None = None
+    repeated: bool = False  # the same request is drawn several times, so that draws need the seed to differ
     stop: tuple[str, ...] = ()
     case: CaseKey | None = None
 
@@ -66,9 +67,14 @@ class ToolCall:
 
     name: str
     arguments: str
-    id: str = ""
-    flaw: Literal["", "id", "function", "name", "arguments", "object"] = ""
-    """What a server left out, which is made up here: ``object`` are arguments that came as one instead of as text."""
+    id: str = ""  # empty: the server gave none
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the call besides id, type and function. Some endpoints require theirs back: Gemini's signature is one."""
+
+    def to_wire(self) -> dict[str, Any]:
+        """The call as the OpenAI format has it."""
+        function = {"name": self.name, "arguments": self.arguments}
+        return {"id": self.id, "type": "function", "function": function, **self.extra}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +85,30 @@ class ChatReply:
     finish_reason: str = "stop"
     usage: Usage = field(default_factory=Usage)
     reasoning: str | None = None  # what a thinking model's server gives apart from the text
+    received: Mapping[str, Any] | None = None
+    """What ``message`` returns, where the other fields cannot express it: calls without ids, a null content."""
+
+    @property
+    def message(self) -> dict[str, Any]:
+        """The assistant message as the server sent it, fields that a server left out filled with null.
+
+        Holds ``content``, ``reasoning_content`` unless that is null, and ``tool_calls`` unless these are null. A content in
+        parts is joined to one text.
+        """
+        if self.received is not None:
+            return dict(self.received)
+        message: dict[str, Any] = {"content": self.text or (None if self.tool_calls else "")}
+        if self.reasoning is not None:
+            message["reasoning_content"] = self.reasoning
+        if self.tool_calls:
+            message["tool_calls"] = [call.to_wire() for call in self.tool_calls]
+        return message
+
+    @property
+    def content(self) -> str | None:
+        """The text as the server sent it; None for a null content, which ``text`` reads as an empty one."""
+        content: str | None = self.message["content"]
+        return content
 
 
 class ChatModel(Protocol):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from harness.config import Prices
 from harness.model.retry import Failure, failure_kind
@@ -17,6 +18,8 @@ Number = TypeVar("Number", int, float)
 
 PATH = "/chat/completions"
 _EXCERPT = 200  # characters of an endpoint's text in a message
+_CALL_FIELDS = {"id": None, "type": None, "function": None}
+_DEEPEST = 100  # levels of lists and objects that are kept of what a server sends beside texts
 
 
 def request_body(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
@@ -36,7 +39,7 @@ def request_body(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
         body["temperature"] = temperature
     if max_tokens is not None:
         body[quirks.token_field] = max_tokens
-    if request.seed is not None and quirks.seed:
+    if request.seed is not None and (request.repeated if quirks.seed is None else quirks.seed):
         body["seed"] = request.seed
     if request.stop and quirks.stop:
         body["stop"] = list(request.stop)
@@ -80,13 +83,14 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
                 return Failure(f"http {code}", f"the endpoint reported error {code}: {error_text(data)}", failure_kind(code))
             return Failure("no choices", f"the endpoint reported an error: {error_text(data)}")
         return Failure("no choices", "the endpoint's answer holds no choices, so no message of the model")
-    text = _text(message.get("content"))
+    content = message.get("content")
+    text = _text(content)
     if not spec.quirks.stop:
         text = cut(text, stop)
     refusal = message.get("refusal")
     reasoning = message.get("reasoning_content") or message.get("reasoning")  # vLLM has renamed it
     finish = choice.get("finish_reason")
-    return ChatReply(
+    reply = ChatReply(
         text=text,
         tool_calls=read_tool_calls(message.get("tool_calls")),
         refusal=clean(refusal) if isinstance(refusal, str) and refusal else None,
@@ -94,6 +98,8 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
         finish_reason=finish if isinstance(finish, str) else "stop",
         usage=read_usage(data.get("usage"), spec.prices),
     )
+    received = _received(message, None if content is None else text)
+    return reply if received == reply.message else replace(reply, received=received)
 
 
 def _text(content: object) -> str:
@@ -107,33 +113,51 @@ def _text(content: object) -> str:
 
 
 def read_tool_calls(calls: object) -> tuple[ToolCall, ...]:
-    """Arguments stay raw text. Servers that send an object instead of text get it written as JSON.
+    """The calls that name a function. Arguments stay raw text; servers that send an object get it written as JSON.
 
-    What is missing is made up, and named: most benchmarks go on with it, WildToolBench's published protocol does not.
+    What a server left out is empty here; ``ChatReply.message`` has the calls as they came.
     """
-    return tuple(_tool_call(call, place) for place, call in enumerate(calls if isinstance(calls, list) else ()))
+    found = (_tool_call(call) for call in (calls if isinstance(calls, list) else ()) if isinstance(call, Mapping))
+    return tuple(call for call in found if call is not None)
 
 
-def _tool_call(call: object, place: int) -> ToolCall:
-    made_up = f"call_{place}"  # every call needs an id of its own, or the tool messages that answer it are refused
-    function = call.get("function") if isinstance(call, Mapping) else None
-    if not isinstance(call, Mapping) or not isinstance(function, Mapping):
-        return ToolCall("", "", made_up, "function")
+def _tool_call(call: Mapping[str, Any]) -> ToolCall | None:
+    function = call.get("function")
+    if not isinstance(function, Mapping):
+        return None
     name, arguments, identity = function.get("name"), function.get("arguments"), call.get("id")
-    flaw: Literal["", "id", "name", "arguments", "object"] = "" if isinstance(identity, str) and identity else "id"
-    if not isinstance(name, str):
-        flaw = "name"
-    elif arguments is None:
-        flaw = "arguments"
-    elif not isinstance(arguments, str):
-        flaw = "object"
-    text = arguments if isinstance(arguments, str) else "" if arguments is None else json.dumps(arguments, ensure_ascii=False)
     return ToolCall(
         name=clean(name) if isinstance(name, str) else "",
-        arguments=clean(text),
-        id=identity if isinstance(identity, str) and identity else made_up,
-        flaw=flaw,
+        arguments=_arguments(arguments),
+        id=clean(identity) if isinstance(identity, str) else "",
+        extra={name: clean_all(value) for name, value in call.items() if name not in _CALL_FIELDS},
     )
+
+
+def _arguments(arguments: object) -> str:
+    if isinstance(arguments, str):
+        return clean(arguments)
+    return "" if arguments is None else json.dumps(clean_all(arguments), ensure_ascii=False)
+
+
+def _received(message: Mapping[str, Any], content: str | None) -> dict[str, Any]:
+    """What ``ChatReply.message`` describes. The published clients read absent fields of a call as null."""
+    received: dict[str, Any] = {"content": content}
+    for name in ("reasoning_content", "tool_calls"):
+        if (value := message.get(name)) is not None:
+            received[name] = clean_all(value)
+    if isinstance(calls := received.get("tool_calls"), list):
+        received["tool_calls"] = [_filled(call) for call in calls]
+    return received
+
+
+def _filled(call: Any) -> Any:
+    if not isinstance(call, Mapping):
+        return call
+    filled = {**_CALL_FIELDS, **call}
+    if isinstance(function := filled["function"], Mapping):
+        filled["function"] = {"name": None, "arguments": None, **function}
+    return filled
 
 
 def read_usage(usage: object, prices: Prices, keys: tuple[str, str] = ("prompt_tokens", "completion_tokens")) -> Usage:
@@ -156,6 +180,19 @@ def clean(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-8", "replace").decode()
     return text
+
+
+def clean_all(value: Any, depth: int = _DEEPEST) -> Any:
+    """A JSON value whose texts are clean. What is nested deeper than ``depth`` levels becomes None: it could not be written again."""
+    if isinstance(value, str):
+        return clean(value)
+    if not isinstance(value, list | Mapping):
+        return value
+    if not depth:
+        return None
+    if isinstance(value, list):
+        return [clean_all(item, depth - 1) for item in value]
+    return {clean(name): clean_all(item, depth - 1) for name, item in value.items()}
 
 
 def error_text(data: object) -> str:

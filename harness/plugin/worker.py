@@ -342,6 +342,7 @@ class WorkerSide:
                 temperature=settings.model.temperature,
                 max_tokens=settings.model.max_tokens,
                 prompts=settings.file.prompts,
+                attempts=settings.attempts,
                 live=not (settings.record or settings.replay),
             ),
             folder=self.folder,

@@ -7,20 +7,24 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from harness.case import Case, CaseSettings
 from harness.config import Config as FileConfig
 from harness.config import ModelTable, Prices
 from harness.errors import ModelFault
 from harness.model.client import OpenAIModel
 from harness.model.limits import AdaptiveLimiter
 from harness.model.presets import resolve
+from harness.model.providers import Quirks
 from harness.model.retry import RetryPolicy
 from harness.model.spec import ModelSpec
 from harness.model.types import CaseKey, ChatReply, ChatRequest, ToolCall
-from harness.types import Usage
+from harness.model.wire import request_body
+from harness.types import Sample, Usage
 from tests.model import fault_server as serve
 from tests.model.fault_server import Act, FaultServer
 
@@ -64,6 +68,7 @@ def test_a_request_with_everything_goes_out_as_it_should() -> None:
         temperature=0.0,
         max_tokens=7,
         seed=3,
+        repeated=True,
         stop=("END",),
         case=CaseKey("gta_atomic.e2e", "12"),
     )
@@ -97,6 +102,36 @@ def test_quirks_shape_the_request_and_stop_words_cut_the_reply() -> None:
     assert [message["role"] for message in body.pop("messages")] == ["system", "user", "user"]
     assert body == {"model": "o3", "max_completion_tokens": 9}
     assert reply.text == "Action: x\n"
+
+
+@pytest.mark.parametrize(
+    ("quirk", "repeated", "sent"),
+    [(None, False, False), (None, True, True), (True, False, True), (True, True, True), (False, False, False), (False, True, False)],
+)
+def test_a_seed_is_sent_where_draws_have_to_differ_or_the_model_wants_it(quirk: bool | None, repeated: bool, sent: bool) -> None:
+    spec = ModelSpec("m", "openai", "m", "openai", quirks=Quirks(seed=quirk))
+    assert ("seed" in request_body(spec, replace(HELLO, seed=5, repeated=repeated))) is sent
+
+
+@pytest.mark.parametrize(
+    ("attempts", "draw", "repeated", "seed"), [(1, None, False, 7), (2, None, True, 7), (1, 0, True, 7), (1, 2, True, 9)]
+)
+def test_attempts_and_draws_of_a_case_have_seeds(attempts: int, draw: int | None, repeated: bool, seed: int) -> None:
+    asked = []
+
+    class Model:
+        name = fingerprint = "m"
+
+        async def complete(self, request: ChatRequest) -> ChatReply:
+            asked.append((request.repeated, request.seed))
+            return ChatReply("fine")
+
+        async def close(self) -> None: ...
+
+    sample = Sample("0", "t", (), {}, Path())
+    case = Case(sample, 1, 7, CaseSettings(attempts=attempts), Model(), None, Path())
+    asyncio.run(case.ask([{"role": "user", "content": "Hi"}], draw=draw))
+    assert asked == [(repeated, seed)]
 
 
 def test_an_embedded_model_learns_its_case() -> None:
@@ -134,9 +169,9 @@ def test_what_the_environment_holds_for_openai_stays_away_from_other_hosts(monke
 
 
 REPLIES: list[tuple[str, Any, ChatReply]] = [
-    ("empty message", serve.completion(None), ChatReply()),
+    ("null content", serve.completion(None), ChatReply(received={"content": None})),
     ("empty text", serve.completion(""), ChatReply()),
-    ("refusal", serve.completion(None, refusal="I will not."), ChatReply(refusal="I will not.")),
+    ("refusal", serve.completion(None, refusal="I will not."), ChatReply(refusal="I will not.", received={"content": None})),
     (
         "broken arguments",
         serve.completion(None, tool_calls=[serve.tool_call("OCR", '{"image": ')]),
@@ -145,15 +180,34 @@ REPLIES: list[tuple[str, Any, ChatReply]] = [
     (
         "arguments as an object, no id",
         serve.completion(None, tool_calls=[{"function": {"name": "OCR", "arguments": {"a": "é"}}}]),
-        ChatReply(tool_calls=(ToolCall("OCR", '{"a": "é"}', "call_0", "object"),)),
+        ChatReply(
+            tool_calls=(ToolCall("OCR", '{"a": "é"}'),),
+            received={
+                "content": None,
+                "tool_calls": [{"id": None, "type": None, "function": {"name": "OCR", "arguments": {"a": "é"}}}],
+            },
+        ),
     ),
     (
         "calls of odd shapes",
-        serve.completion("t", tool_calls=["x", {"function": None}, {"id": 5, "function": {"name": None, "arguments": None}}]),  # type: ignore[list-item]
+        serve.completion("t", tool_calls=["x", {"function": None}, {"id": 5, "function": {"name": None}}]),  # type: ignore[list-item]
         ChatReply(
             text="t",
-            tool_calls=(ToolCall("", "", "call_0", "function"), ToolCall("", "", "call_1", "function"), ToolCall("", "", "call_2", "name")),
+            tool_calls=(ToolCall("", ""),),
+            received={
+                "content": "t",
+                "tool_calls": [
+                    "x",
+                    {"id": None, "type": None, "function": None},
+                    {"id": 5, "type": None, "function": {"name": None, "arguments": None}},
+                ],
+            },
         ),
+    ),
+    (
+        "a signature beside a call",
+        serve.completion(None, tool_calls=[{**serve.tool_call("OCR", "{}"), "extra_content": {"signature": "s\ud800"}}]),
+        ChatReply(tool_calls=(ToolCall("OCR", "{}", "call_1", {"extra_content": {"signature": "s?"}}),)),
     ),
     ("text in parts", serve.completion([{"type": "text", "text": "a"}, {"type": "x"}, "b"]), ChatReply(text="ab")),  # type: ignore[arg-type]
     ("lone surrogate", serve.completion("\ud800!"), ChatReply(text="?!")),

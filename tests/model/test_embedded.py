@@ -20,7 +20,7 @@ from harness.errors import ModelFault, UsageProblem
 from harness.model.client import CASE_HEADER, OpenAIModel
 from harness.model.embedded.baseline import baseline_reply
 from harness.model.embedded.scripted import Script
-from harness.model.embedded.serve import count_tokens, make_answer, read_case
+from harness.model.embedded.serve import completion, count_tokens, make_answer, read_case
 from harness.model.presets import resolve
 from harness.model.types import CaseKey, ChatReply, ChatRequest, ToolCall
 
@@ -135,8 +135,8 @@ def test_help_has_an_example() -> None:
         ({"replies": {"*": ["a"]}, "more": 1}, '{"replies"'),
         ({"replies": {"*": "a"}}, "'*' must have a list"),
         ({"replies": {"*": []}}, "'*' must have a list"),
-        ({"replies": {"*": ["a", 5]}}, "'*'[1] must be a text or an object"),
-        ({"replies": {"*": [{"txt": "a"}]}}, "'*'[0] must be a text or an object"),
+        ({"replies": {"*": ["a", 5]}}, "'*'[1] must be a text, an object"),
+        ({"replies": {"*": [{"txt": "a"}]}}, "'*'[0] must be a text, an object"),
         ({"replies": {"*": [{"text": 5}]}}, "'*'[0] must have a text"),
         ({"replies": {"*": [{"tool_calls": [{"name": "A"}]}]}}, "'*'[0].tool_calls[0] must be"),
     ],
@@ -241,3 +241,12 @@ def test_the_baseline_in_react() -> None:
         "Final Answer: 42",
     ]
     assert all(text.startswith("Thought:") for text in replies)
+
+
+def test_a_scripted_message_is_sent_as_it_stands(tmp_path: Path) -> None:
+    message = {"content": None, "tool_calls": [{"function": {"name": "OCR"}}]}
+    file = tmp_path / "script.json"
+    file.write_text(json.dumps({"replies": {"*": [{"message": message}]}}))
+    reply = Script.load(file).answer(CaseKey("gta_atomic.e2e", "12"))
+    request = ChatRequest(({"role": "user", "content": "Hi"},))
+    assert completion("m", request, reply, "i")["choices"][0]["message"] == {"role": "assistant", **message}

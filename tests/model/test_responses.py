@@ -85,7 +85,7 @@ REPLIES: dict[str, tuple[Any, ChatReply]] = {
     ),
     "a call without an id": (
         response(items=[{"type": "function_call", "name": "OCR", "arguments": "{}"}]),
-        ChatReply(tool_calls=(ToolCall("OCR", "{}", "call_0", "id"),), finish_reason="tool_calls", usage=USED),
+        ChatReply(tool_calls=(ToolCall("OCR", "{}"),), finish_reason="tool_calls", usage=USED),
     ),
     "cut at the limit": (
         response(said("half"), status="incomplete", incomplete_details={"reason": "max_output_tokens"}),

@@ -17,7 +17,9 @@ from bench_wild.run import EMPTY, FAILED, NOT_EXPECTED, run_task, with_inputs
 from bench_wild.tasks import Wild
 from harness.case import Case, CaseSettings
 from harness.errors import ModelFault, UsageProblem
+from harness.model.spec import ModelSpec
 from harness.model.types import CaseKey, ChatReply, ChatRequest, ToolCall
+from harness.model.wire import read_reply
 from harness.types import Sample, Scoring, Usage
 from tests.wild.test_data import chinese, earlier, final, node, record, write
 
@@ -148,28 +150,118 @@ def test_an_unknown_dialect() -> None:
         run(sample(0), Scripted(), dialect="unheard")
 
 
+def received(**message: Any) -> ChatReply:
+    """An assistant message as the client reads it."""
+    reply = read_reply({"choices": [{"message": {"role": "assistant", **message}}]}, ModelSpec("m", "openai", "m", "openai"))
+    assert isinstance(reply, ChatReply)
+    return reply
+
+
+MENU = {"name": "readMenu", "arguments": "{}"}
+REST = [called(("bookTable", {"guests": 3})), said("Soup.")]
+
+
 @pytest.mark.parametrize(
-    ("flaw", "reason"),
-    [("id", "'id'"), ("function", "'function'"), ("name", "'name'"), ("arguments", "'arguments'")],
+    "call",
+    [{"id": None}, {"id": ""}, {}, {"id": "c", "type": None}, {"id": 7}],
+    ids=["null", "empty", "missing", "no type", "a number"],
 )
-def test_what_a_server_leaves_out_ends_the_task_under_parity(flaw: Any, reason: str) -> None:
-    """``strict`` makes it up, where that gives a call."""
-    call = ToolCall("" if flaw in ("function", "name") else "readMenu", "{}", "call_0", flaw)
-    broken = ChatReply(tool_calls=(call,))
-    result = run(sample(1), Scripted(broken))
-    assert result["inference_log"]["step_0"]["inference_output"]["error_reason"] == f"parse tool_calls failed, error: {reason}"
-    rest = [called(("bookTable", {})), said("Soup.")]
-    strict = run(sample(1), Scripted(broken, *rest), scoring="strict")
-    assert (strict["action_name_label"] == "correct") is (flaw in ("id", "arguments"))
+@pytest.mark.parametrize("scoring", ["parity", "strict"])
+def test_a_call_needs_no_id(call: dict[str, Any], scoring: str) -> None:
+    model = Scripted(received(content=None, tool_calls=[{**call, "function": MENU}]), *REST)
+    result = run(sample(1), model, scoring=scoring)
+    assert Wild().score(sample(1), result, "parity", "").passed
+    came, answered = model.requests[1].messages[-2:]
+    assert answered["tool_call_id"] == came["tool_calls"][0]["id"]
+    if scoring == "parity":
+        assert came["tool_calls"] == [{"id": None, "type": None, **call, "function": MENU}]
+    else:
+        assert came["tool_calls"][0]["id"]
+
+
+@pytest.mark.parametrize("function", [{"name": "readMenu"}, {"name": "readMenu", "arguments": None}])
+def test_a_call_without_arguments_goes_on_and_stops_the_evaluator(function: dict[str, Any]) -> None:
+    broken = received(content="", tool_calls=[{"id": "c", "type": "function", "function": function}])
+    result = run(sample(1), Scripted(broken, *REST))
+    assert result["action_name_label"] == "correct"
+    score = Wild().score(sample(1), result, "parity", "")
+    assert (score.passed, score.stops) == (False, "TypeError")
+    strict = run(sample(1), Scripted(broken, *REST), scoring="strict")
+    assert strict["inference_log"]["step_0"]["inference_output"]["tool_calls"][0]["function"]["arguments"] == ""
+    assert Wild().score(sample(1), strict, "strict", "").stops == ""
 
 
 def test_arguments_that_are_an_object_stay_one_under_parity() -> None:
-    broken = ChatReply(tool_calls=(ToolCall("readMenu", '{"a": 1}', "c0", "object"),))
-    rest = [called(("bookTable", {})), said("Soup.")]
-    result = run(sample(1), Scripted(broken, *rest))
+    broken = received(content=None, tool_calls=[{"id": "c", "type": "function", "function": {"name": "readMenu", "arguments": {"a": 1}}}])
+    result = run(sample(1), Scripted(broken, *REST))
     (call,) = result["inference_log"]["step_0"]["inference_output"]["tool_calls"]
     assert call["function"]["arguments"] == {"a": 1}
-    assert not Wild().score(sample(1), result, "parity", "").passed
+    assert Wild().score(sample(1), result, "parity", "").stops == "TypeError"
+
+
+@pytest.mark.parametrize(
+    ("calls", "outcome"),
+    [
+        ([{"id": "c", "function": {"name": None, "arguments": "{}"}}], "action name not in candidate_answer_function_list"),
+        ([{"id": "c", "function": {"arguments": "{}"}}], "action name not in candidate_answer_function_list"),
+        ([{"id": "c", "function": MENU}, {"id": "d", "function": {"name": None, "arguments": "{}"}}], "session"),
+        ([{"id": "c", "function": None}], "parse tool_calls failed"),
+        ([{"id": "c"}], "parse tool_calls failed"),
+        (["readMenu"], "parse tool_calls failed"),
+        (7, "parse tool_calls failed"),
+        ([], "tool_calls and content are None or empty"),
+    ],
+    ids=["null name", "no name", "null name beside another", "null function", "no function", "a text", "a number", "empty list"],
+)
+def test_calls_of_odd_shapes_end_as_in_the_original(calls: Any, outcome: str) -> None:
+    reply = received(content=None, tool_calls=calls)
+    result = run(sample(1), Scripted(reply))
+    score = Wild().score(sample(1), result, "parity", "")
+    assert not score.passed
+    if outcome == "session":
+        assert isinstance(result, str) and result.startswith(FAILED) and score.stops
+        return
+    output = result["inference_log"]["step_0"]["inference_output"]
+    assert output["error_reason"].startswith(outcome) and score.stops == ("" if "answer_function" in outcome else "KeyError")
+    assert Wild().score(sample(1), run(sample(1), Scripted(reply), scoring="strict"), "strict", "").values
+
+
+SIGNED = {"id": "c", "type": "function", "function": MENU, "index": 0, "extra_content": {"google": {"thought_signature": "s"}}}
+
+
+@pytest.mark.parametrize(
+    ("message", "sent"),
+    [
+        ({"content": ""}, {"content": ""}),
+        ({"content": None}, {"content": None}),
+        ({}, {"content": None}),
+        ({"content": "So.", "reasoning_content": ""}, {"content": "So.", "reasoning_content": ""}),
+        ({"content": "So.", "reasoning_content": "Hm."}, {"content": "So.", "reasoning_content": "Hm."}),
+        ({"content": "So.", "reasoning": "Hm.", "reasoning_content": None}, {"content": "So."}),
+    ],
+)
+def test_a_message_goes_back_as_it_came(message: dict[str, Any], sent: dict[str, Any]) -> None:
+    model = Scripted(received(**message, tool_calls=[SIGNED]), *REST)
+    result = run(sample(1), model)
+    assert model.requests[1].messages[-2] == {"role": "assistant", **sent, "tool_calls": [SIGNED]}
+    whole = with_inputs(build_session(record()), build_session(record()).tasks[1], result)
+    assert log(whole)[1]["inference_input"]["messages"] == list(model.requests[1].messages)
+
+
+def test_the_log_keeps_an_empty_list_of_calls() -> None:
+    result = run(sample(3), Scripted(received(content="Fine.", tool_calls=[])))
+    output = log(result)[0]["inference_output"]
+    assert (output["tool_calls"], result["action_name_label"]) == ([], "correct")
+
+
+def test_pseudo_candidates_of_a_wrong_step_have_their_observation() -> None:
+    """As in right steps (wild spec 3.5)."""
+    result = run(sample(3), Scripted(called(("readMenu", {}))))
+    (candidate,) = log(result)[0]["inference_answer"].values()
+    assert [one["name"] for one in candidate["action"]] == ["prepare_to_answer"] and isinstance(candidate["observation"], str)
+    result = run(sample(2), Scripted(called(("nothing", {}))))
+    asked = [one for one in log(result)[0]["inference_answer"].values() if one["action"][0]["name"].startswith("ask_user")]
+    assert all(set(one) == {"action", "observation", "user_input"} for one in asked)
 
 
 def test_requests_are_restored_from_the_replies() -> None:

@@ -5,7 +5,7 @@
 
 A key is an fnmatch pattern for ``task/sample``; the first that fits is used. The list is indexed by the turn of the case;
 its last reply repeats. A reply is a text, or an object with ``text``, ``tool_calls`` (arguments as an object or as raw
-text) and ``refusal``.
+text) and ``refusal``, or an object with ``message``: an assistant message that is sent as it stands, however odd it is.
 """
 
 from __future__ import annotations
@@ -58,8 +58,12 @@ class Script:
 def _reply(path: Path, where: str, data: Any) -> ChatReply:
     if isinstance(data, str):
         return ChatReply(text=data)
+    if isinstance(data, dict) and set(data) == {"message"} and isinstance(data["message"], dict):
+        return ChatReply(received=data["message"])
     if not isinstance(data, dict) or not data or set(data) - {"text", "tool_calls", "refusal"}:
-        raise UsageProblem(f"the script {path}: {where} must be a text or an object with text, tool_calls or refusal")
+        raise UsageProblem(
+            f"the script {path}: {where} must be a text, an object with text, tool_calls or refusal, or one with a message as an object"
+        )
     text, refusal, calls = data.get("text") or "", data.get("refusal"), data.get("tool_calls") or []
     if not isinstance(text, str) or not isinstance(refusal, str | None) or not isinstance(calls, list):
         raise UsageProblem(f"the script {path}: {where} must have a text as text and as refusal, and a list as tool_calls")

@@ -15,6 +15,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -99,18 +100,10 @@ def count_tokens(text: str) -> int:
 
 def completion(model: str, request: ChatRequest, reply: ChatReply, identity: str) -> dict[str, Any]:
     """The reply in the wire format."""
-    message: dict[str, Any] = {"role": "assistant", "content": reply.text if reply.text or not reply.tool_calls else None}
+    calls = [replace(call, id=call.id or f"call_{identity[:12]}_{number}") for number, call in enumerate(reply.tool_calls)]
+    message = {"role": "assistant", **replace(reply, tool_calls=tuple(calls)).message}
     if reply.refusal is not None:
         message["refusal"] = reply.refusal
-    if reply.tool_calls:
-        message["tool_calls"] = [
-            {
-                "id": call.id or f"call_{identity[:12]}_{number}",
-                "type": "function",
-                "function": {"name": call.name, "arguments": call.arguments},
-            }
-            for number, call in enumerate(reply.tool_calls)
-        ]
     prompt = count_tokens(json.dumps([request.messages, request.tools], ensure_ascii=False))
     spoken = count_tokens(reply.text + "".join(call.name + call.arguments for call in reply.tool_calls))
     finish = "tool_calls" if reply.tool_calls else reply.finish_reason
