@@ -1,6 +1,7 @@
-"""What the earlier release prints beyond its table: action type by position, and what became of which tasks (wild spec 7.6).
+"""What the earlier release prints beyond its table, such as the matrix of action type and position (wild spec 7.6).
 
-Made of the tasks' counters (see ``metrics.task_values``). Upstream adds 0.00001 to most denominators, which is left out here.
+It is made of the tasks' counters (``metrics.task_values``). Upstream adds 0.00001 to most denominators; here nothing is
+added.
 """
 
 from __future__ import annotations
@@ -111,23 +112,25 @@ def _multi_tool(sums: Values, scoring: Scoring) -> Breakdown:
 
 def _turns(sums: Values) -> Breakdown:
     rows = {name: (_rate(sums, *kinds),) for name, kinds in _TURNS.items()}
-    note = "In per cent; n counts tasks. Tasks that do not depend on earlier ones are pseudo multi-turn, first tasks among them."
+    note = "In per cent; n counts tasks. Tasks that need nothing of earlier ones are pseudo, first ones too."
     return Breakdown("True and pseudo multi-turn", "tasks", ("Accuracy",), rows, note=note)
 
 
 def _errors(sums: Values) -> Breakdown:
     counts = {name: sums.get(f"error {name}", 0.0) for name in ERROR_CLASSES}
-    return _counted("Error types", "class", "tasks", counts, sums["errors"], "One class for each wrong task; n counts wrong tasks.")
+    return _counted("Error types", "class", "tasks", counts, "One class for each wrong task; its share of all errors.")
 
 
 def _parameters(sums: Values) -> Breakdown:
     """By frequency."""
-    found = {name.removeprefix(PARAMETER_TYPE): count for name, count in sums.items() if name.startswith(PARAMETER_TYPE)}
-    counts = dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
-    note = "Parameters that score below 0.7 in wrong calls, by the types of their schema; [] is a parameter that the tool does not have."
-    return _counted("Parameter error types", "type", "parameters", counts, sum(counts.values()), note)
+    found = {name: count for name, count in sums.items() if name.startswith(PARAMETER_TYPE)}
+    names = sorted(found, key=lambda name: (-found[name], name))
+    counts = {name.removeprefix(PARAMETER_TYPE): found[name] for name in names}
+    note = "Arguments below 0.7 in wrong calls, by the types of their schema; [] is one that the tool does not have."
+    return _counted("Parameter error types", "type", "parameters", counts, note)
 
 
-def _counted(title: str, what: str, things: str, counts: Mapping[str, float], whole: float, note: str) -> Breakdown:
-    rows = {name: (Cell(count, round(whole)), _share(count, whole)) for name, count in counts.items()}
+def _counted(title: str, what: str, things: str, counts: Mapping[str, float], note: str) -> Breakdown:
+    whole = fsum(counts.values())
+    rows = {name: (Cell(count, round(whole)), _share(count, whole)) for name, count in {**counts, ALL: whole}.items()}
     return Breakdown(title, what, (things, "per cent"), rows, counts=(things,), note=note)

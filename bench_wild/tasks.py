@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from bench_wild import data, oracle
 from bench_wild.breakdown import breakdowns
 from bench_wild.layout import ACCEPTED, NOT_VERIFIED
 from bench_wild.metrics import COLUMNS, ERROR_COLUMNS, PUBLISHED_AS, recipe
-from bench_wild.prompts import VERSION
+from bench_wild.prompts import ORIGINAL, SCHEMAS, VERSION, Sending
 from bench_wild.run import run_task
 from bench_wild.score import EVALUATORS, Evaluator, score_task
 from bench_wild.tool_lists import FILES as TOOL_LISTS
@@ -35,6 +36,18 @@ EVALUATOR = TaskOption(
     EVALUATORS,
     asks=False,
 )
+NO_CONTEXT = TaskOption(
+    "--wild-no-context",
+    "send WildToolBench's tasks without the earlier tasks of their session, whose first tasks are left out (default: off)",
+)
+NO_ROLES = TaskOption(
+    "--wild-no-roles", "send WildToolBench's texts without a speaker's name at their beginning, such as 'User:' (default: off)"
+)
+TOOL_SCHEMAS = TaskOption(
+    "--wild-schemas",
+    "WildToolBench's tools as in the data, or normalised as the earlier release does for Azure (default: original)",
+    SCHEMAS,
+)
 SKIP_INVALID = TaskOption(
     "--skip-invalid", "leave sessions out whose data breaks a rule and report them, instead of refusing the file (default: refuse)"
 )
@@ -55,17 +68,22 @@ class Wild(Task):
     published_dialect = "native"
     published_too = FAMILIES
     dialects = ("native", "react", *FAMILIES)
-    options = (LANGUAGE, EVALUATOR, SKIP_INVALID)
+    options = (LANGUAGE, EVALUATOR, NO_CONTEXT, NO_ROLES, TOOL_SCHEMAS, SKIP_INVALID)
     exported_as = "wild"
 
-    def __init__(self, language: str = "en", evaluator: Evaluator = "2026", *, skip_invalid: bool = False) -> None:
+    def __init__(
+        self, language: str = "en", evaluator: Evaluator = "2026", *, sending: Sending = ORIGINAL, skip_invalid: bool = False
+    ) -> None:
         self.language = language  # of the twins in the data: "en" or "zh"
         self.evaluator = evaluator
+        self.sending = sending
         self.skip_invalid = skip_invalid  # leave sessions out that break a rule, instead of refusing the file
 
     def configure(self, chosen: Chosen) -> None:
         self.language = str(chosen[LANGUAGE.name])
         self.evaluator = next(name for name in EVALUATORS if name == chosen[EVALUATOR.name])
+        schemas = next(name for name in SCHEMAS if name == chosen[TOOL_SCHEMAS.name])
+        self.sending = Sending(context=not chosen[NO_CONTEXT.name], roles=not chosen[NO_ROLES.name], schemas=schemas)
         self.skip_invalid = bool(chosen[SKIP_INVALID.name])
 
     def find(self, folder: Path) -> Path | None:
@@ -77,13 +95,16 @@ class Wild(Task):
         if not found.rows and any(isinstance(one, data.Session) for one in self._sessions(found.file)):
             other = next(one for one in data.LANGUAGES if one != self.language)
             raise UsageProblem(f"{found.file} has no session in the language {self.language}; give --wild-language {other}")
-        return found
+        if self.sending.context:
+            return found
+        # without the tasks before them only later tasks say something: as upstream (wild spec 12)
+        return replace(found, rows=tuple(row for row in found.rows if data.split_id(row.id)[1] > 0))
 
     def load(self, index: Index, row: Row) -> Sample:
         return data.load(index, row, self.name, self.language)
 
     async def run(self, case: Case) -> Json:
-        return await run_task(case)
+        return await run_task(case, self.sending)
 
     def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
         session, task = data.resolve(sample)
@@ -116,25 +137,39 @@ class Wild(Task):
         place = folder / "result" / model.replace("/", "_")
         place.mkdir(parents=True, exist_ok=True)
         told = ((*data.resolve(sample), output) for sample, output, _ in results)
-        missing = write_result_lines(place / RESULTS, told, model, tolerant=scoring == "strict")
+        missing = write_result_lines(place / RESULTS, told, model, sending=self.sending, tolerant=scoring == "strict")
         return [f"session {session} is left out: one of its tasks is missing before another" for session in missing]
 
     def exporters(self) -> Mapping[str, Exporter]:
         return {**super().exporters(), "wild-csv": self.export_csv}
 
-    def export_csv(self, results: Iterable[tuple[Sample, Json, Path]], folder: Path, *, model: str, scoring: Scoring) -> list[str]:
+    def export_csv(
+        self,
+        results: Iterable[tuple[Sample, Json, Path]],
+        folder: Path,
+        *,
+        model: str,
+        scoring: Scoring,
+    ) -> list[str]:
         """Write a row for each task, scored by the run's evaluator, in the order of the data."""
         from bench_wild.csv_rows import FILE, write_csv
 
         folder.mkdir(parents=True, exist_ok=True)
         finished = sorted(results, key=lambda result: result[0].position)
         rows = ((*data.resolve(sample), output, self.score(sample, output, scoring, "")) for sample, output, _ in finished)
-        write_csv(folder / FILE, rows, tolerant=scoring == "strict")
+        write_csv(folder / FILE, rows, sending=self.sending, tolerant=scoring == "strict")
         return []
 
     def not_comparable(self, chosen: Chosen) -> Sequence[str]:
-        reasons = [] if chosen[EVALUATOR.name] == "2025" else ["evaluator 2026 instead of 2025"]
-        return reasons if chosen[LANGUAGE.name] == "en" else [*reasons, "language zh instead of en"]
+        # a run of an earlier version of AgentGauge has no value for the switches
+        found = {
+            "evaluator 2026 instead of 2025": chosen[EVALUATOR.name] != "2025",
+            "language zh instead of en": chosen[LANGUAGE.name] != "en",
+            "without the earlier tasks": chosen.get(NO_CONTEXT.name, False),
+            "without the speakers' names": chosen.get(NO_ROLES.name, False),
+            "schemas azure instead of original": chosen.get(TOOL_SCHEMAS.name) == "azure",
+        }
+        return [reason for reason, holds in found.items() if holds]
 
     def not_official(self, differences: Sequence[str]) -> Sequence[str]:
         """Generated sessions, whether a person has accepted them or not."""

@@ -1,4 +1,4 @@
-"""A table of a task's figures beyond its published columns, as plain data: reports render it without knowing the benchmark."""
+"""A table of a task's figures beyond its published columns, as plain data for reports, which know no benchmark."""
 
 from __future__ import annotations
 

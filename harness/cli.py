@@ -117,7 +117,7 @@ def _add_report(report: argparse.ArgumentParser) -> None:
         "--allure", type=Path, nargs="?", const=Path(), metavar="DIR", help="an Allure dashboard (default: allure in the run)"
     )
     what.add_argument("--items", action="store_true", help="how samples do over several runs: unsolved, flipping, unreachable gold")
-    what.add_argument("--table", choices=("md", "csv", "json"), help="rows of the leaderboards, ours and the published ones")
+    what.add_argument("--table", choices=("md", "csv", "json"), help="published tables with our row, and breakdowns")
     what.add_argument("--eval", type=Path, metavar="FILE", help="the run as a log of inspect_ai")
     what.add_argument("--format", choices=formats, help="predictions as the original benchmark's own files; with --output")
     report.add_argument("--json", action="store_true", help="with --items: as JSON")

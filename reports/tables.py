@@ -13,6 +13,7 @@ from harness.errors import UsageProblem
 from harness.store import RunFolder
 from harness.task import find_task, known_tasks
 from reports.boards import BOARDS, COMBINED, Board
+from reports.breakdowns import breakdowns_of, csv_block, markdown
 from reports.leaderboard import not_comparable, number
 
 Table = Mapping[str, Any]
@@ -20,14 +21,15 @@ Table = Mapping[str, Any]
 
 
 def rows(run: Path, kind: str) -> str:
-    """The tables of every benchmark that the run has a figure of, as ``md``, ``csv`` or ``json``.
+    """The published tables that the run has a figure of, then its breakdowns, as ``md``, ``csv`` or ``json``.
 
     CSV has one block a table, with a line of names each and an empty line between. Raises UsageProblem for another kind, and
     for a folder without a finished run.
     """
     if kind not in _WRITERS:
         raise UsageProblem(f"there is no table as {kind!r}; accepted are {', '.join(_WRITERS)}")
-    return _WRITERS[kind](tables_of(RunFolder(run).read_json("summary.json")))
+    summary = RunFolder(run).read_json("summary.json")
+    return _WRITERS[kind](tables_of(summary), breakdowns_of(summary))
 
 
 def tables_of(summary: Mapping[str, Any]) -> list[Table]:
@@ -78,7 +80,7 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
 
-def _markdown(tables: Sequence[Table]) -> str:
+def _markdown(tables: Sequence[Table], breakdowns: Sequence[Table]) -> str:
     lines: list[str] = []
     for table in tables:
         lines += [f"## {table['table']}", "", f"Published rows: {table['source']}, {table['date']}.", ""]
@@ -90,6 +92,7 @@ def _markdown(tables: Sequence[Table]) -> str:
             cells = [f"**{name} (this run)**" if row["this_run"] else name, *(_cell(row, column) for column in table["columns"])]
             lines.append("| " + " | ".join(cells) + " |")
         lines.append("")
+    lines += [line for table in breakdowns for line in markdown(table)]
     return "\n".join(lines).rstrip("\n")
 
 
@@ -98,7 +101,7 @@ def _cell(row: Mapping[str, Any], column: str) -> str:
     return number(row["values"][column]) + (f" ({low_high[0]:.1f}–{low_high[1]:.1f})" if low_high else "")
 
 
-def _csv(tables: Sequence[Table]) -> str:
+def _csv(tables: Sequence[Table], breakdowns: Sequence[Table]) -> str:
     blocks = []
     for table in tables:
         stream = io.StringIO()
@@ -108,11 +111,13 @@ def _csv(tables: Sequence[Table]) -> str:
             told = [table["benchmark"], table["table"], table["source"], table["date"], int(row["this_run"]), row["model"]]
             writer.writerow([*told, *("" if row["values"][name] is None else f"{row['values'][name]:.2f}" for name in table["columns"])])
         blocks.append(stream.getvalue())
+    blocks += map(csv_block, breakdowns)
     return "\n".join(blocks).rstrip("\n")
 
 
-def _json(tables: Sequence[Table]) -> str:
-    return json.dumps(list(tables), indent=2, ensure_ascii=False)
+def _json(tables: Sequence[Table], breakdowns: Sequence[Table]) -> str:
+    return json.dumps([*tables, *breakdowns], indent=2, ensure_ascii=False)
 
 
-_WRITERS: Mapping[str, Callable[[Sequence[Table]], str]] = {"md": _markdown, "csv": _csv, "json": _json}
+_Writer = Callable[[Sequence[Table], Sequence[Table]], str]
+_WRITERS: Mapping[str, _Writer] = {"md": _markdown, "csv": _csv, "json": _json}

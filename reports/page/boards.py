@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.task import Task, find_task
 from reports.boards import BOARDS
-from reports.leaderboard import not_comparable, number
+from reports.leaderboard import not_comparable, number, remarks
 
 
 def boards(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -50,7 +50,7 @@ def _board(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, Any]) ->
             for part, scores in combined.items()
             for name, score in scores.items()
         ],
-        "notes": [remark for task in tasks for remark in task.remarks(summary["tasks"][task.name]["metrics"])],
+        "notes": [remark for task in tasks for remark in remarks(task, summary["tasks"][task.name])],
         "reasons": [["every task" if len(named) == len(tasks) else ", ".join(named), reason] for reason, named in reasons.items()],
     }
 

@@ -13,6 +13,7 @@ from typing import Any
 from harness.store.folder import Outline
 from harness.task import configure_tasks
 from harness.types import Scoring
+from reports.breakdowns import breakdowns_of
 from reports.load import Run, load_run
 from reports.page.boards import boards
 from reports.page.chunks import Transcripts
@@ -41,7 +42,8 @@ def write_page(
             begun.add(record(case) if case.start >= 0 else None)
     begun.close()
     files = begun.files
-    data = figures(read, begun.seen) | {"boards": boards(read.summary), "embedded": embed}
+    tables = {"boards": boards(read.summary), "breakdowns": breakdowns_of(read.summary)}
+    data = figures(read, begun.seen) | tables | {"embedded": embed}
     local = times(read, begun.seen) | {"beside": _beside(target).name, "files": files.base(target.parent), "unseen": files.problem}
     scratch = target.with_name(f".{target.name}.part")
     scratch.write_text(_page(read, data, local, begun.embedded, files.embedded), encoding="utf-8")

@@ -136,6 +136,33 @@
       make("p", { class: "quiet" }, `${told ? `${told}. ` : "Nothing is published. "}Small figures: 95 % interval, and the samples that a figure rests on.`));
   }
 
+  // -- breakdowns: tables that a task makes of its own figures
+
+  function breakdowns() {
+    if (!data.breakdowns.length) for (const element of document.querySelectorAll("#breakdowns, nav a[href='#breakdowns']")) element.remove();
+    for (const one of data.breakdowns) {
+      const columns = [{ name: one.what }, ...one.columns.map((name) => ({ name, num: true, kind: one.heat ? "shaded" : "" }))];
+      const rows = one.rows.map((row) => ({ cells: [put(make("span"), row.row), ...one.columns.map((name) => breakdownCell(one, name, row))] }));
+      byId("breakdown-tables").append(make("div", {}, make("h3", {}, `${one.benchmark}: ${one.table}`), put(make("p", { class: "quiet" }), one.note),
+        table(columns, rows, { kind: "figures", sortable: false }), one.heat ? make("p", { class: "legend", "aria-hidden": "true" }, ...[0, 25, 50, 75, 100].map((share) => shade(share, `${share} %`))) : ""));
+    }
+  }
+
+  function breakdownCell(one, name, row) {
+    const [value, n] = [row.values[name], row.n[name]];
+    if (value === null) return "–";
+    if (one.counts.includes(name)) return whole.format(value);
+    const cell = one.heat ? shade(value, value.toFixed(1)) : make("span", {}, value.toFixed(1));
+    if (!one.counts.length) cell.append(make("small", {}, `n ${whole.format(n)}`)); // else the counts say it
+    return cell;
+  }
+
+  function shade(share, text) {
+    const element = make("span", { class: "shade" }, text);
+    element.style.setProperty("--share", share);
+    return element;
+  }
+
   function overview() {
     const share = (value) => (value === null || value === undefined ? "–" : value.toFixed(1));
     byId("capability-table").append(table([{ name: "capability" }, { name: "value", num: true }, { name: "95 %", num: true }, { name: "cases", num: true }, { name: "made of" }],
@@ -425,6 +452,7 @@
 
   header();
   boards();
+  breakdowns();
   overview();
   cost();
   filters();
