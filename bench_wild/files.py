@@ -17,6 +17,7 @@ from bench_wild.data import GoldNode, Session, WildTask, read_sessions, sample_i
 from bench_wild.evaluator2025 import Reply
 from bench_wild.fixes import Fixes, fixes_of
 from bench_wild.metrics import TASKS_PER_SESSION, Values, official, recipe, session_values
+from bench_wild.prompts import ORIGINAL, Sending
 from bench_wild.run import FAILED, with_inputs
 from bench_wild.score import Evaluator, Verdict, judge, score_soft, score_task
 from bench_wild.steps import CORRECT, ERROR, Call
@@ -217,10 +218,12 @@ def _call(call: Mapping[str, Any]) -> Call:
 # -- writing
 
 
-def write_result_lines(path: Path, results: Iterable[tuple[Session, WildTask, Json]], model: str, *, tolerant: bool = False) -> list[str]:
+def write_result_lines(
+    path: Path, results: Iterable[tuple[Session, WildTask, Json]], model: str, *, sending: Sending = ORIGINAL, tolerant: bool = False
+) -> list[str]:
     """Write task results as an original result file, by session, in the order of the ids' numbers.
 
-    A result is that of ``run.solve``; a text is a failure's. ``tolerant`` is as in the run. As in the original,
+    A result is that of ``run.solve``; a text is a failure's. ``sending`` and ``tolerant`` are as in the run. As in the original,
     a session of which a task failed has that text for a result. Returns the sessions that are left out: those
     with a task that is missing before another, which the layout cannot express.
     """
@@ -238,7 +241,10 @@ def write_result_lines(path: Path, results: Iterable[tuple[Session, WildTask, Js
         elif sorted(found) != list(range(len(found))):
             left_out.append(id)
         else:
-            complete = [with_inputs(sessions[id], sessions[id].tasks[place], found[place], tolerant=tolerant) for place in sorted(found)]
+            complete = [
+                with_inputs(sessions[id], sessions[id].tasks[place], found[place], sending=sending, tolerant=tolerant)
+                for place in sorted(found)
+            ]
             lines.append({"id": id, "model_name": model, "result": complete})
     path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
     return left_out

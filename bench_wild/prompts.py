@@ -1,6 +1,7 @@
 """What WildToolBench sends: the system message, the tools and the gold history (wild spec 3.2, 3.3).
 
-Every text but one is the data set's, so there is nothing to replace.
+Every text but one is the data set's, so there is nothing to replace. ``Sending`` holds what the earlier release lets
+its users choose (wild spec 12).
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ import json
 import random
 import string
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
+from bench_wild.azure import normalised
 from bench_wild.data import GoldNode, Session, WildTask
 from bench_wild.graph import Graph, Group
 from harness.model.types import Message
@@ -23,7 +26,30 @@ DATE = "Current Date: "
 VERSION = "1"
 """To be raised when what is sent changes."""
 
+Schemas = Literal["original", "azure"]
+
+SCHEMAS: tuple[Schemas, ...] = ("original", "azure")
+"""Tools as in the data (wild spec 3.2), or normalised as the earlier release does for Azure."""
+
+_ROLES: Mapping[str, tuple[str, frozenset[str]]] = {
+    "en": (":", frozenset({"ai", "ai agent", "user", "ai agent assistant"})),  # in any case
+    "zh": ("：", frozenset({"用户", "AI Agent助手", "AI Agent"})),
+}
+"""By language the colon after a speaker's name, and the names."""
+
 _ID_SIGNS = string.ascii_letters + string.digits
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """What is sent of a session. The defaults are what the release of April 2026 sends."""
+
+    context: bool = True  # the gold history of the earlier tasks: ``contain_context``
+    roles: bool = True  # the speaker's name at the beginning of a text; without it: ``remove_role``
+    schemas: Schemas = "original"
+
+
+ORIGINAL = Sending()
 
 
 class HistoryFails(Exception):
@@ -37,26 +63,40 @@ def convert_tools(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return converted
 
 
-def offered_tools(session: Session) -> list[dict[str, Any]]:
+def offered_tools(session: Session, sending: Sending = ORIGINAL) -> list[dict[str, Any]]:
     """Those of a session; its other tasks are offered the same, which are not to be changed."""
-    return list(_converted(session.tools))
+    return list((_normalised if sending.schemas == "azure" else _converted)(session.tools))
 
 
 _converted = recently(8)(convert_tools)
+_normalised = recently(8)(normalised)
 
 
-def opening(session: Session, task: WildTask, *, tolerant: bool = False) -> list[Message]:
+def opening(session: Session, task: WildTask, sending: Sending = ORIGINAL, *, tolerant: bool = False) -> list[Message]:
     """What a task begins with: the date, the gold history of the earlier tasks, the user's words.
 
     Raises HistoryFails for a history on which upstream fails; ``tolerant`` lets pseudo actions stand alone there.
     """
-    messages: list[dict[str, Any]] = [{"role": "system", "content": DATE + session.env_info}]
+    messages: list[dict[str, Any]] = []
     ids = _ids(session, task)
-    for earlier in session.tasks[: task.position]:
+    for earlier in session.tasks[: task.position] if sending.context else ():
         messages.append({"role": "user", "content": earlier.text})
         for group in _groups(earlier, tolerant):
             messages += _turns([earlier.answer_list[place] for place in group], ids)
-    return [*messages, {"role": "user", "content": task.text}]
+    messages.append({"role": "user", "content": task.text})
+    if not sending.roles:
+        messages = [_without_role(message, session.language) for message in messages]
+    return [{"role": "system", "content": DATE + session.env_info}, *messages]
+
+
+def _without_role(message: dict[str, Any], language: str) -> dict[str, Any]:
+    """The message without its speaker's name. Results of tools are left alone, and blanks after the colon stay: as upstream."""
+    colon, names = _ROLES[language]
+    content = message["content"]
+    if message["role"] == "tool" or not isinstance(content, str) or colon not in content:
+        return message
+    name, _, rest = content.partition(colon)
+    return {**message, "content": rest} if (name.lower() if language == "en" else name) in names else message
 
 
 def _groups(task: WildTask, tolerant: bool) -> Iterator[Group]:

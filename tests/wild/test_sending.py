@@ -1,0 +1,125 @@
+"""What the earlier release's switches change in what is sent (wild spec 8 and 12)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from bench_wild.azure import normalised
+from bench_wild.data import Session, build_session
+from bench_wild.files import RESULTS, write_result_lines
+from bench_wild.prompts import Sending, convert_tools, offered_tools, opening
+from bench_wild.tasks import Wild
+from tests.wild.scoring import GOLD, TOOLS, perfect, record, tool
+
+
+def session_of(language: str, tasks: list[str], last: str = "It is done.") -> Session:
+    gold = [[*nodes[:-1], {**nodes[-1], "observation": last}] for nodes in GOLD]
+    texts = {"tasks": tasks, "answer_list": gold}
+    return build_session({**record(), **texts, **{f"english_{name}": value for name, value in texts.items()}}, language)
+
+
+def test_without_context_a_task_has_no_history() -> None:
+    session = build_session(record())
+    assert opening(session, session.tasks[2], Sending(context=False)) == [
+        {"role": "system", "content": "Current Date: 2024-05-01 09:12:44 Wednesday"},
+        {"role": "user", "content": "Plant something."},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "sent"),
+    [
+        ("en", "User: Read B1.", " Read B1."),  # the blank stays
+        ("en", "ai agent ASSISTANT:Read B1.", "Read B1."),
+        ("en", "AI:User: Read B1.", "User: Read B1."),  # the first alone
+        ("en", "Planner: Read B1.", "Planner: Read B1."),
+        ("en", " User: Read B1.", " User: Read B1."),
+        ("en", "用户：读。", "用户：读。"),
+        ("en", "Read B1.", "Read B1."),
+        ("zh", "用户：读。", "读。"),
+        ("zh", "AI Agent助手：读。", "读。"),
+        ("zh", "ai agent：读。", "ai agent：读。"),  # in this case only
+        ("zh", "User: 读。", "User: 读。"),
+    ],
+)
+def test_without_roles_texts_lose_the_speaker(language: str, said: str, sent: str) -> None:
+    session = session_of(language, [said, "Go.", "On.", said], last=said)
+    plain, stripped = (opening(session, session.tasks[3], Sending(roles=roles)) for roles in (True, False))
+    assert (plain[1]["content"], plain[-1]["content"]) == (said, said)
+    assert [one["content"] for one in stripped if one["content"] == sent] == [sent] * 5  # three answers and two tasks
+    assert [one for one in stripped if one["role"] in ("tool", "system")] == [one for one in plain if one["role"] in ("tool", "system")]
+    assert [one["tool_calls"] for one in stripped if "tool_calls" in one] == [one["tool_calls"] for one in plain if "tool_calls" in one]
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"type": "float"}, {"type": "number"}),
+        ({"type": "int", "default": 3}, {"type": "integer"}),
+        ({"type": "string|null"}, {"type": "string"}),
+        ({"type": "float|int"}, {"type": "number"}),
+        ({"type": "list of dictionaries"}, {"type": "object"}),
+        ({"type": {"a": "string"}}, {"type": "object"}),
+        ({"type": "String"}, {"type": "string"}),
+        ({"type": "UUID"}, {"type": "string"}),
+        ({"type": "complex_string", "example_value": "x"}, {"type": "string", "example_value": "x"}),
+        ({"type": 'enum["low", "high"]'}, {"enum": ["low", "high"], "type": "string"}),
+        ({"type": "enum"}, {"type": "string"}),
+        ({"type": "date"}, {"type": "date"}),  # ours: upstream's request fails
+        (
+            {"type": "object", "properties": {"a": {"type": "float"}}, "required": ["a"], "additionalProperties": False},
+            {"type": "object", "properties": {"a": {"type": "number"}}},
+        ),
+        ({"type": "array", "items": {"type": "int", "minimum": 1}}, {"type": "array", "items": {"type": "integer"}}),
+        ({"anyOf": [{"type": "string"}], "description": "d", "enum": ["a"]}, {"description": "d", "enum": ["a"]}),
+        (
+            {"type": "object", "properties": {"type": {"type": "float"}, "required": {"type": "int"}, "default": {"type": "UUID"}}},
+            {"type": "object", "properties": {"type": {"type": "number"}, "required": {"type": "integer"}, "default": {"type": "string"}}},
+        ),
+    ],
+)
+def test_azure_s_schemas(schema: dict[str, Any], expected: dict[str, Any]) -> None:
+    tools = [tool("plant", ["x"], x=schema)]
+    before = json.dumps(tools)
+    (found,) = normalised(tools)
+    assert found == tool("plant", ["x"], x=expected)  # the names that are required at the top stay
+    assert json.dumps(tools) == before
+
+
+@pytest.mark.parametrize("parameters", [{}, {"type": "object"}, {"type": "object", "required": ["x"]}])
+def test_parameters_without_properties_become_an_empty_object(parameters: dict[str, Any]) -> None:
+    (found,) = normalised([{"type": "function", "function": {"name": "f", "description": "d", "parameters": parameters}}])
+    assert found == {"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object", "properties": {}}}}
+
+
+def test_the_tools_are_offered_as_chosen() -> None:
+    session = build_session(record())
+    assert offered_tools(session) == convert_tools(TOOLS)
+    assert offered_tools(session, Sending(schemas="azure")) == normalised(TOOLS)
+
+
+def test_exported_requests_are_those_that_were_sent(tmp_path: Any) -> None:
+    session = session_of("en", ["User: Read B1.", "Go.", "On.", "Hello!"])
+    sending = Sending(roles=False, schemas="azure")
+    results = [(session, task, result) for task, result in zip(session.tasks, perfect(), strict=True)]
+    assert write_result_lines(tmp_path / RESULTS, results, "m", sending=sending) == []
+    (line,) = (tmp_path / RESULTS).read_text(encoding="utf-8").splitlines()
+    asked = json.loads(line)["result"][1]["inference_log"]["step_0"]["inference_input"]
+    assert (asked["messages"][1]["content"], asked["tools"]) == (" Read B1.", normalised(TOOLS))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "reason"),
+    [
+        ("--wild-no-context", True, "without the earlier tasks"),
+        ("--wild-no-roles", True, "without the speakers' names"),
+        ("--wild-schemas", "azure", "schemas azure instead of original"),
+    ],
+)
+def test_such_a_run_is_not_comparable(option: str, value: Any, reason: str) -> None:
+    usual = {"--wild-evaluator": "2025", "--wild-language": "en"}
+    assert Wild().not_comparable(usual) == []
+    assert Wild().not_comparable({**usual, option: value}) == [reason]
