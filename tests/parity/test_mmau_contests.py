@@ -101,8 +101,13 @@ def _run(args: Mapping[str, Any]) -> dict[str, Any]:
     return {"passed": found.passed, "score": found.score, "errors": found.errors}
 
 
+@pytest.mark.parametrize("case", cases("mmau", "code_contests_run.json"))
+def test_run(case: dict[str, Any]) -> None:
+    assert case["op"] == "contests.run_tests"
+    met(case, lambda: _run(case["args"]), *REFUSED, within=EXACT)
+
+
 _OPS = {
-    "contests.run_tests": _run,
     "contests.extract_code": lambda args: extract.extract_code(args["text"]),
     "contests.parse_answer": lambda args: extract.parse_answer(args["text"]),
     "contests.output_match": lambda args: extract.output_match(args["pred"], args["expected"]),
@@ -110,6 +115,6 @@ _OPS = {
 }
 
 
-@pytest.mark.parametrize("case", [*cases("mmau", "code_contests_run.json"), *cases("mmau", "code_contests_parts.json")])
+@pytest.mark.parametrize("case", cases("mmau", "code_contests_parts.json"))
 def test_part(case: dict[str, Any]) -> None:
     met(case, lambda: _OPS[case["op"]](case["args"]), *REFUSED, within=EXACT)

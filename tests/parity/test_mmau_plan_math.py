@@ -51,8 +51,13 @@ def test_plan_under_strict() -> None:
     for record in ({}, {"target_plan_number": "three"}):
         with pytest.raises(NotScorable, match="whole number"):
             plan.judge(record, [Message("Chosen Plan: 3")], fixes=plan.STRICT)
-    with pytest.raises(NotScorable, match="digits"):
-        plan.judge({"target_plan_number": 3}, [Message("Chosen Plan: " + "3" * 5000)])
+
+
+@pytest.mark.parametrize("fixes", [plan.PARITY, plan.STRICT])
+def test_a_plan_number_of_too_many_digits_is_one_format_error(fixes: plan.Fixes) -> None:
+    """Python converts no number of more than 4,300 digits."""
+    found = plan.judge({"target_plan_number": 3}, [Message("Chosen Plan: " + "3" * 5000)], fixes=fixes)
+    assert (found.values, found.labels) == ({"right": 0, "format_error": 1}, ("format_error",))
 
 
 @pytest.mark.parametrize("case", cases("mmau", "tool_use_plan.json"))
