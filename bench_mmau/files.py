@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bench_mmau import replies
-from bench_mmau.errors import NotScorable
+from bench_mmau.judging import usable
 from bench_mmau.math_task import PARITY, STRICT, grader_request
 from bench_mmau.oracle import mathematics
 from bench_mmau.run import JUDGE, Output
@@ -16,6 +17,7 @@ from bench_mmau.tables import Column, recipe
 from harness.errors import DataProblem, UsageProblem
 from harness.estimate import totals
 from harness.model.types import CaseKey, ChatRequest
+from harness.model.wire import clean
 from harness.types import Score, Scoring
 
 _NEEDS_A_MODEL = {
@@ -25,6 +27,9 @@ _NEEDS_A_MODEL = {
     "math_planner": "a solver for the plans",
 }
 
+_SAMPLED = ("contest_standard", "contest_solver")
+"""Tasks whose records hold several responses; the other metrics read the field ``response`` alone (MMAU spec 6.4)."""
+
 
 def score_file(
     task: str,
@@ -33,7 +38,8 @@ def score_file(
     rule: Sequence[Column],
     scoring: Scoring,
 ) -> dict[str, Any]:
-    """``metrics`` by the tables' columns, ``samples`` what became of each record.
+    """``metrics`` by the tables' columns, ``samples`` what became of each record, ``stops`` the records with a reply on
+    which the published evaluator stops; such a reply counts as an invalid one.
 
     Mathematics is judged by comparing answers as text or number, since a judge model is not asked here. Raises UsageProblem
     for a task of which a response file says only half, and DataProblem for a damaged file.
@@ -44,7 +50,10 @@ def score_file(
     scored = []
     for record in _lines(predictions):
         number = replies.record_id(record)
-        scored.append((number, judge(record, _output(record, scoring, short), scoring)))
+        output, problem = _output(record, scoring, short)
+        score = judge(record, output, scoring)
+        reason = score.stops and (problem or score.stops)
+        scored.append((number, replace(score, explanation=clean(score.explanation), stops=clean(reason))))
     if not scored:
         raise DataProblem(f"{predictions} holds no record; give a response file of the original")
     return {
@@ -53,51 +62,56 @@ def score_file(
             {"id": number, "passed": one.passed, "values": dict(one.values), "labels": list(one.labels), "explanation": one.explanation}
             for number, one in scored
         ],
+        "stops": [{"sample": number, "reason": one.stops} for number, one in scored if one.stops],
     }
 
 
 def _lines(file: Path) -> Iterator[dict[str, Any]]:
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise DataProblem(f"{file} cannot be read as UTF-8 text: {error}") from None
-    for place, line in enumerate(lines, 1):
+    # not splitlines: a reply may hold characters such as U+2028, which JSON leaves as they are
+    for place, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
         try:
             record = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DataProblem(f"{file}, line {place}: not valid JSON ({error}); each line is one record") from None
         if not isinstance(record, dict) or "response" not in record:
             raise DataProblem(f"{file}, line {place}: must be a record with a response; give a response file of the original")
+        if not isinstance(record.get("n_responses", []), list):
+            raise DataProblem(f"{file}, line {place}: n_responses must be a list of responses; mend the record")
         yield record
 
 
-def _output(record: Mapping[str, Any], scoring: Scoring, task: str) -> Output:
-    """The record's responses in OpenAI's shape, as a run of ours keeps them."""
+def _output(record: Mapping[str, Any], scoring: Scoring, task: str) -> tuple[Output, str]:
+    """The record's responses in OpenAI's shape, as our runs keep them, and why the first unreadable one is that."""
     fixes = replies.STRICT if scoring == "strict" else replies.PARITY
-    said = []
-    for response in replies.responses_of(record):
+    kept, problems = [], []
+    for response in replies.responses_of(record) if task in _SAMPLED else [record["response"]]:
         try:
             messages = replies.read(response, client_of(response), fixes=fixes)
         except replies.Unreadable as problem:
-            if task.startswith("tool_"):  # counts as a parsing error there (MMAU spec 4.1)
-                said.append("unreadable")
-                continue
-            raise NotScorable(replies.record_id(record), f"its response cannot be read: {problem}; mend or remove it") from problem
-        said.append(json.dumps({"choices": [{"index": place, "message": _plain(one)} for place, one in enumerate(messages)]}))
-    output: dict[str, Any] = {"responses": said}
+            kept.append("unreadable")
+            problems.append(str(problem))
+        else:
+            choices = [{"index": place, "message": _plain(one)} for place, one in enumerate(messages)]
+            kept.append(json.dumps({"choices": choices}))
+    output: dict[str, Any] = {"responses": kept}
     if task.startswith("math_"):
-        request = grader_request(record, replies.read(said[0]), fixes=STRICT if scoring == "strict" else PARITY)
+        answer, _ = usable(kept[0], scoring)
+        request = grader_request(record, answer, fixes=STRICT if scoring == "strict" else PARITY)
         if request is not None:
             asked = ChatRequest(tuple(request["messages"]), case=CaseKey(task, "", part=JUDGE))
             output["judge"] = mathematics(record, asked).text
-    return output
+    return output, next(iter(problems), "")
 
 
 def client_of(response: object) -> replies.Client:
     """Which client wrote a stored response: its shape tells."""
     try:
         decoded = json.loads(response) if isinstance(response, str) else response
-    except ValueError:
+    except (ValueError, RecursionError):
         return "openai"
     if isinstance(decoded, Mapping) and "choices" not in decoded:
         if "candidates" in decoded:

@@ -1,4 +1,8 @@
-"""From a stored output to a score, one function for each family of tasks. Pure, but that contest programs run again."""
+"""From a stored output to a score, one function for each family of tasks. Pure, but that contest programs run again.
+
+A reply on which the published evaluator stops is scored as that evaluator scores an invalid one, and ``Score.stops``
+says why it stops (MMAU spec 10).
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,11 @@ from typing import Any
 from bench_mmau import math_task, plan, replies, tool_use
 from bench_mmau.contests import fixes as contest_fixes
 from bench_mmau.contests import score as contest_score
+from bench_mmau.errors import StopsOnReply
+from bench_mmau.notebooks import cells, qa
 from bench_mmau.notebooks import fixes as notebook_fixes
 from bench_mmau.notebooks import score as notebook_score
-from bench_mmau.replies import Message
+from bench_mmau.replies import Message, contents
 from bench_mmau.tables import RECORDS
 from harness.types import Json, Score, Scoring
 
@@ -26,23 +32,29 @@ FAILED: Output = {"responses": ['{"error": "no response"}']}
 
 
 def tools(record: Record, output: Output, scoring: Scoring) -> Score:
-    strict = scoring == "strict"
-    return _score(
-        tool_use.judge_stored(
-            {**record, "response": output["responses"][0]},
-            fixes=tool_use.STRICT if strict else tool_use.PARITY,
-            reply_fixes=replies.STRICT if strict else replies.PARITY,
-        )
-    )
+    """Arguments on which the published evaluator stops do not match."""
+    fixes = tool_use.STRICT if scoring == "strict" else tool_use.PARITY
+    asked = {**record, "response": output["responses"][0]}
+    reply_fixes = replies.STRICT if scoring == "strict" else replies.PARITY
+    try:
+        return _score(tool_use.judge_stored(asked, fixes=fixes, reply_fixes=reply_fixes))
+    except StopsOnReply as stop:
+        verdict = tool_use.judge_stored(asked, fixes=replace(fixes, odd_values_differ=True), reply_fixes=reply_fixes)
+        return replace(_score(verdict), stops=stop.reason)
 
 
 def plans(record: Record, output: Output, scoring: Scoring) -> Score:
-    return _score(plan.judge(record, _messages(output, scoring), fixes=plan.STRICT if scoring == "strict" else plan.PARITY))
+    fixes = plan.STRICT if scoring == "strict" else plan.PARITY
+    messages, stops = usable(output["responses"][0], scoring)
+    return replace(_score(plan.judge(record, messages, fixes=fixes)), stops=stops)
 
 
 def mathematics(record: Record, output: Output, scoring: Scoring) -> Score:
-    """An answer that was not judged leaves the denominator under parity."""
+    """An answer that was not judged leaves the denominator under parity; one without content is wrong and stays."""
     fixes = math_task.STRICT if scoring == "strict" else math_task.PARITY
+    _, stops = usable((output.get("solutions") or output["responses"])[0], scoring)
+    if stops:
+        return replace(_score(math_task.unanswered(fixes), graded=1.0), explanation=stops, stops=stops)
     reply = output.get("judge")
     verdict = math_task.unanswered(fixes) if reply is None else math_task.graded(record, str(reply), fixes=fixes)
     judged = verdict.values["valid"] - verdict.values["invalid"]
@@ -54,43 +66,80 @@ def contest(record: Record, output: Output, scoring: Scoring) -> Score:
     fixes = contest_fixes.STRICT if scoring == "strict" else contest_fixes.PARITY
     if "solutions" in output and output["solutions"] is None:  # the record leaves the metric: its plan could not be read
         return Score(False, {}, ("no_plan",), "the plan could not be read, and the published evaluator drops the record")
-    programs = output.get("solutions") or output["responses"]
-    return _contest_score(contest_score.judge(record, _programs(programs), fixes=fixes))
+    programs, stops = usable_contents(output.get("solutions") or output["responses"], scoring)
+    if "solutions" in output:
+        stops = usable(output["responses"][0], scoring)[1] or stops  # of the plan
+    return replace(_contest_score(contest_score.judge(record, programs, fixes=fixes)), stops=stops)
 
 
 def contest_parsing(record: Record, output: Output, scoring: Scoring) -> Score:
     fixes = contest_fixes.STRICT if scoring == "strict" else contest_fixes.PARITY
-    return _score(contest_score.judge_understand(record, replies.contents(_messages(output, scoring)), fixes=fixes))
+    messages, stops = usable(output["responses"][0], scoring)
+    return replace(_score(contest_score.judge_understand(record, contents(messages), fixes=fixes)), stops=stops)
 
 
 def contest_retry(record: Record, output: Output, scoring: Scoring) -> Score:
     """A record counts in the rate if its problem was not solved at first."""
     fixes = contest_fixes.STRICT if scoring == "strict" else contest_fixes.PARITY
+    programs, stops = usable_contents(output["responses"], scoring)
     first = output.get("first") or {}
-    if first.get("scoring") == scoring:
-        values = first["values"]
-    else:
-        values = contest_score.judge(record, _programs(output["responses"]), fixes=fixes).values
+    known = first.get("scoring") == scoring
+    values = first["values"] if known else contest_score.judge(record, programs, fixes=fixes).values
     base = {"solved": values["solved"], RECORDS: 1.0}
     if "retried" not in output:
         text = "solved at first: nothing to retry" if values["solved"] else "it was not retried"
-        return Score(bool(values["solved"]), {**base, "retried": 0.0, "retried_solved": 0.0, "retried_score": 0.0}, (), text)
-    again = contest_score.judge(record, _programs(output["retried"]), fixes=fixes)
+        values_of_none = {"retried": 0.0, "retried_solved": 0.0, "retried_score": 0.0}
+        return Score(bool(values["solved"]), {**base, **values_of_none}, (), text, stops=stops)
+    programs, more_stops = usable_contents(output["retried"], scoring)
+    again = contest_score.judge(record, programs, fixes=fixes)
     found = {"retried": 1.0, "retried_solved": again.values["solved"], "retried_score": again.values["score"]}
-    return Score(bool(again.passed), {**base, **found}, again.labels, again.explanation)
+    return Score(bool(again.passed), {**base, **found}, again.labels, again.explanation, stops=stops or more_stops)
 
 
-def notebook(record: Record, output: Output, scoring: Scoring) -> Score:
+def notebook(record: Record, output: Output, scoring: Scoring, *, writes: bool = True) -> Score:
+    """``writes``: the responses hold cells; else they hold answers about given ones."""
     fixes = notebook_fixes.STRICT if scoring == "strict" else notebook_fixes.PARITY
     solutions = output.get("solutions") or ()
-    answered = [notebook_score.Answered(one["execution_success"], one["answers"]) for one in solutions]
-    verdict = notebook_score.judge(record, answered, fixes=fixes)
+    written = [*output["responses"], *output.get("retried", ())] if writes else []
+    stops = [_stop_of_cells(record, one, scoring, fixes) for one in written]
+    answered = []
+    for solution in solutions:
+        answers, stop = _answers(record, solution, scoring, fixes)
+        answered.append(notebook_score.Answered(solution["execution_success"], answers))
+        stops.append(stop)
+    try:
+        verdict = notebook_score.judge(record, answered, fixes=fixes)
+    except StopsOnReply as stop_of_answers:
+        verdict = notebook_score.judge(record, [replace(one, answers=None) for one in answered], fixes=fixes)
+        stops.append(stop_of_answers.reason)
     found = verdict.values
     kind = "image" if found["image"] else "text"
     share = found["correct"] / found["questions"] if found["questions"] else 0.0
     score = _score(verdict, share=share, **{f"{kind}_correct": found["correct"], f"{kind}_questions": found["questions"]})
     errors = [one["error"].strip().splitlines()[-1] for one in solutions if one["error"].strip()]
-    return replace(score, explanation="; ".join([score.explanation, *errors[:1]]), group=_notebook_of(record))
+    explanation = "; ".join([score.explanation, *errors[:1]])
+    return replace(score, explanation=explanation, group=_notebook_of(record), stops=next(filter(None, stops), ""))
+
+
+def _stop_of_cells(record: Record, response: str, scoring: Scoring, fixes: notebook_fixes.Fixes) -> str:
+    """Why the published evaluator stops on a reply that should hold cells; empty: it does not."""
+    messages, stops = usable(response, scoring)
+    try:
+        cells.build(record, contents(messages), fixes=fixes)
+    except StopsOnReply as stop:
+        return stop.reason
+    return stops
+
+
+def _answers(record: Record, solution: Output, scoring: Scoring, fixes: notebook_fixes.Fixes) -> tuple[Any, str]:
+    """The answers about a solution, and why the published evaluator stops there. Older outputs hold them decoded."""
+    if "answers" in solution or "reply" not in solution:
+        return solution.get("answers"), solution.get("stops", "")
+    messages, stops = usable(solution["reply"], scoring)
+    try:
+        return qa.read_answers(contents(messages)[0], replies.record_id(record), fixes=fixes), stops
+    except StopsOnReply as stop:
+        return None, stop.reason
 
 
 def _notebook_of(record: Record) -> str:
@@ -108,9 +157,13 @@ def _score(verdict: Any, **more: float) -> Score:
     return Score(verdict.passed is True, {**verdict.values, **more, RECORDS: 1.0}, verdict.labels, verdict.explanation)
 
 
-def _messages(output: Output, scoring: Scoring) -> Sequence[Message]:
-    return replies.read(output["responses"][0], fixes=replies.STRICT if scoring == "strict" else replies.PARITY)
+def usable(response: str, scoring: Scoring) -> tuple[Sequence[Message], str]:
+    """As ``replies.usable``, by the scoring: strict reads a null content as an empty one, which stops nothing."""
+    strict = scoring == "strict"
+    return replies.usable(response, fixes=replies.STRICT if strict else replies.PARITY, null_is_empty=strict)
 
 
-def _programs(responses: Sequence[str]) -> list[list[str | None]]:
-    return [replies.contents(replies.read(one)) for one in responses]
+def usable_contents(responses: Sequence[str], scoring: Scoring) -> tuple[list[list[str | None]], str]:
+    """The contents of each response, and the first reason why the published evaluator stops."""
+    found = [usable(one, scoring) for one in responses]
+    return [contents(messages) for messages, _ in found], next((stops for _, stops in found if stops), "")

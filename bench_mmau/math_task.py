@@ -46,7 +46,7 @@ class Fixes:
     plain_answer: bool = False  # Q10: the grader sees the text after the last marker, not a printed list of messages
     unanswered_wrong: bool = False  # Q11: a problem without an answer is wrong; only ungradable ones leave the denominator
     any_verdict: bool = False  # 5.2: the last line decides, without emphasis, label and full stop; incorrect is wrong
-    null_is_empty: bool = False  # section 10: a reply without content is an empty one; parity refuses the record
+    null_is_empty: bool = False  # section 10: a reply without content is an empty one and stops nothing
 
 
 PARITY = Fixes()
@@ -58,7 +58,8 @@ def grader_request(
 ) -> dict[str, Any] | None:
     """The record as a request to the grader, without its ``response``; None where the reply holds no answer.
 
-    Only the first message decides. Raises NotScorable for a record without problem or true answer and, in parity, for a null content.
+    Only the first message decides. Raises NotScorable for a record without problem or true answer and, in parity,
+    StopsOnReply for a null content.
     """
     number = record_id(record)
     if not messages:

@@ -14,6 +14,9 @@ from bench_mmau.run import JUDGE
 from harness.errors import UsageProblem
 from harness.model.types import ChatReply, ChatRequest, ToolCall
 
+_HUGE = re.compile(r"e[+-]?\d{4}")
+"""A power of ten that would take long to write out, as a model may answer."""
+
 _ANSWER = re.compile(re.escape(MARKER) + r":?\s*(.*?)(?=\\n|\\t|['\"]|\n|$)")
 
 
@@ -53,6 +56,8 @@ def _agrees(asked: str, truth: str) -> bool:
 
 def _plain(text: str) -> Fraction | str:
     plain = "".join(text.lower().split()).rstrip(".")
+    if _HUGE.search(plain):
+        return plain
     try:
         return Fraction(plain)
     except (ValueError, ZeroDivisionError):

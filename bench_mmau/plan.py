@@ -22,7 +22,7 @@ class Fixes:
 
     any_spelling: bool = False  # Q9: the marker in any case, with its emphasis and blanks anywhere, and the last one decides
     text_target: bool = False  # 5.1: a target stored as text is its number
-    null_is_empty: bool = False  # section 10: a reply without content is an empty one; parity refuses the record
+    null_is_empty: bool = False  # section 10: a reply without content is an empty one and stops nothing
 
 
 PARITY = Fixes()
@@ -30,28 +30,29 @@ STRICT = Fixes(any_spelling=True, text_target=True, null_is_empty=True)
 
 
 def chosen_plan(text: str, *, fixes: Fixes = PARITY) -> int | None:
-    """The number of the plan that a reply chooses; None where none is recognised. Digits of any script count."""
-    if fixes.any_spelling:
-        found = _ANY_MARKER.findall(text)
-        return int(found[-1]) if found else None
-    marker = _MARKER.search(text)
-    return int(marker[1]) if marker else None
+    """The number of the plan that a reply chooses; None where none is recognised. Digits of any script count.
+
+    A number of more digits than Python converts is none that is recognised (corrections to the specs, November 2026).
+    """
+    found = _ANY_MARKER.findall(text)[-1:] if fixes.any_spelling else _MARKER.findall(text)[:1]
+    try:
+        return int(found[0]) if found else None
+    except ValueError:
+        return None
 
 
 def judge(record: Mapping[str, Any], messages: Sequence[Message], *, fixes: Fixes = PARITY) -> Verdict:
     """Compare the first message's choice with ``target_plan_number``.
 
-    No message at all (Gemini) is neither right nor a format error. Raises NotScorable without a target, and in parity for a null content.
+    No message at all (Gemini) is neither right nor a format error. Raises NotScorable without a target, and in parity
+    StopsOnReply for a null content.
     """
     number = record_id(record)
     target = _target(record, number, fixes)
     if not messages:
         return Verdict(False, dict.fromkeys(_COUNTERS, 0.0), ("no_reply",), f"expected plan {target}; there is no reply")
     text = text_of(messages[0], number, null_is_empty=fixes.null_is_empty)
-    try:
-        chosen = chosen_plan(text, fixes=fixes)
-    except ValueError as error:  # Python converts a limited number of digits
-        raise NotScorable(number, f"the chosen plan has too many digits ({error}); remove the record") from error
+    chosen = chosen_plan(text, fixes=fixes)
     if chosen is None:
         return Verdict(False, {"right": 0.0, "format_error": 1.0}, ("format_error",), f"expected plan {target}; the reply chooses none")
     right = bool(chosen == target)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from bench_mmau.errors import NotScorable
+from bench_mmau.errors import NotScorable, StopsOnReply
 
 Client = Literal["openai", "anthropic", "gemini"]
 
@@ -23,10 +23,11 @@ class Fixes:
 
     plain_text: bool = False  # Q1: all white space on the left is removed, and a literal ``<n>`` stays what it is
     colons: bool = False  # Q19: a colon in an id loses no candidate
+    any_call: bool = False  # 3.6: a call without id or type is one, and arguments may be an object or missing
 
 
 PARITY = Fixes()
-STRICT = Fixes(plain_text=True, colons=True)
+STRICT = Fixes(plain_text=True, colons=True, any_call=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +57,43 @@ class Unreadable(ValueError):
 
 EMPTY = Message("")
 
+NO_TEXT = "the reply has no text (its content is null)"
+
 
 def read(stored: object, client: Client = "openai", *, fixes: Fixes = PARITY) -> list[Message]:
     """Decode and parse one stored response. Raises Unreadable."""
     if not isinstance(stored, str):
         raise Unreadable(f"the stored response is {_kind(stored)}; it has to be the provider's response as JSON text")
     try:
-        decoded = json.loads(stored)
+        return parse(json.loads(stored), client, fixes=fixes)
+    except Unreadable:
+        raise
     except (ValueError, RecursionError) as error:
         raise Unreadable(f"the stored response is no JSON ({error}); generate it again") from error
-    return parse(decoded, client, fixes=fixes)
 
 
 def read_record(record: Mapping[str, Any], client: Client = "openai", *, fixes: Fixes = PARITY) -> list[Message]:
-    """The messages of a record's ``response``; of several samples the first. Raises NotScorable where the evaluator stops."""
+    """The messages of a record's ``response``. Raises StopsOnReply for one that cannot be parsed."""
     try:
         return read(response_of(record), client, fixes=fixes)
     except Unreadable as error:
-        raise NotScorable(record_id(record), str(error)) from error
+        raise StopsOnReply(record_id(record), str(error)) from error
+
+
+def usable(stored: object, *, fixes: Fixes = PARITY, null_is_empty: bool = False) -> tuple[list[Message], str]:
+    """A stored response for the metrics that need its text, and why the published evaluator stops on it, or "".
+
+    A response that cannot be parsed is replaced by an empty reply, and so is, in parity, one whose content is null.
+    """
+    try:
+        messages = read(stored, fixes=fixes)
+        if messages:
+            text_of(messages[0], "", null_is_empty=null_is_empty)
+    except Unreadable as error:
+        return [EMPTY], str(error)
+    except StopsOnReply as stop:
+        return [EMPTY], stop.reason
+    return messages, ""
 
 
 def parse(response: Any, client: Client, *, fixes: Fixes = PARITY) -> list[Message]:
@@ -105,9 +125,9 @@ def contents(messages: Sequence[Message]) -> list[str | None]:
 
 
 def text_of(message: Message, number: str, *, null_is_empty: bool = False) -> str:
-    """The text of a message. Raises NotScorable where there is none, unless ``null_is_empty`` (MMAU spec 10)."""
+    """The text of a message. Raises StopsOnReply where there is none, unless ``null_is_empty`` (MMAU spec 10)."""
     if message.content is None and not null_is_empty:
-        raise NotScorable(number, "the reply has no text (content null), which the metric cannot judge; score it with --scoring strict")
+        raise StopsOnReply(number, NO_TEXT)
     return message.content or ""
 
 
@@ -135,7 +155,7 @@ def _openai(response: Mapping[str, Any], fixes: Fixes) -> list[Message]:
 def _choice(choice: Any, fixes: Fixes) -> Message:
     if not isinstance(choice, Mapping) or "message" not in choice:
         raise Unreadable("a choice has no 'message'; responses of the text-completion endpoint cannot be scored")
-    message = validate(choice["message"])
+    message = validate(choice["message"], any_call=fixes.any_call)
     if not message.content:
         return message
     text = message.content
@@ -185,7 +205,7 @@ def _candidate(content: Any) -> Message:
 # -- the schema of an assistant message
 
 
-def validate(message: Any) -> Message:
+def validate(message: Any, *, any_call: bool = False) -> Message:
     """An assistant message of the OpenAI schema; fields outside of it pass. Raises Unreadable."""
     if not isinstance(message, Mapping):
         raise Unreadable(f"the message is {_kind(message)}; it has to be an object")
@@ -200,13 +220,24 @@ def validate(message: Any) -> Message:
     calls = message.get("tool_calls")
     return Message(
         _text(message, "content", null=True),
-        None if calls is None else tuple(_call(call) for call in _objects(calls, "tool_calls")),
+        None if calls is None else tuple(_call(call, any_call) for call in _objects(calls, "tool_calls")),
         function_call,
         _extra(message, "content", "role", "function_call", "tool_calls"),
     )
 
 
-def _call(call: Mapping[str, Any]) -> Call:
+def _completed(call: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The call with what some servers leave out, and with arguments as text."""
+    function = call.get("function")
+    if isinstance(function, Mapping) and not isinstance(function.get("arguments"), str):
+        given = function.get("arguments")
+        function = {**function, "arguments": "" if given is None else json.dumps(given, ensure_ascii=False)}
+    return {**call, "id": call.get("id") or "", "type": call.get("type") or "function", "function": function}
+
+
+def _call(call: Mapping[str, Any], any_call: bool) -> Call:
+    if any_call:
+        call = _completed(call)
     if call.get("type") != "function":
         raise Unreadable(f"a tool call's type is {call.get('type')!r}; it has to be 'function'")
     function = call.get("function")

@@ -2,10 +2,14 @@
 
 An output has ``responses``, the tested model's replies as a response file keeps them, and what else scoring needs. Programs
 run again whenever they are scored; notebooks run here, since a model is asked about what they show.
+
+A reply on which the published evaluator stops ends nothing here: the run goes on as after an empty reply, and scoring
+finds the stop in the stored reply.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,18 +19,22 @@ from bench_mmau.contests import prompts as contest_prompts
 from bench_mmau.contests import score as contest_score
 from bench_mmau.contests.pool import shared
 from bench_mmau.data import NOTEBOOK_DATA
+from bench_mmau.errors import StopsOnReply
+from bench_mmau.judging import usable, usable_contents
 from bench_mmau.notebooks import cells, execute, qa, retry
 from bench_mmau.notebooks import fixes as notebook_fixes
-from bench_mmau.replies import contents, read
+from bench_mmau.replies import contents
 from bench_mmau.stored import stored
 from harness.case import Case
-from harness.errors import SandboxFault
+from harness.errors import ModelFault, SandboxFault
 from harness.model.types import ChatReply, Message, Sampling
 from harness.pools import apart
 from harness.types import Json
 
 JUDGE, SOLVER, PLANNER, QA = "--mmau-judge", "--mmau-solver", "--mmau-planner", "--mmau-qa"
 """The options that name models of their own."""
+
+_ROLES = {JUDGE: "judge", SOLVER: "solver", PLANNER: "planner", QA: "QA model"}
 
 GREEDY = Sampling(temperature=0.0, max_tokens=1024)
 """What the reference asks for where nothing is said (MMAU spec 1.5)."""
@@ -45,18 +53,22 @@ async def direct(case: Case) -> Output:
     return {"responses": [stored(await _ask(case, case.sample.payload["messages"]))]}
 
 
-async def _ask(case: Case, messages: Sequence[Message], *, part: str = "", usual: Sampling = GREEDY, draw: int = 0) -> ChatReply:
+async def _ask(case: Case, messages: Sequence[Message], *, part: str = "", usual: Sampling = GREEDY, draw: int | None = None) -> ChatReply:
+    """Raises ModelFault as well where a model of its own plays the part and sends no text: the tested model is not to blame."""
     tools = () if part else case.sample.payload.get("tools") or ()
-    return await case.ask(messages, tools=tools, part=part, usual=usual, draw=draw)
+    reply = await case.ask(messages, tools=tools, part=part, usual=usual, draw=draw)
+    if part and case.name_of(part) != case.name_of("") and not _text(reply):
+        role = _ROLES[part]
+        raise ModelFault(
+            f"model {case.name_of(part)}: the {role} sent no text (finish reason {reply.finish_reason!r}); "
+            "give it a higher max_tokens if that is the reason, and run again with --resume",
+            cause=f"{role} silent",
+        )
+    return reply
 
 
 async def _sampled(case: Case, messages: Sequence[Message], part: str = "") -> list[str]:
     return [stored(await _ask(case, messages, part=part, usual=SAMPLED, draw=draw)) for draw in range(SAMPLES)]
-
-
-def said(response: str) -> list[str | None]:
-    """The contents of a stored response's messages."""
-    return contents(read(response))
 
 
 def _text(reply: ChatReply) -> str:
@@ -88,10 +100,10 @@ async def math_solver(case: Case) -> Output:
 
 async def _judged(case: Case, output: Output) -> Output:
     """With the judge's reply on the answer, where there is one."""
-    answer = (output.get("solutions") or output["responses"])[0]
+    answer, _ = usable((output.get("solutions") or output["responses"])[0], case.settings.scoring)
     fixes = math_task.STRICT if case.settings.scoring == "strict" else math_task.PARITY
     template = prompts.load(case.settings.prompts)["math_judge"]
-    request = math_task.grader_request(case.sample.payload, read(answer), fixes=fixes, template=template)
+    request = math_task.grader_request(case.sample.payload, answer, fixes=fixes, template=template)
     if request is not None:
         output["judge"] = _text(await _ask(case, request["messages"], part=JUDGE))
     return output
@@ -107,7 +119,8 @@ async def contest(case: Case) -> Output:
 async def contest_planner(case: Case) -> Output:
     """The tested model writes one plan, another one programs it, several times."""
     record, output = case.sample.payload, await direct(case)
-    request = contest_prompts.solver_request(record, said(output["responses"][0]), fixes=_contest_fixes(case))
+    (plan,), _ = usable_contents(output["responses"], case.settings.scoring)
+    request = contest_prompts.solver_request(record, plan, fixes=_contest_fixes(case))
     output["solutions"] = await _sampled(case, request["messages"], SOLVER) if request else None
     return output
 
@@ -116,7 +129,7 @@ async def contest_retry(case: Case) -> Output:
     """A second try for a problem that no program solved, told of the first one's failure."""
     record, fixes = case.sample.payload, _contest_fixes(case)
     output = await contest(case)
-    replies = [said(one) for one in output["responses"]]
+    replies, _ = usable_contents(output["responses"], case.settings.scoring)
     verdict = await apart(CONTESTS, lambda: contest_score.judge(record, replies, fixes=fixes))
     output["first"] = {"scoring": case.settings.scoring, "values": dict(verdict.values)}
     if contest_score.needs_retry(verdict):
@@ -134,40 +147,51 @@ def _contest_fixes(case: Case) -> contest_fixes.Fixes:
 
 async def notebook(case: Case, *, part: str = "", again: bool = False) -> Output:
     """Cells are written and run; ``again``: failed ones are written once more; then questions about what they show are asked."""
-    record, fixes = case.sample.payload, _notebook_fixes(case)
+    fixes = _notebook_fixes(case)
     output = await direct(case)
     where = _workplace(case)
     solutions = []
-    for solution in cells.build(record, said(output["responses"][0]), fixes=fixes):
+    for solution in _built(case, output["responses"][0], fixes):
         execution = await _executed(solution, where, fixes)
         if again and retry.needed(execution):
             messages = retry.request(solution, execution)
-            reply = await _ask(case, messages)
-            output.setdefault("retried", []).append(stored(reply))
-            (content,) = said(stored(reply))
-            solution = retry.replaced(solution, list(messages), content, case.sample.id, fixes=fixes)
+            reply = stored(await _ask(case, messages))
+            output.setdefault("retried", []).append(reply)
+            ((content,),), _ = usable_contents([reply], case.settings.scoring)
+            with contextlib.suppress(StopsOnReply):  # as what cannot be decoded: the cells stay as they are
+                solution = retry.replaced(solution, list(messages), content, case.sample.id, fixes=fixes)
             execution = await _executed(solution, where, fixes)
         solutions.append(await _answered(case, solution, execution, part))
     return {**output, "solutions": solutions}
+
+
+def _built(case: Case, response: str, fixes: notebook_fixes.Fixes) -> tuple[cells.Solution, ...]:
+    """None for a reply on which the published evaluator stops."""
+    messages, _ = usable(response, case.settings.scoring)
+    try:
+        return cells.build(case.sample.payload, contents(messages), fixes=fixes)
+    except StopsOnReply:
+        return ()
 
 
 async def notebook_oracle(case: Case) -> Output:
     """Questions about a stored output."""
     record = case.sample.payload
     solution = await _answered(case, cells.oracle(record), execute.given(record), "")
-    return {"responses": [solution.pop("reply")] if "reply" in solution else [], "solutions": [solution]}
+    return {"responses": [solution["reply"]] if "reply" in solution else [], "solutions": [solution]}
 
 
 async def _answered(case: Case, solution: cells.Solution, execution: execute.Execution, part: str) -> dict[str, Json]:
-    """What came of a solution: whether it ran, why not, and the answers about it, decoded."""
+    """What came of a solution: whether it ran, why not, and the reply about it, or why there was nothing to ask."""
     record, fixes = case.sample.payload, _notebook_fixes(case)
-    found: dict[str, Json] = {"execution_success": execution.success, "error": execution.error, "answers": None}
+    found: dict[str, Json] = {"execution_success": execution.success, "error": execution.error}
     sees = qa.can_see(case.name_of(part), fixes=fixes)
-    messages = qa.request(record, solution, execution, sees=sees, fixes=fixes)
+    try:
+        messages = qa.request(record, solution, execution, sees=sees, fixes=fixes)
+    except StopsOnReply as stop:
+        return {**found, "stops": stop.reason}
     if messages is not None:
-        reply = stored(await _ask(case, messages, part=part))
-        (content,) = said(reply)
-        found |= {"answers": qa.read_answers(content, case.sample.id, fixes=fixes), "reply": reply}
+        found["reply"] = stored(await _ask(case, messages, part=part))
     return found
 
 

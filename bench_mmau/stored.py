@@ -9,11 +9,13 @@ from harness.model.types import ChatReply
 
 
 def stored(reply: ChatReply) -> str:
-    """A reply as one line of JSON in OpenAI's shape. A refusal is a text, as it is for the published client."""
-    text = reply.text or reply.refusal
-    message: dict[str, Any] = {"role": "assistant", "content": text or ("" if not reply.tool_calls else None)}
-    if reply.tool_calls:
-        message["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}} for call in reply.tool_calls
-        ]
+    """A reply as one line of JSON in OpenAI's shape: content and calls as the server sent them, a null content as null.
+
+    A refusal is a text, as it is for the published client.
+    """
+    received = reply.message
+    content = received["content"]
+    message: dict[str, Any] = {"role": "assistant", "content": content or reply.refusal or content}
+    if "tool_calls" in received:
+        message["tool_calls"] = received["tool_calls"]
     return json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": reply.finish_reason}]}, ensure_ascii=False)

@@ -172,7 +172,15 @@ TASKS: tuple[Task, ...] = (
         gold=oracle.cells_then_answers,
         options=(QAS,),
     ),
-    _ds("ds_oracle", "notebooks, questions on given output", data.ORACLE, (_UNDERSTANDING,), runs=run.notebook_oracle, gold=oracle.answers),
+    _ds(
+        "ds_oracle",
+        "notebooks, questions on given output",
+        data.ORACLE,
+        (_UNDERSTANDING,),
+        runs=run.notebook_oracle,
+        judge=partial(judging.notebook, writes=False),
+        gold=oracle.answers,
+    ),
     _ds(
         "ds_retry",
         "notebooks, self-correction",

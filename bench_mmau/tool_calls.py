@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from bench_mmau.errors import NotScorable
+from bench_mmau.errors import NotScorable, StopsOnReply
 from bench_mmau.replies import Call
 from bench_mmau.tool_values import LEVELS, PARITY, Fixes, Level, date_match, default_match, same_arguments
 
@@ -39,8 +39,8 @@ def compare_calls(
 ) -> bool:
     """Whether every predicted call has a target of its own and no target is left.
 
-    Each prediction takes the first remaining target that matches; there is no going back [Q4]. Raises NotScorable for rules
-    in another number or of an unknown kind.
+    Each prediction takes the first remaining target that matches; there is no going back [Q4]. Raises NotScorable for
+    rules in another number or of an unknown kind, and StopsOnReply for arguments on which the reference stops.
     """
     if rules is None:
         rules = [{}] * len(target)
@@ -81,7 +81,7 @@ def _matches(predicted: Call, target: Call, rule: Rule, number: str, fixes: Fixe
     if predicted.name != target.name:
         return False
     try:
-        mine, wanted = decode(predicted.arguments), decode(target.arguments)
+        mine, wanted = decode(predicted.arguments, number, fixes=fixes), decode(target.arguments, number, fixes=fixes)
     except _Undecodable:
         return False
     if not isinstance(mine, dict):
@@ -126,9 +126,10 @@ def _dates_obey(mine: Any, wanted: Any, number: str, fixes: Fixes) -> bool:
         raise NotScorable(number, f"the rule date_match needs a date as text in the target, not {wanted!r}; mend the target message")
     try:
         return date_match(mine, wanted, fixes=fixes)
-    except OverflowError as error:
-        text = f"{mine!r} and {wanted!r} cannot be compared as dates ({error}), where the reference stops; score it with --scoring strict"
-        raise NotScorable(number, text) from error
+    except (OverflowError, ValueError) as error:
+        if fixes.odd_values_differ:
+            return False
+        raise StopsOnReply(number, f"{mine!r:.80} and {wanted!r:.80} cannot be compared as dates ({error})") from error
 
 
 def _pattern(text: Any, number: str) -> re.Pattern[str]:
@@ -147,12 +148,12 @@ def detailed(predicted: Sequence[Call], target: Sequence[Call], *, fixes: Fixes 
     Each level uses up targets of its own; the name alone uses up none, so that several predictions may share one [Q7].
     Targets whose arguments are no JSON are left out.
     """
-    wanted = [(call.name, arguments) for call in target if (arguments := _decoded(call)) is not _NOTHING]
+    wanted = [(call.name, arguments) for call in target if (arguments := _decoded(call, fixes)) is not _NOTHING]
     remaining = {level: list(wanted) for level in LEVELS}
     names = [name for name, _ in wanted]
     found = []
     for call in predicted:
-        arguments = _decoded(call)
+        arguments = _decoded(call, fixes)
         if arguments is _NOTHING:
             found.append(Flags(False, False, False, False))
             continue
@@ -179,17 +180,23 @@ def _take(name: str, arguments: Any, level: Level, remaining: list[tuple[str, An
 _NOTHING = object()
 
 
-def decode(arguments: str) -> Any:
-    """Arguments as they were stored: JSON text. Python's JSON, so that of equal names the last counts and NaN is taken."""
+def decode(arguments: str, number: str = "", *, fixes: Fixes = PARITY) -> Any:
+    """Arguments as they were stored: JSON text. Python's JSON, so that of equal names the last counts and NaN is taken.
+
+    The published evaluator catches errors of JSON alone: it stops on what is nested too deeply, and on an integer of
+    more digits than Python converts. Raises StopsOnReply there, and _Undecodable for the rest.
+    """
     try:
         return json.loads(arguments)
     except (ValueError, RecursionError) as error:
-        raise _Undecodable(str(error)) from error
+        if isinstance(error, json.JSONDecodeError) or fixes.odd_values_differ:
+            raise _Undecodable(str(error)) from error
+        raise StopsOnReply(number, f"the arguments {arguments[:80]!r} cannot be decoded ({error})") from error
 
 
-def _decoded(call: Call) -> Any:
+def _decoded(call: Call, fixes: Fixes) -> Any:
     try:
-        return decode(call.arguments)
+        return decode(call.arguments, fixes=fixes)
     except _Undecodable:
         return _NOTHING
 

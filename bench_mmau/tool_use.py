@@ -43,7 +43,7 @@ def judge(record: Mapping[str, Any], messages: Sequence[Message] | None, *, fixe
     """Compare the first message with ``target_message``; ``messages`` None stands for a response that cannot be read.
 
     Values: counts of calls (``expected_calls`` and the four parts), the others 0 or 1. Raises NotScorable for a target or
-    rules that the published evaluator refuses.
+    rules that the published evaluator refuses, and StopsOnReply for calls on which it stops.
     """
     number = record_id(record)
     if record.get("target_message") is None:

@@ -22,7 +22,7 @@ class Fixes:
     colons: bool = False  # Q19: a colon in an id loses no candidate
     retry_freely: bool = False  # Q21: a retry needs no debug output, and nothing to retry is a result
     whole_answer: bool = False  # Q23: any spelling of the answer marker, and the whole text after the last one
-    null_is_empty: bool = False  # section 10: a reply without content is an empty one; parity refuses the record
+    null_is_empty: bool = False  # section 10: a reply without content is an empty one and stops nothing
     empty_plan_counts: bool = False  # 6.5: a plan that could not be read counts as an unsolved problem
 
 

@@ -69,7 +69,7 @@ def solver_request(record: Mapping[str, Any], plan: Contents, *, fixes: Fixes = 
     """The record as a request to the solver, to be sent ``REPEATS`` times.
 
     None where the plan's response holds no message: the record then leaves the metric, unless ``empty_plan_counts``.
-    Raises NotScorable without a description, and in parity for a plan without content.
+    Raises NotScorable without a description, and in parity StopsOnReply for a plan without content.
     """
     number = record_id(record)
     if not plan and not fixes.empty_plan_counts:
@@ -85,7 +85,7 @@ def retry_request(record: Mapping[str, Any], response: Contents, verdict: Verdic
     """The record as a request to try again, to be sent ``REPEATS`` times, to the model of the first attempt [Q22].
 
     ``response`` is the record's own (sample 0). The model is told of the first failing test of candidate 0 only.
-    Raises NotScorable where the first message is no text, and in parity for a response without content.
+    Raises NotScorable where the first message is no text, and in parity StopsOnReply for a response without content.
     """
     number, messages = record_id(record), record.get("messages")
     first = messages[0] if isinstance(messages, list) and messages else None

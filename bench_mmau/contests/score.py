@@ -15,7 +15,8 @@ from bench_mmau.contests.candidate import Candidate, ErrorLog, Running, nothing,
 from bench_mmau.contests.execute import Workplace
 from bench_mmau.contests.extract import extract_code, parse_answer, understand_match
 from bench_mmau.contests.fixes import PARITY, Fixes
-from bench_mmau.errors import NotScorable
+from bench_mmau.errors import NotScorable, StopsOnReply
+from bench_mmau.replies import NO_TEXT
 
 Contents = Sequence[str | None]
 """The contents of the messages of one response; empty where the response holds none."""
@@ -47,7 +48,8 @@ def judge(
     Values: ``solved`` 0 or 1, ``score`` mean share of passed tests over the candidates, 0 to 1 (0 without candidates),
     ``candidates`` and ``passed_candidates`` as numbers. Blocks; do not call it in a thread of the pool.
 
-    Raises NotScorable for a reply without content (parity) and for tests of an unknown shape, SandboxFault where nothing could be run.
+    Raises StopsOnReply for a reply without content (parity), NotScorable for tests of an unknown shape, SandboxFault
+    where nothing could be run.
     """
     number = record_id(record)
     codes = [extract_code(content(contents, number, fixes), fixes) for contents in responses]
@@ -176,7 +178,7 @@ def _chance(count: int, right: int, k: int) -> float | None:
 def judge_understand(record: Mapping[str, Any], contents: Contents, *, fixes: Fixes = PARITY) -> Verdict:
     """The problem-parsing task. Values: ``correct`` and ``valid``, 0 or 1 (MMAU spec 6.7).
 
-    Raises NotScorable for a missing target, and in parity for a reply without content.
+    Raises NotScorable for a missing target, and in parity StopsOnReply for a reply without content.
     """
     number, target = record_id(record, needed=False), record.get("target_output")
     if not isinstance(target, str):
@@ -201,12 +203,15 @@ def code_contests_understand(verdicts: Sequence[Verdict]) -> dict[str, Any]:
 
 
 def content(contents: Contents, number: str, fixes: Fixes = PARITY) -> str:
-    """The first message's content; "" where there is no message. Null content raises NotScorable in parity (MMAU spec 10)."""
+    """The first message's content; "" where there is no message.
+
+    A null content raises StopsOnReply in parity (MMAU spec 10).
+    """
     first = contents[0] if contents else ""
     if first is None:
         if fixes.null_is_empty:
             return ""
-        raise NotScorable(number, "the reply's content is null where a text is needed; ask the model again, or score strictly")
+        raise StopsOnReply(number, NO_TEXT)
     return first
 
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bench_mmau.errors import NotScorable
+from bench_mmau.errors import NotScorable, StopsOnReply
 from bench_mmau.notebooks.fixes import PARITY, Fixes
-from bench_mmau.replies import record_id
+from bench_mmau.replies import NO_TEXT, record_id
 
 UNREADABLE = "The reply is no JSON list of notebook cells."
 
@@ -43,7 +43,7 @@ def build(record: Mapping[str, Any], contents: Sequence[str | None], *, fixes: F
     """The solutions of a record; ``contents`` are those of all messages of all its responses, in order.
 
     A record without ``notebook`` has none. An undecodable candidate is skipped and leaves its number unused [Q26].
-    Raises NotScorable for a reply without content and, both in parity only, for one that is a JSON number, true, false or null.
+    Raises, in parity only, StopsOnReply for a reply without content, and as ``read_cells``.
     """
     if not record.get("notebook"):
         return ()
@@ -75,26 +75,45 @@ def without_fences(text: str) -> str:
 
 
 def text_of(content: str | None, number: str, fixes: Fixes) -> str:
-    """The text of a reply. Raises NotScorable where there is none, unless ``null_is_empty``."""
+    """The text of a reply. Raises StopsOnReply where there is none, unless ``null_is_empty``."""
     if content is None and not fixes.null_is_empty:
-        raise NotScorable(number, "the reply has no text (content null), which the metric cannot judge; score it with --scoring strict")
+        raise StopsOnReply(number, NO_TEXT)
     return content or ""
 
 
-def read_cells(text: str, number: str, *, fixes: Fixes = PARITY) -> tuple[Any, ...]:
-    """The cells of a reply, ready to run. Raises NoCells, and in parity NotScorable for JSON that cannot be gone through."""
+def decoded(text: str, number: str, *, lenient: bool) -> Any:
+    """The JSON value in a reply. Raises ValueError for a text that is no JSON.
+
+    The published evaluator catches errors of JSON alone: it stops on what is nested too deeply, and on an integer of
+    more digits than Python converts. Unless ``lenient``, these raise StopsOnReply.
+    """
     try:
-        decoded = json.loads(without_fences(text))
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
     except (ValueError, RecursionError) as error:
+        if lenient:
+            raise ValueError(str(error)) from error
+        raise StopsOnReply(number, f"the JSON in the reply cannot be decoded ({error})") from error
+
+
+def read_cells(text: str, number: str, *, fixes: Fixes = PARITY) -> tuple[Any, ...]:
+    """The cells of a reply, ready to run. Raises NoCells for a text that is no JSON.
+
+    Raises StopsOnReply, in parity only, for a JSON number, true, false and null, for JSON that cannot be decoded, and
+    for a code cell whose source is no text and no list of texts.
+    """
+    try:
+        value = decoded(without_fences(text), number, lenient=fixes.any_cells)
+    except ValueError as error:
         raise NoCells(UNREADABLE) from error
     if fixes.any_cells:
-        return tuple(_prepared(cell, place, number, fixes) for place, cell in enumerate(_cells_in(decoded)))
-    if not isinstance(decoded, list | dict | str):
-        raise NotScorable(
-            number, f"the reply is the JSON value {json.dumps(decoded)} where a list of cells is needed; try --scoring strict"
-        )
+        value = _cells_in(value)
+    elif not isinstance(value, list | dict | str):
+        shown = json.dumps(value)[:80]
+        raise StopsOnReply(number, f"the reply is the JSON value {shown} where a list of cells is needed")
     # an object gives its keys, a text its characters [Q27]
-    return tuple(_prepared(cell, place, number, fixes) for place, cell in enumerate(decoded))
+    return tuple(_prepared(cell, place, number, fixes) for place, cell in enumerate(value))
 
 
 def _cells_in(decoded: Any) -> list[Any]:
@@ -116,19 +135,23 @@ def _prepared(cell: Any, place: int, number: str, fixes: Fixes) -> Any:
     prepared = {**cell, "id": hashlib.sha256(f"{number}/{place}".encode()).hexdigest()[:8]}
     if cell.get("cell_type") != "code":
         return prepared
-    return {**prepared, "source": _lines(cell.get("source"), fixes), "outputs": [], "execution_count": None}
+    return {**prepared, "source": _lines(cell.get("source", []), number, fixes), "outputs": [], "execution_count": None}
 
 
-def _lines(source: Any, fixes: Fixes) -> Any:
+def _lines(source: Any, number: str, fixes: Fixes) -> Any:
     """Each element with a final line break. One text is gone through by character, which breaks the code [Q27].
 
-    Anything else stays what it is: the cell then fails when it is run.
+    An object gives its keys. Anything else stops the published evaluator; under ``any_cells`` the cell fails.
     """
-    if isinstance(source, str):
-        source = source.splitlines() if fixes.any_cells else list(source)
-    if not isinstance(source, list) or not all(isinstance(line, str) for line in source):
+    if fixes.any_cells:
+        source = source.splitlines() if isinstance(source, str) else source
+    elif isinstance(source, str | dict):
+        source = list(source)
+    if isinstance(source, list) and all(isinstance(line, str) for line in source):
+        return [line if line.endswith("\n") else line + "\n" for line in source]
+    if fixes.any_cells:
         return source
-    return [line if line.endswith("\n") else line + "\n" for line in source]
+    raise StopsOnReply(number, "the source of a code cell is neither a text nor a list of texts")
 
 
 def _list_of(record: Mapping[str, Any], name: str, where: Any) -> list[Any]:

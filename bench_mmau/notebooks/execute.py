@@ -83,7 +83,7 @@ def run(solution: Solution, where: Workplace | None = None, *, fixes: Fixes = PA
     """
     if solution.problem:
         return Execution(False, error=solution.problem)
-    found = run_cells(solution.cells, where or Workplace())
+    found = run_cells(solution.cells, where or Workplace(), fixes=fixes)
     start = len(solution.given) if fixes.own_output else 0
     return Execution(found.success, last_with_output(found.cells, start) if found.success else None, found.error, found.cells)
 
@@ -93,37 +93,59 @@ def given(record: Mapping[str, Any]) -> Execution:
     return Execution(True, record["last_cell"])
 
 
-def run_cells(cells: Sequence[Any], where: Workplace) -> Execution:
+def run_cells(cells: Sequence[Any], where: Workplace, *, fixes: Fixes = PARITY) -> Execution:
     """As ``run``, for bare cells; ``last_cell`` is not looked for."""
     order = []
     for place, cell in enumerate(cells):
-        wrong = _wrong(cell)
+        wrong = _wrong(cell, fixes)
         if wrong:  # the reference stumbles there when it arrives; what earlier cells do then is of no account
             return Execution(False, error=f"cell {place + 1} is no notebook cell: {wrong}")
-        tags = (cell.get("metadata") or {}).get("tags") or ()
-        source = _source(cell)
-        if cell["cell_type"] == "code" and source.strip() and "skip-execution" not in tags:
-            order.append((place, source, "raises-exception" in tags))
+        if _runs(cell):
+            tags = _tags(cell, fixes)
+            if "skip-execution" not in tags:
+                order.append((place, _source(cell), "raises-exception" in tags))
     return _read(_run(order, where), cells, where.room) if order else Execution(True, cells=tuple(cells))
 
 
-def _wrong(cell: Any) -> str:
-    """Why a cell cannot be run; empty if it can."""
+def _wrong(cell: Any, fixes: Fixes) -> str:
+    """Why a cell cannot be run, as nbformat 5.10.4 and nbconvert 7.16.4 have it (corrections to the specs), or "".
+
+    Markdown may have any JSON for a source, or none. Metadata must be an object in every cell. Tags are looked at only
+    in code that runs, and may be whatever Python's ``in`` searches: a list, a text, an object.
+    """
     if not isinstance(cell, Mapping):
         return "it is no object"
     if not isinstance(cell.get("cell_type"), str):
         return "it has no cell_type"
-    source = cell.get("source")
-    if not isinstance(source, str) and not (isinstance(source, list) and all(isinstance(line, str) for line in source)):
+    source = cell.get("source", "")
+    if isinstance(source, list) and not all(isinstance(line, str) for line in source):
         return "its source is no list of lines"
-    metadata = cell.get("metadata") or {}
-    if not isinstance(metadata, Mapping) or not isinstance(metadata.get("tags") or [], list):
+    if cell["cell_type"] == "code" and not isinstance(source, str | list):
+        return "its source is no list of lines"
+    if fixes.any_metadata:
+        return ""
+    if not isinstance(cell.get("metadata"), Mapping):
         return "its metadata are no object"
+    if _runs(cell) and not isinstance(cell["metadata"].get("tags", []), list | str | Mapping):
+        return "its tags are no list"
     return ""
 
 
-def _source(cell: Mapping[str, Any]) -> str:
-    return cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
+def _runs(cell: Mapping[str, Any]) -> bool:
+    return bool(cell["cell_type"] == "code" and _source(cell).strip())
+
+
+def _tags(cell: Mapping[str, Any], fixes: Fixes) -> Any:
+    """What stands in ``tags``. Under ``any_metadata`` it is a list, empty where something else stands there."""
+    metadata = cell.get("metadata")
+    tags = metadata.get("tags", []) if isinstance(metadata, Mapping) else []
+    return tags if isinstance(tags, list) or not fixes.any_metadata else []
+
+
+def _source(cell: Mapping[str, Any]) -> Any:
+    """As one text. What is neither a text nor a list, as markdown may have it, stays what it is."""
+    source = cell.get("source", "")
+    return "".join(source) if isinstance(source, list) else source
 
 
 def _run(order: Sequence[tuple[int, str, bool]], where: Workplace) -> sandbox.SandboxResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,11 @@ Render = Callable[[Any], str]
 
 
 class NoPicture(RuntimeError):
-    """A Plotly figure that cannot be drawn here."""
+    """Plotly figures cannot be drawn here."""
+
+
+class NoFigure(ValueError):
+    """What a cell shows as a Plotly figure is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +44,9 @@ def last_with_output(cells: Sequence[Any], start: int = 0) -> Mapping[str, Any] 
 def organise(cell: Mapping[str, Any] | None, *, image_expected: bool, render: Render | None = None) -> Shown:
     """The cell as the QA model sees it. Where an image is expected, streams and errors are dropped; else the cell is unchanged.
 
-    Raises NoPicture for a Plotly figure that ``render`` (default ``plotly_picture``) cannot draw.
+    Raises what ``render`` (default ``plotly_picture``) raises for a Plotly figure.
     """
-    if cell is None or not image_expected:
+    if cell is None or not image_expected or not cell.get("outputs"):
         return Shown(cell)
     images: list[str] = []
     outputs = [
@@ -75,12 +80,20 @@ def _joined(text: Any) -> str:
 
 
 def plotly_picture(figure: Any) -> str:
-    """A Plotly figure drawn with plotly and kaleido, if they are installed. Raises NoPicture."""
+    """A Plotly figure drawn with plotly and kaleido. Raises NoPicture without them, NoFigure for what is none."""
     try:
-        import base64
-
         from plotly.io import from_json, to_image  # type: ignore[import-not-found,import-untyped,unused-ignore]
-
-        return base64.b64encode(to_image(from_json(json.dumps(figure)), format="png")).decode("ascii")
+    except ImportError as error:
+        raise _no_picture(error) from error
+    try:
+        drawable = from_json(json.dumps(figure))
+    except Exception as error:  # plotly has no class of its own for these
+        raise NoFigure(f"what a cell shows as a Plotly figure is none ({type(error).__name__})") from error
+    try:
+        return base64.b64encode(to_image(drawable, format="png")).decode("ascii")
     except Exception as error:  # kaleido raises what it likes, such as for a missing browser
-        raise NoPicture(f"a Plotly figure cannot be drawn ({type(error).__name__}: {error}); install plotly and kaleido") from error
+        raise _no_picture(error) from error
+
+
+def _no_picture(error: Exception) -> NoPicture:
+    return NoPicture(f"a Plotly figure cannot be drawn ({type(error).__name__}: {error}); install plotly and kaleido")

@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from bench_mmau.errors import NotScorable
-from bench_mmau.notebooks.cells import Solution, text_of, without_fences
+from bench_mmau.errors import NotScorable, StopsOnReply
+from bench_mmau.notebooks.cells import Solution, decoded, text_of, without_fences
 from bench_mmau.notebooks.execute import Execution
 from bench_mmau.notebooks.fixes import PARITY, Fixes
-from bench_mmau.notebooks.outputs import NoPicture, Render, Shown, organise
+from bench_mmau.notebooks.outputs import NoFigure, NoPicture, Render, Shown, organise
 from bench_mmau.replies import record_id
 
 SEEING = ("gpt-4", "gemini", "claude-3")  # parts of the names of models that count as able to see [Q29]
@@ -54,7 +54,8 @@ def request(
     """The messages for the QA model; None if it is not asked: the code failed, or there is no output.
 
     Where an image is expected and the model cannot see, parity sends the conversation without a question [Q29], strict nothing.
-    Raises NotScorable for a record without questions and for a Plotly figure that cannot be drawn.
+    Raises NotScorable for a record without questions and where Plotly figures cannot be drawn here, StopsOnReply for a
+    cell that cannot be shown.
     """
     if not execution.success or execution.last_cell is None:
         return None
@@ -64,7 +65,12 @@ def request(
         shown = organise(execution.last_cell, image_expected=image_expected(record), render=render)
     except NoPicture as error:
         raise NotScorable(record_id(record), str(error)) from error
-    return [*solution.messages, {"role": "user", "content": _content(record, shown)}]
+    except NoFigure as error:
+        raise StopsOnReply(record_id(record), str(error)) from error
+    try:
+        return [*solution.messages, {"role": "user", "content": _content(record, shown)}]
+    except RecursionError as error:
+        raise StopsOnReply(record_id(record), "the last cell is nested too deeply to be shown") from error
 
 
 def image_expected(record: Mapping[str, Any]) -> bool:
@@ -89,10 +95,11 @@ def _content(record: Mapping[str, Any], shown: Shown) -> str | list[dict[str, An
 def read_answers(content: str | None, number: str = "", *, fixes: Fixes = PARITY) -> Any:
     """The decoded answers, in whatever shape they have; None if the reply is no JSON: unanswered.
 
-    Single quotes count as double ones. Raises NotScorable for a reply without content, in parity only.
+    Single quotes count as double ones. Raises StopsOnReply, in parity only, for a reply without content and for JSON
+    that cannot be decoded.
     """
     text = without_fences(text_of(content, number, fixes)).replace("'", '"')
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return decoded(text, number, lenient=fixes.flat_answers)
+    except ValueError:
         return None

@@ -45,7 +45,7 @@ def replaced(
 ) -> Solution:
     """The solution with the cells of the reply to ``messages``; all stays as it was if they cannot be decoded. Run it again either way.
 
-    Raises NotScorable as ``cells.build``.
+    Raises StopsOnReply as ``cells.build``.
     """
     text = text_of(content, number, fixes)
     try:

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench_mmau.errors import NotScorable
+from bench_mmau.errors import NotScorable, StopsOnReply
 from bench_mmau.notebooks.fixes import PARITY, Fixes
 from bench_mmau.notebooks.qa import image_expected
 from bench_mmau.replies import record_id
 from harness.errors import UsageProblem
+
+_KINDS = {str: "a text", dict: "an object", bool: "true or false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +42,14 @@ class Verdict:
 def judge(record: Mapping[str, Any], solutions: Sequence[Answered], *, fixes: Fixes = PARITY) -> Verdict:
     """A question is answered rightly if any solution does so; a wrong number of answers counts for nothing.
 
-    Raises NotScorable for answers that are no list and for lists that cannot be compared (parity), and without ground truth.
+    Raises StopsOnReply for answers that are no list and for lists that cannot be compared (parity), NotScorable without
+    ground truth.
     """
     number, truth = record_id(record), record.get("gt_answers")
     if not isinstance(truth, list):
         raise NotScorable(number, f"'gt_answers' is {truth!r:.80} where a list of letters is needed; mend or remove the record")
     asked = [one.answers for one in solutions if one.answers is not None]
-    if fixes.flat_answers:
-        correct = _count_flat(truth, asked)
-    else:
-        correct = _count(truth, [one for one in asked if _has_length(one, truth, number)], number)
+    correct = _count_flat(truth, asked) if fixes.flat_answers else _count(truth, asked, number)
     executed = any(one.execution_success for one in solutions)
     image = image_expected(record)
     values = {"correct": correct, "questions": float(len(truth)), "image": float(image), "executed": float(executed)}
@@ -66,25 +66,20 @@ def judge(record: Mapping[str, Any], solutions: Sequence[Answered], *, fixes: Fi
     return Verdict(number, passed, values, labels, text)
 
 
-def _has_length(answers: Any, truth: Sequence[Any], number: str) -> bool:
-    if isinstance(answers, list):
-        return len(answers) == len(truth)
-    raise NotScorable(
-        number, f"the answers are {answers!r:.80} where a list of letters is needed; ask again, or score with --scoring strict"
-    )
-
-
-def _count(truth: Sequence[Any], asked: Sequence[Sequence[Any]], number: str) -> float:
+def _count(truth: Sequence[Any], asked: Sequence[Any], number: str) -> float:
     """Right answers as arrays compare: numbers beside texts become texts, and nested lists are spread over the truth [Q30]."""
     numpy = _numpy()
     right = numpy.zeros(len(truth), dtype=bool)
-    try:
-        for answers in asked:
-            right = right | numpy.asarray(numpy.array(answers) == numpy.array(truth), dtype=bool)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise NotScorable(
-            number, f"the answers are lists of unlike lengths ({error}); ask again, or score with --scoring strict"
-        ) from error
+    for answers in asked:
+        if not isinstance(answers, list):
+            kind = _KINDS.get(type(answers), "a number")
+            raise StopsOnReply(number, f"the answers are {kind} where a list of letters is needed")
+        try:
+            given = numpy.array(answers)  # also of another length: lists of unlike lengths inside stop there
+            if len(given) == len(truth):
+                right = right | numpy.asarray(given == numpy.array(truth), dtype=bool)
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            raise StopsOnReply(number, f"the answers cannot be compared with the truth ({error})") from error
     return float(right.sum())
 
 

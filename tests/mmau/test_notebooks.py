@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench_mmau.errors import NotScorable
+from bench_mmau.errors import NotScorable, StopsOnReply
 from bench_mmau.notebooks import cells, execute, outputs, qa, retry, score
 from bench_mmau.notebooks.execute import Room, Workplace, run_cells
 from bench_mmau.notebooks.fixes import PARITY, STRICT, Fixes
@@ -26,6 +26,9 @@ BOUND = 60.0  # seconds; an idle machine needs a few
 
 def code(*lines: str, **metadata: Any) -> dict[str, Any]:
     return {"cell_type": "code", "metadata": metadata, "source": list(lines), "outputs": [], "execution_count": None}
+
+
+TEXT = {"cell_type": "markdown", "metadata": {}, "source": ["# T"]}
 
 
 def record(**changed: Any) -> dict[str, Any]:
@@ -55,13 +58,20 @@ def texts(found: execute.Execution) -> str:
         ('{"cells": [{"cell_type": "code", "source": ["a"]}]}', ["cells"], [["a\n"]]),
         ('{"cell_type": "code", "source": ["a"]}', ["cell_type", "source"], [["a\n"]]),
         ('```\n[{"cell_type": "code", "source": []}]```', [[]], [[]]),
-        ('[{"cell_type": "code"}, {"cell_type": "code", "source": [1]}]', [None, [1]], [None, [1]]),
+        ('[{"cell_type": "code"}]', [[]], [[]]),
+        ('[{"cell_type": "code", "source": {"a": 1}}]', [["a\n"]], [{"a": 1}]),
+        ('[{"cell_type": "code", "source": [1]}]', NotScorable, [[1]]),
+        ('[{"cell_type": "code", "source": null}]', NotScorable, [None]),
         ("[]", [], []),
         ("3", NotScorable, None),
         ("null", NotScorable, None),
+        ("true", NotScorable, None),
+        ("1" * 10_000, NotScorable, None),
         ('["x"]', ["x"], None),
+        ('"xy"', ["x", "y"], None),
+        ("{}", [], None),
         ("sorry", None, None),
-        ("[" * 100_000, None, None),
+        ("[" * 100_000, NotScorable, None),
         ("", None, None),
     ],
 )
@@ -102,7 +112,7 @@ def test_damaged_record(name: str) -> None:
 
 
 def test_state_is_shared_and_counts_go_up() -> None:
-    found = run_cells([code("base = 5\n"), {"cell_type": "markdown", "source": ["# T"]}, code(" \n"), code("base\n")], Workplace())
+    found = run_cells([code("base = 5\n"), TEXT, code(" \n"), code("base\n")], Workplace())
     assert found.success
     assert found.cells[3]["outputs"] == [
         {"output_type": "execute_result", "execution_count": 2, "data": {"text/plain": "5"}, "metadata": {}}
@@ -177,6 +187,45 @@ def test_failures(cells_: list[Any], error: str) -> None:
     assert not found.success
     assert error in found.error
     assert "\x1b" not in found.error
+
+
+def without(cell: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in cell.items() if key != name}
+
+
+SHAPES = [  # cell, whether it runs under parity, and under strict
+    ("code without source", without(code(), "source"), True, True),
+    ("markdown without source", without(TEXT, "source"), True, True),
+    ("markdown with an object", {**TEXT, "source": {"a": 1}}, True, True),
+    ("markdown with null", {**TEXT, "source": None}, True, True),
+    ("markdown with numbers in a list", {**TEXT, "source": [1]}, False, False),
+    ("no metadata", without(code("1"), "metadata"), False, True),
+    ("metadata null", {**code("1"), "metadata": None}, False, True),
+    ("metadata a list", {**code("1"), "metadata": []}, False, True),
+    ("markdown, no metadata", without(TEXT, "metadata"), False, True),
+    ("blank code, metadata null", {**code(), "metadata": None}, False, True),
+    ("tags a text", code("1", tags="a"), True, True),
+    ("tags an object", code("1", tags={"a": 1}), True, True),
+    ("tags null", code("1", tags=None), False, True),
+    ("tags a number", code("1", tags=3), False, True),
+    ("blank code, tags null", code(tags=None), True, True),
+    ("markdown, tags null", {**TEXT, "metadata": {"tags": None}}, True, True),
+]
+
+
+@pytest.mark.parametrize(("cell", "parity", "strict"), [row[1:] for row in SHAPES], ids=[row[0] for row in SHAPES])
+def test_which_cells_run(cell: dict[str, Any], parity: bool, strict: bool) -> None:
+    """As nbformat 5.10.4 and nbconvert 7.16.4 have it; what strict lets pass besides is the fix ``any_metadata``."""
+    reply = json.dumps([cell])
+    for fixes, expected in ((PARITY, parity), (STRICT, strict)):
+        (solution,) = cells.build(record(), [reply], fixes=fixes)
+        assert execute.run(solution, fixes=fixes).success == expected
+
+
+def test_a_text_as_tags_is_searched() -> None:
+    found = run_cells([code("1/0", tags="with skip-execution"), code("print(2)")], Workplace())
+    assert texts(found) == "2\n"
+    assert not run_cells([code("1/0", tags="with skip-execution")], Workplace(), fixes=STRICT).success
 
 
 def test_tags_that_the_published_executor_obeys() -> None:
@@ -359,17 +408,17 @@ def test_braces_in_cells_and_questions_stay() -> None:
         ("", None),
         ('"A"', "A"),
         ("null", None),
-        ("[" * 100_000, None),
     ],
 )
 def test_read_answers(reply: str, expected: Any) -> None:
     assert qa.read_answers(reply) == expected
 
 
-def test_an_answer_without_content() -> None:
-    with pytest.raises(NotScorable):
-        qa.read_answers(None)
-    assert qa.read_answers(None, fixes=STRICT) is None
+@pytest.mark.parametrize("reply", [None, "[" * 5_000, "1" * 10_000])
+def test_answers_on_which_the_published_evaluator_stops(reply: str | None) -> None:
+    with pytest.raises(StopsOnReply):
+        qa.read_answers(reply)
+    assert qa.read_answers(reply, fixes=STRICT) is None
 
 
 def test_sight_may_be_declared_in_strict() -> None:
@@ -424,6 +473,9 @@ def judged(truth: list[Any], *answers: Any, fixes: Fixes = PARITY, image: bool =
         (["A"], [True], None, 0),
         (["A", "B"], [[["A"], "B"]], None, 0),
         (["A", "B"], [[["A"] * 3, ["B"] * 3]], None, 0),
+        (["A"], [[["A"], "B"]], None, 0),
+        (["A"], [[1.5]], 0, 0),
+        (["A"], [4.5], None, 0),
         ([], [[]], 0, 0),
     ],
 )
