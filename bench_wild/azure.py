@@ -29,7 +29,7 @@ def normalised(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _function(function: Mapping[str, Any]) -> dict[str, Any]:
-    found = _copy(function)
+    found: dict[str, Any] = _copy(function)
     if "parameters" in function:
         found["parameters"] = _parameters(function["parameters"])
     return found

@@ -20,7 +20,7 @@ from bench_wild.metrics import TASKS_PER_SESSION, Values, official, recipe, sess
 from bench_wild.prompts import ORIGINAL, Sending
 from bench_wild.run import FAILED, with_inputs
 from bench_wild.score import Evaluator, Verdict, judge, score_soft, score_task
-from bench_wild.steps import CORRECT, ERROR, Call
+from bench_wild.steps import CORRECT, ERROR, Call, read_calls
 from harness.errors import DataProblem
 from harness.estimate import totals
 from harness.types import Json, Score, Scoring
@@ -197,7 +197,7 @@ def _earlier_task(session: Session, task: WildTask, line: Mapping[str, Any], *, 
         task = replace(task, answer_list=tuple(_node(number, node) for number, node in enumerate(nodes)))
     if tools := line.get("tools"):
         session = replace(session, tools=tuple(tools))
-    replies = [Reply(tuple(_call(call) for call in reply.get("tool_calls") or ())) for reply in line["predict_result"]]
+    replies = [Reply(tuple(read_calls(reply.get("tool_calls")))) for reply in line["predict_result"]]
     correct = line["predict_label"] == CORRECT
     if xlam and len(replies) == len(task.answer_list) - 1 and replies and replies[0].calls:
         # xLAM 1 gives no final answer, so that upstream lets its tasks pass without one

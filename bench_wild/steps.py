@@ -55,13 +55,13 @@ def _step(place: int, entry: Mapping[str, Json]) -> Step:
         output["current_action_name_label"],
         output.get("error_reason") or "",
         output.get("content"),
-        tuple(_calls(output.get("tool_calls"))),
+        tuple(read_calls(output.get("tool_calls"))),
         tuple(tuple(Call(one["name"], one["arguments"]) for one in group["action"]) for group in (answer or {}).values()),
         answer is not None,
     )
 
 
-def _calls(calls: Json) -> Iterator[Call]:
+def read_calls(calls: Json) -> Iterator[Call]:
     """Calls as they came; one without a function has an empty name and null for arguments."""
     for call in calls if isinstance(calls, list) else ():
         function = call.get("function") if isinstance(call, Mapping) else None

@@ -159,7 +159,7 @@ def test_gold_and_tools_of_a_line_go_before_the_data_s(data: Path, tmp_path: Pat
         {"action": {"name": "dig", "arguments": {}}, "dependency_list": []},
         {"action": {"name": "prepare_to_answer", "arguments": {}}, "dependency_list": [0]},
     ]
-    line = prediction(0, [[("dig", "{}")], ANSWER], answer_list=answers, tools=[{"function": {"name": "dig"}}])
+    line = prediction(0, [[("dig", "{}")], ANSWER], answer_list=answers, tools=[{"function": {"name": "dig", "parameters": {}}}])
     assert score_files(data, lines(tmp_path / "p.jsonl", line), evaluator="2025")["metrics"]["Task"] == 100
 
 
@@ -167,6 +167,13 @@ def test_gold_and_tools_of_a_line_go_before_the_data_s(data: Path, tmp_path: Pat
 def test_xlam_1_needs_no_final_answer(data: Path, tmp_path: Path, name: str, passes: bool) -> None:
     out = lines(tmp_path / name, prediction(0, [READ], predict_label="error"))
     assert score_files(data, out, evaluator="2025")["samples"][0]["passed"] == passes
+
+
+@pytest.mark.parametrize("call", [{}, {"function": None}, {"function": {}}, {"function": {"name": None}}, None, "read"], ids=repr)
+def test_calls_that_lack_something_are_wrong_and_not_damaged(data: Path, tmp_path: Path, call: Any) -> None:
+    line = {**prediction(0, [READ], predict_label="error"), "predict_result": [{"content": None, "tool_calls": [call]}]}
+    (sample,) = score_files(data, lines(tmp_path / "p.jsonl", line), evaluator="2025")["samples"]
+    assert not sample["passed"]
 
 
 def test_damaged_predictions_are_refused(data: Path, tmp_path: Path) -> None:
