@@ -85,7 +85,7 @@ def row(
         [_node(task, place) for place in range(len(task.answer_list))],
         [_expected(number, step) for number, step in steps if _right(step["inference_output"])],
         [{"step": number, "content": reply["content"], "tool_calls": reply["tool_calls"]} for number, reply in replies],
-        score.values[progress[0]] if progress else None,
+        int(score.values[progress[0]]) if progress else None,
         next((name for name in ERROR_CLASSES if score.values.get(f"error {name}")), None),
         CORRECT if score.passed else ERROR,
         str(bool(steps and result["is_optimal"])),

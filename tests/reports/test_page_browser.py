@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.breakdown import Breakdown, Cell
 from harness.task import known_tasks
 from harness.types import Event
 from reports.page import write_page
@@ -99,6 +100,29 @@ def test_the_page_loads_with_all_its_parts(watched, page_file):
     assert page.locator("#tool-table tbody tr").count() == 2
     assert len(samples(page)) == 50
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_task_without_breakdowns_has_no_such_part(watched, page_file):
+    page = watched.open(page_file)
+    assert page.locator("#breakdowns").count() == page.get_by_role("link", name="Breakdowns").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_heat_map_has_figures_on_a_ground_of_their_own_colour(watched, scheme, tmp_path, monkeypatch):
+    class Warm(Toy):
+        def breakdowns(self, scores, scoring):
+            cells = tuple(Cell(value, 7) for value in (0.0, 100.0, None))
+            return (Breakdown("By letter", HOSTILE, ("a", "b", "c"), {HOSTILE: cells}, heat=True, note="n counts letters."),)
+
+    monkeypatch.setitem(known_tasks(), Toy.name, Warm())
+    watched.page.emulate_media(color_scheme=scheme)
+    page = watched.open(write_page(write_run(tmp_path / "run", [record(0)]), tmp_path / "page.html"))
+    assert page.locator("#breakdowns h3").all_inner_texts() == ["Toy: By letter"]
+    assert page.locator("#breakdowns tbody td").all_inner_texts()[1:] == ["0.0\nn 7", "100.0\nn 7", "–"]
+    grounds = page.locator("#breakdowns tbody .shade").evaluate_all("all => all.map(one => getComputedStyle(one).backgroundColor)")
+    assert len(set(grounds)) == 2
+    assert page.locator("#breakdowns .legend").inner_text().split() == ["0", "%", "25", "%", "50", "%", "75", "%", "100", "%"]
+    assert page.evaluate("window.hurt") is None
 
 
 def test_the_table_of_cases_sorts_turns_and_filters(watched, page_file):
