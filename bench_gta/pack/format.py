@@ -170,7 +170,7 @@ class _Reader:
             sample_idx=sample,
             origin_prompt=self._prompt(value.get("origin_prompt"), where),
             assistant_outputs=value["assistant_outputs"],
-            attached_files=self._texts(value.get("attached_files", []), f"{where}attached_files", "a path"),
+            attached_files=self._files(value.get("attached_files"), f"{where}attached_files"),
             full_tree=self.of(value.get("full_tree"), f"{where}full_tree", (list, dict), "a list of nodes or one node"),
             meta=self.of(value.get("meta", {}), f"{where}meta", dict, "an object"),
         )
@@ -179,6 +179,12 @@ class _Reader:
         if value is None or isinstance(value, str):
             return value
         return list(self._texts(value, f"{where}origin_prompt", "a text"))
+
+    def _files(self, value: Json, what: str) -> tuple[str, ...]:
+        """One file may be given as a text; null is none (GTA-Workflow spec 6.2)."""
+        if isinstance(value, str):
+            return (value,) if value.strip() else ()
+        return self._texts([] if value is None else value, what, "a path")
 
     def _texts(self, value: Json, what: str, wanted: str) -> tuple[str, ...]:
         items: Sequence[Json] = self.of(value, what, list, "a list")

@@ -59,6 +59,15 @@ def number(value: Json) -> float | None:
     return value if 0 <= value <= 1e15 and math.isfinite(value) else None
 
 
+def score_of(value: Json) -> float | None:
+    """A score of a record, which may be a text; None for everything that is no finite number (GTA-Workflow spec 6.2)."""
+    try:
+        score = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return score if math.isfinite(score) else None
+
+
 def of_meta(meta: Mapping[str, Json], name: str) -> float | None:
     """A time or cost out of a pack task's meta; None where it is not known."""
     return number(meta.get(name))

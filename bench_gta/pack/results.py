@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench_gta.pack.digest import digest_of
 from bench_gta.pack.format import Pack, PackTask
-from bench_gta.pack.records import number, of_meta
+from bench_gta.pack.records import number, of_meta, score_of
 from bench_gta.workflow.metrics import SENSITIVITY, THRESHOLD, figures, sensitivity, values_of
 from bench_gta.workflow.tree import leaves, parse
 from harness.errors import DataProblem, UsageProblem
@@ -101,13 +101,13 @@ def details(pack: Pack, settings: Settings, kept: Kept) -> dict[str, Json]:
 def summary_block(task_ids: Sequence[int], results: Results) -> dict[str, Json]:
     """Upstream's ``summary`` and ``per_task`` (GTA-Workflow spec 6.2).
 
-    A task without a record is ``pending``, a record without a status ``unknown``. ``ok`` without a score counts as done but not
-    in the mean. Failed tasks are not in the mean.
+    A task without a record is ``pending``, a record without a status ``unknown``. A score may be a text. ``ok`` without a score
+    that is a number counts as done but not in the mean. Failed tasks are not in the mean.
     """
     per_task = [_line(task_id, results.get(str(task_id))) for task_id in task_ids]
     ok = [line for line in per_task if line["status"] == "ok"]
     failed = sum(line["status"] == "error" for line in per_task)
-    scores = [line["score"] for line in ok if line["score"] is not None]
+    scores = [score for line in ok if (score := score_of(line["score"])) is not None]
     block = {
         "n_total": len(per_task),
         "n_done": len(ok) + failed,
@@ -125,9 +125,9 @@ def summary(pack: Pack, settings: Settings, kept: Kept) -> dict[str, Json]:
     """
     scores = contributions(pack, settings, kept.results)
     known = figures([score.values for score in scores])
-    numbers = [str(task.task_id) for task in pack.tasks]
-    records = [record for number in numbers if isinstance(record := kept.results.get(number), dict)]
-    paid = [record.get("judge_usd") or 0.0 for record in records] + [kept.interrupted_usd.get(number, 0.0) for number in numbers]
+    ids = [str(task.task_id) for task in pack.tasks]
+    records = [record for task_id in ids if isinstance(record := kept.results.get(task_id), dict)]
+    paid = [number(record.get("judge_usd")) or 0.0 for record in records]
     return {
         "name": _name(pack),
         "pack_sha1": pack.sha1,
@@ -136,9 +136,9 @@ def summary(pack: Pack, settings: Settings, kept: Kept) -> dict[str, Json]:
         **summary_block([task.task_id for task in pack.tasks], kept.results),
         "figures": {name: known[name] for name in ("Root Score", "Root Score (scored)", "Leaf SR", "Root SR", "Tasks", "Leaves")},
         "sensitivity": {"thresholds": list(SENSITIVITY), "rows": sensitivity(scores)},
-        "fallbacks": sum(_detail_of(record).get("fallbacks", 0) for record in records),
+        "fallbacks": sum(number(_detail_of(record).get("fallbacks")) or 0 for record in records),
         "agent": agent_totals([agent_of(task) for task in pack.tasks if _finished(task, kept.results)]),
-        "judge_usd": math.fsum(paid),
+        "judge_usd": math.fsum([*paid, *(kept.interrupted_usd.get(task_id, 0.0) for task_id in ids)]),
     }
 
 
@@ -155,12 +155,11 @@ def contributions(pack: Pack, settings: Settings, results: Results) -> list[Scor
         record = _finished(task, results)
         if record is None:
             continue
-        # a score of an earlier tool (--force-resume) may lack the detail: then it has no leaves
-        ok = record["status"] == "ok" and number(record.get("score")) is not None
-        leaf_scores = [node["score"] for node in _detail_of(record).get("nodes", [])] if ok else [0.0] * _leaf_count(task.full_tree)
+        score = score_of(record.get("score")) if record["status"] == "ok" else None
+        ok = score is not None
         values = values_of(
-            record["score"] if ok else 0.0,
-            leaf_scores,
+            score or 0.0,
+            _leaf_scores(record) if ok else [0.0] * _leaf_count(task.full_tree),
             (),
             0,
             0,
@@ -201,10 +200,18 @@ def _detail_of(record: Mapping[str, Json]) -> Mapping[str, Json]:
     return detail if isinstance(detail, dict) else {}
 
 
+def _leaf_scores(record: Mapping[str, Json]) -> list[float]:
+    """Of every leaf; a leaf without a number as its score counts as 0. A score of an earlier tool (--force-resume) may lack
+    the detail: then it has no leaves."""
+    nodes = _detail_of(record).get("nodes")
+    scores = [node.get("score") if isinstance(node, dict) else None for node in nodes] if isinstance(nodes, list) else []
+    return [score_of(score) or 0.0 for score in scores]
+
+
 def _line(task_id: int, record: Json) -> dict[str, Json]:
     if not isinstance(record, dict):
         return {"task_id": task_id, "status": "pending", "score": None}
-    return {"task_id": task_id, "status": record.get("status", "unknown"), "score": record.get("score")}
+    return {"task_id": task_id, "status": record.get("status") or "unknown", "score": record.get("score")}
 
 
 def _require_same(out: Path, stored: Mapping[str, Json], pack: Pack, settings: Settings) -> None:
@@ -215,7 +222,8 @@ def _require_same(out: Path, stored: Mapping[str, Json], pack: Pack, settings: S
             f"{out} holds the scores of another pack (SHA-1 {stored.get('pack_sha1')}, not {pack.sha1}); give another --out, "
             "keep its scores with --force-resume, or start afresh with --overwrite"
         )
-    before = stored.get("settings") or {}
+    before = stored.get("settings")
+    before = before if isinstance(before, dict) else {}
     for name in ("judge", "fingerprint", "prompt", "votes", "scoring"):
         now = getattr(settings, name)
         if before.get(name) != now:

@@ -17,6 +17,7 @@ from bench_gta.pack.check import missing_files, require_safe
 from bench_gta.pack.digest import digest_of
 from bench_gta.pack.format import Pack, PackTask, select_trace
 from bench_gta.pack.places import place_of
+from bench_gta.pack.records import number, score_of
 from bench_gta.pack.results import Kept, Settings, agent_of, details, is_done, read_kept, summary
 from bench_gta.workflow.judge import Delivery, scored
 from bench_gta.workflow.results import detail
@@ -84,16 +85,16 @@ async def score_pack(
         if limits.budget and (reason := limits.budget.spent(spent(), time.monotonic() - began)):
             stopped = reason
             break
-        number, paid = str(task.task_id), spent().usd
-        before = kept.results.get(number)
+        task_id, paid = str(task.task_id), spent().usd
+        before = kept.results.get(task_id)
         try:
             record = await _judge(pack, task, judge, settings, before if isinstance(before, dict) else {})
         except BaseException:
-            kept.interrupted_usd[number] = kept.interrupted_usd.get(number, 0.0) + spent().usd - paid
+            kept.interrupted_usd[task_id] = kept.interrupted_usd.get(task_id, 0.0) + spent().usd - paid
             _write(pack, settings, kept, out, summary_out)
             raise
-        earlier = (before.get("judge_usd") or 0.0) if isinstance(before, dict) else 0.0
-        kept.results[number] = record | {"judge_usd": earlier + kept.interrupted_usd.pop(number, 0.0) + spent().usd - paid}
+        earlier = (number(before.get("judge_usd")) or 0.0) if isinstance(before, dict) else 0.0
+        kept.results[task_id] = record | {"judge_usd": earlier + kept.interrupted_usd.pop(task_id, 0.0) + spent().usd - paid}
         judged.append(task.task_id)
         _write(pack, settings, kept, out, summary_out)
         told(task, record)
@@ -143,8 +144,7 @@ async def _judge(pack: Pack, task: PackTask, judge: Judges, settings: Settings, 
 
 
 def _attempts(before: Mapping[str, Json]) -> int:
-    attempt = before.get("attempt", 0)
-    return attempt if isinstance(attempt, int) else 0
+    return int(score_of(before.get("attempt")) or 0)  # a text counts, too
 
 
 def graded(tree: Json, judged: Sequence[Json], *, sample_idx: int, strict: bool) -> dict[str, Json]:

@@ -69,17 +69,19 @@ def score(options: argparse.Namespace) -> int:
 
 
 def base_url(address: str | None) -> str | None:
-    """A service address without blanks, closing slash and ``/chat/completions``; None where there is none.
+    """A service address without blanks, closing slashes and ``/chat/completions``; None where none is given.
 
-    The released code takes ``/v1`` along with ``/chat/completions``, which breaks such addresses; here it stays (GTA-Workflow spec 6.2).
+    Nothing may be left: the empty text. The released code takes ``/v1`` along with ``/chat/completions``, which breaks such
+    addresses; here it stays (GTA-Workflow spec 6.2).
     """
-    text = (address or "").strip().rstrip("/")
-    return text.removesuffix("/chat/completions").rstrip("/") or None
+    return address.strip().rstrip("/").removesuffix("/chat/completions") if address else None
 
 
 def config_for(name: str, votes: int, address: str | None, config: Config) -> Config:
     """The configuration with the judge at that address. Raises UsageProblem for what the judge ``rules`` cannot do."""
     url = base_url(address)
+    if url == "":
+        raise UsageProblem(f"--judge-url {address!r} names no host; give an address such as https://api.example.com/v1")
     if votes < 1:
         raise UsageProblem(f"--judge-votes must be 1 or more, not {votes}")
     if name == RULES and (votes > 1 or url):

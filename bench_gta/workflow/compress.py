@@ -13,10 +13,11 @@ from harness.types import Json
 
 _FAILURE = re.compile(
     r"\b(error|exception|traceback|failed|failure|invalid|bad request|typeerror|not found|not available"
-    r"|forbidden|unauthorized|403|404|500)\b",
-    re.IGNORECASE,
+    r"|forbidden|unauthorized|403|404|500)\b"
 )
-"""Words that mark an output as failed. Quirk of spec 2.5: a good output that holds one, or the number 500, counts as failed."""
+"""Words that mark an output as failed, searched in its lower case: ``re.IGNORECASE`` would take ``ſ`` for ``s``.
+
+Quirk of spec 2.5: a good output that holds one, or the number 500, counts as failed."""
 
 
 @dataclass(slots=True)
@@ -104,4 +105,4 @@ def _failed(output: Json) -> bool:
     """Quirk of spec 2.5: the step's own ``error`` mark has no say; blank text, 0 and false are good outputs."""
     if output is None or (isinstance(output, str | list | Mapping) and not output):
         return True
-    return any(_FAILURE.search(text) for text in texts_in(output))
+    return any(_FAILURE.search(text.lower()) for text in texts_in(output))

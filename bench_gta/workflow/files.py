@@ -79,7 +79,7 @@ async def _judge_one(judge: Judge, delivery: Delivery) -> list[Json] | AgentGaug
 
 
 def _delivery(record: Mapping[str, Json], base: Path, *, everything: bool) -> Delivery:
-    named = record["delivered"] if everything and isinstance(record.get("delivered"), list) else record.get("attached_files")
+    named = record["delivered"] if everything and "delivered" in record else record.get("attached_files")
     listed = [str(base / path) for path in flatten(named)]
     for path in listed:
         if _exists(path) and shown_file(path, [str(base)]) is None:

@@ -41,7 +41,7 @@ MAX_FRAMES = 8
 """Pictures of a video that a judge is shown, but under parity (GTA-Workflow spec 3.2)."""
 
 TRIES = 3
-"""Times that a judge is asked where replies must be readable."""
+"""Times that a judge is asked for a reply that counts."""
 
 AT_ONCE = 8
 """Votes of one task that are in the air together: each holds the task's files in memory."""
@@ -133,8 +133,11 @@ class ModelJudge(Judge):
         released: bool = True,
         judgements: Judgements | None = None,
     ) -> None:
-        """``identity``: of everything besides the request that may change a reply, for the cache. ``released``: files are found and
-        shown as in the released code, and every reply counts, whatever it is; otherwise an unreadable one is asked for again."""
+        """``identity``: of everything besides the request that may change a reply, for the cache.
+
+        ``released``: files are found and shown as in the released code, and every reply with content counts, whatever it is;
+        otherwise an unreadable one is asked for again. A reply without content is a fault of the judge in both.
+        """
         self.name = name
         self.everything = not released
         self._ask = ask
@@ -160,11 +163,12 @@ class ModelJudge(Judge):
             one.key = key_of([*about, portable(one.prompt, delivery.tokens), one.number])
             one.reply = self._judgements.find(one.key)
             one.known = one.reply is not None
-        for turn in range(1 if self._released else TRIES):
+        for turn in range(TRIES):
             await self._round([one for one in asked if one.reply is None], shown, turn)
         for one in asked:
             if one.reply is None:
-                raise Fault(f"judge {self.name}: no readable score in {TRIES} replies, the last was {one.last[:80]!r}", cause="judge")
+                lacking = "content" if self._released else "readable score"
+                raise Fault(f"judge {self.name}: no {lacking} in {TRIES} replies, the last was {one.last[:80]!r}", cause="judge")
         groups = [asked[start : start + self._votes] for start in range(0, len(asked), self._votes)]
         return [
             {"id": node.id, "replies": [one.reply for one in group], "cached": sum(one.known for one in group)}
@@ -182,7 +186,8 @@ class ModelJudge(Judge):
                 content = [{"type": "text", "text": one.prompt}, *parts] if parts else one.prompt
                 reply = await self._ask([{"role": "user", "content": content}], one.number + turn * self._votes)
             one.last = reply.text
-            if self._released or _readable(reply.text):
+            has_content = reply.text or reply.refusal  # a refusal is the judge's word, with a score of 0 as released
+            if has_content and (self._released or _readable(reply.text)):
                 one.reply = reply.text
                 if reply.text and not shown.troubled:  # what trouble of this machine has changed must not stay
                     self._judgements.keep(one.key, reply.text, {"judge": self.name, "vote": one.number})

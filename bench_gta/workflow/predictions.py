@@ -64,7 +64,7 @@ def read(path: Path) -> list[Mapping[str, Json]]:
     """
     found: dict[int, Mapping[str, Json]] = {}
     for entry in object_entries(path):
-        if not (entry.key.isascii() and entry.key.isdigit()):
+        if not (entry.key.isascii() and entry.key.isdigit() and len(entry.key) < 10):
             raise DataProblem(f"{path}: the key {entry.key!r} must be a position such as '0'; is this a prediction file?")
         place = int(entry.key)
         if place in found:
@@ -87,10 +87,11 @@ def _checked(path: Path, key: str, entry: Json) -> Mapping[str, Json]:
             raise DataProblem(f"{where}, {field}: must be a list with one entry per user turn")
         if any(not isinstance(turn, list) for turn in entry.get(field, [])):
             raise DataProblem(f"{where}, {field}: must be a list with one list per user turn")
-    if any(not isinstance(path, str) for path in entry.get("delivered", [])):
-        raise DataProblem(f"{where}, delivered: must be a list of paths")
+    delivered = entry.get("delivered", [])
+    if not isinstance(delivered, str | list) or any(not isinstance(path, str) for path in delivered):
+        raise DataProblem(f"{where}, delivered: must be a list of paths, or one path as a text")
     if not isinstance(entry["origin_prompt"], str | list):
         raise DataProblem(f"{where}, origin_prompt: must be a list of texts or one text")
-    if not isinstance(entry.get("attached_files", []), list | None):
-        raise DataProblem(f"{where}, attached_files: must be a list of paths")
+    if not isinstance(entry.get("attached_files"), list | str | None):
+        raise DataProblem(f"{where}, attached_files: must be a list of paths, or one path as a text")
     return entry

@@ -27,20 +27,21 @@ def jobs(
     traces: Sequence[Json],
     *,
     origin_prompts: Sequence[Json] | None = None,
-    attached: Sequence[Json] | None = None,
+    attached: Json = None,
     indices: Sequence[Json] | None = None,
 ) -> list[Job]:
     """Trees and traces paired, up to the shorter of the two. Without ``indices`` samples are counted from 0.
 
-    Quirk of spec 4: a sample beyond the end of ``attached`` gets the whole list; without any list it gets null.
+    Quirk of spec 4: a sample beyond the end of ``attached`` gets the whole list, and one text, which names one file, goes to
+    every sample; without any list it gets null.
     """
     return [
         Job(
-            place if indices is None else indices[place],
+            indices[place] if indices else place,
             tree,
             trace,
             origin_prompts[place] if origin_prompts is not None and place < len(origin_prompts) else None,
-            attached[place] if attached is not None and place < len(attached) else attached,
+            attached[place] if isinstance(attached, list) and place < len(attached) else attached,
         )
         for place, (tree, trace) in enumerate(zip(trees, traces, strict=False))
     ]

@@ -52,6 +52,14 @@ def changed(path: str, value: Any) -> Any:
     return copied
 
 
+@pytest.mark.parametrize(
+    ("attached", "files"),
+    [("7/files/a.pdf", ("7/files/a.pdf",)), ("", ()), (" ", ()), (None, ()), (..., ()), (["a", "b"], ("a", "b"))],
+)
+def test_one_attached_file_may_be_a_text(attached: Any, files: tuple[str, ...], tmp_path: Path) -> None:
+    assert read_pack(put(tmp_path, changed("tasks.0.attached_files", attached))).tasks[0].attached_files == files
+
+
 def test_the_released_tools_pack_is_read(tmp_path: Path) -> None:
     """It names no base folder, which is its own one here, and no data set."""
     read = read_pack(put(tmp_path, GOOD))
@@ -77,7 +85,7 @@ def test_the_released_tools_pack_is_read(tmp_path: Path) -> None:
         (changed("tasks.0.task_id", True), "tasks[0].task_id must be a whole number"),
         (changed("tasks.0.sample_idx", 0), "task 7: sample_idx is 0; it counts from 1"),
         (changed("tasks.0.assistant_outputs", ...), "task 7: assistant_outputs is missing"),
-        (changed("tasks.0.attached_files", "a.txt"), "task 7: attached_files must be a list"),
+        (changed("tasks.0.attached_files", {"path": "a.txt"}), "task 7: attached_files must be a list"),
         (changed("tasks.0.attached_files", ["a", None]), "task 7: attached_files[1] must be a path, but is missing"),
         (changed("tasks.0.origin_prompt", [1]), "task 7: origin_prompt[0] must be a text"),
         (changed("tasks.0.full_tree", ...), "task 7: full_tree must be a list of nodes or one node, but is missing"),

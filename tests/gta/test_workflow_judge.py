@@ -174,6 +174,22 @@ def test_a_refusal_is_zero_as_released_and_a_fault_where_scoring_is_strict(folde
             judged(server.url, given, tmp_path / "s", released=False)
 
 
+@pytest.mark.parametrize("released", [True, False])
+@pytest.mark.parametrize("text", [None, ""])
+def test_a_judge_that_sends_no_content_is_asked_again_and_then_at_fault(
+    text: str | None, released: bool, folder: Path, tmp_path: Path
+) -> None:
+    """It is never the agent's doing, so it is no 0."""
+    given, nothing = delivery(folder, tree=TREE[:1]), serve.data(serve.completion(text))
+    with serve.FaultServer([nothing, nothing, serve.data(serve.completion(words(6)))]) as server:
+        told = judged(server.url, given, tmp_path / "s", api="chat", released=released)
+        assert (told[0]["replies"], len(server.requests)) == ([words(6)], 3)
+    with serve.FaultServer([nothing]) as server:
+        with pytest.raises(Fault, match=r"judge seer: no (content|readable score) in 3 replies"):
+            judged(server.url, given, tmp_path / "s", api="chat", released=released)
+        assert len(server.requests) == 3
+
+
 def test_the_median_of_several_votes_counts(folder: Path, tmp_path: Path) -> None:
     given = delivery(folder, tree=TREE[:1])
     with FilesServer(answers=replies(words(2, "low"), words(9, "high"), words(7, "fair"))) as server:

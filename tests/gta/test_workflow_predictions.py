@@ -45,6 +45,7 @@ def test_words_that_utf8_has_no_place_for_are_kept(tmp_path: Path) -> None:
         ('{"0": {', "is damaged"),
         ({"x": SOUND}, "the key 'x' must be a position such as '0'"),
         ({"²": SOUND}, "the key '²' must be a position"),
+        ({"9" * 5000: SOUND}, "must be a position"),
         ({"1": SOUND, "01": SOUND}, "the position 1 occurs twice"),
         ({"0": []}, "record '0': must be an object, not list"),
         ({"0": {"prediction": []}}, "record '0': has no 'full_tree'"),
@@ -52,7 +53,9 @@ def test_words_that_utf8_has_no_place_for_are_kept(tmp_path: Path) -> None:
         ({"0": {**SOUND, "assistant_outputs": "x"}}, "record '0', assistant_outputs: must be a list"),
         ({"0": {**SOUND, "prediction": {}}}, "record '0', prediction: must be a list"),
         ({"0": {**SOUND, "origin_prompt": None}}, "record '0', origin_prompt: must be"),
-        ({"0": {**SOUND, "attached_files": "a.png"}}, "record '0', attached_files: must be a list of paths"),
+        ({"0": {**SOUND, "attached_files": 3}}, "record '0', attached_files: must be a list of paths, or one path"),
+        ({"0": {**SOUND, "delivered": None}}, "record '0', delivered: must be a list of paths, or one path"),
+        ({"0": {**SOUND, "delivered": [3]}}, "record '0', delivered: must be a list of paths, or one path"),
     ],
 )
 def test_a_damaged_file_is_told(content: Any, told: str, tmp_path: Path) -> None:

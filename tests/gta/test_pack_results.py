@@ -1,0 +1,105 @@
+"""Records of packs whose fields are not what we would write: scores as texts, and whatever else JSON can hold."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench_gta.pack.format import Pack, PackTask
+from bench_gta.pack.results import Kept, Settings, read_kept, summary, summary_block
+from bench_gta.pack.verb_score import base_url, config_for
+from harness.config import Config
+from harness.errors import UsageProblem
+
+TREE = [{"id": "1", "requirements": "a"}, {"id": "2", "requirements": "b"}]
+SETTINGS = Settings("fake")
+
+
+def a_pack(folder: Path) -> Pack:
+    return Pack((PackTask(1, 1, ["q"], [], (), TREE),), folder, sha1="0" * 40)
+
+
+@pytest.mark.parametrize(
+    ("score", "mean"),
+    [
+        (7.5, 7.5),
+        ("7.5", 7.5),
+        (" 7 ", 7.0),
+        ("-2", -2.0),
+        (True, 1.0),
+        ("good", None),
+        ("", None),
+        ("nan", None),
+        ("inf", None),
+        ("9" * 5000, None),
+        (None, None),
+        ([], None),
+        ({"score": 3}, None),
+    ],
+)
+def test_a_score_may_be_a_text(score: Any, mean: float | None, tmp_path: Path) -> None:
+    record = {"status": "ok", "score": score}
+    found = summary_block([1], {"1": record})
+    assert found["summary"] == {"n_total": 1, "n_done": 1, "n_ok": 1, "n_error": 0, "mean_ok_score": mean}
+    assert found["per_task"] == [{"task_id": 1, "status": "ok", "score": score}]
+    assert summary(a_pack(tmp_path), SETTINGS, Kept({"1": record}))["figures"]["Root Score"] == (mean or 0.0)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "leaf_sr"),
+    [
+        ([{"score": 9}, {"score": "8"}], 100.0),
+        ([{"score": "9"}, {"score": "good"}], 50.0),
+        ([{"score": 9}, {}], 50.0),
+        ([{"score": 9}, "x"], 50.0),
+        ("x", None),
+        (None, None),
+    ],
+)
+def test_scores_of_leaves_may_be_texts(nodes: Any, leaf_sr: float | None, tmp_path: Path) -> None:
+    record = {"status": "ok", "score": 8, "detail": {"nodes": nodes, "fallbacks": "x"}, "judge_usd": "free"}
+    found = summary(a_pack(tmp_path), SETTINGS, Kept({"1": record}))
+    assert (found["figures"]["Leaf SR"], found["fallbacks"], found["judge_usd"]) == (leaf_sr, 0, 0.0)
+
+
+@pytest.mark.parametrize("status", ["", None])
+def test_a_record_without_a_status_is_unknown(status: Any) -> None:
+    assert summary_block([1], {"1": {"status": status}})["per_task"][0]["status"] == "unknown"
+
+
+@pytest.mark.parametrize("settings", ["x", 3, ["judge"], None])
+def test_settings_that_are_no_object_are_those_of_another_judge(settings: Any, tmp_path: Path) -> None:
+    out = tmp_path / "scores.json"
+    out.write_text(json.dumps({"pack_sha1": "0" * 40, "task_results": {}, "settings": settings}))
+    with pytest.raises(UsageProblem, match="was made with the judge None, not 'fake'"):
+        read_kept(out, a_pack(tmp_path), SETTINGS, force=False)
+    out.write_text(json.dumps({"pack_sha1": "0" * 40, "task_results": {}, "settings": asdict(SETTINGS)}))
+    assert read_kept(out, a_pack(tmp_path), SETTINGS, force=False) == Kept()
+
+
+@pytest.mark.parametrize(
+    ("address", "base"),
+    [
+        (None, None),
+        ("", None),
+        ("/chat/completions", ""),
+        ("/chat/completions/", ""),
+        ("  ", ""),
+        ("/", ""),
+        ("/v1/chat/completions", "/v1"),
+        ("http://b//chat/completions", "http://b/"),
+        ("http://b/chat/completions/v1", "http://b/chat/completions/v1"),
+    ],
+)
+def test_addresses(address: str | None, base: str | None) -> None:
+    assert base_url(address) == base
+
+
+@pytest.mark.parametrize("address", ["/chat/completions", "  "])
+def test_an_address_of_which_nothing_is_left_is_refused(address: str) -> None:
+    with pytest.raises(UsageProblem, match=r"--judge-url '.*' names no host; give an address such as"):
+        config_for("mine", 1, address, Config())
