@@ -23,7 +23,7 @@ class Fixes:
 
     plain_text: bool = False  # Q1: all white space on the left is removed, and a literal ``<n>`` stays what it is
     colons: bool = False  # Q19: a colon in an id loses no candidate
-    any_call: bool = False  # 3.6: a call without id or type is one, and arguments may be an object or missing
+    any_call: bool = False  # 3.6: a call may lack its id, type, name or arguments; arguments may be an object
 
 
 PARITY = Fixes()
@@ -227,12 +227,12 @@ def validate(message: Any, *, any_call: bool = False) -> Message:
 
 
 def _completed(call: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The call with what some servers leave out, and with arguments as text."""
-    function = call.get("function")
-    if isinstance(function, Mapping) and not isinstance(function.get("arguments"), str):
-        given = function.get("arguments")
-        function = {**function, "arguments": "" if given is None else json.dumps(given, ensure_ascii=False)}
-    return {**call, "id": call.get("id") or "", "type": call.get("type") or "function", "function": function}
+    """The call with empty texts for what a server left out, and with arguments as text."""
+    function = call["function"] if isinstance(call.get("function"), Mapping) else {}
+    given = function.get("arguments")
+    arguments = given if isinstance(given, str) else "" if given is None else json.dumps(given, ensure_ascii=False)
+    function = {**function, "name": function.get("name") or "", "arguments": arguments}
+    return {**call, "id": call.get("id") or "", "type": "function", "function": function}
 
 
 def _call(call: Mapping[str, Any], any_call: bool) -> Call:
