@@ -11,6 +11,7 @@ import pytest
 
 from bench_wild.csv_rows import COLUMNS, row, write_csv
 from bench_wild.score import score_task
+from tests.docs.pages import rows, text
 from tests.wild.scoring import ANSWER, GOLD, TYPES, call, run, session
 
 LABELS = ("predict_label", "param_predict_label", "predict_is_optimal")
@@ -36,6 +37,11 @@ def test_columns_are_the_earlier_release_s_and_then_ours() -> None:
         "id,idx,type,single_type,turn_type,turn_subtype,messages_length,tools,messages,answer_list,answer_result,"
         "predict_result,complete_rate,error_type,param_predict_label,predict_is_optimal,predict_label,sample,labels"
     )
+
+
+def test_the_documented_columns_are_those_of_the_file() -> None:
+    table = rows(text("docs/reports.md"), "column", "content")
+    assert [name.strip("` ") for line in table for name in line[0].split(",")] == list(COLUMNS)
 
 
 def test_a_row_of_a_right_task() -> None:
@@ -87,11 +93,10 @@ def test_a_failed_session_has_a_row_without_replies() -> None:
     assert [found[name] for name in LABELS] == ["error", "error", "False"]
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", 'a "b", c\nd', "\ud800", "", None])
-def test_what_a_model_wrote_is_json_in_its_cell(text: str | None, tmp_path: Path) -> None:
-    (found,) = rows_of(tmp_path, 3, run(3, text))
-    (reply,) = json.loads(found["predict_result"])
-    assert reply == {"step": 0, "content": text, "tool_calls": None}
+@pytest.mark.parametrize("reply", ["=1+1", "+1", "-1", "@SUM(A1)", 'a "b", c\nd', "\ud800", "", None])
+def test_what_a_model_wrote_is_json_in_its_cell(reply: str | None, tmp_path: Path) -> None:
+    (found,) = rows_of(tmp_path, 3, run(3, reply))
+    assert json.loads(found["predict_result"]) == [{"step": 0, "content": reply, "tool_calls": None}]
     assert not any(cell.startswith(("=", "+", "-", "@")) for cell in found.values())
     assert found["turn_subtype"] == "Long-Range Dependency"
     assert (found["complete_rate"], found["idx"]) == ("null", "3")
