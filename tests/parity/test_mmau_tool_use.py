@@ -57,7 +57,11 @@ def building_block(op: str, args: Mapping[str, Any]) -> Any:
     raise AssertionError(f"no test knows the operation {op}")
 
 
+DATES = (OverflowError, ValueError)
+"""What the comparison of dates raises, as the reference does; the whole metric names the record (NotScorable)."""
+
+
 @pytest.mark.parametrize("case", cases("mmau", "tool_use_execution_parts.json"))
 def test_building_block(case: Mapping[str, Any]) -> None:
-    if met(case, lambda: building_block(case["op"], case["args"]), *REFUSED, within=EXACT):
+    if met(case, lambda: building_block(case["op"], case["args"]), *REFUSED, *DATES, within=EXACT):
         assert type(building_block(case["op"], case["args"])) is type(case["expected"])
