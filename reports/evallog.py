@@ -18,6 +18,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from harness.errors import UsageProblem
 from harness.model.tape import digest
+from harness.model_json import read_json
 from harness.types import Event, Json, Record
 from reports.load import CaseOutline, Run, load_run
 from reports.taxonomy import kind_of
@@ -207,7 +208,7 @@ def _call(name: str, arguments: Json, number: str) -> dict[str, Any]:
     """Arguments that are no object are kept as text, and said to be unreadable."""
     call = {"id": number, "function": name, "type": "function"}
     try:
-        read = json.loads(arguments) if isinstance(arguments, str) else arguments
+        read = read_json(arguments) if isinstance(arguments, str) else arguments
     except ValueError as error:
         return {**call, "arguments": {"raw": arguments}, "parse_error": str(error)}
     if not isinstance(read, dict):

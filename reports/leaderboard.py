@@ -54,9 +54,18 @@ def _notes(summary: Mapping[str, Any], tasks: Sequence[Task]) -> list[str]:
         part = summary["tasks"][task.name]
         done = part["passed"] + part["wrong"]
         notes.append(f"- `{task.name}`: {done} of {part['planned']} cases scored, {part['broken']} broken, {part['missing']} missing.")
-        notes += [f"- {remark}" for remark in task.remarks(part["metrics"])]
+        notes += [f"- {remark}" for remark in remarks(task, part)]
         notes += [f"- **Not comparable:** {reason}." for reason in not_comparable(run, task, part)]
     return list(dict.fromkeys(notes))
+
+
+def remarks(task: Task, part: Mapping[str, Any]) -> list[str]:
+    """What a reader of a task's row must know, one sentence each."""
+    found = list(task.remarks(part["metrics"]))
+    if count := part.get("stops"):  # runs of earlier versions do not count them
+        cases = "1 case" if count == 1 else f"{count} cases"
+        found.append(f"{task.name}: the published evaluator stops on replies of {cases} (`stops`); they count as invalid here")
+    return found
 
 
 def not_comparable(run: Mapping[str, Any], task: Task, part: Mapping[str, Any]) -> list[str]:

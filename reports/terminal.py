@@ -9,7 +9,7 @@ from typing import Any
 from harness.intervals import wilson
 from harness.task import Task, find_task
 from reports.capabilities import effective_number
-from reports.leaderboard import not_comparable, number
+from reports.leaderboard import not_comparable, number, remarks
 from reports.load import UNFINISHED, CaseOutline, Run
 from reports.taxonomy import TITLES, kind_of
 from reports.text import WIDTH, fill
@@ -35,12 +35,8 @@ def tables(summary: Mapping[str, Any], width: int = WIDTH) -> Iterator[str]:
         task = find_task(name)
         yield from fill("", f"{name}: {part['planned']} planned · {_ends(part)}", width, hanging=_INDENT)
         yield from _metrics(task, part["metrics"], width)
-        for remark in task.remarks(part["metrics"]):
+        for remark in remarks(task, part):
             yield from fill(_INDENT, remark, width, hanging="  ")
-        if count := part.get("stops"):  # older runs do not say
-            replies = "a reply" if count == 1 else f"replies of {count} cases"
-            text = f"stops: the published evaluator stops on {replies}; counted as invalid here"
-            yield from fill(_INDENT, text, width, hanging="  ")
         for cause, count in part["causes"].items():
             yield from fill(_INDENT, f"broken: {count} × {cause}", width, hanging="  ")
         for reason in not_comparable(summary["run"], task, part):

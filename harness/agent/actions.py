@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from harness.agent.convert import convert
+from harness.model_json import read_json
 from harness.tools import Tool
 from harness.types import Json
 
@@ -68,8 +68,8 @@ def read_call(tool: Tool, text: str, *, raw: str | None = None, id: str = "") ->
     """
     raw = text if raw is None else raw
     try:
-        arguments = json.loads(text)
-    except (ValueError, RecursionError):
+        arguments = read_json(text)
+    except ValueError:
         return CallError(tool.name, raw, "ARGS_ERROR", f"invalid json format: {text}", id)
     if not isinstance(arguments, dict):
         return CallError(tool.name, raw, "ARGS_ERROR", f"invalid json format: {text}", id)

@@ -16,6 +16,7 @@ from harness.agent.actions import INVALID_ACTION, NO_ACTION, Action, CallError, 
 from harness.agent.dialect import Past, PastResult, PastText, Told
 from harness.agent.dialects.format import Sent
 from harness.model.types import ChatReply, Message, ToolCall
+from harness.model_json import read_json
 from harness.tools import FILE_TYPES, Parameter, Tool
 
 _FILES = {"image": "an image file", "audio": "an audio file", "video": "a video file", "file": "a file"}
@@ -128,6 +129,6 @@ def _readable(arguments: str) -> str:
     """The arguments, if they are a JSON object. Servers answer broken ones in the history with an error of their own,
     and the model sees its text again in the result."""
     try:
-        return arguments if isinstance(json.loads(arguments), dict) else "{}"
-    except (ValueError, RecursionError):
+        return arguments if isinstance(read_json(arguments), dict) else "{}"
+    except ValueError:
         return "{}"

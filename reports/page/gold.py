@@ -8,6 +8,7 @@ from contextlib import suppress
 from difflib import SequenceMatcher
 from typing import Any
 
+from harness.model_json import read_json
 from harness.types import Json
 
 Row = dict[str, Any]
@@ -47,7 +48,8 @@ def _acts(turns: Sequence[Mapping[str, Json]]) -> list[Mapping[str, Any]]:
     for turn in turns:
         if turn.get("role") != "assistant":
             continue
-        calls = turn.get("tool_calls") or []
+        calls = turn.get("tool_calls")
+        calls = [call for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
         acts += [_call(call.get("function") or call) for call in calls]
         if not calls and (words := turn.get("content")):
             acts.append({"text": words if isinstance(words, str) else json.dumps(words, ensure_ascii=False)})
@@ -58,7 +60,7 @@ def _call(call: Mapping[str, Json]) -> Mapping[str, Any]:
     arguments = call.get("arguments")
     if isinstance(arguments, str):
         with suppress(ValueError):  # else it is shown as the model wrote it
-            arguments = json.loads(arguments)
+            arguments = read_json(arguments)
     return {"name": str(call.get("name")), "arguments": arguments}
 
 
