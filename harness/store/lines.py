@@ -135,7 +135,8 @@ def outline(data: dict[str, Any]) -> Record:
     if score := data["score"]:
         values: dict[str, float] = score["values"]
         held = _values(tuple(map(intern, values)), tuple(values.values()), tuple(map(type, values.values())))
-        data["score"] = Score(score["passed"], held, tuple(map(intern, score["labels"])), group=score.get("group", ""))
+        labels = tuple(map(intern, score["labels"]))
+        data["score"] = Score(score["passed"], held, labels, group=score.get("group", ""), stops=score.get("stops", ""))
     for name in ("task", "config", "status", "worker"):
         data[name] = intern(data[name])
     data["tags"] = tuple(map(intern, data.get("tags", ())))
