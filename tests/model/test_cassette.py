@@ -261,3 +261,31 @@ def test_two_folders_need_two_tokens() -> None:
 def test_packing_is_undone_by_unpacking(value: Any) -> None:
     portable = Portable({"/a/b": "{ROOT}", "/a": "{RUN}"})
     assert portable.unpack(portable.pack(value)) == value
+
+
+EARLIER = """{"cassette": 1, "settings": {}}
+{"kind":"model","key":"wild/1/1/0","parts":{"messages":["2a309eadaf6fed13"],"tools":"4f53cda18c2baa0c","settings":"ab21d1e4d2a62867"},\
+"outcome":{"reply":{"text":"","tool_calls":[{"name":"OCR","arguments":"{}","id":"call_0","flaw":"id"},\
+{"name":"","arguments":"","id":"call_1","flaw":"function"}],"refusal":null,"finish_reason":"stop",\
+"usage":{"requests":0,"prompt_tokens":0,"completion_tokens":0,"usd":0.0},"reasoning":"Hm."}}}
+"""
+
+
+def test_a_cassette_of_an_earlier_version_replays(tmp_path: Path) -> None:
+    """Recorded when every request had a seed, and calls said what was made up of them."""
+    (file := tmp_path / "earlier.jsonl").write_text(EARLIER)
+    request = ChatRequest(({"role": "user", "content": "Hi"},), seed=7, case=CaseKey("wild", "1"))
+    reply = asyncio.run(ReplayModel(Cassette.read(file, {}), "m").complete(request))
+    assert reply == ChatReply(tool_calls=(ToolCall("OCR", "{}", "call_0"),), reasoning="Hm.")
+    assert (reply.message["content"], reply.message["reasoning_content"]) == (None, "Hm.")
+
+
+def test_what_came_is_recorded_as_it_came(tmp_path: Path) -> None:
+    create_cassette(file := tmp_path / "new.jsonl", {})
+    extra, received = {"extra_content": {"signature": "s"}}, {"content": None, "tool_calls": [{"id": None, "function": None, "type": None}]}
+    replies = [ChatReply(tool_calls=(ToolCall("OCR", "{}", "c", extra),)), ChatReply(received=received)]
+    requests = [ChatRequest(({"role": "user", "content": "Hi"},), case=CaseKey("wild", "1", turn=turn)) for turn in range(2)]
+    recording = RecordingModel(FakeModel(list(replies)), Cassette.append_to(file, {}))
+    assert [asyncio.run(recording.complete(request)) for request in requests] == replies
+    replay = ReplayModel(Cassette.read(file, {}), "m")
+    assert [asyncio.run(replay.complete(request)) for request in requests] == replies
