@@ -139,17 +139,33 @@ def test_a_part_needs_a_model_that_is_known(tmp_path):
     assert "oracle" in output
 
 
-def test_a_reply_that_the_published_rules_cannot_score(tmp_path):
-    """A call where a text is expected: the reference breaks off. Parity says so, strict reads an empty text."""
+def test_replies_on_which_the_published_evaluator_stops(tmp_path):
+    """A call where a text is expected: parity counts an invalid reply and a stop, strict reads an empty text."""
     call = {"tool_calls": [{"name": "book", "arguments": {}}]}
     tested = script(tmp_path / "tested.json", rest=[call])
-    options = ("--model", tested, "--data", data(tmp_path), "-m", "mmau_dag_planning")
-    output = run_mmau(*options, "--run-dir", "parity", cwd=tmp_path, status=1).output
-    assert "broken: 2 × not scorable" in output
-    assert "the reply has no text (content null), which the metric cannot judge" in output
-    assert "internal error" not in output
-    run_mmau(*options, "--scoring", "strict", "--run-dir", "strict", cwd=tmp_path)
+    options = ("--model", tested, "--data", data(tmp_path))
+    output = run_mmau(*options, "--run-dir", "parity", cwd=tmp_path).output
+    assert "the published evaluator stops on replies of 3 cases" in " ".join(output.split())
+    found = summary(tmp_path / "parity")["tasks"]
+    assert {name for name, task in found.items() if task["broken"] or task["missing"]} == set()
+    assert {name: task["stops"] for name, task in found.items()} == {
+        name: 0 if name.startswith("mmau.tool_") else found[name]["planned"] for name in NAMES
+    }
+    assert values(tmp_path / "parity", "mmau.math_standard")["Accuracy"] == 0, "not absent: null stays in the denominator"
+    assert (tmp_path / "parity" / "report.html").is_file()
+    run_mmau(*options, "-m", "mmau_dag_planning", "--scoring", "strict", "--run-dir", "strict", cwd=tmp_path)
     assert values(tmp_path / "strict", "mmau.dag_planning")["Accuracy"] == 0
+    assert summary(tmp_path / "strict")["tasks"]["mmau.dag_planning"]["stops"] == 0
+
+
+def test_a_judge_that_sends_nothing_is_at_fault(tmp_path):
+    """The case is broken and not wrong, so that a resumed run asks again."""
+    tested = script(tmp_path / "tested.json", rest=["#ANSWER#: 7"])
+    judge = script(tmp_path / "judge.json", rest=[{"message": {"role": "assistant", "content": None}}])
+    options = ("--model", tested, "--mmau-judge", judge, "--data", data(tmp_path), "-m", "mmau_math_comprehend", "--run-dir", "run")
+    output = run_mmau(*options, cwd=tmp_path, status=1).output
+    assert "broken: 1 × judge silent" in output
+    assert "the judge sent no text" in output
 
 
 BAD = [
