@@ -19,8 +19,8 @@ SAMPLES = "gta_dataset"
 def write_predictions(results: Iterable[tuple[Sample, Json, Path]], folder: Path, model: str) -> list[str]:
     """Write one prediction file, and beside it what tools made and, for a part of the data set, that part.
 
-    Paths are written as they were when the run was scored, since similarities depend on their texts: ROOT_TOKEN stands for the
-    data set's folder, RUN_TOKEN for ``folder``. Returns a sentence for each thing that a reader must know.
+    Paths are written as they were when the run was scored, since similarities depend on their texts: ROOT_TOKEN stands
+    for the data set's folder, RUN_TOKEN for ``folder``. Returns a sentence for each thing that a reader must know.
     """
     found = sorted(results, key=lambda result: result[0].position)
     entries: dict[str, Json] = {}
@@ -30,12 +30,14 @@ def write_predictions(results: Iterable[tuple[Sample, Json, Path]], folder: Path
         if made.is_dir():
             shutil.copytree(made, folder / made.relative_to(run), symlinks=True)
     _write(folder / "predictions" / model.replace("/", "_") / f"{PREDICTIONS}.json", entries)
-    notes = [f"in {folder}, {RUN_TOKEN} at the beginning of a path stands for that folder and {ROOT_TOKEN} for the data set's"]
+    tokens = f"{RUN_TOKEN} at the beginning of a path stands for that folder and {ROOT_TOKEN} for the data set's"
+    notes = [f"in {folder}, {tokens}"]
     root, part = found[0][0].root, [sample for sample, _, _ in found]
     count = len(index(root).rows)
     if len(part) < count:
-        _write_samples(folder / SAMPLES, root, part)
-        notes.append(f"{folder} holds {len(part)} of {count} samples; the data set that its predictions belong to is {folder / SAMPLES}")
+        data = folder / SAMPLES
+        _write_samples(data, root, part)
+        notes.append(f"{folder} holds {len(part)} of {count} samples; the data set that they belong to is {data}")
     return notes
 
 

@@ -27,12 +27,16 @@ class ScoredFile:
     remarks: list[str]  # what a reader of the figures must know
 
 
-def score_entries(samples: Path, predictions: Path, score: Callable[[Mapping[str, Json], Json], Score], *, strict: bool) -> ScoredFile:
+ScoreEntry = Callable[[Mapping[str, Json], Json], Score]
+"""From an entry of a prediction file and the reference answer to a score."""
+
+
+def score_entries(samples: Path, predictions: Path, score: ScoreEntry, *, strict: bool) -> ScoredFile:
     """Score every entry of a prediction file.
 
     ``samples`` is dataset.json or its folder. Predictions and gold come from the prediction file, reference answers
-    from the data set, matched by position. Where one of them is longer, the surplus is left out, as upstream, and a remark
-    says so; ``strict`` refuses such files. Raises DataProblem where they do not fit together.
+    from the data set, matched by position. Where one of them is longer, the surplus is left out, as upstream, and a
+    remark says so; ``strict`` refuses such files. Raises DataProblem where they do not fit together.
     """
     known = references(samples / DATASET if samples.is_dir() else samples)
     entries = list(read_predictions(predictions))
@@ -63,7 +67,7 @@ def read_predictions(path: Path) -> Iterator[tuple[str, Mapping[str, Json]]]:
 
 
 def _in_order(file: Path, entries: Mapping[str, Json]) -> list[Json]:
-    """The entries by their keys "0", "1" ..., which start again in each part; the order in the file means nothing (GTA spec 4.5)."""
+    """The entries by their keys "0", "1" ..., in whatever order they stand; each part has its own (GTA spec 4.5)."""
     keys = [str(place) for place in range(len(entries))]
     if unknown := sorted(entries.keys() - set(keys)):
         accepted = f"the {len(entries)} predictions of a file have the keys '0' to '{len(entries) - 1}'"

@@ -93,7 +93,7 @@ class _GtaAtomic(Task):
         """The original evaluator's result from the samples' values."""
 
     def score_files(self, samples: Path, predictions: Path, *, scoring: Scoring, similarity: str) -> Mapping[str, Any]:
-        """``metrics`` by the original evaluator's keys, ``columns`` by the leaderboards' names; ``remarks`` where there are any."""
+        """``metrics`` by the original evaluator's keys, ``columns`` by the leaderboards' names, ``remarks`` if any."""
 
         def score(entry: Mapping[str, Json], reference: Json) -> Score:
             return self.score_entry(entry, reference, scoring, similarity)
@@ -116,7 +116,14 @@ class _GtaAtomic(Task):
             **({"remarks": scored.remarks} if scored.remarks else {}),
         }
 
-    def export(self, results: Iterable[tuple[Sample, Json, Path]], folder: Path, *, model: str, scoring: Scoring) -> list[str]:
+    def export(
+        self,
+        results: Iterable[tuple[Sample, Json, Path]],
+        folder: Path,
+        *,
+        model: str,
+        scoring: Scoring,
+    ) -> list[str]:
         """A folder for each mode, since the original's files have the same names in both: ``step`` and ``e2e``."""
         return write_predictions(results, folder / self.name.rpartition(".")[2], model)
 

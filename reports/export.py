@@ -17,7 +17,7 @@ from harness.types import ROOT_TOKEN, RUN_TOKEN, Json, Sample
 def export(run: Path, format: str, output: Path, data: str | None = None) -> tuple[list[Path], list[str]]:
     """Write what a run has of the tasks of ``format`` below ``output``, further attempts in folders ``attempt-2`` and so on.
 
-    Returns the files written and what a reader must know of them, one sentence each: what is left out, and why. Raises UsageProblem.
+    Returns the files written and what a reader must know of them, one sentence each. Raises UsageProblem.
     """
     folder = RunFolder(run)
     settings = folder.read_json("run.json")["settings"]
@@ -44,9 +44,9 @@ def export(run: Path, format: str, output: Path, data: str | None = None) -> tup
 
 def _left_out(lines: Mapping[CaseId, Line], task: Task, attempt: int) -> list[str]:
     """Broken cases have no prediction; no layout has a place for one."""
-    broken = sum(name == task.name and number == attempt and not line.finished for (name, _, number), line in lines.items())
-    cases = "1 broken case is" if broken == 1 else f"{broken} broken cases are"
-    return [f"{task.name}: {cases} left out; --resume runs them again"] if broken else []
+    broken = [case for case, line in lines.items() if case[0] == task.name and case[2] == attempt and not line.finished]
+    count = "1 broken case is" if len(broken) == 1 else f"{len(broken)} broken cases are"
+    return [f"{task.name}: {count} left out; go on with --resume to have all"] if broken else []
 
 
 def _results(folder: RunFolder, lines: Mapping[CaseId, Line], task: Task, root: Path, attempt: int) -> Iterator[tuple[Sample, Json, Path]]:
