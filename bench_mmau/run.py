@@ -53,8 +53,15 @@ async def direct(case: Case) -> Output:
     return {"responses": [stored(await _ask(case, case.sample.payload["messages"]))]}
 
 
-async def _ask(case: Case, messages: Sequence[Message], *, part: str = "", usual: Sampling = GREEDY, draw: int | None = None) -> ChatReply:
-    """Raises ModelFault as well where a model of its own plays the part and sends no text: the tested model is not to blame."""
+async def _ask(
+    case: Case,
+    messages: Sequence[Message],
+    *,
+    part: str = "",
+    usual: Sampling = GREEDY,
+    draw: int | None = None,
+) -> ChatReply:
+    """Raises ModelFault as ``Case.ask``, and where a model other than the tested one plays the part and sends no text."""
     tools = () if part else case.sample.payload.get("tools") or ()
     reply = await case.ask(messages, tools=tools, part=part, usual=usual, draw=draw)
     if part and case.name_of(part) != case.name_of("") and not _text(reply):

@@ -91,14 +91,16 @@ def sample_of(task: Task, data: Path) -> Sample:
     return task.load(index, next(iter(index.rows)))
 
 
-def run(
-    task: Task, sample: Sample, tested: Fixed, *others: Fixed, scoring: Scoring = "parity", part: str = "", folder: Path = Path()
-) -> Any:
+def run(task: Task, sample: Sample, tested: Fixed, *others: Fixed, scoring: Scoring = "parity", part: str = "") -> Any:
     """The output, as a record keeps it. ``others``: the model that plays ``part``."""
     settings = CaseSettings(scoring=scoring)
     models = {part: others[0]} if others else {}
-    case = Case(sample, 1, 7, settings, tested, None, folder, others=lambda name: models.get(name, tested))
+    case = Case(sample, 1, 7, settings, tested, None, Path(), others=lambda name: models.get(name, tested))
     return json.loads(json.dumps(asyncio.run(task.run(case))))
+
+
+def response(message: Mapping[str, Any]) -> str:
+    return json.dumps({"choices": [{"message": {"role": "assistant", **message}}]})
 
 
 def judged(task: Task, sample: Sample, output: Any, scoring: Scoring = "parity") -> Score:
@@ -116,7 +118,10 @@ def test_no_reply_stops_a_case(name: str, data: Path) -> None:
         assert score.values["records"] == 1
 
 
-@pytest.mark.parametrize("name", ["tool_single", "dag_reasoning", "ds_e2e", "ds_oracle", "ds_retry", "contest_retry", "math_standard"])
+ONE_OF_EACH = ("tool_single", "dag_reasoning", "ds_e2e", "ds_oracle", "ds_retry", "contest_retry", "math_standard")
+
+
+@pytest.mark.parametrize("name", ONE_OF_EACH)
 def test_under_strict_no_reply_stops_anything(name: str, data: Path) -> None:
     task = BY_NAME[name]
     sample = sample_of(task, data)
@@ -138,7 +143,7 @@ VALUES: list[tuple[str, str, dict[str, float], tuple[str, ...]]] = [
     ("ds_e2e", "42", {"correct": 0, "questions": 1, "executed": 0}, ("no_cells",)),
     ("ds_e2e", "null", {"correct": 0, "questions": 1, "executed": 0}, ("no_cells",)),
     ("ds_oracle", "42", {"correct": 0, "questions": 1, "executed": 1}, ("unanswered",)),
-    ("tool_single", "null", {"right": 0, "generation_errors": 0, "parsing_errors": 0, "expected_calls": 1}, ("no_call",)),
+    ("tool_single", "null", {"right": 0, "generation_errors": 0, "expected_calls": 1}, ("no_call",)),
     ("tool_single", "empty", {"right": 0, "generation_errors": 1, "parsing_errors": 0}, ("no_reply",)),
     ("tool_single", "call without id", {"right": 0, "parsing_errors": 1, "predicted_intents": 0}, ("parsing_error",)),
     ("tool_single", "call without arguments", {"right": 0, "parsing_errors": 1}, ("parsing_error",)),
@@ -147,7 +152,13 @@ VALUES: list[tuple[str, str, dict[str, float], tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize(("name", "reply", "values", "labels"), VALUES, ids=[f"{row[0]}-{row[1]}" for row in VALUES])
-def test_what_such_replies_count(name: str, reply: str, values: dict[str, float], labels: tuple[str, ...], data: Path) -> None:
+def test_what_such_replies_count(
+    name: str,
+    reply: str,
+    values: dict[str, float],
+    labels: tuple[str, ...],
+    data: Path,
+) -> None:
     task = BY_NAME[name]
     sample = sample_of(task, data)
     score = judged(task, sample, run(task, sample, Fixed(REPLIES[reply])))
@@ -156,7 +167,8 @@ def test_what_such_replies_count(name: str, reply: str, values: dict[str, float]
 
 
 @pytest.mark.parametrize(
-    ("name", "reply"), [("tool_single", "call without id"), ("tool_single", "call"), ("dag_reasoning", "call without arguments")]
+    ("name", "reply"),
+    [("tool_single", "call without id"), ("tool_single", "call"), ("dag_reasoning", "call without arguments")],
 )
 def test_strict_reads_a_call_that_a_server_left_incomplete(name: str, reply: str, data: Path) -> None:
     task = BY_NAME[name]
@@ -199,7 +211,7 @@ def test_answers_of_every_shape(reply: str, stops: bool, data: Path) -> None:
 def test_one_null_candidate_leaves_the_others_their_programs(data: Path) -> None:
     task = BY_NAME["contest_standard"]
     sample = sample_of(task, data)
-    null, right = (json.dumps({"choices": [{"message": {"role": "assistant", "content": text}}]}) for text in (None, "print(4)"))
+    null, right = (response({"content": text}) for text in (None, "print(4)"))
     score = judged(task, sample, {"responses": [null, right]})
     assert (score.passed, score.values["candidates"], score.values["passed_candidates"]) == (True, 2, 1)
     assert "content is null" in score.stops
@@ -224,7 +236,7 @@ def test_a_second_reply_on_which_the_published_evaluator_stops(data: Path) -> No
 def test_outputs_of_older_runs_are_scored_again(data: Path) -> None:
     """They hold the answers decoded."""
     sample = sample_of(BY_NAME["ds_e2e"], data)
-    reply = json.dumps({"choices": [{"message": {"role": "assistant", "content": json.dumps(made.CELLS)}}]})
+    reply = response({"content": json.dumps(made.CELLS)})
     solution = {"execution_success": True, "error": "", "answers": ["B"], "reply": "older"}
     assert judged(BY_NAME["ds_e2e"], sample, {"responses": [reply], "solutions": [solution]}).passed
     del solution["reply"]
@@ -244,7 +256,14 @@ PARTS = [
 
 @pytest.mark.parametrize("content", [None, ""])
 @pytest.mark.parametrize(("name", "part", "text", "cause"), PARTS, ids=[row[0] for row in PARTS])
-def test_another_model_that_sends_no_text_is_at_fault(name: str, part: str, text: str, cause: str, content: str | None, data: Path) -> None:
+def test_another_model_that_sends_no_text_is_at_fault(
+    name: str,
+    part: str,
+    text: str,
+    cause: str,
+    content: str | None,
+    data: Path,
+) -> None:
     task = BY_NAME[name]
     sample = sample_of(task, data)
     with pytest.raises(ModelFault, match="sent no text") as fault:
@@ -266,8 +285,8 @@ def test_a_refusal_is_a_text(data: Path) -> None:
 
 
 def line(record: Mapping[str, Any], message: Any) -> str:
-    response = message if isinstance(message, str) else json.dumps({"choices": [{"message": {"role": "assistant", **message}}]})
-    return json.dumps({**record, "response": response}, ensure_ascii=False)
+    stored = message if isinstance(message, str) else response(message)
+    return json.dumps({**record, "response": stored}, ensure_ascii=False)
 
 
 HALF = {"Accuracy": 50, "Format Errors": 50}
@@ -282,8 +301,8 @@ HALF = {"Accuracy": 50, "Format Errors": 50}
         ("dag_reasoning", made.plans()[0], "no JSON", HALF, "is no JSON"),
         ("dag_reasoning", made.plans()[0], "[" * 5_000, HALF, "is no JSON"),
         ("dag_reasoning", made.plans()[0], called(**ID), HALF, "'function' is null or missing"),
-        ("math_standard", made.mathematics(1), {"content": None}, {"Accuracy": 0, "Valid Answers": 0}, "content is null"),
-        ("math_standard", made.mathematics(1), {"content": "#ANSWER#: 1e999999999"}, {"Accuracy": 0, "Valid Answers": 1}, ""),
+        ("math_standard", made.mathematics(1), {"content": None}, {"Accuracy": 0}, "content is null"),
+        ("math_standard", made.mathematics(1), {"content": "#ANSWER#: 1e999999999"}, {"Accuracy": 0}, ""),
         ("contest_standard", made.contest(2), {"content": None}, {"Pass Rate": 0}, "content is null"),
         ("contest_parsing", {"id": "u", "target_output": "9"}, {"content": None}, {"Accuracy": 0}, "content is null"),
         ("tool_single", made.tools("t")[0], "no JSON", {"Accuracy": 0, "Parsing Errors": 1}, ""),
@@ -307,7 +326,9 @@ def test_a_response_file_with_such_a_reply_is_scored(
 
 
 def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
-    for text, message in (("{", "not valid JSON"), ("[" * 5_000, "not valid JSON"), ('{"id": 1}', "with a response"), ("", "no record")):
-        (tmp_path / "responses.jsonl").write_text(text)
+    file = tmp_path / "responses.jsonl"
+    bad = {"{": "not valid JSON", "[" * 5_000: "not valid JSON", '{"id": 1}': "with a response", "": "no record"}
+    for text, message in bad.items():
+        file.write_text(text)
         with pytest.raises(DataProblem, match=message):
-            BY_NAME["dag_reasoning"].score_files(tmp_path, tmp_path / "responses.jsonl", scoring="parity", similarity="")
+            BY_NAME["dag_reasoning"].score_files(tmp_path, file, scoring="parity", similarity="")
