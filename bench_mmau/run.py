@@ -61,7 +61,7 @@ async def _ask(
     usual: Sampling = GREEDY,
     draw: int | None = None,
 ) -> ChatReply:
-    """Raises ModelFault as ``Case.ask``, and where a model other than the tested one plays the part and sends no text."""
+    """Raises ModelFault as ``Case.ask``, and where a model other than the tested one plays the part silently."""
     tools = () if part else case.sample.payload.get("tools") or ()
     reply = await case.ask(messages, tools=tools, part=part, usual=usual, draw=draw)
     if part and case.name_of(part) != case.name_of("") and not _text(reply):
