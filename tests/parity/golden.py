@@ -37,11 +37,25 @@ WHOLE = ""
 _CASES = ("cases",)
 _MMAU = (
     *("tool_use_execution", "tool_use_execution_parts", "tool_use_plan", "math", "math_parts", "generation_parts"),
-    *("code_contests", "code_contests_parts", "code_contests_run", "code_contests_twostage", "code_contests_understand"),
+    *(
+        "code_contests",
+        "code_contests_parts",
+        "code_contests_run",
+        "code_contests_twostage",
+        "code_contests_understand",
+    ),
     *("code_kaggle", "code_kaggle_parts"),
 )
 _WORKFLOW = (
-    *("agent_steps", "attached_files", "dataset_loading", "judge_replies", "judge_uploads", "leaf_prompt_fields", "metrics"),
+    *(
+        "agent_steps",
+        "attached_files",
+        "dataset_loading",
+        "judge_replies",
+        "judge_uploads",
+        "leaf_prompt_fields",
+        "metrics",
+    ),
     *("prediction_records", "run_scores", "tool_call_compression", "tool_list_injection", "tree_scoring"),
 )
 
@@ -112,7 +126,8 @@ def listed(benchmark: str, name: str, key: str = "cases") -> list[Any]:
 
 def cases(benchmark: str, name: str, key: str = "cases") -> list[Any]:
     """The cases of a list as test parameters, named by themselves or by their place."""
-    return parameters(benchmark, name, [(_label(case, place), case) for place, case in enumerate(listed(benchmark, name, key))])
+    labelled = [(_label(case, place), case) for place, case in enumerate(listed(benchmark, name, key))]
+    return parameters(benchmark, name, labelled)
 
 
 def parameters(benchmark: str, name: str, labelled: list[tuple[str, Any]]) -> list[Any]:
@@ -163,8 +178,8 @@ def close(value: Any, within: float) -> Any:
 def met(case: Mapping[str, Any], run: Callable[[], Any], *errors: type[Exception], within: float = 0.0) -> bool:
     """Run a case and compare what comes out with ``expected``; True where the case has a result.
 
-    Where the case records an ``expected_error`` the run must raise one of ``errors``: a number that is reported silently
-    fails the test.
+    Where the case records an ``expected_error`` the run must raise one of ``errors``: a number that is reported in
+    silence fails the test.
     """
     if "expected_error" in case:
         with pytest.raises(errors):

@@ -14,7 +14,7 @@ SINGLE = 1e-6
 """Tolerances: of numbers, and of notebook figures, which the reference computes in single precision."""
 
 REFUSED = (NotScorable, Unreadable)
-"""What the pure evaluators raise where the reference raises: for a record, and for a stored response that cannot be read."""
+"""What the pure evaluators raise where the reference raises: for a record, and for an unreadable stored response."""
 
 
 def client(case: Mapping[str, Any], part: str = "response_generator") -> Client:

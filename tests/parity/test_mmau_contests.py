@@ -76,7 +76,8 @@ def _metric(case: Mapping[str, Any], solver: _Solver) -> dict[str, Any]:
             return _retry(case, solver)
         case "code_contests_understand":
             records = case["input"]["responses"]
-            return score.code_contests_understand([score.judge_understand(record, _first(record, case)) for record in records])
+            verdicts = [score.judge_understand(record, _first(record, case)) for record in records]
+            return score.code_contests_understand(verdicts)
     raise AssertionError(f"no test knows the metric {case['metric']}")
 
 

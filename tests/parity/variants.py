@@ -1,6 +1,7 @@
 """Other sets of vectors, as valid as this repository's: fewer cases, in another order, under other names.
 
-What sums up several cases (a run's score, a metric file) is summed up again from the recorded results of those that stay.
+What sums up several cases (a run's score, a metric file) is summed up again from the recorded results of those that
+stay.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ LISTS = {name: keys for files in VECTORS.values() for name, keys in files.items(
 SHARED = {"sessions.json", "model_scripts.json", "expected_messages.json", "expected_results.json"}
 """Lists of WildToolBench that are about the same sessions."""
 
+OWN = {"abnormal_cases.json", "aggregation_cases.json", "earlier_release_scores.json"}
+"""Lists of WildToolBench that are cut in ways of their own."""
+
 
 def every_second(cases: list[Any]) -> list[Any]:
     return (cases[1::2] or cases)[::-1]
@@ -47,7 +51,8 @@ def the_first(cases: list[Any]) -> list[Any]:
 def write_variant(target: Path, keep: Keep, *, left_out: Collection[str] = ()) -> None:
     """Write this repository's vectors to ``target``, changed, without the benchmarks that are left out."""
     for benchmark in VECTORS.keys() - set(left_out):
-        files: Files = {name: json.loads((DEFAULT / benchmark / name).read_text(encoding="utf-8")) for name in VECTORS[benchmark]}
+        source = DEFAULT / benchmark
+        files: Files = {name: json.loads((source / name).read_text(encoding="utf-8")) for name in VECTORS[benchmark]}
         changed = CHANGES.get(benchmark, _cut)(files, keep)
         (target / benchmark).mkdir(parents=True)
         for name, content in changed.items():
@@ -149,7 +154,7 @@ def _wild(files: Files, keep: Keep) -> Files:
     shown = files["record_shapes.json"]["result_line"]["id"]
     ids = [session["id"] for session in keep(files["sessions.json"])]
     ids += [shown] * (shown not in ids)
-    changed = _cut(files, keep, {*SHARED, "abnormal_cases.json", "aggregation_cases.json", "earlier_release_scores.json"})
+    changed = _cut(files, keep, SHARED | OWN)
     for name in SHARED:
         changed[name] = [entry for id in ids for entry in files[name] if entry["id"] == id]
     changed["abnormal_cases.json"] = _by_kind(files["abnormal_cases.json"], keep, lambda case: tuple(sorted(case)))
@@ -157,9 +162,11 @@ def _wild(files: Files, keep: Keep) -> Files:
         case for case in files["aggregation_cases.json"] if {record["id"] for record in case["records"]} <= set(ids)
     ]
     tasks = [task for id in ids for task in files["earlier_release_scores.json"]["tasks"] if task["id"] == id]
-    results = {(session["id"], task["task_idx"]): task for session in changed["expected_results.json"] for task in session["tasks"]}
+    sessions = changed["expected_results.json"]
+    results = {(session["id"], task["task_idx"]): task for session in sessions for task in session["tasks"]}
     changed["earlier_release_scores.json"] = {"tasks": tasks, "aggregate": soft_totals(tasks, results)}
-    changed["expected_metrics.json"] = metric_file(changed["sessions.json"], results, files["expected_metrics.json"]["model_name"])
+    model = files["expected_metrics.json"]["model_name"]
+    changed["expected_metrics.json"] = metric_file(changed["sessions.json"], results, model)
     # the number in an id is the session's line
     numbers = {id: f"wild_tool_bench_{place}" for place, id in enumerate(ids)}
     own = {"abnormal_cases.json": changed.pop("abnormal_cases.json")}  # they have sessions of their own

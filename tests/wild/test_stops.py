@@ -1,4 +1,4 @@
-"""What the evaluator of April 2026 stops on: parity counts the task as wrong and names the exception, strict mostly judges it."""
+"""What the evaluator of April 2026 stops on: parity counts the task as wrong and names the exception."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def null_arguments() -> Any:
         pytest.param(run(0, [call("read", bed="B1")], ""), "KeyError", "KeyError", id="an empty text at the end"),
         pytest.param(run(0, [call("read", {"bed": "B1"})], ANSWER), "TypeError", "", id="arguments as an object"),
         pytest.param(null_arguments(), "TypeError", "", id="arguments null"),
-        pytest.param(run(3, [call("prepare_to_answer")], [call("list_beds")]), "KeyError", "", id="a pseudo action called"),
+        pytest.param(run(3, [call("prepare_to_answer")], [call("list_beds")]), "KeyError", "", id="pseudo action"),
     ],
 )
 def test_replies(result: Any, parity: str, strict: str) -> None:
@@ -60,5 +60,6 @@ def test_a_session_whose_id_is_no_line_of_the_data_is_scored_and_named(tmp_path:
     out = tmp_path / "result.jsonl"
     write_result_lines(out, [(one, task, result) for task, result in zip(one.tasks, perfect(one.id), strict=True)], "m")
     found = score_files(tmp_path, out)
-    assert found["stops"] == [{"session": one.id, "reason": "IndexError: the id stands for line 3, and the data set has 1"}]
+    reason = "IndexError: the id stands for line 3, and the data set has 1"
+    assert found["stops"] == [{"session": one.id, "reason": reason}]
     assert found["metrics"]["Task"] == 100
