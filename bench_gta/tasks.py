@@ -6,6 +6,7 @@ import json
 import sys
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,6 +20,7 @@ from bench_gta.real_tools import RealTools
 from bench_gta.run import run_e2e, run_step, user_turns
 from bench_gta.score import broken_e2e, broken_step, score_e2e, score_step
 from bench_gta.similarity import check, comparable, loads_model, set_up, similarity
+from bench_gta.stops import e2e_stop, step_stop
 from bench_gta.tools import CATEGORIES, CATEGORY_OF
 from harness.agent.dialects.registry import FAMILIES
 from harness.case import Case
@@ -93,13 +95,14 @@ class _GtaAtomic(Task):
         """The original evaluator's result from the samples' values."""
 
     def score_files(self, samples: Path, predictions: Path, *, scoring: Scoring, similarity: str) -> Mapping[str, Any]:
-        """``metrics`` by the original evaluator's keys, ``columns`` by the leaderboards' names, ``remarks`` if any."""
+        """``metrics`` by the original evaluator's keys, ``columns`` by the leaderboards' names, ``stops`` and ``remarks`` if any."""
 
         def score(entry: Mapping[str, Json], reference: Json) -> Score:
             return self.score_entry(entry, reference, scoring, similarity)
 
         scored = score_entries(samples, predictions, score, strict=scoring == "strict")
         metrics = self.figures([score.values for _, score in scored.scores], scoring)
+        stops = [{"sample": key, "reason": score.stops} for key, score in scored.scores if score.stops]
         return {
             "metrics": {name: _plain(value) for name, value in metrics.items()},
             "columns": {column: _plain(metrics[key]) for key, column in self.keys.items()},
@@ -113,6 +116,7 @@ class _GtaAtomic(Task):
                 }
                 for key, score in scored.scores
             ],
+            **({"stops": stops} if stops else {}),
             **({"remarks": scored.remarks} if scored.remarks else {}),
         }
 
@@ -149,7 +153,8 @@ class StepByStep(_GtaAtomic):
         return self.score_entry(output, reference, scoring, similarity)
 
     def score_entry(self, entry: Mapping[str, Json], reference: Json, scoring: Scoring, backend: str) -> Score:
-        return score_step(entry, reference, similarity(backend), fixes_of(scoring))
+        score = score_step(entry, reference, similarity(backend), fixes_of(scoring))
+        return replace(score, stops=step_stop(entry["prediction"]))
 
     def recipe(self, scoring: Scoring) -> Recipe:
         return step_recipe(scoring)
@@ -184,7 +189,8 @@ class EndToEnd(RealTools, _GtaAtomic):
         return self.score_entry(output, reference, scoring, similarity)
 
     def score_entry(self, entry: Mapping[str, Json], reference: Json, scoring: Scoring, backend: str) -> Score:
-        return score_e2e(entry, reference, similarity(backend), fixes_of(scoring))
+        score = score_e2e(entry, reference, similarity(backend), fixes_of(scoring))
+        return replace(score, stops=e2e_stop(entry["prediction"]))
 
     def recipe(self, scoring: Scoring) -> Recipe:
         return e2e_recipe(scoring)

@@ -139,11 +139,21 @@ def _form(tool: Tool, arguments: Mapping[str, Any], allowed: Sequence[Path]) -> 
             # The released client fails here as well (GTA spec 6.4); no tool of the benchmarks takes both.
             raise ToolError(f"{name}: {value!r} cannot be sent, because {tool.name} takes files and a form with files holds no float")
         else:
-            form[name] = str(value)  # null becomes the text None, as released
-            files |= _named(parameters[name], str(value), allowed)
+            form[name] = text = str(value)  # null becomes the text None, as released
+            if not _is_utf8(text):
+                raise ToolError(f"{name}: {text[:80]!r} cannot be sent, because it holds half of a surrogate pair")
+            files |= _named(parameters[name], text, allowed)
     if len(files) > protocol.MOST_FILES:
         raise ToolError(f"{tool.name} names {len(files)} files; at most {protocol.MOST_FILES} can go with one call")
     return form, files
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _named(parameter: Parameter, text: str, allowed: Sequence[Path]) -> dict[str, bytes]:

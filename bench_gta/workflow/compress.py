@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bench_gta.workflow.texts import texts_in
 from harness.errors import DataProblem
+from harness.model_json import read_json
 from harness.types import Json
 
 _FAILURE = re.compile(
@@ -96,8 +96,8 @@ def _arguments(given: Json) -> Json:
     if not isinstance(given, str):
         return {"_raw": str(given)}
     try:
-        return json.loads(given) or {}
-    except (ValueError, RecursionError):
+        return read_json(given) or {}
+    except ValueError:
         return {"_raw": given}
 
 

@@ -316,6 +316,24 @@ def test_both_ends_together(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("tool", "values"),
+    [
+        ("Say", {"word": "a\ud800b"}),
+        ("Look", {"image": "data/a.png", "word": "a\ud800b"}),
+        ("Look", {"image": "a\ud800b"}),
+    ],
+)
+def test_half_a_surrogate_pair_is_refused(
+    tool: str, values: dict[str, str], places: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model may write one as an escape; no form can hold it."""
+    monkeypatch.chdir(places["root"])
+    with canned_server(answering(http(200, '"ok"'), name=tool)) as server:
+        error = call(server.url, tool, values, places["case"], places["data"])
+    assert isinstance(error, ToolError) and "cannot be" in str(error)
+
+
+@pytest.mark.parametrize(
     "saving",
     [
         {"output_dir": "/tmp/agentgauge-evil"},
