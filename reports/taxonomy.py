@@ -88,7 +88,15 @@ FAULTS: tuple[Kind, ...] = (
 BREAKS: tuple[Kind, ...] = (
     Kind("endpoint", "Model endpoint"),
     Kind("tool", "Tool or tool server", causes=("no services", "memory", "ToolFault")),
-    Kind("judge", "Judge", ("invalid_judgement", "not_judged"), ("judge", "similarity server", "similarity timeout")),
+    Kind(
+        "judge",
+        "Judge",
+        ("invalid_judgement", "not_judged"),
+        (
+            *("judge", "similarity server", "similarity timeout"),
+            *("judge silent", "solver silent", "planner silent", "QA model silent"),
+        ),
+    ),
     Kind("sandbox", "Sandbox", causes=("sandbox", "no process", "no program", "no folder", "no shell", "SandboxFault")),
     Kind("data", "Data", ("unscorable",), ("missing file", "no notebook data", "not scorable", "ReplayMiss", "Fault")),
     Kind("internal", "Internal error", causes=("internal error", "worker died")),
