@@ -95,7 +95,10 @@ class _GtaAtomic(Task):
         """The original evaluator's result from the samples' values."""
 
     def score_files(self, samples: Path, predictions: Path, *, scoring: Scoring, similarity: str) -> Mapping[str, Any]:
-        """``metrics`` by the original evaluator's keys, ``columns`` by the leaderboards' names, ``stops`` and ``remarks`` if any."""
+        """``metrics`` by the original evaluator's keys, ``columns`` by the leaderboards' names.
+
+        ``stops`` and ``remarks`` if there are any.
+        """
 
         def score(entry: Mapping[str, Json], reference: Json) -> Score:
             return self.score_entry(entry, reference, scoring, similarity)

@@ -1,4 +1,6 @@
-"""What runs inside the sandbox for Calculator, Solver and Plot. It is passed as text and imports nothing of this project.
+"""What runs inside the sandbox for Calculator, Solver and Plot.
+
+It is passed as text and imports nothing of this project.
 
 Standard input: JSON with ``kind`` (``value``, ``text``, ``figure`` or ``fonts``), ``setup`` and ``code`` (sources) and
 ``path`` (package folders). Standard output: JSON with ``text``, ``png`` (base64), ``error``, or ``cache`` (the list of

@@ -60,7 +60,7 @@ def number(value: Json) -> float | None:
 
 
 def score_of(value: Json) -> float | None:
-    """A score of a record, which may be a text; None for everything that is no finite number (GTA-Workflow spec 6.2)."""
+    """A score, which may be a text; None for everything that is no finite number (GTA-Workflow spec 6.2)."""
     try:
         score = float(value)
     except (TypeError, ValueError, OverflowError):

@@ -101,8 +101,8 @@ def details(pack: Pack, settings: Settings, kept: Kept) -> dict[str, Json]:
 def summary_block(task_ids: Sequence[int], results: Results) -> dict[str, Json]:
     """Upstream's ``summary`` and ``per_task`` (GTA-Workflow spec 6.2).
 
-    A task without a record is ``pending``, a record without a status ``unknown``. A score may be a text. ``ok`` without a score
-    that is a number counts as done but not in the mean. Failed tasks are not in the mean.
+    A task without a record is ``pending``, a record without a status ``unknown``. A score may be a text. ``ok`` without
+    a score that is a number counts as done but not in the mean. Failed tasks are not in the mean.
     """
     per_task = [_line(task_id, results.get(str(task_id))) for task_id in task_ids]
     ok = [line for line in per_task if line["status"] == "ok"]
@@ -201,11 +201,13 @@ def _detail_of(record: Mapping[str, Json]) -> Mapping[str, Json]:
 
 
 def _leaf_scores(record: Mapping[str, Json]) -> list[float]:
-    """Of every leaf; a leaf without a number as its score counts as 0. A score of an earlier tool (--force-resume) may lack
-    the detail: then it has no leaves."""
+    """Of every leaf; a leaf without a number as its score counts as 0.
+
+    A score of an earlier tool (--force-resume) may lack the detail: then it has no leaves.
+    """
     nodes = _detail_of(record).get("nodes")
-    scores = [node.get("score") if isinstance(node, dict) else None for node in nodes] if isinstance(nodes, list) else []
-    return [score_of(score) or 0.0 for score in scores]
+    found = nodes if isinstance(nodes, list) else []
+    return [score_of(node.get("score")) or 0.0 if isinstance(node, dict) else 0.0 for node in found]
 
 
 def _line(task_id: int, record: Json) -> dict[str, Json]:

@@ -94,7 +94,8 @@ async def score_pack(
             _write(pack, settings, kept, out, summary_out)
             raise
         earlier = (number(before.get("judge_usd")) or 0.0) if isinstance(before, dict) else 0.0
-        kept.results[task_id] = record | {"judge_usd": earlier + kept.interrupted_usd.pop(task_id, 0.0) + spent().usd - paid}
+        earlier += kept.interrupted_usd.pop(task_id, 0.0)
+        kept.results[task_id] = record | {"judge_usd": earlier + spent().usd - paid}
         judged.append(task.task_id)
         _write(pack, settings, kept, out, summary_out)
         told(task, record)

@@ -71,8 +71,8 @@ def score(options: argparse.Namespace) -> int:
 def base_url(address: str | None) -> str | None:
     """A service address without blanks, closing slashes and ``/chat/completions``; None where none is given.
 
-    Nothing may be left: the empty text. The released code takes ``/v1`` along with ``/chat/completions``, which breaks such
-    addresses; here it stays (GTA-Workflow spec 6.2).
+    Nothing may be left: the empty text. The released code takes ``/v1`` along with ``/chat/completions``, which breaks
+    such addresses; here it stays (GTA-Workflow spec 6.2).
     """
     return address.strip().rstrip("/").removesuffix("/chat/completions") if address else None
 

@@ -135,8 +135,8 @@ class ModelJudge(Judge):
     ) -> None:
         """``identity``: of everything besides the request that may change a reply, for the cache.
 
-        ``released``: files are found and shown as in the released code, and every reply with content counts, whatever it is;
-        otherwise an unreadable one is asked for again. A reply without content is a fault of the judge in both.
+        ``released``: files are found and shown as in the released code, and every reply with content counts, whatever
+        it is; otherwise an unreadable one is asked for again. A reply without content is a fault of the judge in both.
         """
         self.name = name
         self.everything = not released
@@ -168,7 +168,8 @@ class ModelJudge(Judge):
         for one in asked:
             if one.reply is None:
                 lacking = "content" if self._released else "readable score"
-                raise Fault(f"judge {self.name}: no {lacking} in {TRIES} replies, the last was {one.last[:80]!r}", cause="judge")
+                last = repr(one.last[:80])
+                raise Fault(f"judge {self.name}: no {lacking} in {TRIES} replies, the last was {last}", cause="judge")
         groups = [asked[start : start + self._votes] for start in range(0, len(asked), self._votes)]
         return [
             {"id": node.id, "replies": [one.reply for one in group], "cached": sum(one.known for one in group)}

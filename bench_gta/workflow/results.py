@@ -32,8 +32,8 @@ def jobs(
 ) -> list[Job]:
     """Trees and traces paired, up to the shorter of the two. Without ``indices`` samples are counted from 0.
 
-    Quirk of spec 4: a sample beyond the end of ``attached`` gets the whole list, and one text, which names one file, goes to
-    every sample; without any list it gets null.
+    Quirk of spec 4: a sample beyond the end of ``attached`` gets the whole list, and one text, which names one file,
+    goes to every sample; without any list it gets null.
     """
     return [
         Job(

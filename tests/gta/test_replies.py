@@ -51,7 +51,14 @@ class Box:
     async def catalog(self) -> Mapping[str, Tool]:
         return {}
 
-    async def call(self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]) -> tuple[ToolOutput, ...]:
+    async def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        folder: Path,
+        readable: Sequence[Path],
+    ) -> tuple[ToolOutput, ...]:
         if len(str(arguments)) > 1000:
             raise ToolError("it is too long")
         return (ToolOutput("text", "42"),)
@@ -94,12 +101,12 @@ MESSAGES: dict[str, dict[str, Any]] = {
     "5,000 brackets": {"content": "[" * 5000},
     "10,000 digits": {"content": "9" * 10_000},
     "an answer of 10,000 digits": {"content": "Final Answer: " + "9" * 10_000},
-    "a call without id": {"content": None, "tool_calls": [{"function": {"name": "Calculator", "arguments": '{"expression": "1"}'}}]},
+    "a call without id": {"tool_calls": [{"function": {"name": "Calculator", "arguments": '{"expression": "1"}'}}]},
     "a call without arguments": {"content": None, "tool_calls": [{"id": "c", "function": {"name": "Calculator"}}]},
     "a call without a function": {"content": None, "tool_calls": [{}]},
     "a call without a name": {"content": None, "tool_calls": [call("{}", None)]},
     **{f"a call, {what}": {"content": None, "tool_calls": [call(text)]} for what, text in ARGUMENTS.items()},
-    **{f"a call of OCR, {what}": {"content": None, "tool_calls": [call(text, "OCR")]} for what, text in ARGUMENTS.items()},
+    **{f"a call of OCR, {what}": {"tool_calls": [call(text, "OCR")]} for what, text in ARGUMENTS.items()},
     **{
         f"a written call, {what}": {"content": f"Thought: x\nAction: Calculator\nAction Input: {text}"}
         for what, text in ARGUMENTS.items()
@@ -113,7 +120,8 @@ MESSAGES: dict[str, dict[str, Any]] = {
 def test_no_reply_breaks_a_case(task: Task, dialect: str, tmp_path: Path) -> None:
     """From the message to the record's line: run, scored in both ways, shown and written."""
     index = task.index(task.mini)
-    sample = task.load(index, next(row for row in index.rows if task.name == "gta_workflow" or "Calculator" in row.tags))
+    offering = [row for row in index.rows if task.name == "gta_workflow" or "Calculator" in row.tags]
+    sample = task.load(index, offering[0])
     for number, (what, message) in enumerate(MESSAGES.items()):
         run = tmp_path / str(number)
         case = Case(sample, 1, 0, CaseSettings(dialect=dialect), Model(message), Box(), run / "files")
@@ -121,15 +129,16 @@ def test_no_reply_breaks_a_case(task: Task, dialect: str, tmp_path: Path) -> Non
             output = portable(asyncio.run(task.run(case)), {str(sample.root): ROOT_TOKEN, str(run): RUN_TOKEN})
             scores = [task.score(sample, output, scoring, "trigram") for scoring in ("parity", "strict")]
             task.exhibits(output, scores[0], "parity")
-            encoded_line(Record(task.name, sample.id, 1, "", "wrong", Transcript(output, tuple(case.events)), scores[0]))
+            transcript = Transcript(output, tuple(case.events))
+            encoded_line(Record(task.name, sample.id, 1, "", "wrong", transcript, scores[0]))
         except Exception as error:
             raise AssertionError(f"{what}: {error!r}") from error
         assert all(isinstance(score, Score) for score in scores)
 
 
 def record(arguments: Any, **error: str) -> dict[str, Any]:
-    function = {"name": "OCR", "arguments": arguments}
-    return {"role": "assistant", "tool_calls": [{"type": "function", "function": function}], **({"error": error} if error else {})}
+    call = {"type": "function", "function": {"name": "OCR", "arguments": arguments}}
+    return {"role": "assistant", "tool_calls": [call], **({"error": error} if error else {})}
 
 
 ANSWER = {"role": "assistant", "content": "42"}
@@ -158,7 +167,10 @@ def test_the_published_evaluator_stops_where_there_is_no_record(prediction: list
     assert e2e_stop(prediction) == "the first user turn has no record"
 
 
-@pytest.mark.parametrize(("task", "prediction"), [(StepByStep(), [record("null", type="ARGS_ERROR")]), (EndToEnd(), [[]])])
+@pytest.mark.parametrize(
+    ("task", "prediction"),
+    [(StepByStep(), [record("null", type="ARGS_ERROR")]), (EndToEnd(), [[]])],
+)
 def test_a_file_of_predictions_tells_where_the_published_code_stops(
     task: Any, prediction: list[Any], samples: dict[str, Any], write: Callable[..., Path], tmp_path: Path
 ) -> None:

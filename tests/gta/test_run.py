@@ -160,7 +160,8 @@ def test_the_tool_server_describes_the_tools_end_to_end(write: Write, tmp_path: 
 
 
 SAVING = tuple(Parameter("text", name, optional=True) for name in ("output_dir", "filename"))
-SERVED = Tool("DrawBox", "Draws.", (Parameter("image", "image"), Parameter("text", "bbox"), *SAVING), (Parameter("image"),))
+INPUTS = (Parameter("image", "image"), Parameter("text", "bbox"), *SAVING)
+SERVED = Tool("DrawBox", "Draws.", INPUTS, (Parameter("image"),))
 
 
 @pytest.mark.parametrize(
@@ -168,7 +169,12 @@ SERVED = Tool("DrawBox", "Draws.", (Parameter("image", "image"), Parameter("text
     [(EndToEnd(), ["image", "bbox", "output_dir", "filename"]), (StepByStep(), ["image", "bbox"])],
     ids=lambda value: getattr(value, "name", ""),
 )
-def test_inputs_that_only_the_tool_server_offers_are_shown_end_to_end(task: Task, inputs: list[str], write: Write, tmp_path: Path) -> None:
+def test_inputs_that_only_the_tool_server_offers_are_shown_end_to_end(
+    task: Task,
+    inputs: list[str],
+    write: Write,
+    tmp_path: Path,
+) -> None:
     model = Model(lambda request: ChatReply("Done."))
     solve(task, load(write(), "9", task.name), model, tmp_path, box=Box({"DrawBox": SERVED}))
     assert list(model.requests[0].tools[0]["function"]["parameters"]["properties"]) == inputs

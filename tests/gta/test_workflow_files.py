@@ -51,7 +51,10 @@ def test_files_that_are_missing_are_named(path: str, tmp_path: Path) -> None:
     assert told["samples"][0]["score"] == 10 and any(note.startswith("record 0 names files that are missing") for note in told["notes"])
 
 
-@pytest.mark.parametrize("change", [{"attached_files": "a/report.pdf"}, {"delivered": "a/report.pdf", "attached_files": []}])
+@pytest.mark.parametrize(
+    "change",
+    [{"attached_files": "a/report.pdf"}, {"delivered": "a/report.pdf", "attached_files": []}],
+)
 def test_one_file_may_be_given_as_a_text(change: dict[str, Any], tmp_path: Path) -> None:
     assert "record 0 names files that are missing: report.pdf" in scored(tmp_path, entry(**change))["notes"]
     (tmp_path / "a").mkdir()
