@@ -1,5 +1,6 @@
 # make bench   everything bundled, with the default embedded model, on 2 workers
 # make test    the project's own tests
+# make faults  the long forms of the fault tests: kills at random moments, slow and broken endpoints, full disks
 # make lint    ruff and mypy
 # make perf    measures speed and memory for some 20 minutes, and writes the tables and plots of docs/performance.md
 # Each installs what it needs into .venv first; make bench does without torch.
@@ -16,7 +17,7 @@ PEERS := $(VENV)/peers
 # The tests start hundreds of processes, each of which would compile the project anew where the environment forbids to keep that.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: bench test lint benchmarks perf
+.PHONY: bench test faults lint benchmarks perf
 .DEFAULT_GOAL := test
 
 $(VENV)/.installed-%: pyproject.toml
@@ -40,6 +41,9 @@ $(ALLURE):
 
 test: $(DEV) $(ALLURE)
 	@start=$$(date +%s); PATH="$(CURDIR)/$(VENV)/node_modules/.bin:$$PATH" $(BIN)/pytest tests -n 2 --dist worksteal -W error; status=$$?; echo "make test took $$(($$(date +%s) - start)) s"; exit $$status
+
+faults: $(DEV)
+	@start=$$(date +%s); $(BIN)/pytest tests -m faults -W error; status=$$?; echo "make faults took $$(($$(date +%s) - start)) s"; exit $$status
 
 lint: $(DEV)
 	$(BIN)/ruff check .
