@@ -154,6 +154,10 @@ def _score(options: argparse.Namespace) -> int:
     task = find_task(options.task)
     if options.samples is None and task.samples_needed:
         raise UsageProblem(f"{task.name} needs the data set as well: give --samples its folder or its main file")
+    from harness import sandbox
+
+    given = [path for path in (options.samples, options.predictions) if path]
+    sandbox.hide([task.mini, *(path if path.is_dir() else path.parent for path in given)])
     result = task.score_files(options.samples, options.predictions, scoring=options.scoring, similarity=options.similarity)
     if options.json:
         print(json.dumps({"task": task.name, **result}, ensure_ascii=False))

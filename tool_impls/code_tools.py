@@ -99,7 +99,7 @@ def run_child(
         if order["kind"] == "figure":
             env["MPLCONFIGDIR"] = str(scratch / ".matplotlib")
             _put_fonts(scratch / ".matplotlib", allow_unsafe)
-        result = _child(json.dumps(order), scratch, limits, env, allow_unsafe)
+        result = _child(order["kind"], json.dumps(order), scratch, limits, env, allow_unsafe)
         hidden = str(scratch.resolve())
     answer = _parsed(result.stdout)
     if result.status != "ok" and not (answer and result.status == "error"):
@@ -110,14 +110,16 @@ def run_child(
     return answer
 
 
-def _child(order: str, scratch: Path, limits: sandbox.Limits, env: dict[str, str], unsafe: bool) -> sandbox.SandboxResult:
+def _child(kind: str, order: str, scratch: Path, limits: sandbox.Limits, env: dict[str, str], unsafe: bool) -> sandbox.SandboxResult:
+    """Expressions (``value``) see the standard library only."""
     return sandbox.run(
         [sys.executable, "-I", "-S", "-c", _child_source()],
         folder=scratch,
         limits=limits,
         stdin=order.encode("utf-8", "surrogatepass"),
         env=env,
-        readable=_FONTS,
+        readable=() if kind == "value" else _FONTS,
+        packages=kind != "value",
         allow_unsafe=unsafe,
     )
 
@@ -164,7 +166,7 @@ def _font_list(unsafe: bool) -> tuple[str, str] | None:
     with sandbox.scratch_folder() as scratch:
         env = {"MPLCONFIGDIR": str(scratch / ".matplotlib")}
         (scratch / ".matplotlib").mkdir()
-        result = _child(order, scratch, sandbox.Limits(wall_seconds=60, output_bytes=_MAX_PNG), env, unsafe)
+        result = _child("fonts", order, scratch, sandbox.Limits(wall_seconds=60, output_bytes=_MAX_PNG), env, unsafe)
     made = _parsed((_parsed(result.stdout) or {}).get("cache", ""))
     if not made:
         return None

@@ -19,7 +19,6 @@ from harness import sandbox
 from harness.errors import SandboxFault, UsageProblem
 from harness.sandbox import Limits, SandboxResult
 from harness.sandbox.launch import environment
-from harness.sandbox.paths import interpreter_paths
 from harness.sandbox.protection import missing
 from harness.sandbox.result import Status
 
@@ -72,8 +71,11 @@ def require_sandbox(place: Place) -> None:
         )
 
 
-def require_hidden(place: Place, secret: Mapping[str, Path]) -> None:
-    """Raises UsageProblem where a confined agent could read one of these folders, or a part of it: they hold what it is judged by."""
+def hide_from_agents(place: Place, secret: Mapping[str, Path]) -> None:
+    """Hide folders that hold what an agent is judged by, by what they are, also where they lie among installed packages.
+
+    Raises UsageProblem where the user's ``readable`` would show a confined agent one of them, or a part of it.
+    """
     for path in place.readable if place.confined else ():
         for what, folder in secret.items():
             real, hidden = path.resolve(), folder.resolve()
@@ -82,12 +84,7 @@ def require_hidden(place: Place, secret: Mapping[str, Path]) -> None:
                     f"--readable {path} would show the agent {what} ({folder}), and with it what it is judged by; "
                     "keep the two apart (a file that --command names counts as well)"
                 )
-
-
-def is_open(folder: Path) -> bool:
-    """Whether every confined agent can read a folder, since it lies among the system's libraries or the installed packages."""
-    real = folder.resolve()
-    return any(real.is_relative_to(source) for source, _ in interpreter_paths())
+    sandbox.hide(secret.values())
 
 
 async def run_agent(argv: Sequence[str], folder: Path, place: Place) -> SandboxResult:

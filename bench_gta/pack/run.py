@@ -15,7 +15,7 @@ from bench_gta.pack.agent import Command, solve
 from bench_gta.pack.atomic import write_json
 from bench_gta.pack.create import create, named
 from bench_gta.pack.format import Pack, write_pack
-from bench_gta.pack.process import Place, require_hidden, require_sandbox
+from bench_gta.pack.process import Place, hide_from_agents, require_sandbox
 from bench_gta.pack.records import RECORD, read_record
 from bench_gta.pack.tasks import SetTask, TaskSet
 from harness.budget import Budget
@@ -58,7 +58,7 @@ async def run_tasks(tasks: TaskSet, out: Path, plan: Plan, *, told: Told = lambd
     where an agent cannot be started. Cancelling ends the agents; their tasks are run again next time.
     """
     require_sandbox(plan.place)
-    require_hidden(plan.place, {"the folder of the run": out, "the task set": tasks.root})
+    hide_from_agents(plan.place, {"the folder of the run": out, "the task set": tasks.root})
     _take(out, tasks, plan)
     waiting = _waiting(tasks, out, plan)
     stopped = ""

@@ -19,7 +19,7 @@ from bench_gta.pack.create import Outcome, create, named, notes_of, read_ids
 from bench_gta.pack.deliverables import from_deliverables
 from bench_gta.pack.format import Pack, lies_beside, read_pack, write_pack
 from bench_gta.pack.places import said
-from bench_gta.pack.process import Place, is_open
+from bench_gta.pack.process import Place
 from bench_gta.pack.run import Plan, Ran, chosen, run_tasks
 from bench_gta.pack.table import read_row, table
 from bench_gta.pack.tasks import SetTask, TaskSet, read_tasks, require_same
@@ -76,8 +76,6 @@ def run_agent(options: argparse.Namespace) -> int:
     plan = _plan(options)
     tasks = read_tasks(options.data)
     _note_turns(chosen(tasks, plan.ids))
-    if plan.place.confined and is_open(tasks.root):
-        print(f"note: {tasks.root} lies among the installed packages, which an agent can read, with all that it is judged by")
     failed: list[int] = []
 
     def told(task: SetTask, record: Mapping[str, Json]) -> None:

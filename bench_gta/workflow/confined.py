@@ -17,8 +17,8 @@ from harness.errors import DataProblem
 from harness.sandbox.paths import package_folders
 from harness.types import Json
 
-PACKAGES = ("harness", "tool_impls", "bench_gta")
-"""What a child may import of this project; the sandbox shows it nothing else of the folder they lie in."""
+PACKAGES = ("harness", "tool_impls", "bench_gta", "bench_gta.workflow")
+"""What a child may import of this project: it sees these packages, and of ``bench_gta`` no more than what is named."""
 
 MOST_ANSWER = 32 << 20  # bytes of an answer and of what is printed beside it
 MOST_FILE = 256 << 20  # bytes of a file that a child makes
@@ -65,7 +65,7 @@ def run_child(module: str, order: Json, *, folder: Path, readable: Sequence[Path
         folder=folder,
         limits=limits,
         stdin=json.dumps(order).encode(),
-        readable=(*map(Path, _packages().values()), *readable),
+        readable=(*_sources(), *readable),
     )
     if result.status != "ok":
         raise (DataProblem if result.status == "error" else Ended)(
@@ -81,7 +81,13 @@ def run_child(module: str, order: Json, *, folder: Path, readable: Sequence[Path
 def _packages() -> dict[str, str]:
     """Where each of PACKAGES lies: beside the others."""
     root = Path(__file__).resolve().parents[2]
-    return {name: str(root / name) for name in PACKAGES}
+    return {name: str(root.joinpath(*name.split("."))) for name in PACKAGES}
+
+
+@lru_cache(maxsize=1)
+def _sources() -> tuple[Path, ...]:
+    """What is read of them: ``bench_gta`` itself holds the data sets that deliverables are judged by."""
+    return tuple(Path(place) / "__init__.py" if name == "bench_gta" else Path(place) for name, place in _packages().items())
 
 
 def _start(module: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from harness.sandbox.launch import Job, execute_async
+from harness.sandbox.paths import hide
 from harness.sandbox.protection import check_minimum, chosen, layers, look_early, permit_unsafe
 from harness.sandbox.result import Limits, SandboxResult, Status
 from harness.sandbox.scratch import scratch_folder
@@ -16,6 +17,7 @@ __all__ = [
     "SandboxResult",
     "Status",
     "check_minimum",
+    "hide",
     "layers",
     "look_early",
     "permit_unsafe",
@@ -35,6 +37,7 @@ def run(
     stdin: bytes = b"",
     env: Mapping[str, str] | None = None,
     readable: Sequence[Path] = (),
+    packages: bool = True,
     network: bool = False,
     allow_unsafe: bool = False,
 ) -> SandboxResult:
@@ -42,12 +45,13 @@ def run(
 
     ``folder`` is the only place that the program can write, and its working directory. One run at a time in a folder;
     what it leaves there is as untrusted as its output (links!), and files put there should be copies, not hard links.
-    ``env`` is added to the small fixed environment; ``readable`` names further files and folders that may be read.
+    ``env`` is added to the small fixed environment; ``readable`` names further files and folders that may be read, beside the
+    interpreter, the system's libraries and, with ``packages``, what is installed; this project and what was given to ``hide`` are not.
     ``network`` lets it use the network of this machine over IP, what listens on localhost included; nothing else opens.
 
     Raises UsageProblem below the minimum of protection unless ``allow_unsafe``, SandboxFault if nothing could be run.
     """
-    return _job(argv, folder, limits, stdin, env, readable, network, allow_unsafe).run()
+    return _job(argv, folder, limits, stdin, env, readable, packages, network, allow_unsafe).run()
 
 
 async def run_async(
@@ -58,11 +62,12 @@ async def run_async(
     stdin: bytes = b"",
     env: Mapping[str, str] | None = None,
     readable: Sequence[Path] = (),
+    packages: bool = True,
     network: bool = False,
     allow_unsafe: bool = False,
 ) -> SandboxResult:
     """As ``run``, in a thread; cancelling the task ends the program."""
-    job = await asyncio.to_thread(_job, argv, folder, limits, stdin, env, readable, network, allow_unsafe)  # the first one probes
+    job = await asyncio.to_thread(_job, argv, folder, limits, stdin, env, readable, packages, network, allow_unsafe)  # the first one probes
     return await execute_async(job)
 
 
@@ -73,8 +78,9 @@ def _job(
     stdin: bytes,
     env: Mapping[str, str] | None,
     readable: Sequence[Path],
+    packages: bool,
     network: bool,
     allow_unsafe: bool,
 ) -> Job:
     check_minimum(allow_unsafe=allow_unsafe)
-    return Job(argv, chosen()[0], folder=folder, limits=limits, stdin=stdin, env=env, readable=readable, network=network)
+    return Job(argv, chosen()[0], folder=folder, limits=limits, stdin=stdin, env=env, readable=readable, packages=packages, network=network)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import SandboxFault
-from harness.sandbox.paths import interpreter_paths, places
+from harness.sandbox.paths import view
 from harness.sandbox.result import Limits, SandboxResult, Status
 
 _HERE = str(Path(__file__).parent)
@@ -82,6 +82,7 @@ class Job:
         stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
         readable: Sequence[Path] = (),
+        packages: bool = True,
         network: bool = False,
     ) -> None:
         if not argv or not Path(argv[0]).is_absolute():
@@ -94,12 +95,15 @@ class Job:
         real = folder.resolve()
         if not real.is_dir():
             raise SandboxFault(f"the sandbox needs an existing folder; {folder} is none", cause="no folder")
+        seen = view(map(str, readable), packages=packages)
         self._spec: dict[str, Any] = {
             "argv": list(argv),
             "env": environment(real) | dict(env or {}),
             "folder": str(real),
             "stdin": stdin,
-            "read_only": list(interpreter_paths() + places(map(str, readable))),
+            "mounts": list(seen.mounts),
+            "readable": list(seen.readable),
+            "listed": list(seen.listed),
             "network": network,
             "refuse": setup.refuse,
             "outer": ("bubblewrap",) if setup.bubblewrap else (),
@@ -164,10 +168,15 @@ class Job:
         words = [self._setup.bubblewrap, "--unshare-all", "--clearenv", "--proc", "/proc"]
         if self._spec["network"]:
             words.append("--share-net")
-        for source, target in [*self._spec["read_only"], (_HERE, _HERE)]:
-            words += ["--ro-bind", source, target]
+        emptied = []
+        for source, target in sorted({*self._spec["mounts"], (_HERE, _HERE)}, key=lambda pair: pair[1]):
+            if source or not Path(target).is_dir():
+                words += ["--ro-bind", source or os.devnull, target]
+            else:
+                words += ["--tmpfs", target]
+                emptied += ["--remount-ro", target]
         folder = self._spec["folder"]
-        return [*words, "--dev", "/dev", "--bind", folder, folder, "--"]
+        return [*words, "--dev", "/dev", "--bind", folder, folder, *emptied, "--"]
 
     def _order(self, process: subprocess.Popen[bytes], status: int) -> None:
         """Send the order and keep a life line of our own, so that ``stop`` may close it at any time."""

@@ -20,6 +20,7 @@ import pytest
 from bench_gta.pack.agent import filled, read_command
 from bench_gta.pack.tasks import read_tasks
 from harness.errors import SandboxFault, UsageProblem
+from harness.sandbox import paths
 from harness.sandbox.scratch import remove_tree
 from tests.gta.pack_data import pack, stored, write_tasks
 
@@ -414,14 +415,18 @@ def test_nor_by_naming_it_in_the_command(agent: Agent, capsys: pytest.CaptureFix
     assert "would show the agent the task set" in capsys.readouterr().out
 
 
-def test_a_task_set_among_the_packages_is_told(
-    agent: Agent, one: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert agent.run("print(1)", "--max-tasks", "0") == 0
-    assert "installed packages" not in capsys.readouterr().out
-    monkeypatch.setattr("bench_gta.pack.process.interpreter_paths", lambda: ((str(agent.data.parent), "/x"),))
-    assert agent.run("print(1)", "--max-tasks", "0") == 0
-    assert "lies among the installed packages, which an agent can read" in capsys.readouterr().out
+def test_a_task_set_among_the_packages_is_hidden_all_the_same(agent: Agent, one: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder above the task set is shown as if it were one of installed packages."""
+    (agent.data.parent / "package.py").write_text("shown")
+    agent.data.parent.chmod(0o755)  # programs run as a user of their own
+    monkeypatch.setattr("harness.sandbox.paths._SYSTEM", (*paths._SYSTEM, str(agent.data.parent)))
+    paths._interpreter.cache_clear()
+    try:
+        code = f"import os; print(open({str(agent.data.parent / 'package.py')!r}).read(), os.listdir({str(agent.data)!r}))"
+        assert agent.run(code, *ONE) == 0
+    finally:
+        paths._interpreter.cache_clear()
+    assert agent.final(7) == "shown []\n"
 
 
 @pytest.mark.parametrize(("network", "answer"), [((), "closed\n"), (("--network",), "welcome\n")])

@@ -20,7 +20,7 @@ from harness.errors import SandboxFault, UsageProblem
 from harness.sandbox import SandboxResult, protection
 from harness.sandbox.inner import seccomp
 from harness.sandbox.launch import Setup
-from harness.sandbox.paths import interpreter_paths, places
+from harness.sandbox.paths import places, view
 from harness.sandbox.scratch import remove_tree
 
 
@@ -236,7 +236,7 @@ def test_paths_appear_where_they_are_named_and_where_they_are(tmp_path: Path) ->
     (tmp_path / "link").symlink_to(real)
     named = [str(tmp_path / "link"), str(real / "inside"), str(tmp_path / "none")]
     assert places(named) == ((str(real), str(tmp_path / "link")), (str(real), str(real)))
-    targets = [target for _, target in interpreter_paths()]
+    targets = [target for _, target in view().mounts]
     assert not {"/", "/usr", "/etc", "/home", "/root"} & set(targets)
 
 

@@ -75,7 +75,7 @@ def run_as_first(spec: Spec, report: Report, *, pid_ns: bool, uid: int) -> NoRet
         if "mount_ns" not in refuse and _unshared(linux.CLONE_NEWNS):
             mounts.make_private()
             proc = mounts.open_own_proc() if pid_ns else None
-            mounts.build_root(spec["read_only"], spec["folder"])
+            mounts.build_root(spec["mounts"], spec["folder"])
             report.send("layer", "mount_ns")
             mount_ns = True
     own_uid = uid if os.geteuid() == 0 and mount_ns and _give(spec["folder"], uid) else None
@@ -84,7 +84,7 @@ def run_as_first(spec: Spec, report: Report, *, pid_ns: bool, uid: int) -> NoRet
     child = os.fork()
     if child == 0:
         try:
-            _become(spec, report, uid=own_uid, alone=alone)
+            _become(spec, report, uid=own_uid, alone=alone, mount_ns=mount_ns)
         except BaseException as error:
             report.send("fault", f"{type(error).__name__}: {error}")
         os._exit(127)
@@ -163,7 +163,7 @@ def _wait(child: int, spec: Spec, report: Report, proc: int | None) -> None:
             return
 
 
-def _become(spec: Spec, report: Report, *, uid: int | None, alone: bool) -> NoReturn:
+def _become(spec: Spec, report: Report, *, uid: int | None, alone: bool, mount_ns: bool) -> NoReturn:
     """Process T: give up rights in the order in which each step still has the right to happen, then execute."""
     os.setsid()
     os.chdir(spec["folder"])
@@ -182,8 +182,9 @@ def _become(spec: Spec, report: Report, *, uid: int | None, alone: bool) -> NoRe
     report.send("layer", "no_new_privs")
     found = 0
     if "landlock" not in spec["refuse"]:
-        targets = [target for _, target in spec["read_only"]]
-        found = landlock.restrict(targets, [spec["folder"]], mounts.DEVICES, network=spec["network"])
+        shown = [target for source, target in spec["mounts"] if source]
+        readable, listed = (shown, ()) if mount_ns else (spec["readable"], spec["listed"])
+        found = landlock.restrict(readable, listed, [spec["folder"]], mounts.DEVICES, network=spec["network"])
         if found:
             report.send("layer", "landlock")
             if found >= landlock.FIRST_WITH_TCP and not spec["network"]:

@@ -47,10 +47,12 @@ def version() -> int:
         return 0
 
 
-def restrict(read_only: Iterable[str], read_write: Iterable[str], devices: Iterable[str], *, network: bool = False) -> int:
+def restrict(
+    read_only: Iterable[str], listed: Iterable[str], read_write: Iterable[str], devices: Iterable[str], *, network: bool = False
+) -> int:
     """Restrict this process and its children for good; paths that do not exist are left out.
 
-    ``network`` leaves TCP alone. Needs no_new_privs. Gives the version in force, 0 where the kernel has none.
+    ``listed``: folders of which the names may be read, also of what lies deeper. ``network`` leaves TCP alone. Needs no_new_privs. Gives the version in force, 0 where the kernel has none.
     """
     found = version()
     if not found:
@@ -61,7 +63,7 @@ def restrict(read_only: Iterable[str], read_write: Iterable[str], devices: Itera
     size = 24 if found >= FIRST_WITH_SCOPES else 16 if found >= FIRST_WITH_TCP else 8
     ruleset = linux.syscall(_CREATE, ctypes.byref(rules), size, 0)
     writing = everything & ~(_MAKE_CHAR | _MAKE_BLOCK | _EXECUTE)
-    for paths, allowed in ((read_only, _READ_ONLY), (read_write, writing), (devices, _READ_FILE | _WRITE_FILE)):
+    for paths, allowed in ((read_only, _READ_ONLY), (listed, _READ_DIR), (read_write, writing), (devices, _READ_FILE | _WRITE_FILE)):
         for path in paths:
             _allow(ruleset, path, allowed & everything)
     linux.syscall(_RESTRICT, ruleset, 0)

@@ -23,6 +23,7 @@ _SYS_MOUNT_SETATTR = 442
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _BASES = ("/tmp", "/var/tmp", "/run", "/mnt")
 _OLD = "/.host"
+_EMPTY = "/.empty"
 
 
 def make_private() -> None:
@@ -33,7 +34,8 @@ def make_private() -> None:
 def build_root(read_only: Sequence[tuple[str, str]], folder: str) -> None:
     """Exchange the root directory for a new one. Call in a mount namespace of its own, made private.
 
-    ``read_only`` holds pairs of a place on the host and the place where it appears; ``folder`` appears where it is.
+    ``read_only`` holds pairs of a place on the host and the place where it appears, in the order of mounting; where the first is
+    empty, so is what appears. ``folder`` appears where it is.
     """
     os.umask(0o022)
     base = next(path for path in _BASES if os.path.isdir(path))
@@ -42,12 +44,19 @@ def build_root(read_only: Sequence[tuple[str, str]], folder: str) -> None:
     os.mkdir(base + _OLD)
     linux.syscall(_SYS_PIVOT_ROOT[os.uname().machine], b".", os.fsencode(_OLD[1:]))
     os.chdir("/")
+    emptied = []
     for source, target in read_only:
-        _bind(source, target, _RDONLY | _NOSUID | _NODEV)
+        if source:
+            _bind(source, target, _RDONLY | _NOSUID | _NODEV)
+        elif os.path.exists(target):  # it may have been removed meanwhile
+            _cover(target, f"{_EMPTY}/{len(emptied)}")
+            emptied.append(target)
     for device in DEVICES:
         if os.path.exists(_OLD + device):
             _bind(device, device, _NOSUID)
     _bind(folder, folder, _NOSUID | _NODEV)
+    for target in emptied:  # not earlier: places within them had to be made
+        _restrict_mount(target, _RDONLY | _NOSUID | _NODEV, 0)
     linux.umount(_OLD, _DETACH)
     os.rmdir(_OLD)
     linux.mount(None, "/", None, _REMOUNT | _BIND | _RDONLY | _NOSUID | _NODEV)
@@ -75,14 +84,24 @@ def _bind(source: str, target: str, flags: int) -> None:
         os.makedirs(os.path.dirname(target), exist_ok=True)
         os.close(os.open(target, os.O_CREAT | os.O_WRONLY))
     linux.mount(source, target, None, _BIND | _REC)
-    _restrict_mount(target, flags)
+    _restrict_mount(target, flags, _AT_RECURSIVE)
 
 
-def _restrict_mount(target: str, flags: int) -> None:
+def _cover(target: str, empty: str) -> None:
+    """Let a folder or file appear empty, until ``empty``, which is new, is filled."""
+    if os.path.isdir(target):
+        os.makedirs(empty)
+    else:
+        os.makedirs(_EMPTY, exist_ok=True)
+        os.close(os.open(empty, os.O_CREAT | os.O_WRONLY))
+    linux.mount(empty, target, None, _BIND)
+
+
+def _restrict_mount(target: str, flags: int, depth: int) -> None:
     # The MOUNT_ATTR_ values of these three flags are the same as the MS_ ones.
     attributes = (ctypes.c_uint64 * 4)(flags, 0, 0, 0)
     try:
-        linux.syscall(_SYS_MOUNT_SETATTR, _AT_FDCWD, os.fsencode(target), _AT_RECURSIVE, ctypes.byref(attributes), 32)
+        linux.syscall(_SYS_MOUNT_SETATTR, _AT_FDCWD, os.fsencode(target), depth, ctypes.byref(attributes), 32)
     except OSError as error:
         if error.errno != errno.ENOSYS:  # Linux before 5.12
             raise
