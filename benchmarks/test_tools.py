@@ -30,7 +30,7 @@ OCR_SECONDS = 0.3
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    command = [sys.executable, "-m", "tool_impls.serve", "--port", "0"]
+    command = [sys.executable, "-m", "tool_impls.serve", "--port", "0", "--no-token"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         yield json.loads(server.stdout.readline())["url"]

@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from harness.errors import UsageProblem
 
@@ -34,8 +35,17 @@ PARENT = "AGENTGAUGE_PARENT"
 """Environment variable with the process id of a service's controller."""
 LISTENER = "AGENTGAUGE_LISTENER"
 """Environment variable with the descriptor on which a service listens."""
+TOOL_TOKEN = "AGENTGAUGE_TOOL_TOKEN"
+"""Environment variable with the token that a tool server and its clients share. It stands in no file and no command line."""
 BACKLOG = 1024
 """Connections that wait: every worker may open several at once."""
+
+
+def without_token(address: str) -> tuple[str, str | None]:
+    """An address without user and password, and the password, which is the token: ``http://:TOKEN@host:port``."""
+    parts = urlsplit(address)
+    token = parts.password
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])), unquote(token) if token else None
 
 
 def end_with_parent() -> None:

@@ -11,14 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from harness.errors import ToolError, ToolFault
+from harness.services import TOOL_TOKEN, without_token
 from harness.tools import FILE_TYPES, Parameter, Tool, ToolOutput
 from tool_impls import protocol
 from tool_impls.naming import plain_name
 from tool_impls.openapi import RemoteTool, read_document
-from tool_impls.protocol import TOKEN, ProtocolError
+from tool_impls.protocol import ProtocolError
 
 if TYPE_CHECKING:
     import aiohttp
@@ -38,10 +39,15 @@ TOLD = frozenset({400, 408, 422})
 
 
 class ToolServerBox:
-    """A ToolBox whose tools run on a server. To be used from one event loop; connects when first used."""
+    """A ToolBox whose tools run on a server. To be used from one event loop; connects when first used.
+
+    The server's token is the password of the address, ``http://:TOKEN@host:port``, else that of the environment.
+    """
 
     def __init__(self, url: str, *, answer_seconds: float = ANSWER_SECONDS, retry_seconds: float = RETRY_SECONDS) -> None:
+        url, token = without_token(url)
         self._url = url.rstrip("/")
+        self._token = token or os.environ.get(TOOL_TOKEN)
         self._answer_seconds = answer_seconds
         self._retry_seconds = retry_seconds
         self._session: aiohttp.ClientSession | None = None
@@ -57,7 +63,9 @@ class ToolServerBox:
             if self._tools is None:
                 status, _, body, *_ = await self._exchange("GET", f"{self._url}/openapi.json", None, b"")
                 if status != 200:
-                    raise ToolFault(f"the tool server {self._url} answered HTTP {status} for its list of tools", cause=f"http {status}")
+                    advice = f"; it wants its token: set {TOOL_TOKEN}" if status == 401 else ""
+                    words = f"the tool server {self._url} answered HTTP {status} for its list of tools{advice}"
+                    raise ToolFault(words, cause=f"http {status}")
                 try:
                     self._tools = read_document(_decoded(body), self._url)
                 except ProtocolError as error:
@@ -98,8 +106,8 @@ class ToolServerBox:
                 connector=aiohttp.TCPConnector(limit=0), timeout=aiohttp.ClientTimeout(total=self._answer_seconds)
             )
         headers = {"Accept": f"application/json, {protocol.RAW}", **({"Content-Type": content_type} if content_type else {})}
-        if token := os.environ.get(TOKEN):
-            headers["Authorization"] = f"Bearer {token}"
+        if self._token and urlsplit(url).netloc == urlsplit(self._url).netloc:  # a document may name other servers
+            headers["Authorization"] = f"Bearer {self._token}"
         away_since, pause, cut_off = None, 0.1, 0
         while True:
             start = time.monotonic()

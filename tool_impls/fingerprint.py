@@ -17,11 +17,11 @@ from tempfile import NamedTemporaryFile
 from typing import Any
 
 from harness.errors import ToolUnavailable, UsageProblem
+from harness.services import TOOL_TOKEN, without_token
 from tool_impls.availability import check
 from tool_impls.base import UNAVAILABLE
 from tool_impls.openapi import read_document
 from tool_impls.options import Option
-from tool_impls.protocol import TOKEN
 from tool_impls.registry import BACKENDS, TOOLS
 from tool_impls.settings import ToolSettings
 from tool_impls.weights import digest
@@ -122,11 +122,21 @@ def of_server(url: str, names: Iterable[str]) -> dict[str, dict[str, Any]]:
     Raises UsageProblem where it does not answer as a tool server or lacks a tool, ToolUnavailable where one cannot work there.
     """
     wanted = sorted(set(names))
+    url, token = without_token(url)
+    token = token or os.environ.get(TOOL_TOKEN)
     try:
-        told = _get(f"{url}/tools")
+        told = _get(f"{url}/tools", token)
         if told is None:
-            remote = read_document(_get(f"{url}/openapi.json"), url)
+            remote = read_document(_get(f"{url}/openapi.json", token), url)
             told = {name: {"backend": "another server", "announced": _short(tool.tool.to_json())} for name, tool in remote.items()}
+    except urllib.error.HTTPError as error:
+        if error.code != 401:
+            raise UsageProblem(f"--tool-server {url} does not answer as a tool server ({error}); correct the address") from None
+        words = "takes another token" if token else "wants a token"
+        raise UsageProblem(
+            f"--tool-server {url} {words}; give the one that it printed, as --tool-server=http://:TOKEN@HOST:PORT, "
+            f"or in the environment variable {TOOL_TOKEN}"
+        ) from None
     except (OSError, ValueError, http.client.HTTPException) as error:
         raise UsageProblem(f"--tool-server {url} does not answer as a tool server ({error}); start it, or correct the address") from None
     if lacking := [name for name in wanted if name not in told]:
@@ -144,9 +154,8 @@ class _Unmoved(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def _get(url: str) -> Any:
+def _get(url: str, token: str | None) -> Any:
     """The decoded JSON at an address, None where there is nothing. Raises OSError or ValueError."""
-    token = os.environ.get(TOKEN)
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"} if token else {})
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Unmoved)
     try:

@@ -34,9 +34,6 @@ RAW = "application/octet-stream"
 NAMES_HEADER = "X-AgentGauge-Names"
 """Header of an answer with the base names of its files: a JSON list, one entry an output, null for other outputs."""
 
-TOKEN = "AGENTGAUGE_TOOL_TOKEN"
-"""Environment variable with the token that server and client share; needed where the server is not on loopback."""
-
 PICTURE = re.compile(r"!\[[^\]\n]{0,400}\]\(\s{0,9}<?([^)>\n]{1,400}?)>?(?:\s{1,9}\"[^\"\n]{0,400}\")?\s{0,9}\)")
 """A picture in Markdown; its group is the path. The bounds keep hostile text from taking quadratic time."""
 TRUE, FALSE = {"true", "t", "1", "yes", "y", "on"}, {"false", "f", "0", "no", "n", "off"}

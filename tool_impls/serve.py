@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import ipaddress
 import os
+import secrets
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from harness.errors import AgentGaugeError, UsageProblem
-from harness.services import end_with_parent
+from harness.services import TOOL_TOKEN, end_with_parent
 from tool_impls import registry
+from tool_impls.access import Access, is_host, is_loopback, plain_host
 from tool_impls.availability import check
 from tool_impls.crew import Processes
 from tool_impls.fingerprint import fingerprints
 from tool_impls.metrics import Metrics
-from tool_impls.protocol import TOKEN
 from tool_impls.server import Station, ToolServer, serve
 from tool_impls.settings import ToolSettings, load
 from tool_impls.worker import Start
@@ -37,6 +37,7 @@ def build(
     extras: Sequence[Path] = (),
     files: Path | None = None,
     preload: bool = False,
+    access: Access = Access(),
 ) -> ToolServer:
     """A server with the named tools (all by default). To be called in its event loop. Raises UsageProblem for an unknown name.
 
@@ -70,7 +71,7 @@ def build(
         metrics,
         scratch,
         fingerprints=cache(lambda: fingerprints(settings, states)),
-        token=os.environ.get(TOKEN) or None,
+        access=access,
         preload=preload,
     )
 
@@ -91,10 +92,19 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="agentgauge serve-tools",
         description="Serve the real tools over HTTP, for runs on this machine and for AgentLego clients.",
-        epilog="example: agentgauge serve-tools --port 16181 --settings agentgauge.toml --tools OCR,Calculator",
+        epilog="example: agentgauge serve-tools --port 16181 --settings agentgauge.toml --tools OCR,Calculator; it prints the "
+        f"token that clients need: pytest --tool-server=http://:TOKEN@127.0.0.1:16181. Set {TOOL_TOKEN} to choose the token.",
     )
     made.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s, this machine only)")
     made.add_argument("--port", type=int, default=16181, help="port to listen on, 0 for any free one (default: %(default)s)")
+    made.add_argument("--no-token", action="store_true", help="answer clients without a token, such as AgentLego's; on this machine only")
+    made.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a further name by which clients call the server; may be given again (default: the address it listens on, localhost)",
+    )
     made.add_argument("--settings", type=Path, metavar="FILE.toml", help="file whose [tools] table says what the tools may use")
     made.add_argument("--tools", metavar="A,B", help="names of the tools to serve (default: all)")
     made.add_argument("--devices", metavar="cuda:0,cuda:1", help="where models run, one process each (default: the settings', else auto)")
@@ -128,8 +138,7 @@ async def _run(arguments: argparse.Namespace) -> None:
         released=arguments.scoring == "parity",
         devices=arguments.devices or settings.devices,
     )
-    if not _loopback(arguments.host) and not os.environ.get(TOKEN):
-        raise UsageProblem(f"--host {arguments.host} can be reached from other machines: set {TOKEN} to a secret that clients must know")
+    access, told = _access(arguments)
     if arguments.files and not arguments.files.is_dir():
         raise UsageProblem(f"--files names no folder: {arguments.files}")
     if not 0 <= arguments.port < 2**16:
@@ -137,15 +146,23 @@ async def _run(arguments: argparse.Namespace) -> None:
     if arguments.tools is not None and not arguments.tools.strip(", "):
         raise UsageProblem("--tools names no tool; leave it out to serve all")
     names = [name.strip() for name in arguments.tools.split(",") if name.strip()] if arguments.tools else None
-    server = build(settings, names, extras=arguments.extra, files=arguments.files, preload=arguments.preload)
-    await serve(server, arguments.host, arguments.port)
+    server = build(settings, names, extras=arguments.extra, files=arguments.files, preload=arguments.preload, access=access)
+    await serve(server, arguments.host, arguments.port, told)
 
 
-def _loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:  # a name: it may lead anywhere
-        return False
+def _access(arguments: argparse.Namespace) -> tuple[Access, Mapping[str, str]]:
+    """Which requests are answered, and what is printed of it: the token, where it is made here."""
+    names = frozenset(map(plain_host, arguments.allow_host))
+    if unfit := [name for name in names if not is_host(name)]:
+        raise UsageProblem(f"--allow-host takes a host name or an IP address without port, such as gpu-box; got {unfit[0]!r}")
+    if arguments.no_token:
+        if not is_loopback(arguments.host):
+            raise UsageProblem(f"--host {arguments.host} can be reached from other machines, which need a token: leave --no-token out")
+        return Access(names=names), {}
+    if given := os.environ.get(TOOL_TOKEN):
+        return Access(given, names), {}
+    token = secrets.token_urlsafe(32)
+    return Access(token, names), {"token": token}
 
 
 if __name__ == "__main__":

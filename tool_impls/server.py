@@ -3,7 +3,7 @@
     agentgauge serve-tools --port 16181 --settings agentgauge.toml
 
 ``GET /health`` (it runs), ``/ready`` (what was to be loaded is loaded), ``/tools`` (fingerprints) and ``/metrics`` (Prometheus).
-It prints one line of JSON, ``{"url": ...}``, when it listens, and serves until SIGTERM or SIGINT. The work is done in
+When it listens it prints one line of JSON, ``{"url": ..., "token": ...}``, and serves until SIGTERM or SIGINT. The work is done in
 processes (``tool_impls.crew``): a few for light tools, one for each device for tools with models. A tool's model loads
 at its first call, so a run pays only for the tools that it uses.
 """
@@ -11,7 +11,6 @@ at its first call, so a run pays only for the tools that it uses.
 from __future__ import annotations
 
 import asyncio
-import hmac
 import json
 import logging
 import shutil
@@ -20,15 +19,17 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from harness.errors import UsageProblem
-from harness.services import BACKLOG, given_listener
+from harness.services import given_listener
 from harness.tools import Tool
 from tool_impls import protocol
+from tool_impls.access import Access
 from tool_impls.base import DISABLED, UNAVAILABLE
-from tool_impls.forms import Uploads
+from tool_impls.forms import TooLarge, TooSlow, Uploads, pass_over
 from tool_impls.metrics import CONTENT_TYPE, Metrics
 from tool_impls.openapi import write_document
 from tool_impls.work import Answer, Order, encode, failure
@@ -41,8 +42,13 @@ if TYPE_CHECKING:
     Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 MAX_BODY = 64 * 2**20  # bytes
+BODY_SECONDS = 60.0
+"""For the body of a call to arrive. It takes no place among a tool's calls meanwhile."""
+
+LEFT_OF_REFUSED = 2**20
+"""Bytes that are read of a body whose request is refused."""
+
 REASONS = {422: "Unprocessable Entity"}  # newer Pythons word it differently, and clients quote it
-OPEN = frozenset({"/health", "/ready"})  # without a token: for whoever watches the server
 
 
 class Station:
@@ -62,20 +68,36 @@ class Station:
     def works(self) -> bool:
         return not self.state.startswith((DISABLED, UNAVAILABLE))
 
+    def refusal(self) -> Answer | None:
+        """The answer to a call that is not taken; None where it is."""
+        name = self.tool.name
+        if self.state.startswith(DISABLED):
+            reason = self.state.partition(": ")[2] or "take it out of disable in [tools] of the settings to enable it"
+            return failure(400, f"{name} is disabled in this run: {reason}")
+        if not self.works:
+            return failure(503, f"{name} is {self.state}")
+        if self.calls >= self.queue:
+            return failure(503, f"{name} has {self.calls} calls waiting, which is its limit; try again, or lower --in-flight")
+        return None
+
     @property
     def waiting(self) -> int:
         return self.calls - self.running
 
     async def call(self, order: Order, wanted: Callable[[], bool]) -> Answer | None:
         """The answer; None where nobody wants it any more when its turn comes."""
-        async with self._places:
-            if not wanted():
-                return None
-            self.running += 1
-            try:
-                return await self.crew.run(order, self._seconds)
-            finally:
-                self.running -= 1
+        self.calls += 1
+        try:
+            async with self._places:
+                if not wanted():
+                    return None
+                self.running += 1
+                try:
+                    return await self.crew.run(order, self._seconds)
+                finally:
+                    self.running -= 1
+        finally:
+            self.calls -= 1
 
 
 class ToolServer:
@@ -88,27 +110,29 @@ class ToolServer:
         scratch: Path,
         *,
         fingerprints: Callable[[], Mapping[str, Any]] = dict,
-        token: str | None = None,
+        access: Access = Access(),
         preload: bool = False,
         max_body: int = MAX_BODY,
+        body_seconds: float = BODY_SECONDS,
     ) -> None:
         self._stations = {station.tool.name: station for station in stations}
         self._document = write_document([station.tool for station in stations])
         self._metrics = metrics
         self._scratch = scratch
         self._fingerprints = fingerprints
-        self._token = token
+        self._access = access
         self._preload = preload
         self._loading: dict[str, str] = {}  # tools whose models are to be loaded, and what became of it
         self._max_body = max_body
+        self._body_seconds = body_seconds
         for station in stations:
             metrics.add_tool(station.tool.name, partial(getattr, station, "waiting"), partial(getattr, station, "running"))
 
     def application(self) -> web.Application:
         from aiohttp import web
 
-        layers: list[Any] = [web.middleware(_plain_errors), web.middleware(_guard(self._token))]
-        app = web.Application(client_max_size=self._max_body, middlewares=layers)
+        layers: list[Any] = [web.middleware(_plain_errors), web.middleware(_guard(self._access))]
+        app = web.Application(middlewares=layers)
         app.router.add_get("/", self._root, allow_head=False)
         app.router.add_get("/openapi.json", self._specification, allow_head=False)
         app.router.add_get("/health", self._health, allow_head=False)
@@ -171,34 +195,30 @@ class ToolServer:
         return handle
 
     async def _answer(self, station: Station, request: web.Request) -> Answer:
-        from aiohttp import web
-
+        if refused := station.refusal():
+            return refused  # before the body is read
+        uploads = Uploads(self._scratch, self._max_body, self._body_seconds)
         name = station.tool.name
-        if station.state.startswith(DISABLED):
-            reason = station.state.partition(": ")[2] or "take it out of disable in [tools] of the settings to enable it"
-            return failure(400, f"{name} is disabled in this run: {reason}")
-        if not station.works:
-            return failure(503, f"{name} is {station.state}")
-        if station.calls >= station.queue:
-            return failure(503, f"{name} has {station.calls} calls waiting, which is its limit; try again, or lower --in-flight")
-        station.calls += 1
-        uploads = Uploads(self._scratch, self._max_body)
         try:
             raw = protocol.RAW in request.headers.get("Accept", "")
             values = protocol.decode_fields(station.tool, await uploads.fields(request))
+            if refused := station.refusal():
+                return refused  # others came first
             work = uploads.work_folder()
             order = Order(name, str(work), _as_texts(values), {path: str(place) for path, place in uploads.named.items()}, raw)
             answer = await station.call(order, lambda: request.transport is not None and not request.transport.is_closing())
             return answer or failure(499, "the caller has gone")
-        except web.HTTPRequestEntityTooLarge as error:
-            self._metrics.answered(name, error.status, 0.0)
-            raise  # the framework knows how to end a request that is not read to its end
+        except ConnectionError:
+            return failure(499, "the caller has gone")
+        except TooLarge as error:
+            return failure(413, f"the body of the call is too large: {error}")
+        except TooSlow as error:
+            return failure(503, f"the body of the call is missing: {error}")
         except protocol.BadForm as error:
             return failure(422, error.details)
         except (UnicodeError, protocol.ProtocolError):
             return failure(400, "There was an error parsing the body")
         finally:
-            station.calls -= 1
             uploads.remove()
 
 
@@ -206,29 +226,19 @@ def _as_texts(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}
 
 
-def _guard(token: str | None) -> Callable[[web.Request, Handler], Awaitable[web.StreamResponse]]:
-    """Refuses requests without the token, if there is one: as a bearer token, or as the password of basic authentication."""
+def _guard(access: Access) -> Callable[[web.Request, Handler], Awaitable[web.StreamResponse]]:
+    """Refuses requests before their body is read, and closes the connection of one whose body was not read to its end."""
 
     async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if token is None or request.path in OPEN or _same(token, request.headers.get("Authorization", "")):
-            return await handler(request)
-        return _send(failure(401, f"this tool server wants a token; set {protocol.TOKEN} to the server's"))
+        refusal = access.refusal(request.path, request.headers, request.get_extra_info("sockname"))
+        response = await handler(request) if refusal is None else _send(failure(refusal.status, refusal.reason))
+        if not request.content.at_eof():
+            # A client that says how much it sends sends all of it before it reads the answer.
+            await pass_over(request, MAX_BODY if refusal is None and request.content_length else LEFT_OF_REFUSED)
+            response.force_close()
+        return response
 
     return check
-
-
-def _same(token: str, header: str) -> bool:
-    """Whether an Authorization header holds the token."""
-    import base64
-    import binascii
-
-    scheme, _, value = header.partition(" ")
-    if scheme.lower() == "basic":
-        try:
-            value = base64.b64decode(value, validate=True).decode().partition(":")[2]
-        except (binascii.Error, ValueError):
-            return False
-    return scheme.lower() in ("basic", "bearer") and hmac.compare_digest(value.encode(), token.encode())
 
 
 def _send(answer: Answer) -> web.Response:
@@ -251,8 +261,6 @@ async def _plain_errors(request: web.Request, handler: Handler) -> web.StreamRes
         return await handler(request)
     except web.HTTPException as error:
         response = _send(failure(error.status, error.reason))
-        if error.status == 413:
-            response.force_close()  # what is left of the body is no request
         if "Allow" in error.headers:
             response.headers["Allow"] = error.headers["Allow"]
         return response
@@ -261,27 +269,26 @@ async def _plain_errors(request: web.Request, handler: Handler) -> web.StreamRes
         return _send(failure(500, f"the tool server has a defect: {error!r}"))
 
 
-async def serve(server: ToolServer, host: str, port: int) -> None:
-    """Serve until SIGTERM or SIGINT. Raises UsageProblem where the address cannot be used."""
+async def serve(server: ToolServer, host: str, port: int, told: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Serve until SIGTERM or SIGINT. ``told``: what is printed beside the address. Raises UsageProblem where it cannot be used."""
     from aiohttp import web
+
+    from tool_impls.listen import listen
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    runner = web.AppRunner(server.application(), access_log=None, shutdown_timeout=0.5)
+    runner = web.AppRunner(server.application(), shutdown_timeout=0.5)
     await runner.setup()
     try:
-        given = given_listener()
-        site = (
-            web.SockSite(runner, given, backlog=BACKLOG) if given else web.TCPSite(runner, host, port, reuse_address=True, backlog=BACKLOG)
-        )
         try:
-            await site.start()
+            listener = await listen(runner, given_listener() or (host, port))
         except OSError as error:
             raise UsageProblem(f"the tool server cannot listen on {host}:{port} ({error.strerror}); choose another --port") from None
-        bound = runner.addresses[0]
-        print(json.dumps({"url": f"http://{f'[{host}]' if ':' in host else host}:{bound[1]}"}), flush=True)
+        bound = listener.sockets[0].getsockname()
+        print(json.dumps({"url": f"http://{f'[{host}]' if ':' in host else host}:{bound[1]}", **told}), flush=True)
         await stop.wait()
+        listener.close()
     finally:
         await runner.cleanup()

@@ -18,6 +18,7 @@ from harness.plugin.descriptors import make_room
 from harness.plugin.options import DEFAULT_IN_FLIGHT, add_options, check_folder, read_settings
 from harness.plugin.parcels import Packing, Unpacking
 from harness.plugin.processes import limit_restarts, limit_workers, started_here, told
+from harness.plugin.tool_token import make_tool_token, take_tool_token
 from harness.plugin.worker import Place, WorkerSide
 from harness.pools import processors
 from harness.services import end_with
@@ -71,12 +72,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{name.replace('.', '_')}: the task {name}")
     given: dict[str, Any] | None = getattr(config, "workerinput", None)
     try:
-        settings = read_settings(config, Path(given["agentgauge_run_dir"]) if given else None)
+        settings = take_tool_token(read_settings(config, Path(given["agentgauge_run_dir"]) if given else None))
         if given is None:
             check_folder(settings)
     except UsageProblem as problem:
         raise pytest.UsageError(str(problem)) from None
     if given is None:
+        if settings.spec and not settings.tool_server:
+            config.add_cleanup(make_tool_token())
         config.pluginmanager.register(Controller(config, settings), "agentgauge-controller")
     if is_distributed(config):
         config.pluginmanager.register(Unpacking(), "agentgauge-unpacking")

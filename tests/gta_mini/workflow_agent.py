@@ -37,7 +37,7 @@ class Done:
 @contextmanager
 def tool_server() -> Iterator[str]:
     """A server with the settings of this checkout; gives its address."""
-    command = [sys.executable, "-m", "tool_impls.serve", "--port", "0", "--settings", str(ROOT / "agentgauge.toml")]
+    command = [sys.executable, "-m", "tool_impls.serve", "--port", "0", "--no-token", "--settings", str(ROOT / "agentgauge.toml")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as server:
         try:
             assert server.stdout is not None

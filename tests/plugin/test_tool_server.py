@@ -76,7 +76,7 @@ def test_a_tool_server_that_is_not_there_is_refused_before_the_first_request(tmp
 
 
 def test_a_tool_server_that_lacks_tools_is_refused_before_the_first_request(tmp_path):
-    command = [sys.executable, "-m", "tool_impls.serve", "--port", "0", "--tools", "OCR"]
+    command = [sys.executable, "-m", "tool_impls.serve", "--port", "0", "--no-token", "--tools", "OCR"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None

@@ -23,6 +23,7 @@ import aiohttp
 import pytest
 
 from harness.errors import ToolError, ToolFault
+from harness.services import TOOL_TOKEN
 from harness.tools import Parameter, Tool, ToolOutput
 from tool_impls.client import ToolServerBox
 from tool_impls.protocol import encode_call
@@ -35,7 +36,8 @@ class Running:
     """A server process, and calls of its tools by our own client."""
 
     def __init__(self, *arguments: str, **environment: str) -> None:
-        command = [sys.executable, "-m", "tool_impls.serve", "--port", "0", "--extra", str(NASTY), *arguments]
+        guarded = () if TOOL_TOKEN in environment else ("--no-token",)
+        command = [sys.executable, "-m", "tool_impls.serve", "--port", "0", "--extra", str(NASTY), *guarded, *arguments]
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop; a pipe that nobody reads would stop the server
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self._errors, env={**os.environ, **environment})
         assert self.process.stdout is not None
@@ -260,7 +262,8 @@ def test_full_queue_is_refused_and_the_others_answered(tmp_path: Path) -> None:
 
 def test_caller_that_goes_away_leaves_nothing_behind(server: Running, tmp_path: Path) -> None:
     address = urlsplit(server.url)
-    for cut in (b"POST /Slow HTTP/1.1\r\nHost: x\r\nContent-Le", SLOW_CALL[:-3], SLOW_CALL):
+    slow = SLOW_CALL % address.netloc.encode()
+    for cut in (slow[:60], slow[:-3], slow):
         with socket.create_connection((address.hostname, address.port)) as connection:
             connection.sendall(cut)
             time.sleep(0.05)
@@ -271,7 +274,7 @@ def test_caller_that_goes_away_leaves_nothing_behind(server: Running, tmp_path: 
     assert figures['agentgauge_tool_queue_length{tool="Slow"}'] == 0
 
 
-SLOW_CALL = b"POST /Slow HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 9\r\n\r\nword=gone"
+SLOW_CALL = b"POST /Slow HTTP/1.1\r\nHost: %s\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 9\r\n\r\nword=gone"
 
 
 @pytest.mark.parametrize("length", [True, False], ids=["announced", "chunked"])
@@ -281,7 +284,9 @@ def test_200_megabytes_are_refused_without_being_kept(server: Running, length: b
     head = b'--b\r\nContent-Disposition: form-data; name="image"; filename="image"\r\n\r\n'
     size = f"Content-Length: {200 * 2**20}" if length else "Transfer-Encoding: chunked"
     with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
-        connection.sendall(f"POST /OCR HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=b\r\n{size}\r\n\r\n".encode())
+        connection.sendall(
+            f"POST /OCR HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Type: multipart/form-data; boundary=b\r\n{size}\r\n\r\n".encode()
+        )
         try:
             for data in [head] + [bytes(2**20)] * 200:
                 connection.sendall(data if length else b"%x\r\n%b\r\n" % (len(data), data))
@@ -358,8 +363,8 @@ def test_fingerprints_are_served(server: Running) -> None:
 def test_token_is_needed_beyond_this_machine(capfd: pytest.CaptureFixture[str]) -> None:
     from tool_impls.serve import main
 
-    assert main(["--host", "0.0.0.0", "--tools", "Calculator"]) == 4
-    assert "can be reached from other machines: set AGENTGAUGE_TOOL_TOKEN" in capfd.readouterr().err
+    assert main(["--host", "0.0.0.0", "--no-token", "--tools", "Calculator"]) == 4
+    assert "can be reached from other machines, which need a token: leave --no-token out" in capfd.readouterr().err
 
 
 def test_token_guards_everything_but_health(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -198,7 +198,7 @@ async def _parse(content_type: str | None, body: bytes) -> dict[str, str | bytes
     headers = {"Content-Type": content_type} if content_type else {}
     request = make_mocked_request("POST", "/T", headers=headers, payload=stream)
     with tempfile.TemporaryDirectory() as scratch:
-        fields = await Uploads(Path(scratch), 2**20).fields(request)
+        fields = await Uploads(Path(scratch), 2**20, 60).fields(request)
         return {name: value.read_bytes() if isinstance(value, Path) else value for name, value in fields.items()}
 
 

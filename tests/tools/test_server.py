@@ -240,7 +240,7 @@ def test_form_that_cannot_be_read_is_refused(kind: str, body: bytes) -> None:
 
 @contextmanager
 def process(*arguments: str, **more: Any) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    command = [sys.executable, "-m", "tool_impls.serve", "--port", "0", *arguments]
+    command = [sys.executable, "-m", "tool_impls.serve", "--port", "0", "--no-token", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more) as child:
         try:
             assert child.stdout is not None
