@@ -5,7 +5,7 @@ that were given to ``hide``, wherever they lie.
 """
 
 # Plain texts throughout: Path.resolve() would follow links that must stay.
-# ruff: noqa: PTH100, PTH110, PTH115, PTH118, PTH120, PTH207
+# ruff: noqa: PTH100, PTH110, PTH112, PTH115, PTH118, PTH120, PTH207
 from __future__ import annotations
 
 import glob
@@ -119,11 +119,12 @@ def _arranged(chosen: Mapping[str, str], hidden: Iterable[str]) -> tuple[tuple[s
     for target, source in sorted((empty | chosen).items()):
         above = next((place for place in _parents(target) if place in kept), None)
         shown = kept[above] + target[len(above) :] if above and kept[above] else None
-        if source:
-            # A link must stay one. What it leads to has a place of its own, whose turn may not have come yet.
-            needed = shown is None or source != os.path.realpath(shown)
+        if shown is None:
+            needed = bool(source)
+        elif source:  # a link must stay one; what it leads to has a place of its own, whose turn may not have come yet
+            needed = os.path.realpath(shown) != source
         else:
-            needed = shown is not None and os.path.exists(shown)
+            needed = os.path.exists(shown)
         if needed:
             kept[target] = source
     return tuple((source, target) for target, source in kept.items())

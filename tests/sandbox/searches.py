@@ -1,0 +1,105 @@
+"""Uses of the sandbox, each with code that searches all that it can see for the data sets. Started by ``test_gold``.
+
+Arguments: the name of a use; an existing folder to work in; layers that this machine is to do without. Standard output: what was found.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+from harness import sandbox
+from harness.sandbox import protection
+from harness.sandbox.launch import Setup
+
+TOPS = ["/", sys.prefix, *(str(path) for path in Path(sys.prefix).iterdir()), *filter(None, sys.path)]
+"""Folders that are worth a look: a program may know where it is, even where it cannot list the folders above."""
+SEARCH = (
+    f"import os\nTOPS = {TOPS!r}"
+    + r'''
+def search():
+    """Names of files of the data sets and of this project, and of them those that can be read."""
+    seen, named, read = 0, [], []
+    for folder, folders, files in (found for top in TOPS for found in os.walk(top)):
+        if folder in ("/proc", "/sys", "/dev", "/usr", "/lib", "/tmp") or os.path.basename(folder) == "site-packages":
+            own = ("bench_", "harness", "reports", "tool_impls", "agentgauge", "gold")
+            folders[:] = [name for name in folders if name.startswith(own)]
+        for name in files:
+            path = os.path.join(folder, name)
+            seen += 1
+            words = ("/bench_", "/gold", ".jsonl", "/harness/", "/mini/")
+            if "/code_kaggle_source/input/" in path or not any(word in path for word in words):
+                continue
+            named.append(path)
+            try:
+                with open(path, "rb") as file:
+                    if file.read(1):
+                        read.append(path)
+            except OSError:
+                pass
+    return f"{'much' if seen > 100 else 'little'} seen, named {len(named)}, read {len(read)}: {sorted(read)[:3]}"
+'''
+)
+
+
+def use(name: str, folder: Path) -> Any:
+    code = SEARCH + "\nprint(search())"
+    if name == "nothing":  # what there is to find
+        names: dict[str, Any] = {}
+        exec(SEARCH, names)
+        return names["search"]()
+    if name == "contest":
+        from bench_mmau.contests.execute import Room, Workplace, run_group
+
+        found = run_group(code, [""], Workplace(Room(test_seconds=50, group_seconds=50)))
+        return found.outcomes[0].text if found.outcomes else found
+    if name == "notebook":
+        import bench_mmau
+        from bench_mmau.data import NOTEBOOK_DATA
+        from bench_mmau.notebooks import execute
+
+        seen = "\nimport os; print(os.listdir('../input'), open('../input/' + os.listdir('../input')[0]).read(4))"
+        cell = {"cell_type": "code", "source": code + seen, "metadata": {}}
+        return execute.run_cells([cell], execute.Workplace(Path(bench_mmau.__file__).with_name("mini") / NOTEBOOK_DATA))
+    if name in ("solver", "plot"):
+        from tool_impls.code_tools import plot, solve
+
+        if name == "solver":
+            return solve(SEARCH + "\nimport sympy\nsolution = search", folder=folder, seconds=50)
+        return plot(SEARCH + "\nimport numpy\ndef solution(): raise ValueError(search())", folder=folder, seconds=50)
+    if name == "calculator":
+        from tool_impls.calculator import evaluate
+
+        reach = "[c for c in ().__class__.__base__.__subclasses__() if c.__name__ == 'BuiltinImporter'][0].load_module('builtins')"
+        return evaluate(f"[b := {reach}, d := {{'__builtins__': b}}, b.exec({SEARCH!r}, d), d['search']()][3]", folder=folder, seconds=50)
+    if name == "agent":
+        from bench_gta.pack.process import Place, run_agent
+
+        return asyncio.run(run_agent([sys.executable, "-c", code], folder, Place(50))).stdout
+    if name == "reader":
+        from bench_gta.workflow import confined
+
+        assert confined.run_child("bench_gta.workflow.facts_child", {"files": [], "read": False}, folder=folder) == []
+        readable = confined._sources()
+        return sandbox.run([sys.executable, "-I", "-S", "-c", code], folder=folder, readable=readable).stdout
+    raise AssertionError(name)
+
+
+def main() -> None:
+    name, folder, *refuse = sys.argv[1:]
+    if refuse:
+        setup = Setup(refuse=tuple(refuse))
+        found = (setup, protection.probe(setup), "")
+        sandbox.chosen = protection.chosen = lambda: found  # type: ignore[attr-defined]
+    if name != "nothing":
+        sandbox.hide([Path(sys.prefix, "lib", "gold")])
+    try:
+        print(use(name, Path(folder)))
+    except Exception as error:
+        print(error)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""No program sees what it is judged by: in an installed wheel the data sets lie among the packages that programs import."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from harness.sandbox import paths
+
+from .conftest import REPOSITORY
+
+OWN = ("bench_gta", "bench_mmau", "bench_wild", "harness", "reports", "tool_impls")
+SEARCHES = Path(__file__).with_name("searches.py")
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of an environment with copies of this project's packages, other packages beside them, and a data set in ``lib``."""
+    place = tmp_path_factory.mktemp("installed")
+    venv.create(place, symlinks=True)
+    (packages,) = place.glob("lib/python3*/site-packages")
+    for name in OWN:
+        shutil.copytree(REPOSITORY / name, packages / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (packages / "others.pth").write_text(sysconfig.get_path("purelib"))
+    (packages / "agentgauge-0.1.0.dist-info").mkdir()
+    (place / "lib/gold").mkdir()
+    (place / "lib/gold/answers.jsonl").write_text("{}")
+    return place / "bin" / "python"
+
+
+def found(installed: Path, use: str, folder: Path, refuse: Sequence[str] = ()) -> str:
+    done = subprocess.run(
+        [installed, SEARCHES, use, folder, *refuse], capture_output=True, text=True, timeout=120, check=False, cwd="/", env={"HOME": "/"}
+    )
+    assert not done.returncode, done.stderr
+    return done.stdout
+
+
+def test_outside_there_is_much_to_find(installed: Path, tmp_path: Path) -> None:
+    assert int(found(installed, "nothing", tmp_path).split()[3].strip(",")) > 300
+
+
+@pytest.mark.parametrize("use", ["contest", "notebook", "solver", "plot", "calculator", "agent"])
+def test_a_program_finds_nothing(use: str, installed: Path, tmp_path: Path) -> None:
+    answer = found(installed, use, tmp_path)
+    assert "much seen, named 0, read 0: []" in answer
+    if use == "notebook":  # its own tables are there, although they lie within the data set
+        assert "rides.csv" in answer.rpartition("read 0: []")[2]
+
+
+@pytest.mark.parametrize("use", ["contest", "notebook", "solver"])
+def test_without_mounts_it_can_read_nothing(use: str, installed: Path, tmp_path: Path) -> None:
+    """Landlock cannot hide names: rights that a folder of packages has hold for what lies in it."""
+    assert "much seen" in (answer := found(installed, use, tmp_path, ["namespaces"])) and "read 0: []" in answer
+
+
+def test_a_reader_of_deliverables_sees_the_sources_that_it_runs(installed: Path, tmp_path: Path) -> None:
+    answer = found(installed, "reader", tmp_path)
+    assert "read 0" not in answer
+    assert not any(word in answer for word in ("mini", "reference", ".jsonl", "gold"))
+
+
+def test_all_that_an_installation_brings_is_known() -> None:
+    """``paths._OWN`` names every package of this project."""
+    packages = {path.parent.name for path in REPOSITORY.glob("*/__init__.py")} - {"tests"}
+    assert packages <= set(paths._OWN)
+
+
+def test_folders_that_were_hidden_are_so_in_processes_that_come_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(paths.HIDDEN, raising=False)
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    paths.hide([tmp_path / "link", tmp_path / "real"])
+    paths.hide([tmp_path / "other"])
+    code = "from harness.sandbox.paths import _given; print(_given())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=REPOSITORY)
+    assert done.stdout.strip() == repr((str(tmp_path / "real"), str(tmp_path / "other")))
+    assert os.environ[paths.HIDDEN]
