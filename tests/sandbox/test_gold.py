@@ -15,7 +15,7 @@ import pytest
 
 from harness.sandbox import paths
 
-from .conftest import REPOSITORY
+from .conftest import REPOSITORY, Confined
 
 OWN = ("bench_gta", "bench_mmau", "bench_wild", "harness", "reports", "tool_impls")
 SEARCHES = Path(__file__).with_name("searches.py")
@@ -84,3 +84,26 @@ def test_folders_that_were_hidden_are_so_in_processes_that_come_later(tmp_path: 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=REPOSITORY)
     assert done.stdout.strip() == repr((str(tmp_path / "real"), str(tmp_path / "other")))
     assert os.environ[paths.HIDDEN]
+
+
+TRIES = """
+import os
+for path in PATHS:
+    for tried in (lambda: open(path).read(1), lambda: os.listdir(os.path.dirname(path)), lambda: os.mkdir(os.path.dirname(path) + "/new")):
+        try:
+            print(tried())
+        except OSError as error:
+            print("no")
+"""
+
+
+@pytest.mark.parametrize("lacking", ["", "landlock", "namespaces"])
+def test_a_hidden_folder_is_empty_at_every_place_where_it_appears(lacking: str, confined: Confined, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not Path("/lib").is_symlink():
+        pytest.skip("needs a system where /lib leads to /usr/lib")
+    file = next(path for path in Path("/usr/lib").glob("*/*") if path.is_file() and not path.is_symlink() and not path.parent.is_symlink())
+    monkeypatch.setenv(paths.HIDDEN, str(file.parent))
+    code = TRIES.replace("PATHS", repr([str(file), str(file).removeprefix("/usr")]))
+    told = confined(code, refuse=(lacking,))["stdout"].split("\n")[:-1]
+    names = str(os.listdir(file.parent)) if lacking == "namespaces" else "[]"
+    assert told == ["no", names, "no"] * 2
