@@ -44,9 +44,7 @@ class Access:
         """Why a request is refused; None where it is not. ``local``: address and port at which its connection arrived."""
         host = headers.get("Host", "")
         if not self._is_ours(host, local):
-            return Refusal(
-                403, f"this tool server has not the name {host[:100]!r}; start it with --allow-host and that name to give it one"
-            )
+            return Refusal(403, f"this tool server is not called {host[:100]!r}; to allow that name start it with --allow-host NAME")
         if not _from_own_page(headers, host):
             return Refusal(403, "this tool server answers no requests of web pages, whose Origin it is not; call it from a program")
         if self.token is not None and path not in OPEN and not _has_token(self.token, headers.get("Authorization", "")):
@@ -61,6 +59,10 @@ class Access:
         if name in self.names:
             return True
         return int(found["port"] or 80) == local[1] and (name in LOOPBACK or name == plain_host(local[0]))
+
+
+WITHOUT_TOKEN = Access()
+"""For a server on loopback that needs none."""
 
 
 def plain_host(host: str) -> str:

@@ -93,7 +93,8 @@ class Uploads:
                         raise TooLarge(f"it has more than {self._most} bytes")
                     kept += chunk
                     if len(kept) > IN_MEMORY:
-                        file = file or closing.enter_context(tempfile.TemporaryFile(dir=self._own_folder()))
+                        if file is None:
+                            file = closing.enter_context(tempfile.TemporaryFile(dir=self._own_folder()))
                         file.write(kept)
                         kept.clear()
         except TimeoutError:

@@ -17,7 +17,7 @@ from pathlib import Path
 from harness.errors import AgentGaugeError, UsageProblem
 from harness.services import TOOL_TOKEN, end_with_parent
 from tool_impls import registry
-from tool_impls.access import Access, is_host, is_loopback, plain_host
+from tool_impls.access import WITHOUT_TOKEN, Access, is_host, is_loopback, plain_host
 from tool_impls.availability import check
 from tool_impls.crew import Processes
 from tool_impls.fingerprint import fingerprints
@@ -37,7 +37,7 @@ def build(
     extras: Sequence[Path] = (),
     files: Path | None = None,
     preload: bool = False,
-    access: Access = Access(),
+    access: Access = WITHOUT_TOKEN,
 ) -> ToolServer:
     """A server with the named tools (all by default). To be called in its event loop. Raises UsageProblem for an unknown name.
 

@@ -27,7 +27,7 @@ from harness.errors import UsageProblem
 from harness.services import given_listener
 from harness.tools import Tool
 from tool_impls import protocol
-from tool_impls.access import Access
+from tool_impls.access import WITHOUT_TOKEN, Access
 from tool_impls.base import DISABLED, UNAVAILABLE
 from tool_impls.forms import TooLarge, TooSlow, Uploads, pass_over
 from tool_impls.metrics import CONTENT_TYPE, Metrics
@@ -110,7 +110,7 @@ class ToolServer:
         scratch: Path,
         *,
         fingerprints: Callable[[], Mapping[str, Any]] = dict,
-        access: Access = Access(),
+        access: Access = WITHOUT_TOKEN,
         preload: bool = False,
         max_body: int = MAX_BODY,
         body_seconds: float = BODY_SECONDS,
