@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from harness.errors import AgentGaugeError
 from harness.model.types import CaseKey, ChatModel, ChatReply, ChatRequest, Message, Sampling
+from harness.redaction import redact
 from harness.store.stage import Kept, Stage
 from harness.tools import Tool, ToolBox, ToolOutput
 from harness.types import Event, Json, Sample, Scoring, Usage
@@ -130,10 +131,11 @@ class Case:
         start, clock = time.time(), time.monotonic()
         detail: dict[str, Any] = {"arguments": dict(arguments)}
         try:
-            result = await self.toolbox.call(name, arguments, folder=self.folder, readable=(self.sample.root,))
+            outputs = await self.toolbox.call(name, arguments, folder=self.folder, readable=(self.sample.root,))
         except AgentGaugeError as error:
             self.events.append(Event("tool", name, start, time.monotonic() - clock, detail, str(error)))
             raise
+        result = tuple(replace(output, content=redact(output.content)) if output.type == "text" else output for output in outputs)
         detail["result"] = [{"type": output.type, "content": output.content} for output in result]
         self.events.append(Event("tool", name, start, time.monotonic() - clock, detail))
         return result

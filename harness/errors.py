@@ -14,9 +14,14 @@ AgentGaugeError
 
 from __future__ import annotations
 
+from harness.redaction import redact, without_logins
+
 
 class AgentGaugeError(Exception):
-    """Base of every error that AgentGauge raises on purpose."""
+    """Base of every error that AgentGauge raises on purpose. Its text holds no secret and no login of an address."""
+
+    def __str__(self) -> str:
+        return without_logins(redact(super().__str__()))
 
 
 class UsageProblem(AgentGaugeError):

@@ -12,11 +12,12 @@ from harness.fetch.dataset import DataSet, Verified, served, shortened
 from harness.fetch.hub import Hub, named
 from harness.fetch.lock import FIRST_USE, PUBLISHED, Entry, Locked, compare, lock_path, read_lock, refuse_unwritable, write_lock
 from harness.fetch.marker import NAME, Marker, read_marker, write_marker
-from harness.fetch.net import Patience, bare, open_client
+from harness.fetch.net import Patience, open_client
 from harness.fetch.place import check_space, clear, put, stage, work_folder
 from harness.fetch.progress import Progress, size
 from harness.fetch.source import Say, Source, Wanted, stays_inside
 from harness.fetch.transfer import Got, disk_problem, fetch_file
+from harness.redaction import without_logins
 
 _SHOWN = 8
 """Notes and problems that are printed, each."""
@@ -52,7 +53,7 @@ def fetch(data_set: DataSet, order: Order, say: Say) -> bool:
             _chosen(data_set, [Wanted(name, one.url, one.url) for name, one in marker.files.items()], order.only)
             say(f"{data_set.title} is already here: {target}, from {marker.source} at {marker.revision}")
             return _verify(data_set, target, marker, say)
-    say(f"from {source.shown}" + (f", by {bare(order.mirror)}" if order.mirror else ""))
+    say(f"from {source.shown}" + (f", by {without_logins(order.mirror)}" if order.mirror else ""))
     with work_folder(order.base, data_set.name) as work:
         return _fetch(data_set, source, order, marker, target, work, say)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import UsageProblem
-from harness.fetch.net import BUSY, Patience, bare, offline, refused, unreachable
+from harness.fetch.net import BUSY, Patience, offline, refused, unreachable
 from harness.fetch.source import Listing, Say, Wanted, mirrored
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Release:
         try:
             offered = {str(asset["name"]): asset for asset in answer.json()["assets"]}
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise UsageProblem(f"{bare(address)} does not answer as GitHub's API does; it is left out") from None
+            raise UsageProblem(f"{address} does not answer as GitHub's API does; it is left out") from None
         fitting = sorted(name for name in offered if re.fullmatch(self.assets, name))
         if not fitting:
             raise UsageProblem(f"the release has no asset of the expected names, but {', '.join(sorted(offered)) or 'none at all'}")

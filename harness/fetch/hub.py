@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import UsageProblem
-from harness.fetch.net import BUSY, Patience, bare, offline, refused, unreachable
+from harness.fetch.net import BUSY, Patience, offline, refused, unreachable
 from harness.fetch.source import Listing, Say, Wanted
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _told(api: Any, repo: str, revision: str) -> Any:
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
-    where = bare(f"{api.endpoint}/datasets/{repo}")
+    where = f"{api.endpoint}/datasets/{repo}"
     for failures in range(1, _PATIENCE.tries + 1):
         retry_after = None
         try:

@@ -10,7 +10,6 @@ import os
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from harness.errors import UsageProblem
 
@@ -76,15 +75,8 @@ def offline() -> bool:
     return os.environ.get("HF_HUB_OFFLINE", "").lower() in _TRUE
 
 
-def bare(address: str) -> str:
-    """An address without the name and the password that it may hold; for texts."""
-    host = urlsplit(address).netloc
-    return address.replace(host, host.rpartition("@")[2], 1) if "@" in host else address
-
-
 def refused(status: int, address: str) -> UsageProblem:
     """What a final HTTP status means."""
-    address = bare(address)
     if status in (404, 410):
         return UsageProblem(f"{address} does not exist (HTTP {status}); it may have moved: try another --mirror or --from")
     if status in (401, 403):
@@ -100,6 +92,6 @@ def unreachable(address: str, error: Exception) -> UsageProblem:
     """What a connection that keeps failing means."""
     what = str(error) or type(error).__name__
     return UsageProblem(
-        f"{bare(address)} cannot be reached ({what}); check the network and HTTPS_PROXY, or give a --mirror, "
+        f"{address} cannot be reached ({what}); check the network and HTTPS_PROXY, or give a --mirror, "
         "and run the command again: it goes on from there"
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
-from harness.fetch.net import bare
+from harness.redaction import without_logins
 
 if TYPE_CHECKING:
     import httpx2
@@ -40,7 +40,7 @@ class Wanted:
     @property
     def shown(self) -> str:
         """For people: what is asked, without a password."""
-        return bare(self.address)
+        return without_logins(self.address)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from harness.errors import UsageProblem
 from harness.model.spec import ModelSpec
+from harness.redaction import register_login
 
 _OPENAI = "api.openai.com"
 _DEPLOYED = "/chat/completions"  # what Azure serves below a deployment; everything else is below /openai
@@ -85,7 +86,9 @@ def proxy_for(url: str) -> Proxy | None:
     if not said:
         return None
     try:
-        proxy = urlsplit(said if "://" in said else f"http://{said}")
+        said = said if "://" in said else f"http://{said}"
+        register_login(said)
+        proxy = urlsplit(said)
         usable = proxy.scheme in ("http", "https") and bool(proxy.hostname) and (proxy.port is None or proxy.port > 0)
     except ValueError:
         usable = False

@@ -16,7 +16,8 @@ from harness.model.limits import AdaptiveLimiter
 from harness.model.retry import EndpointHealth, Failure, FailureKind, RetryPolicy, backoff_scale, failure_kind, persist, retry_after_seconds
 from harness.model.spec import ModelSpec
 from harness.model.transport import MAX_ANSWER, Answer, Lost, Outgoing, Transport, Upload, open_transport
-from harness.model.wire import error_text, excerpt, redact
+from harness.model.wire import clean, error_text, excerpt, without_shapes
+from harness.redaction import register
 
 T = TypeVar("T")
 Read = Callable[[object], T | Failure]
@@ -40,7 +41,6 @@ class Endpoint:
         self._policy = policy or RetryPolicy(max_retries=spec.max_retries, scale=backoff_scale(environ))
         self._health = EndpointHealth()
         self._environ = environ
-        self._key: str | None = None
         self._transport: Transport | None = None
 
     async def post(
@@ -116,8 +116,7 @@ class Endpoint:
         return self._read(answer, read)
 
     def _open(self) -> Transport:
-        self._key = read_key(self._spec, self._environ)
-        self._transport = open_transport(self._spec, self._key, self._environ)
+        self._transport = open_transport(self._spec, read_key(self._spec, self._environ), self._environ)
         return self._transport
 
     def _read(self, answer: Answer, read: Read[T]) -> T | Failure:
@@ -162,7 +161,7 @@ class Endpoint:
 
     def _failure(self, cause: str, message: str, like: Failure | None = None) -> Failure:
         kind, wait = (like.kind, like.retry_after) if like else ("again", None)
-        return Failure(cause, redact(message, self._key), kind, wait)
+        return Failure(cause, without_shapes(clean(message)), kind, wait)
 
 
 _WORDS: Mapping[str, tuple[str, FailureKind]] = {
@@ -192,7 +191,7 @@ def _fields(body: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
 
 
 def read_key(spec: ModelSpec, environ: Mapping[str, str] = os.environ) -> str | None:
-    """The key's value. Raises UsageProblem when a required one is missing or cannot be a key."""
+    """The key's value, registered as a secret. Raises UsageProblem when a required one is missing or cannot be a key."""
     key = environ.get(spec.key_env, "").strip() if spec.key_env else ""
     if not key:
         if spec.key_required:
@@ -202,6 +201,7 @@ def read_key(spec: ModelSpec, environ: Mapping[str, str] = os.environ) -> str | 
         raise UsageProblem(
             f"the value of {spec.key_env} cannot be a key: it holds blanks, line breaks or other characters that a header cannot carry"
         )
+    register(key)
     return key
 
 
@@ -211,7 +211,7 @@ def file_path(identity: str) -> str:
 
 
 def _content_type(headers: Mapping[str, str]) -> str:
-    return headers.get("content-type", "").split(";")[0].strip().lower() or "no content type"
+    return excerpt(headers.get("content-type", "").split(";")[0]).lower() or "no content type"
 
 
 def _advice(status: int, path: str, spec: ModelSpec) -> str:

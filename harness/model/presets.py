@@ -19,8 +19,10 @@ from urllib.parse import urlsplit
 
 from harness.config import Config, ModelTable
 from harness.errors import UsageProblem
+from harness.model.addressing import custom_headers
 from harness.model.providers import PRESETS, Preset, Quirks, is_openai_name, quirks_of
 from harness.model.spec import DEFAULT_RETRIES, DEFAULT_TIMEOUT, ModelKind, ModelSpec
+from harness.redaction import looks_random, register
 
 __all__ = ["ACCEPTED_FORMS", "OWN_KEY", "ModelSpec", "resolve"]
 
@@ -42,7 +44,7 @@ def resolve(
     need_key: bool = True,
     environ: Mapping[str, str] = os.environ,
 ) -> ModelSpec:
-    """Find out what a model name means.
+    """Find out what a model name means, and register the secrets that its requests will carry.
 
     ``need_key=False`` (replay, rescore) does not ask for the key. Raises UsageProblem for an unknown name, an unusable
     address, a missing or damaged script, and a missing key.
@@ -54,6 +56,9 @@ def resolve(
         raise UsageProblem(f"--model {name} is built in and served by the run itself; leave --model-url out")
     if need_key and spec.key_required and not environ.get(spec.key_env or "", "").strip():
         raise UsageProblem(f"--model {name} needs a key: set the environment variable {spec.key_env}")
+    register(environ.get(spec.key_env or "", "").strip())
+    headers = (*spec.headers.values(), *custom_headers(environ).values())
+    register(*(word for value in headers for word in value.split() if looks_random(word)))
     return spec
 
 

@@ -39,7 +39,7 @@ class ModelSpec:
     max_retries: int = DEFAULT_RETRIES  # tries after the first; rate limits get three times as many
     prices: Prices = field(default_factory=Prices)
     extra_body: Mapping[str, Any] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # may hold a secret under a harmless name
     quirks: Quirks = field(default_factory=Quirks)
     api_version: str | None = None  # Azure
     deployment: str | None = None  # Azure

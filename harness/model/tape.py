@@ -16,9 +16,12 @@ from typing import Any, BinaryIO, Literal
 
 from harness.errors import UsageProblem
 from harness.portable import Portable
+from harness.redaction import dumps
 from harness.types import Json
 
 FORMAT = 1
+
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 EntryKind = Literal["model", "tool", "catalog"]
 Key = tuple[EntryKind, str]
@@ -56,7 +59,7 @@ def create_cassette(path: Path, settings: Mapping[str, Json]) -> None:
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(header) + "\n", encoding="utf-8")
+        path.write_bytes(_line(header))
     except OSError as error:
         raise UsageProblem(f"the cassette {path} cannot be written ({error.strerror}); give --record a file in a writable folder") from None
 
@@ -81,6 +84,11 @@ def read_header(path: Path) -> Header:
     return Header(data.get("settings") or {})
 
 
+def _line(value: Mapping[str, Json]) -> bytes:
+    """A line of the file, without secrets."""
+    return dumps(value, _JSON).encode("utf-8", "backslashreplace") + b"\n"
+
+
 class CassetteWriter:
     """Appends exchanges. Each process has its own; ``create_cassette`` comes first."""
 
@@ -93,9 +101,9 @@ class CassetteWriter:
             raise UsageProblem(f"the cassette {path} cannot be written ({error.strerror})") from None
 
     def append(self, key: Key, parts: Parts, outcome: Mapping[str, Json]) -> None:
-        """``outcome`` is stored with its folders as tokens. Raises OSError when the disk is full."""
+        """``outcome`` is stored without secrets, and with its folders as tokens. Raises OSError when the disk is full."""
         entry = {"kind": key[0], "key": key[1], "parts": parts, "outcome": self.portable.pack(outcome)}
-        line = json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace") + b"\n"
+        line = _line(entry)
         written = os.write(self._descriptor, line)
         if written != len(line):
             raise OSError(f"only {written} of {len(line)} bytes fitted into the cassette {self.path}; is the disk full?")

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from harness.redaction import redact
+
 if TYPE_CHECKING:
     from harness.model.spec import ModelSpec
 
@@ -48,8 +50,8 @@ class Answer:
     content: bytes
 
     def text(self) -> str:
-        """The beginning, for a person."""
-        return self.content[:4000].decode("utf-8", "replace")
+        """The beginning, for a person. Without secrets, so that none is cut in two."""
+        return redact(self.content[:8000].decode("utf-8", "replace"))[:4000]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""The OpenAI chat completion format: a request to its body, a body to a reply. Pure, and lenient in what it reads."""
+"""The OpenAI chat completion format: a request to its body, a body to a reply.
+
+Lenient in what it reads. What a reply says is free of the secrets of this process.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from harness.config import Prices
 from harness.model.retry import Failure, failure_kind
 from harness.model.spec import ModelSpec
 from harness.model.types import ChatReply, ChatRequest, Message, ToolCall
+from harness.redaction import MARK, redact, without_logins
 from harness.types import Usage
 
 Number = TypeVar("Number", int, float)
@@ -95,7 +99,7 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
         tool_calls=read_tool_calls(message.get("tool_calls")),
         refusal=clean(refusal) if isinstance(refusal, str) and refusal else None,
         reasoning=clean(reasoning) if isinstance(reasoning, str) else None,
-        finish_reason=finish if isinstance(finish, str) else "stop",
+        finish_reason=clean(finish) if isinstance(finish, str) else "stop",
         usage=read_usage(data.get("usage"), spec.prices),
     )
     received = _received(message, None if content is None else text)
@@ -174,12 +178,12 @@ def cut(text: str, stop: Sequence[str]) -> str:
 
 
 def clean(text: str) -> str:
-    """Lone surrogates, which JSON escapes can smuggle in and UTF-8 cannot carry on, become question marks."""
+    """A text of an endpoint's, without secrets. Lone surrogates, which JSON escapes can hold and UTF-8 cannot, become question marks."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode()
-    return text
+        text = text.encode("utf-8", "replace").decode()
+    return redact(text)
 
 
 def clean_all(value: Any, depth: int = _DEEPEST) -> Any:
@@ -208,15 +212,20 @@ def error_text(data: object) -> str:
 
 
 def excerpt(text: str) -> str:
-    text = " ".join(clean(text).split())
+    """The beginning of what an endpoint says, for a message: without secrets, logins, and everything that has the shape of a key.
+
+    The text is cut last: of a secret that the cut divides, the beginning would be left.
+    """
+    text = without_shapes(" ".join(clean(text).split()))
     return text if len(text) <= _EXCERPT else text[:_EXCERPT] + "..."
 
 
 _KEY_SHAPES = re.compile(r"(?i)\b(?:bearer\s+\S+|(?:sk|gsk|xai|hf)[-_][\w*.-]{6,}|AIza[\w-]{10,})")
 
 
-def redact(text: str, key: str | None) -> str:
-    """Take the key out of a text, and everything that has the shape of one (endpoints echo parts of it)."""
-    if key:
-        text = text.replace(key, "[key]")
-    return _KEY_SHAPES.sub("[key]", text)
+def without_shapes(text: str) -> str:
+    """The text of a message without what has the shape of a key (endpoints repeat parts of it) and without logins in addresses.
+
+    Not for replies: a model may well write what only looks like a key.
+    """
+    return _KEY_SHAPES.sub(MARK, without_logins(text))

@@ -33,6 +33,7 @@ from harness.plugin.preflight import check, get_ready
 from harness.plugin.progress import Progress
 from harness.plugin.wiring import await_services, start_services, stop_services
 from harness.plugin.worker import MEANWHILE, STOP_FILE
+from harness.redaction import without_logins
 from harness.services import Service
 from harness.store import RunFolder
 from harness.store.folder import FORMAT, CaseId
@@ -394,7 +395,7 @@ class Controller:
             "format": FORMAT,
             "agentgauge": version("agentgauge"),
             "python": platform.python_version(),
-            "command": sys.argv[1:],
+            "command": [without_logins(word) for word in sys.argv[1:]],
             "settings": stored_settings(settings, self.config.option.data or "auto", self.tools),
             "configs": {name: config_fingerprint(settings, find_task(name)) for name in sorted({task for task, _, _ in self.plan})},
             "planned": len(self.plan),

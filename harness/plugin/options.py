@@ -10,9 +10,10 @@ import json
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -27,6 +28,7 @@ from harness.gates import Gate, parse_gate
 from harness.model.presets import resolve
 from harness.model.spec import ModelSpec
 from harness.model.tape import read_header
+from harness.redaction import register, register_environment, register_login
 from harness.store import RunFolder
 from harness.task import SAME, Task, configure_tasks, find_task, known_options, known_tasks
 from harness.types import Scoring
@@ -133,7 +135,7 @@ class Settings:
     attempts: int
     limit: int | None
     in_flight: int
-    tool_server: str | None
+    tool_server: str | None = field(repr=False)  # with its login, if it has one
     run_dir: Path
     resume: bool
     rescore: Path | None
@@ -158,8 +160,10 @@ def read_settings(config: pytest.Config, run_dir: Path | None = None) -> Setting
     _refuse_together(option)
     if option.allow_unsafe_code:
         sandbox.permit_unsafe()
+    register_environment()
     scoring = _one_of("--scoring", option.scoring or "parity", ("parity", "strict"))
     file = load_config(root=config.rootpath)
+    register(*_tool_keys(file))
     tasks = known_tasks()
     dialects = tuple(dict.fromkeys(["native", *(name for task in tasks.values() for name in task.dialects)]))
     dialect = _one_of("--dialect", option.dialect or "native", dialects)
@@ -198,6 +202,12 @@ def read_settings(config: pytest.Config, run_dir: Path | None = None) -> Setting
         earlier_tools=earlier["tools"] if option.replay or option.rescore else None,
         file=file,
     )
+
+
+def _tool_keys(file: FileConfig) -> list[str]:
+    """The keys of the services that tools ask: values of the variables that ``key_env`` names in a table of [tools]."""
+    tables = [table for table in file.tools.values() if isinstance(table, Mapping)]
+    return [os.environ.get(str(table["key_env"]), "") for table in tables if "key_env" in table]
 
 
 def check_folder(settings: Settings) -> None:
@@ -360,6 +370,17 @@ def _at_least_one(option: str, value: int | None) -> int | None:
 
 
 def _url(option: str, value: str | None) -> str | None:
-    if value is not None and not value.startswith(("http://", "https://")):
-        raise UsageProblem(f"{option} {value!r} is no address; give one that starts with http:// or https://")
-    return value.rstrip("/") if value else None
+    """An address, without a slash at its end; its password is registered as a secret. Raises UsageProblem."""
+    if not value:
+        return None
+    try:
+        parts = urlsplit(value)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        usable = False
+    if not usable:
+        # A password with a slash in it ends up elsewhere than in the login, so nothing of such an address is shown.
+        shown = repr(value) if "@" not in value else "with a login"
+        raise UsageProblem(f"{option} {shown} is no address; give one such as http://localhost:16181, a password in it percent-encoded")
+    register_login(value)
+    return value.rstrip("/")

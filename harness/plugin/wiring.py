@@ -36,8 +36,6 @@ def start_services(settings: Settings, folder: RunFolder, tasks: set[str], faile
         for service in services.values():
             service.spawn(failed)
         addresses = {name: service.url for name, service in services.items()}
-        if settings.tool_server:
-            addresses["tools"] = settings.tool_server
         folder.write_json(SERVICES, addresses)
     except BaseException:
         stop_services(services)
@@ -216,7 +214,7 @@ class Wiring:
 
         if self._settings.replay:
             return ReplayToolBox(self._tape())
-        box = task.toolbox(self._addresses()["tools"])
+        box = task.toolbox(self._settings.tool_server or self._addresses()["tools"])
         if self._settings.record:
             box = RecordingToolBox(box, Cassette.append_to(self._settings.record, self._tokens()))
         spec = self._settings.spec

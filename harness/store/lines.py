@@ -17,6 +17,7 @@ from pathlib import Path
 from sys import intern
 from typing import Any
 
+from harness.redaction import dumps
 from harness.types import Json, Record, Score, Status, Transcript, Usage
 
 LONG = 4096
@@ -25,6 +26,7 @@ LONG = 4096
 LEVEL = 3
 """Zstandard's own. Level 9 saves another tenth and takes four times as long."""
 
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _TRANSCRIPT, _LAST, _SAID = b',"transcript":{"usage":', b'"seed":', b',"output":'
 
 
@@ -74,9 +76,8 @@ class Line:
 
 
 def encoded_line(record: Record) -> bytes:
-    """Equal records give equal bytes. Half a surrogate pair, which a model may write, stays an escape."""
-    text = json.dumps(record.to_json(), ensure_ascii=False, separators=(",", ":"))
-    line = text.encode("utf-8", "backslashreplace") + b"\n"
+    """Equal records give equal bytes, without secrets. Half a surrogate pair, which a model may write, stays an escape."""
+    line = dumps(record.to_json(), _JSON).encode("utf-8", "backslashreplace") + b"\n"
     return line if len(line) < LONG else _compressed(line)
 
 

@@ -8,14 +8,15 @@ import os
 import tempfile
 from pathlib import Path
 
+from harness.redaction import dumps
 from harness.types import Json
 
 _LINE = json.JSONEncoder(ensure_ascii=False)  # json.dumps would make one for each value
 
 
 def encoded(value: Json, *, indent: int | None = None) -> bytes:
-    """JSON in UTF-8. Half a surrogate pair, which a model may write, is no UTF-8: it stays an escape."""
-    text = _LINE.encode(value) if indent is None else json.dumps(value, ensure_ascii=False, indent=indent)
+    """JSON in UTF-8, without secrets. Half a surrogate pair, which a model may write, is no UTF-8: it stays an escape."""
+    text = dumps(value, _LINE if indent is None else json.JSONEncoder(ensure_ascii=False, indent=indent))
     return text.encode("utf-8", "backslashreplace")
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.fetch.net import bare
+from harness.redaction import without_logins
 from tests.fetch import official
 from tests.fetch.conftest import Place
 from tests.fetch.site import COMMIT, Site, status
@@ -124,8 +124,8 @@ def test_a_password_in_the_address_of_a_mirror_is_shown_and_kept_nowhere(site: S
 
 
 def test_of_ipv6_and_of_all_else_only_the_password_is_left_out() -> None:
-    assert bare("https://a:b@[::1]:80/x@y?z@") == "https://[::1]:80/x@y?z@"
-    assert bare("https://host/x@y") == "https://host/x@y"
+    assert without_logins("https://a:b@[::1]:80/x@y?z@") == "https://[::1]:80/x@y?z@"
+    assert without_logins("https://host/x@y") == "https://host/x@y"
 
 
 @pytest.mark.parametrize(

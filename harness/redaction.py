@@ -1,0 +1,161 @@
+"""Replaces the secrets of this process by ``[key]`` in every text that is stored, printed or received.
+
+``register`` is called where a secret is read. From then on ``redact`` finds its value in these forms: as it is, escaped in JSON (nested
+too), percent-encoded, escaped in HTML, and within base64 of any text, such as the Basic form of ``user:password``. Other encodings
+are not found (hexadecimal, reversed, split over two values): an endpoint that wants to pass a key on can do so itself, and this is
+against keys that are repeated by accident.
+
+Where it is applied: to each text of an endpoint's answer as it is received (``harness.model.wire.clean``), so that no judge, tool or
+produced file gets a key either; to what tools return (``harness.case``); to every message of an error (``harness.errors``); and to
+JSON as it is written (``harness.store.whole.encoded``: records, checkpoints, run.json, summary.json; and ``harness.model.tape``:
+cassettes). Pages, tables and Allure results are made of these.
+
+Values of fewer than ``SHORTEST`` characters are not registered. Such keys are placeholders that local servers accept (``EMPTY``,
+``ollama``), and replacing them would change ordinary words of a model.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+MARK = "[key]"
+SHORTEST = 8
+"""Characters of a secret that can be replaced."""
+
+LIKELY = 16
+"""Characters from which on a value that holds both letters and digits counts as random, so that no text holds it by chance."""
+
+_SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD)$", re.IGNORECASE)
+_LOGIN = re.compile(r"""(:\\*/\\*/)[^\s/?#"<>\\]*@""")
+
+
+@dataclass(frozen=True)
+class _Secret:
+    value: str
+
+    @cached_property
+    def plain(self) -> tuple[str, ...]:
+        """Forms that are searched as they are."""
+        return (self.value, *sorted(_base64_forms(self.value.encode()), key=len, reverse=True))
+
+    @cached_property
+    def markers(self) -> tuple[str, ...]:
+        """One of these is in a text that may hold an escaped form."""
+        always = ("\\u", "%")
+        return (*always, "\\", "&") if any(not (sign.isalnum() or sign in "-_.~") for sign in self.value) else always
+
+    @cached_property
+    def escaped(self) -> re.Pattern[str]:
+        """Matches the value with any of its characters escaped."""
+        return re.compile("".join(f"(?:{'|'.join(_spellings(sign))})" for sign in self.value))
+
+    def is_in(self, text: str) -> bool:
+        return any(form in text for form in self.plain) or (self._may_be_escaped(text) and self.escaped.search(text) is not None)
+
+    def out_of(self, text: str) -> str:
+        for form in self.plain:
+            if form in text:
+                text = text.replace(form, MARK)
+        return self.escaped.sub(MARK, text) if self._may_be_escaped(text) else text
+
+    def _may_be_escaped(self, text: str) -> bool:
+        return any(marker in text for marker in self.markers)
+
+
+_known: tuple[_Secret, ...] = ()  # longest first; replaced as a whole, because several threads read it
+
+
+def register(*values: str | None) -> None:
+    """Add secrets of this process. Empty and short ones are passed over."""
+    global _known
+    known = {secret.value for secret in _known}
+    if new := {value for value in values if value and len(value) >= SHORTEST} - known:
+        _known = tuple(sorted((*_known, *map(_Secret, new)), key=lambda secret: (-len(secret.value), secret.value)))
+
+
+def register_login(address: str) -> None:
+    """Add the password of an address, and its user name and password as one; the user name alone where there is no password."""
+    login = urlsplit(address).netloc.rpartition("@")[0]
+    user, _, password = login.partition(":")
+    register(*(form for text in (login, password or user) for form in (text, unquote(text))))
+
+
+def register_environment(environ: Mapping[str, str] = os.environ) -> None:
+    """Add the values of variables that are named like a secret (``SERPER_API_KEY``, ``HF_TOKEN``) and look random: tools and other
+    programs of a run may read them."""
+    register(*(value for name, value in environ.items() if _SECRET_NAME.search(name) and looks_random(value)))
+
+
+def looks_random(value: str) -> bool:
+    """Whether a value is long, one word, no path and no address, and holds both letters and digits."""
+    word = len(value) >= LIKELY and value.isprintable() and " " not in value and "://" not in value and value[0] not in "/~."
+    return word and any(sign.isdigit() for sign in value) and any(sign.isalpha() for sign in value)
+
+
+def redact(text: str) -> str:
+    """The text with ``[key]`` in place of every registered secret."""
+    for secret in _known:
+        text = secret.out_of(text)
+    return text
+
+
+def redacted(value: Any) -> Any:
+    """A JSON value whose texts and names are redacted."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, Mapping):
+        return {redact(name) if isinstance(name, str) else name: redacted(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [redacted(item) for item in value]
+    return value
+
+
+def dumps(value: Any, encoder: json.JSONEncoder) -> str:
+    """JSON text without secrets. The value is only searched where its text holds one, which costs some microseconds a secret."""
+    text = encoder.encode(value)
+    return encoder.encode(redacted(value)) if any(secret.is_in(text) for secret in _known) else text
+
+
+def without_logins(text: str) -> str:
+    """The text with no user name and password in its addresses: ``http://user:password@host`` becomes ``http://host``."""
+    return _LOGIN.sub(r"\1", text) if "@" in text else text
+
+
+def _base64_forms(value: bytes) -> set[str]:
+    """The characters of base64 that follow from the value alone, wherever in the encoded text it begins."""
+    forms = set()
+    for offset in range(3):
+        encoded = b64encode(bytes(offset) + value + bytes(2)).decode()
+        form = encoded[-(-offset * 8 // 6) : (offset + len(value)) * 8 // 6]
+        forms |= {form, form.replace("+", "-").replace("/", "_")}
+    return forms
+
+
+def _spellings(sign: str) -> set[str]:
+    """Patterns of one character: as it is, and escaped in JSON (nested to any depth), in an address, in HTML.
+
+    All begin with a literal character, which lets ``re`` skip what cannot match.
+    """
+    units = sign.encode("utf-16-be").hex()
+    found = {
+        re.escape(sign),
+        "".join(rf"\\\\*u{_any_case(units[at : at + 4])}" for at in range(0, len(units), 4)),
+        "".join(f"%{_any_case(f'{byte:02x}')}" for byte in sign.encode()),
+        re.escape(html.escape(sign)),
+    }
+    if sign in '"/\\':
+        found.add(rf"\\\\*{re.escape(sign)}")
+    return found
+
+
+def _any_case(digits: str) -> str:
+    return "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in digits)
