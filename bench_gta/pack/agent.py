@@ -20,7 +20,7 @@ from pathlib import Path
 
 from bench_gta.pack.atomic import write_json, write_text
 from bench_gta.pack.create import FILES, FINAL, MOST_ANSWER
-from bench_gta.pack.places import open_again, plain_files, problem_of, said
+from bench_gta.pack.places import made_harmless, plain_files, problem_of, said
 from bench_gta.pack.process import Place, run_agent
 from bench_gta.pack.records import RECORD, number, read_record, read_usage
 from bench_gta.pack.tasks import SetTask, TaskSet, input_files
@@ -116,7 +116,7 @@ async def solve(task: SetTask, tasks: TaskSet, folder: Path, command: Command, p
     started = datetime.now(UTC)
     result = await run_agent(filled(command, task, prompt, work), work, place)
     secrets = {value: name for name, value in (place.env or {}).items() if len(value) >= _SHORTEST_SECRET}
-    notes = open_again(here)
+    notes = made_harmless(here)
     usage, note = read_usage(work, USAGE)
     notes += [note] if note else []
     notes += _noting(FILES, lambda: _take_files(work, here))
@@ -168,8 +168,8 @@ def _prepare(folder: Path, task: SetTask, inputs: Sequence[tuple[Path, str]]) ->
     work = folder.absolute() / WORK
     try:
         remove_tree(folder)
-        (work / INPUT).mkdir(parents=True)
-        (work / FILES).mkdir()
+        for place in (folder, work, work / INPUT, work / FILES):
+            place.mkdir(mode=0o700)
         for source, name in inputs:
             shutil.copyfile(source, work / INPUT / name)
         (work / PROMPT).write_text(prompt_of(task, [name for _, name in inputs]), encoding="utf-8", errors="replace")
@@ -190,7 +190,7 @@ def _take_files(work: Path, folder: Path) -> list[str]:
     """Move the deliverables out of the agent's folder. Links stay links and are never followed; a pack leaves them out."""
     left = work / FILES
     if left.is_symlink() or not left.is_dir():
-        (folder / FILES).mkdir()
+        (folder / FILES).mkdir(mode=0o700)
         return [f"{FILES} is no folder any more, so nothing is delivered"]
     left.rename(folder / FILES)
     return [f"left out: {FILES}/{what}" for what in plain_files(folder / FILES).skipped]

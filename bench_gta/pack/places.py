@@ -19,6 +19,8 @@ MOST_FILES = 5_000
 MOST_NOTES = 100
 """Things left out that are named; of more, only their number is told."""
 
+_RIGHTS = stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO
+
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -58,27 +60,38 @@ def said(text: str) -> str:
     return _UNFIT.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
-def open_again(folder: Path) -> list[str]:
-    """Give the owner's rights back to whatever lies below a folder, and to itself. Links are not followed. Notes where that fails."""
+def made_harmless(folder: Path) -> list[str]:
+    """Let a folder that an agent has worked in hold ordinary files, folders and links only, which the owner can read.
+
+    Set-user-id, set-group-id and sticky bits are taken away; devices, named pipes and sockets are removed. Links are not
+    followed. Notes what was removed, and what could not be changed.
+    """
     notes = []
     waiting = [str(folder)]
     while waiting:
         path = waiting.pop()
+        name = os.path.relpath(path, folder)[:200]
         try:
             mode = os.lstat(path).st_mode
             if stat.S_ISDIR(mode):
-                _allow(path, mode, stat.S_IRWXU)
+                _set_rights(path, mode, stat.S_IRWXU)
                 waiting += [entry.path for entry in os.scandir(path) if not entry.is_symlink()]
             elif stat.S_ISREG(mode):
-                _allow(path, mode, stat.S_IRUSR | stat.S_IWUSR)
+                if mode & (stat.S_ISUID | stat.S_ISGID):
+                    notes.append(f"{name} would have run with the rights of its owner; they are taken away")
+                _set_rights(path, mode, stat.S_IRUSR | stat.S_IWUSR)
+            elif not stat.S_ISLNK(mode):
+                os.unlink(path)  # noqa: PTH108 - texts throughout
+                notes.append(f"{name} is not a plain file and is removed")
         except OSError as error:
-            notes.append(said(f"{os.path.relpath(path, folder)[:200]} cannot be opened again ({error.strerror})"))
-    return notes[:MOST_NOTES]
+            notes.append(f"{name} cannot be opened again ({error.strerror})")
+    return [said(note) for note in notes[:MOST_NOTES]]
 
 
-def _allow(path: str, mode: int, wanted: int) -> None:
-    if mode & wanted != wanted:
-        Path(path).chmod(stat.S_IMODE(mode) | wanted)
+def _set_rights(path: str, mode: int, wanted: int) -> None:
+    rights = mode & _RIGHTS | wanted
+    if rights != stat.S_IMODE(mode):
+        os.chmod(path, rights)  # noqa: PTH101
 
 
 def problem_of(base: Path, name: str) -> str | None:

@@ -122,7 +122,9 @@ def _take(out: Path, tasks: TaskSet, plan: Plan) -> None:
     }
     file = out / SETTINGS
     try:
-        if not out.exists() or not any(out.iterdir()):
+        out.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not any(out.iterdir()):
+            out.chmod(0o700)  # what agents leave in there is for no other user
             write_json(file, settings)
             return
         before = json.loads(file.read_bytes())

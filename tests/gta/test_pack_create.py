@@ -14,7 +14,7 @@ import pytest
 
 from bench_gta.pack.create import MOST_ANSWER, read_ids
 from bench_gta.pack.format import read_pack
-from bench_gta.pack.places import MOST_NOTES, open_again, plain_files, problem_of, said
+from bench_gta.pack.places import MOST_NOTES, made_harmless, plain_files, problem_of, said
 from harness.errors import UsageProblem
 from harness.sandbox.scratch import remove_tree
 from tests.gta.pack_data import TASKS, pack, stored, write_outputs, write_tasks
@@ -331,7 +331,7 @@ def test_folders_may_be_nested_as_deep_as_paths_go_and_deeper(levels: int, reach
     finally:
         os.close(here)
     try:
-        found, notes = plain_files(tmp_path / "d"), open_again(tmp_path / "d")
+        found, notes = plain_files(tmp_path / "d"), made_harmless(tmp_path / "d")
     finally:
         remove_tree(tmp_path / "d")  # pytest could not
     if reached:
@@ -347,10 +347,10 @@ def test_rights_are_given_back_but_not_through_links(tmp_path: Path) -> None:
     (tmp_path / "own/link").symlink_to(tmp_path / "other")
     for name in ("other", "own/in/file", "own/in", "own"):
         (tmp_path / name).chmod(0)
-    assert open_again(tmp_path / "own") == []
+    assert made_harmless(tmp_path / "own") == []
     modes = [(tmp_path / name).lstat().st_mode & 0o777 for name in ("own", "own/in", "own/in/file", "other")]
     assert modes == [0o700, 0o700, 0o600, 0]
-    assert "cannot be opened again" in open_again(tmp_path / "nowhere")[0]
+    assert "cannot be opened again" in made_harmless(tmp_path / "nowhere")[0]
 
 
 def test_office_files_become_pdf_or_stay_with_a_note(data: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import threading
@@ -21,8 +22,9 @@ from bench_gta.pack.agent import filled, read_command
 from bench_gta.pack.tasks import read_tasks
 from harness.errors import SandboxFault, UsageProblem
 from harness.sandbox import paths
-from harness.sandbox.scratch import remove_tree
+from harness.sandbox.scratch import remove_tree, scratch_folder
 from tests.gta.pack_data import pack, stored, write_tasks
+from tests.sandbox.conftest import NOBODY, as_user, environment, interpreter
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -298,6 +300,65 @@ def test_odd_things_that_an_agent_leaves_are_noted(code: str, says: str, agent: 
     task = agent.tasks[7]
     assert says in "\n".join(task["meta"]["notes"])
     assert (task["meta"]["usd"], task["attached_files"]) == (None, [])
+
+
+SPECIAL = """
+import os, shutil, socket
+os.mkdir("files/open")
+for folder in ("files/open", "."):
+    for bits in (0o4755, 0o2755, 0o6755, 0o1777):
+        shutil.copy("/usr/bin/true", f"{folder}/program{bits:o}")
+        os.chmod(f"{folder}/program{bits:o}", bits)
+os.chmod("files/open", 0o7777)
+os.mkfifo("files/pipe")
+try:
+    socket.socket(socket.AF_UNIX).bind("files/socket")
+except OSError:
+    pass
+try:
+    os.link("/usr/bin/true", "files/linked")
+except OSError:
+    pass
+open("files/good.txt", "w").write("good")
+"""
+
+
+@pytest.mark.parametrize("sandbox", [(), ("--no-sandbox",)])
+@pytest.mark.parametrize("user", ["self", "nobody"])
+def test_what_an_agent_leaves_has_no_special_bits_and_is_for_its_owner_only(user: str, sandbox: tuple[str, ...]) -> None:
+    if user == "nobody" and os.geteuid() != 0:
+        pytest.skip("only root can run a test as another user")
+    if (python := interpreter(user)) is None:
+        pytest.skip("no Python 3.11 and no copy of the project that an ordinary user may read")
+    with scratch_folder() as place:
+        agent, out = place / "agent.py", place / "run"
+        agent.write_text(SPECIAL)
+        (place / "ids").write_text("7\n")
+        data = write_tasks(place / "data")
+        place.chmod(0o755)
+        if user == "nobody":
+            os.chown(place, NOBODY, NOBODY)
+        words = ["run", "--command", f"{python} {agent}", "--out", out, "--data", data, "--task-ids", place / "ids", *sandbox]
+        start = "import os, sys; os.umask(0); from bench_gta.pack.command import main; sys.exit(main(sys.argv[1:]))"
+        done = subprocess.run(
+            [python, "-c", start, *words],
+            env=environment(),
+            cwd="/",
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            **as_user(user),
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        for path in (out, *out.rglob("*")):
+            mode = path.lstat().st_mode
+            assert stat.S_ISREG(mode) or stat.S_ISDIR(mode), path
+            assert not mode & 0o7000, (path, oct(mode))
+        assert {stat.S_IMODE(path.stat().st_mode) for path in (out, out / "7", out / "7/files")} == {0o700}
+        assert (out / "7/files/open/program6755").exists() and (out / "7/files/good.txt").read_text() == "good"
+        record = stored(out / "7/run.json")
+        assert any("pipe is not a plain file" in note for note in record["notes"]), record["notes"]
 
 
 SPOILS = """
