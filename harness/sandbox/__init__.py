@@ -9,13 +9,14 @@ from pathlib import Path
 from harness.sandbox.launch import Job, execute_async
 from harness.sandbox.paths import hide
 from harness.sandbox.protection import check_minimum, chosen, layers, look_early, permit_unsafe
-from harness.sandbox.result import Limits, SandboxResult, Status
+from harness.sandbox.result import Limits, SandboxResult, Status, Steps
 from harness.sandbox.scratch import scratch_folder
 
 __all__ = [
     "Limits",
     "SandboxResult",
     "Status",
+    "Steps",
     "check_minimum",
     "hide",
     "layers",
@@ -39,19 +40,22 @@ def run(
     readable: Sequence[Path] = (),
     packages: bool = True,
     network: bool = False,
+    steps: Steps | None = None,
     allow_unsafe: bool = False,
 ) -> SandboxResult:
     """Run a program (``argv[0]`` is an absolute path) in the sandbox and wait for its end. Safe in any thread.
 
-    ``folder`` is the only place that the program can write, and its working directory. One run at a time in a folder;
-    what it leaves there is as untrusted as its output (links!), and files put there should be copies, not hard links.
+    ``folder`` is the only place that the program can write, and its working directory. One run at a time in a folder. Where the
+    program has a file system of its own, it works on a copy in memory that takes the folder's place when it has ended: files and
+    folders without special bits, and links. What it leaves is as untrusted as its output (links!). Files put there should be
+    copies, not hard links. ``steps`` hands over work piece by piece.
     ``env`` is added to the small fixed environment; ``readable`` names further files and folders that may be read, beside the
     interpreter, the system's libraries and, with ``packages``, what is installed; this project and what was given to ``hide`` are not.
     ``network`` lets it use the network of this machine over IP, what listens on localhost included; nothing else opens.
 
     Raises UsageProblem below the minimum of protection unless ``allow_unsafe``, SandboxFault if nothing could be run.
     """
-    return _job(argv, folder, limits, stdin, env, readable, packages, network, allow_unsafe).run()
+    return _job(argv, folder, limits, stdin, env, readable, packages, network, steps, allow_unsafe).run()
 
 
 async def run_async(
@@ -64,10 +68,11 @@ async def run_async(
     readable: Sequence[Path] = (),
     packages: bool = True,
     network: bool = False,
+    steps: Steps | None = None,
     allow_unsafe: bool = False,
 ) -> SandboxResult:
     """As ``run``, in a thread; cancelling the task ends the program."""
-    job = await asyncio.to_thread(_job, argv, folder, limits, stdin, env, readable, packages, network, allow_unsafe)  # the first one probes
+    job = await asyncio.to_thread(_job, argv, folder, limits, stdin, env, readable, packages, network, steps, allow_unsafe)  # the first one probes
     return await execute_async(job)
 
 
@@ -80,7 +85,8 @@ def _job(
     readable: Sequence[Path],
     packages: bool,
     network: bool,
+    steps: Steps | None,
     allow_unsafe: bool,
 ) -> Job:
     check_minimum(allow_unsafe=allow_unsafe)
-    return Job(argv, chosen()[0], folder=folder, limits=limits, stdin=stdin, env=env, readable=readable, packages=packages, network=network)
+    return Job(argv, chosen()[0], folder=folder, limits=limits, stdin=stdin, env=env, readable=readable, packages=packages, network=network, steps=steps)

@@ -19,12 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import SandboxFault
+from harness.sandbox.cgroup import MemoryGroup, memory_group
 from harness.sandbox.paths import view
-from harness.sandbox.result import Limits, SandboxResult, Status
+from harness.sandbox.result import Limits, SandboxResult, Status, Steps
 
 _HERE = str(Path(__file__).parent)
 _START = f"import sys; sys.path.append({_HERE!r}); from inner.supervise import main; main()"
 _GRACE = 5.0  # seconds that the launcher has to end after the time limit
+_KEEPING = 20 << 20  # bytes a second at which it brings back the folder, at the least
 _CHUNK = 1 << 16
 
 
@@ -32,7 +34,7 @@ _CHUNK = 1 << 16
 class Setup:
     """How to build the confinement on this machine; chosen once by ``layers``."""
 
-    refuse: tuple[str, ...] = ()  # what not to try: namespaces, mount_ns, landlock, seccomp
+    refuse: tuple[str, ...] = ()  # what not to try: namespaces, mount_ns, landlock, seccomp, memory_group
     bubblewrap: str | None = None  # path of bwrap, if it has to make the namespaces
 
 
@@ -60,7 +62,7 @@ async def execute_async(job: Job) -> SandboxResult:
 
 
 @dataclass(slots=True)
-class _Seen:
+class _Arrived:
     """What has arrived from the processes."""
 
     stdout: bytearray = field(default_factory=bytearray)
@@ -84,6 +86,7 @@ class Job:
         readable: Sequence[Path] = (),
         packages: bool = True,
         network: bool = False,
+        steps: Steps | None = None,
     ) -> None:
         if not argv or not Path(argv[0]).is_absolute():
             raise SandboxFault(f"the program to run must be an absolute path, not {argv[0] if argv else 'nothing'!r}", cause="no program")
@@ -101,6 +104,7 @@ class Job:
             "env": environment(real) | dict(env or {}),
             "folder": str(real),
             "stdin": stdin,
+            "steps": steps and {"inputs": list(steps.inputs), "wall": steps.wall_seconds, "busy": steps.busy_seconds, "total": steps.total_seconds},
             "mounts": list(seen.mounts),
             "readable": list(seen.readable),
             "listed": list(seen.listed),
@@ -109,7 +113,9 @@ class Job:
             "outer": ("bubblewrap",) if setup.bubblewrap else (),
             "wall_seconds": limits.wall_seconds,
             "cpu_seconds": math.ceil(limits.wall_seconds if limits.cpu_seconds is None else limits.cpu_seconds),
+            "all_cpu_seconds": limits.cpu_seconds and math.ceil(limits.cpu_seconds),
             "memory_bytes": limits.memory_bytes,
+            "output_bytes": limits.output_bytes,
             "file_bytes": limits.file_bytes,
             "disk_bytes": limits.disk_bytes,
             "processes": limits.processes,
@@ -129,6 +135,14 @@ class Job:
     def run(self) -> SandboxResult:
         """Run to the end. Raises SandboxFault if the confinement or the program cannot be started."""
         began = time.monotonic()
+        group = None if "memory_group" in self._setup.refuse else memory_group(self._limits.memory_bytes)
+        try:
+            return self._run(began, group)
+        finally:
+            if group:
+                group.close()
+
+    def _run(self, began: float, group: MemoryGroup | None) -> SandboxResult:
         status_read, status_write = os.pipe()
         try:
             process = subprocess.Popen(
@@ -147,8 +161,9 @@ class Job:
         finally:
             os.close(status_write)
         try:
-            self._order(process, status_write)
-            seen = self._collect(process, status_read, began)
+            counted = _is_added(group, process.pid)
+            self._order(process, {"status_fd": status_write, "counted": counted, "events": str(group.events) if group else ""})
+            arrived = self._collect(process, status_read, began)
         finally:
             self._let_go()
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -160,7 +175,10 @@ class Job:
             for stream in (process.stdout, process.stderr):
                 if stream:
                     stream.close()
-        return self._result(seen, time.monotonic() - began)
+        report = _read_report(bytes(arrived.report))
+        if counted:
+            report.layers.append("memory_group")
+        return self._result(arrived, report, time.monotonic() - began)
 
     def _prefix(self) -> list[str]:
         if not self._setup.bubblewrap:
@@ -178,12 +196,12 @@ class Job:
         folder = self._spec["folder"]
         return [*words, "--dev", "/dev", "--bind", folder, folder, *emptied, "--"]
 
-    def _order(self, process: subprocess.Popen[bytes], status: int) -> None:
+    def _order(self, process: subprocess.Popen[bytes], more: Mapping[str, Any]) -> None:
         """Send the order and keep a life line of our own, so that ``stop`` may close it at any time."""
         assert process.stdin
         with self._lock:
             self._line = os.dup(process.stdin.fileno())
-        order = marshal.dumps(self._spec | {"status_fd": status})
+        order = marshal.dumps(self._spec | more)
         with contextlib.suppress(BrokenPipeError):  # it died; its report says why
             process.stdin.write(len(order).to_bytes(8, "little") + order)
             process.stdin.flush()
@@ -192,15 +210,16 @@ class Job:
         if self._stopped:
             self._let_go()
 
-    def _collect(self, process: subprocess.Popen[bytes], status: int, began: float) -> _Seen:
+    def _collect(self, process: subprocess.Popen[bytes], status: int, began: float) -> _Arrived:
         """Read everything until all writers have ended; what exceeds the limit is read and dropped."""
-        seen = _Seen()
+        seen = _Arrived()
+        most = self._limits.wall_seconds + _GRACE + self._limits.disk_bytes / _KEEPING
         assert process.stdout and process.stderr
         with selectors.DefaultSelector() as selector:
             for descriptor, kept in ((process.stdout.fileno(), seen.stdout), (process.stderr.fileno(), seen.stderr), (status, seen.report)):
                 selector.register(descriptor, selectors.EVENT_READ, kept)
             while selector.get_map():
-                left = began + self._limits.wall_seconds + _GRACE - time.monotonic()
+                left = began + most - time.monotonic()
                 if left <= 0:
                     break
                 for key, _ in selector.select(left):
@@ -217,35 +236,32 @@ class Job:
                             self._let_go()
         return seen
 
-    def _result(self, seen: _Seen, seconds: float) -> SandboxResult:
-        layers, cause, started, end = ["process"], "", False, None
-        for line in seen.report.decode("utf-8", "replace").splitlines():
-            kind, _, text = line.partition(" ")
-            if kind == "fault":
-                raise SandboxFault(f"the sandbox could not start the code: {text}", cause="sandbox")
-            if kind == "layer":
-                layers.append(text)
-            elif kind == "cause":
-                cause = text
-            elif kind == "start":
-                started = True
-            elif kind == "end":
-                end = text
+    def _result(self, arrived: _Arrived, report: _Report, seconds: float) -> SandboxResult:
+        if report.fault:
+            raise SandboxFault(f"the sandbox could not start the code: {report.fault}", cause="sandbox")
+        if report.lost:
+            raise SandboxFault(f"what the code has left in its folder could not be kept: {report.lost}", cause="no room")
         if self._setup.bubblewrap:
-            layers.append("bubblewrap")
-        if not started and cause != "timeout" and not self._stopped:
-            detail = seen.stderr.decode("utf-8", "replace").strip()[-300:]
+            report.layers.append("bubblewrap")
+        if not report.started and report.cause != "timeout" and not self._stopped:
+            detail = arrived.stderr.decode("utf-8", "replace").strip()[-300:]
             raise SandboxFault(f"the sandbox ended before the code began: {detail or 'no reason given'}", cause="sandbox")
-        stdout, stderr = (bytes(part).decode("utf-8", "replace") for part in (seen.stdout, seen.stderr))
-        status, reason, code = self._verdict(seen, cause, end, stderr)
-        return SandboxResult(status, reason, stdout, stderr, code, seconds, tuple(layers))
+        stdout, stderr = (bytes(part).decode("utf-8", "replace") for part in (arrived.stdout, arrived.stderr))
+        status, reason, code = self._verdict(arrived, report.cause, report.end, stderr)
+        return SandboxResult(status, reason, stdout, stderr, code, seconds, tuple(report.layers), tuple(report.answers))
 
-    def _verdict(self, seen: _Seen, cause: str, end: str | None, stderr: str) -> tuple[Status, str, int | None]:
+    def _verdict(self, seen: _Arrived, cause: str, end: str | None, stderr: str) -> tuple[Status, str, int | None]:
         limits = self._limits
         if seen.overflow:
             return "output", f"it printed more than {limits.output_bytes} bytes", None
         if cause == "timeout":
             return "timeout", f"it ran longer than {limits.wall_seconds:g} s", None
+        if cause == "cpu":
+            return "timeout", f"it used more than {self._spec['cpu_seconds']} s of processor time", None
+        if cause in ("step", "steps"):
+            return "timeout", "a step took too long" if cause == "step" else "its steps took too long", None
+        if cause == "output":
+            return "output", f"it answered with more than {limits.output_bytes} bytes", None
         if cause == "memory":
             return "memory", f"it used more than {limits.memory_bytes >> 20} MiB of memory", None
         if cause == "disk":
@@ -263,3 +279,53 @@ class Job:
         if code and "MemoryError" in stderr.strip().rpartition("\n")[2]:
             return "memory", f"it needed more than {limits.memory_bytes >> 20} MiB of memory", code
         return ("error", f"it ended with exit status {code}", code) if code else ("ok", "", 0)
+
+
+@dataclass(slots=True)
+class _Report:
+    """What the processes have reported."""
+
+    layers: list[str] = field(default_factory=lambda: ["process"])
+    answers: list[bytes] = field(default_factory=list)
+    started: bool = False
+    fault: str = ""
+    lost: str = ""
+    cause: str = ""
+    end: str | None = None
+
+
+def _read_report(content: bytes) -> _Report:
+    """Once the program has started, no end of the processes that hold it is a fault: it may have brought it about."""
+    report = _Report()
+    while content:
+        line, _, content = content.partition(b"\n")
+        kind, _, text = line.decode("utf-8", "replace").partition(" ")
+        if kind == "answer":
+            size = int(text)
+            if len(content) >= size:
+                report.answers.append(content[:size])
+            content = content[size:]
+        elif kind == "layer":
+            report.layers.append(text)
+        elif kind == "start":
+            report.started = True
+        elif kind == "refused" or (kind == "fault" and not report.started):
+            report.fault = report.fault or text
+        elif kind == "lost":
+            report.lost = text
+        elif kind == "cause":
+            report.cause = text
+        elif kind == "end":
+            report.end = text
+    return report
+
+
+def _is_added(group: MemoryGroup | None, process: int) -> bool:
+    """Put a process in a group, while its interpreter starts. False where there is none, or it takes no process."""
+    if group is None:
+        return False
+    try:
+        group.add(process)
+    except OSError:
+        return False
+    return True

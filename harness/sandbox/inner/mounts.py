@@ -12,9 +12,9 @@ from . import linux
 
 TYPE_CHECKING = False  # as typing has it; importing that module would cost 8 ms
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
+_DEVICES = ("/dev/null", "/dev/random", "/dev/urandom")
 
 _RDONLY, _NOSUID, _NODEV, _REMOUNT, _BIND, _REC, _PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
 _DETACH = 2
@@ -26,12 +26,17 @@ _OLD = "/.host"
 _EMPTY = "/.empty"
 
 
+def devices(*, counted: bool) -> tuple[str, ...]:
+    """What is shown of ``/dev``. Mapped as shared, ``/dev/zero`` is memory: it is shown only where the kernel counts that."""
+    return (*_DEVICES, "/dev/zero") if counted else _DEVICES
+
+
 def make_private() -> None:
     """Nothing that is mounted from here on is seen outside."""
     linux.mount(None, "/", None, _REC | _PRIVATE)
 
 
-def build_root(read_only: Sequence[tuple[str, str]], folder: str) -> None:
+def build_root(read_only: Sequence[tuple[str, str]], folder: str, devices: Iterable[str]) -> None:
     """Exchange the root directory for a new one. Call in a mount namespace of its own, made private.
 
     ``read_only`` holds pairs of a place on the host and the place where it appears, in the order of mounting; where the first is
@@ -51,7 +56,7 @@ def build_root(read_only: Sequence[tuple[str, str]], folder: str) -> None:
         elif os.path.exists(target):  # it may have been removed meanwhile
             _cover(target, f"{_EMPTY}/{len(emptied)}")
             emptied.append(target)
-    for device in DEVICES:
+    for device in devices:
         if os.path.exists(_OLD + device):
             _bind(device, device, _NOSUID)
     _bind(folder, folder, _NOSUID | _NODEV)

@@ -4,10 +4,12 @@ Written as a plain BPF program, so it needs no package and no libseccomp. x86-64
 reported missing.
 
 What is refused: sockets (``socketpair`` stays, asyncio needs it; ``network`` lets IPv4 and IPv6 pass, and no others: a
-UNIX socket could reach a service of the host), new namespaces and mounts, reaching into other
-processes, io_uring (it would go round this filter), kernel keys, BPF, clocks and modules. ``alone`` refuses new
-processes as well (threads stay), and every call that reaches another process; it is used where there is no PID
-namespace to hold the processes together.
+UNIX socket could reach a service of the host), new namespaces and mounts, reaching into other processes and setting
+their limits, io_uring (it would go round this filter), kernel keys, BPF, clocks and modules; and memory that outlives or
+escapes what is counted as a process's own: System V IPC, memfd, huge pages, pages put into pipes. Unless ``counted``, the
+kernel counts no memory for all processes together, and anonymous memory that they share is refused as well. ``alone``
+refuses new processes (threads stay), every call that reaches another process, and what would hide open files from the
+watcher; it is used where there is no PID namespace to hold the processes together.
 """
 
 from __future__ import annotations
@@ -38,6 +40,12 @@ _NEVER = {
     "process_madvise": (440, 440),
     "kcmp": (312, 272),
     "pidfd_getfd": (438, 438),
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
+    "shmget": (29, 194),
+    "semget": (64, 190),
+    "msgget": (68, 186),
+    "vmsplice": (278, 75),
     "io_uring_setup": (425, 425),
     "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427),
@@ -78,28 +86,33 @@ _NEVER_ALONE = {
     "sched_setscheduler": (144, 119),
     "sched_setaffinity": (203, 122),
     "sched_setattr": (314, 274),
+    "sendmsg": (46, 211),  # descriptors could be sent, and no process would hold them
+    "sendmmsg": (307, 269),
     "migrate_pages": (256, 238),
     "move_pages": (279, 239),
 }
 _SOCKET = (41, 198)
 _CLONE, _CLONE3 = (56, 220), (435, 435)
 _KILL, _TGKILL, _PRLIMIT64 = (62, 129), (234, 131), (302, 261)
+_MMAP, _PRCTL = (9, 222), (157, 167)
 _ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
 _INET, _INET6 = 2, 10  # families of sockets
 _CLONE_NEW_ANYTHING = 0x7E020000
 _CLONE_THREAD = 0x00010000
+_MAP_SHARED, _MAP_ANONYMOUS, _MAP_HUGETLB = 0x01, 0x20, 0x40000
+_PR_SET_DUMPABLE = 4
 _X32_BIT = 0x40000000
 _EPERM, _ENOSYS = 1, 38
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _KILL_PROCESS, _ERRNO, _ALLOW = 0x80000000, 0x00050000, 0x7FFF0000
-_NUMBER, _ARCH, _FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data; the low half of the argument
+_NUMBER, _ARCH, _FIRST_ARGUMENT, _FOURTH_ARGUMENT = 0, 4, 16, 40  # offsets in struct seccomp_data; the low half of the argument
 
 _Step = tuple[int, int, int, int]  # code, jump if true, jump if false, value
 
 
-def program(machine: str, *, alone: bool, pid: int, network: bool = False) -> list[_Step]:
+def program(machine: str, *, alone: bool, pid: int, network: bool = False, counted: bool = False) -> list[_Step]:
     """The filter for one architecture. ``pid`` is the process that may be signalled when ``alone``; ``network`` lets it use IP sockets."""
     which, audit = _ARCHITECTURES[machine]
     refuse = (_RETURN, 0, 0, _ERRNO | _EPERM)
@@ -118,6 +131,20 @@ def program(machine: str, *, alone: bool, pid: int, network: bool = False) -> li
         steps += [(_EQUAL, 0, 5, _SOCKET[which]), argument, (_EQUAL, 1, 0, _INET), (_EQUAL, 0, 1, _INET6), allow, refuse]
     else:
         steps += [(_EQUAL, 0, 1, _SOCKET[which]), refuse]
+    steps += [(_EQUAL, 0, 4, _PRLIMIT64[which]), argument, (_EQUAL, 0, 1, 0), allow, refuse]
+    flags = (_LOAD, 0, 0, _FOURTH_ARGUMENT)
+    if counted:
+        steps += [(_EQUAL, 0, 4, _MMAP[which]), flags, (_ANY_BIT, 0, 1, _MAP_HUGETLB), refuse, allow]
+    else:
+        steps += [
+            (_EQUAL, 0, 6, _MMAP[which]),
+            flags,
+            (_ANY_BIT, 2, 0, _MAP_HUGETLB),
+            (_ANY_BIT, 0, 2, _MAP_ANONYMOUS),
+            (_ANY_BIT, 0, 1, _MAP_SHARED),
+            refuse,
+            allow,
+        ]
     if alone:
         steps += [
             (_EQUAL, 0, 5, _CLONE[which]),
@@ -127,8 +154,9 @@ def program(machine: str, *, alone: bool, pid: int, network: bool = False) -> li
             allow,
             refuse,
         ]
-        for numbers, own in ((_KILL, pid), (_TGKILL, pid), (_PRLIMIT64, 0)):
+        for numbers, own in ((_KILL, pid), (_TGKILL, pid)):
             steps += [(_EQUAL, 0, 4, numbers[which]), argument, (_EQUAL, 0, 1, own), allow, refuse]
+        steps += [(_EQUAL, 0, 4, _PRCTL[which]), argument, (_EQUAL, 0, 1, _PR_SET_DUMPABLE), refuse, allow]
     else:
         steps += [(_EQUAL, 0, 4, _CLONE[which]), argument, (_ANY_BIT, 0, 1, _CLONE_NEW_ANYTHING), refuse, allow]
     return [*steps, allow]
@@ -142,12 +170,12 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_uint16), ("steps", ctypes.POINTER(_Instruction)))
 
 
-def restrict(*, alone: bool, network: bool = False) -> bool:
+def restrict(*, alone: bool, network: bool, counted: bool) -> bool:
     """Put the filter in force for this process and its children. Needs no_new_privs. False where it cannot be."""
     machine = os.uname().machine
     if machine not in _ARCHITECTURES:
         return False
-    steps = program(machine, alone=alone, pid=os.getpid(), network=network)
+    steps = program(machine, alone=alone, pid=os.getpid(), network=network, counted=counted)
     array = (_Instruction * len(steps))(*(_Instruction(*step) for step in steps))
     try:
         linux.prctl(linux.PR_SET_SECCOMP, 2, ctypes.byref(_Program(len(steps), array)))

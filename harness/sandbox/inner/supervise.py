@@ -1,4 +1,4 @@
-"""Process L: starts the confined processes, keeps the time limit, and ends everything when the harness goes away.
+"""Process L: starts the confined processes, watches them from outside, and ends everything when the harness goes away.
 
 Standard input carries the order (8 bytes of length, then a marshalled dict) and stays open as a life line: when its
 other end closes, because the harness says so or has died, everything here ends.
@@ -8,14 +8,17 @@ other end closes, because the harness says so or has died, everything here ends.
 # ruff: noqa: PTH116, PTH123, PTH208
 from __future__ import annotations
 
+import _socket  # socket itself would cost 5 ms
 import marshal
 import os
-import select
 import sys
 import time
 
-from . import linux
-from .confine import SIGKILL, Report, enter_user_and_pid_namespace, run_as_first, take_back
+from . import linux, watch
+from .confine import SIGKILL, Report, enter_namespaces, run_as_first
+from .folder import Folder, NotKept
+from .steps import Steps
+from .usage import Processes
 
 TYPE_CHECKING = False  # as typing has it; importing that module would cost 8 ms
 if TYPE_CHECKING:
@@ -23,6 +26,34 @@ if TYPE_CHECKING:
 
 _FIRST_OWN_UID = 1_000_000_000
 """User ids from here on belong to nobody; this one plus our process id is shared with no other sandbox."""
+
+
+class Ends:
+    """What connects process L and those that it starts."""
+
+    def __init__(self, steps: Steps | None) -> None:
+        self.steps = steps
+        self.ended, self.ending = os.pipe()
+        """How the program has ended, from process I."""
+        self._ours, self._theirs = _socket.socketpair()
+
+    def hand_over(self, proc: int | None) -> None:
+        """Process I sends its /proc, or says that it has none."""
+        rights = [] if proc is None else [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, proc.to_bytes(4, sys.byteorder))]
+        self._theirs.sendmsg([b"."], rights)
+
+    def take_proc(self) -> int | None:
+        """The /proc of the sandbox; None where there is none, and if process I has ended before."""
+        self._theirs.close()
+        os.close(self.ending)
+        _, rights, _, _ = self._ours.recvmsg(1, _socket.CMSG_SPACE(4))
+        return int.from_bytes(rights[0][2], sys.byteorder) if rights else None
+
+    def leave_to_program(self) -> None:
+        """Close this process's copies of what the program alone holds."""
+        if self.steps:
+            for descriptor in self.steps.program:
+                os.close(descriptor)
 
 
 def main() -> None:
@@ -47,31 +78,45 @@ def _read(size: int) -> bytes:
 
 def _supervise(spec: Spec, report: Report) -> None:
     deadline = time.monotonic() + spec["wall_seconds"]
-    owner = os.stat(spec["folder"])
-    uid = _FIRST_OWN_UID + os.getpid()
     linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
-    pid_ns = False if spec["outer"] else enter_user_and_pid_namespace(spec["refuse"], report)
-    ended, ending = os.pipe()
+    pid_ns, mount_ns = (False, False) if spec["outer"] else enter_namespaces(spec["refuse"], report)
+    folder, uid = _own_folder(spec) if mount_ns else (None, None)
+    steps = Steps(spec["steps"], spec["stdin"], spec["output_bytes"], report.write) if spec["steps"] else None
+    ends = Ends(steps)
     first = os.fork()
     if first == 0:
         try:
-            run_as_first(spec, report, pid_ns=pid_ns, uid=uid)
+            run_as_first(spec, report, ends, pid_ns=pid_ns, mount_ns=mount_ns, uid=uid)
         except BaseException as error:
             report.send("fault", f"{type(error).__name__}: {error}")
         os._exit(1)
-    os.close(ending)
-    poll = select.poll()
-    poll.register(0, select.POLLIN)
-    poll.register(ended, select.POLLIN)
-    ready = poll.poll(max(0, int((deadline - time.monotonic()) * 1000)))
-    if not ready:
-        report.send("cause", "timeout")
+    ends.leave_to_program()
+    proc = ends.take_proc()
+    if spec["outer"]:
+        proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)  # bubblewrap has made it: it shows the sandbox only
+    processes = Processes(first, proc)
+    for kind, text in watch.until_the_end(spec, ends, processes, folder, deadline):
+        report.send(kind, text)
     os.kill(first, SIGKILL)
     os.waitpid(first, 0)
     if not pid_ns:
         _kill_descendants()
+    if folder:
+        try:
+            folder.keep()
+        except NotKept as error:
+            report.send("lost", str(error))
+
+
+def _own_folder(spec: Spec) -> tuple[Folder, int | None]:
+    """The folder in memory, and the user id that the program gets, if it can have one: as root, where such a user can be."""
     if os.geteuid() == 0:
-        take_back(spec["folder"], uid, owner)
+        uid = _FIRST_OWN_UID + os.getpid()
+        try:
+            return Folder(spec["folder"], spec["disk_bytes"], uid), uid
+        except OSError:  # a container with few user ids
+            pass
+    return Folder(spec["folder"], spec["disk_bytes"], None), None
 
 
 def _kill_descendants() -> None:
