@@ -6,26 +6,26 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from harness import sandbox
 from harness.errors import UsageProblem
 from harness.task import find_task, known_tasks
+
+
+def data_folder(rootpath: Path) -> Path:
+    """Where official data is looked for."""
+    return Path(os.environ.get("AGENTGAUGE_DATA") or rootpath / "agentgauge-data")
 
 
 def find_data(data: str, rootpath: Path) -> tuple[dict[str, Path], dict[str, bool]]:
     """Where each task's data is, and whether it is the user's own.
 
     ``auto`` looks below $AGENTGAUGE_DATA or ``agentgauge-data`` and falls back on the bundled set, task by task. A
-    folder may be one data set or hold several. Programs in a sandbox see none of them, nor the bundled sets, from here on.
-
-    Raises UsageProblem for a folder without any, DataProblem for damaged data.
+    folder may be one data set or hold several. Raises UsageProblem for a folder without any, DataProblem for damaged data.
     """
     tasks = known_tasks()
-    base = Path(os.environ.get("AGENTGAUGE_DATA") or rootpath / "agentgauge-data")
-    sandbox.hide([base, *(task.mini for task in tasks.values())])
     if data == "mini":
         return {name: task.mini for name, task in tasks.items()}, dict.fromkeys(tasks, False)
     if data == "auto":
-        found = {name: root for name, task in tasks.items() if (root := task.find(base))}
+        found = {name: root for name, task in tasks.items() if (root := task.find(data_folder(rootpath)))}
         # a data set is the user's or the bundled one, never a mixture: its paths have one token in what is stored
         theirs = {tasks[name].data_set for name in found}
         roots = {name: found.get(name, task.mini) for name, task in tasks.items() if name in found or task.data_set not in theirs}
@@ -33,7 +33,6 @@ def find_data(data: str, rootpath: Path) -> tuple[dict[str, Path], dict[str, boo
     folder = Path(data).resolve()  # without "..": the model is shown paths in it
     if not folder.is_dir():
         raise UsageProblem(f"--data {data!r} is no folder; give auto, mini, or a folder with a data set in its official layout")
-    sandbox.hide([folder])
     found = {name: root for name, task in tasks.items() if (root := task.find(folder))}
     if not found:
         looked_for = ", ".join(sorted({file for task in tasks.values() for file in task.data_files}))
