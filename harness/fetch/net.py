@@ -5,13 +5,13 @@ Proxies (``HTTPS_PROXY``, ``HTTP_PROXY``, ``ALL_PROXY``, ``NO_PROXY``) and certi
 
 from __future__ import annotations
 
-import email.utils
 import os
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.errors import UsageProblem
+from harness.model.retry import asked_seconds
 
 if TYPE_CHECKING:
     import httpx2
@@ -34,26 +34,12 @@ class Patience:
 
     def wait(self, failures: int, retry_after: str | None) -> float:
         """Seconds to wait after so many failures in a row (from 1). Raises UsageProblem where the server asks for too much."""
-        asked = seconds_of(retry_after)
+        asked = asked_seconds(retry_after, time.time())
         if asked is None:
             return min(self.first * 2.0 ** (failures - 1), self.most)
         if asked > self.most:
             raise UsageProblem(f"the server asks to wait {asked:.0f} s, more than {self.most:.0f} s; run the command again then")
         return asked
-
-
-def seconds_of(retry_after: str | None) -> float | None:
-    """The seconds of a ``Retry-After`` header: a number or a date. None where there is none that can be read."""
-    if not retry_after:
-        return None
-    try:
-        return max(float(int(retry_after)), 0.0)
-    except ValueError:
-        pass
-    try:
-        return max(email.utils.parsedate_to_datetime(retry_after).timestamp() - time.time(), 0.0)
-    except (ValueError, TypeError):
-        return None
 
 
 def open_client(patience: Patience) -> httpx2.Client:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import ssl
 
 from harness.http import aiohttp
@@ -26,16 +28,33 @@ def lost(error: BaseException) -> Lost:
     if isinstance(root, TimeoutError):
         return Lost("timeout")
     if isinstance(root, aiohttp.ClientPayloadError):
-        return Lost("garbled body", detail) if _undecodable(root) else Lost("truncated body")
+        return Lost("garbled body", _CLIENTS_STATUS.sub("", detail)) if _undecodable(root) else Lost("truncated body")
     if isinstance(root, aiohttp.ClientHttpProxyError):
         return Lost("proxy", f"HTTP {root.status} {root.message}".rstrip())
     if isinstance(root, aiohttp.ClientProxyConnectionError):
         return Lost("connection", f"the proxy does not answer: {detail}")
     if isinstance(root, aiohttp.ClientResponseError):
-        return Lost("not http", detail)
+        return Lost("not http", _own_words(root.message))
     if isinstance(root, aiohttp.ClientConnectionError | OSError):
         return Lost("connection", detail)
     return Lost("garbled body", detail)
+
+
+_CLIENTS_STATUS = re.compile("^400, message[:=] ?")
+"""What aiohttp puts before its own words on an answer that it cannot read. No endpoint has sent that status."""
+_LITERAL = re.compile(r"""b'(?:[^'\\]|\\.)*'|b"(?:[^"\\]|\\.)*\"""")
+
+
+def _own_words(message: str) -> str:
+    """What is wrong with an answer that is no HTTP, and the line of it that is, out of aiohttp's message: ``bad status line 'SSH-2.0'``.
+
+    A line that aiohttp has cut is not quoted: it may end in the middle of a key.
+    """
+    what = excerpt(_CLIENTS_STATUS.sub("", message).partition(":")[0])
+    found = _LITERAL.search(message)
+    line: bytes = ast.literal_eval(found[0]) if found else b""
+    words = what[:1].lower() + what[1:]
+    return f"{words} {excerpt(line.decode('utf-8', 'replace'))!r}" if found and not line.endswith(b"...") else words
 
 
 def _reason(error: Exception) -> str:

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.model.retry import Failure, FailureKind, failure_kind
+from harness.model.retry import Failure
 from harness.model.spec import ModelSpec
 from harness.model.types import ChatReply, ChatRequest, ToolCall
-from harness.model.wire import clean, cut, error_text, first, read_tool_calls, read_usage, role_messages
+from harness.model.wire import clean, cut, first, read_tool_calls, read_usage, reported, role_messages
 
 PATH = "/responses"
-
-_AGAIN: Mapping[object, FailureKind] = {"server_error": "again", "rate_limit_exceeded": "limit"}
-"""Codes of a failed response that a further try may mend."""
 
 
 def request_body(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
@@ -81,7 +78,7 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
         return Failure("no output", f"the endpoint answered with a JSON {type(data).__name__} instead of a response")
     status, output = data.get("status", "completed"), data.get("output")
     if status == "failed" or (data.get("error") and not isinstance(output, list)):
-        return _failed(data)
+        return reported({"error": data.get("error") or "the response failed"}, unknown="final", cause="failed")
     if status not in ("completed", "incomplete"):
         return Failure("no output", f"the endpoint's response has the status {status!r} instead of being completed")
     if not isinstance(output, list):
@@ -107,17 +104,6 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
         finish_reason=finish,
         usage=read_usage(data.get("usage"), spec.prices, ("input_tokens", "output_tokens")),
     )
-
-
-def _failed(data: Mapping[str, Any]) -> Failure:
-    error = data.get("error")
-    code = error.get("code") if isinstance(error, Mapping) else None
-    if isinstance(code, int) and 400 <= code < 600:
-        return Failure(f"http {code}", f"the endpoint reported error {code}: {error_text(data)}", failure_kind(code))
-    if not isinstance(code, str) or not code:
-        return Failure("failed", f"the endpoint reported that the response failed: {error_text(data)}")
-    message = f"the endpoint reported that the response failed ({clean(code)}): {error_text(data)}"
-    return Failure(f"failed: {clean(code)}"[:60], message, _AGAIN.get(code, "final"))
 
 
 def _calls(items: Sequence[Mapping[str, Any]]) -> tuple[ToolCall, ...]:

@@ -9,6 +9,7 @@ import asyncio
 import email.utils
 import os
 import random
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -21,7 +22,9 @@ FailureKind = Literal["final", "again", "limit", "unreachable"]
 """``final``: asking again cannot help. ``again``: it may. ``limit``: the endpoint asks for patience. ``unreachable``: no
 answer at all."""
 
-RETRY_AFTER_CAP = 60.0  # seconds
+RETRY_AFTER_CAP = 60.0
+"""Seconds of the longest wait that an endpoint can ask for, whatever it says."""
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")  # without inf, nan, 1_0 and digits of other scripts
 BACKOFF_VARIABLE = "AGENTGAUGE_BACKOFF"
 
 
@@ -53,27 +56,25 @@ def retry_after_seconds(headers: Mapping[str, str], now: float) -> float | None:
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return _capped(milliseconds / 1000)
-    value = headers.get("retry-after")
-    if value is None:
-        return None
+    seconds = asked_seconds(headers.get("retry-after"), now)
+    return None if seconds is None else _capped(seconds)
+
+
+def asked_seconds(value: str | None, now: float) -> float | None:
+    """What a ``Retry-After`` header asks for, a number or an HTTP date, in seconds from 0 to infinity; None if it says nothing usable."""
     seconds = _number(value)
-    if seconds is None:
+    if seconds is None and value:
         try:
             moment = email.utils.parsedate_to_datetime(value)
-        except ValueError:
+        except (ValueError, OverflowError):  # the latter for a year that no computer's integer holds
             return None
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=UTC)
-        seconds = moment.timestamp() - now
-    return _capped(seconds)
+        seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now
+    return None if seconds is None else max(seconds, 0.0)
 
 
 def _number(text: str | None) -> float | None:
-    try:
-        number = float(text) if text is not None else None
-    except ValueError:
-        return None
-    return None if number is None or number != number else number
+    text = (text or "").strip()
+    return float(text) if _NUMBER.fullmatch(text) else None
 
 
 def _capped(seconds: float) -> float:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from harness.config import Prices
-from harness.model.retry import Failure, failure_kind
+from harness.model.retry import Failure, FailureKind, failure_kind
 from harness.model.spec import ModelSpec
 from harness.model.types import ChatReply, ChatRequest, Message, ToolCall
 from harness.redaction import MARK, redact, without_logins
@@ -23,6 +23,9 @@ Number = TypeVar("Number", int, float)
 PATH = "/chat/completions"
 _EXCERPT = 200  # characters of an endpoint's text in a message
 _CALL_FIELDS = {"id": None, "type": None, "function": None}
+_STATUS = re.compile("[45][0-9]{2}")
+_KINDS: Mapping[str, FailureKind] = {"server_error": "again", "rate_limit_exceeded": "limit", "insufficient_quota": "final"}
+"""Error codes that are words: what they mean for a further try."""
 _DEEPEST = 100  # levels of lists and objects that are kept of what a server sends beside texts
 
 
@@ -81,19 +84,21 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, Mapping) else None
     if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
-        if error := data.get("error"):
-            code = error.get("code") if isinstance(error, Mapping) else None
-            if isinstance(code, int) and 400 <= code < 600:
-                return Failure(f"http {code}", f"the endpoint reported error {code}: {error_text(data)}", failure_kind(code))
-            return Failure("no choices", f"the endpoint reported an error: {error_text(data)}")
+        if data.get("error"):
+            return reported(data, unknown="again", cause="no choices")
         return Failure("no choices", "the endpoint's answer holds no choices, so no message of the model")
+    finish = choice.get("finish_reason")
+    error = choice.get("error")
+    if finish == "error":
+        error = error or data.get("error") or "its finish_reason is 'error'"
+    if error:  # what gateways answer with status 200 when the server behind them fails in the middle of a reply
+        return reported({"error": error}, unknown="again", cause="failed")
     content = message.get("content")
     text = _text(content)
     if not spec.quirks.stop:
         text = cut(text, stop)
     refusal = message.get("refusal")
     reasoning = message.get("reasoning_content") or message.get("reasoning")  # vLLM has renamed it
-    finish = choice.get("finish_reason")
     reply = ChatReply(
         text=text,
         tool_calls=read_tool_calls(message.get("tool_calls")),
@@ -104,6 +109,23 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
     )
     received = _received(message, None if content is None else text)
     return reply if received == reply.message else replace(reply, received=received)
+
+
+def reported(data: Mapping[str, Any], *, unknown: FailureKind, cause: str) -> Failure:
+    """The ``error`` that an endpoint reports in an answer of status 200, as such an HTTP status where its code is one.
+
+    ``unknown``: what a code means that is neither a status nor known. ``cause``: of an error without a code.
+    """
+    error = data["error"]
+    code = error.get("code") if isinstance(error, Mapping) else None
+    if isinstance(code, str) and _STATUS.fullmatch(code):
+        code = int(code)
+    if isinstance(code, int) and 400 <= code < 600:
+        return Failure(f"http {code}", f"the endpoint reported error {code}: {error_text(data)}", failure_kind(code))
+    if not isinstance(code, str) or not code:
+        return Failure(cause, f"the endpoint reported an error: {error_text(data)}")
+    code = excerpt(code)
+    return Failure(f"failed: {code}"[:60], f"the endpoint reported an error ({code}): {error_text(data)}", _KINDS.get(code, unknown))
 
 
 def _text(content: object) -> str:

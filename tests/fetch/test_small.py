@@ -12,7 +12,7 @@ import pytest
 from harness.errors import DataProblem, UsageProblem
 from harness.fetch.dataset import known_data_sets
 from harness.fetch.lock import FIRST_USE, PUBLISHED, Entry, Locked, compare, lock_path, read_lock, write_lock
-from harness.fetch.net import Patience, seconds_of
+from harness.fetch.net import Patience
 from harness.fetch.progress import Progress, size
 from harness.fetch.source import mirrored
 from harness.task import known_tasks
@@ -30,15 +30,8 @@ def test_a_mirror_stands_for_scheme_and_host(url: str, mirror: str | None, found
     assert mirrored(url, mirror) == found
 
 
-@pytest.mark.parametrize(
-    ("text", "found"), [(None, None), ("", None), ("7", 7.0), ("-1", 0.0), ("soon", None), ("Mon, 01 Jan 2001 00:00:00 GMT", 0.0)]
-)
-def test_retry_after_is_a_number_or_a_date(text: str | None, found: float | None) -> None:
-    assert seconds_of(text) == found
-
-
 def test_a_date_that_comes_is_waited_for() -> None:
-    assert 50 < (seconds_of(formatdate(time.time() + 60, usegmt=True)) or 0) <= 60
+    assert 50 < Patience().wait(1, formatdate(time.time() + 60, usegmt=True)) <= 60
 
 
 def test_waits_are_doubled_up_to_the_longest() -> None:

@@ -20,7 +20,7 @@ from harness.model.client import OpenAIModel
 from harness.model.limits import AdaptiveLimiter
 from harness.model.presets import resolve
 from harness.model.providers import Quirks
-from harness.model.retry import RetryPolicy
+from harness.model.retry import RETRY_AFTER_CAP, RetryPolicy
 from harness.model.spec import ModelSpec
 from harness.model.types import CaseKey, ChatReply, ChatRequest, ToolCall
 from harness.model.wire import request_body
@@ -260,7 +260,10 @@ FAULTS: list[tuple[Act, str, int, str]] = [
     (serve.data({"error": {"message": "upstream down", "code": 503}}), "http 503", 3, "upstream down"),
     (serve.data({"error": "odd"}), "no choices", 3, "odd"),
     (serve.body(b"plain", headers={"Content-Encoding": "gzip"}), "garbled body", 3, "cannot be decoded"),
-    (serve.raw(b"SSH-2.0-OpenSSH\r\n\r\n"), "not http", 3, "is not HTTP"),
+    (serve.raw(b"SSH-2.0-OpenSSH\r\n\r\n"), "not http", 3, "is not HTTP: bad status line 'SSH-2.0-OpenSSH', after"),
+    (serve.raw(b"<html>400 Bad"), "not http", 3, "is not HTTP: bad status line '<html>400 Bad', after"),
+    (serve.raw(b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n{}"), "not http", 3, "in Content-Length 'Content-Length: -5', after"),
+    (serve.raw(b"HTTP/1.1 200 OK\r\nX: " + b"a" * 9000 + b"\r\n\r\n"), "not http", 3, "got more than 8190 bytes when reading, after"),
     (serve.raw(b""), "connection", 3, "no connection to 127.0.0.1"),
     (serve.reset(), "connection", 3, "no connection to 127.0.0.1"),
 ]
@@ -274,6 +277,64 @@ def test_faults_have_a_cause_and_bounded_tries(act: Act, cause: str, tries: int,
     assert len(server.requests) == tries
     assert said in str(fault.value)
     assert fault.value.__cause__ is None and fault.value.__context__ is None  # no costly chain behind it
+
+
+def _spoiled(finish: str = "stop", text: str | None = "half an ans", **error: Any) -> Act:
+    """A reply beside which an error stands, as gateways send it when the server behind them fails."""
+    reply = serve.completion(text)
+    reply["choices"][0] |= {"finish_reason": finish, **error}
+    return serve.data(reply)
+
+
+SPOILED: list[tuple[Act, str, int, str]] = [
+    # what the endpoint does, cause, tries, part of the message
+    (_spoiled("error", error={"code": 502, "message": "upstream died"}), "http 502", 3, "reported error 502: upstream died"),
+    (_spoiled("error", error={"code": "502", "message": "upstream died"}), "http 502", 3, "reported error 502"),
+    (_spoiled(error={"code": 429, "message": "slow down"}), "http 429", 7, "slow down"),
+    (_spoiled(error={"code": 401, "message": "no credit"}), "http 401", 1, "no credit"),
+    (_spoiled(error={"code": "rate_limit_exceeded", "message": "m"}), "failed: rate_limit_exceeded", 7, "(rate_limit_exceeded): m"),
+    (_spoiled(error={"code": "insufficient_quota", "message": "m"}), "failed: insufficient_quota", 1, "m"),
+    (_spoiled(error={"code": "odd", "message": "m"}), "failed: odd", 3, "m"),
+    (_spoiled(error={"code": True, "message": "m"}), "failed", 3, "m"),
+    (_spoiled(error="it broke"), "failed", 3, "it broke"),
+    (_spoiled(error=["it broke"]), "failed", 3, "it broke"),
+    (_spoiled("error"), "failed", 3, "its finish_reason is 'error'"),
+    (_spoiled("error", text=None), "failed", 3, "its finish_reason is 'error'"),
+    (serve.data({"choices": [{"finish_reason": "error", "message": {"content": "a"}}], "error": {"code": 503}}), "http 503", 3, "503"),
+]
+
+
+@pytest.mark.parametrize(("act", "cause", "tries", "said"), SPOILED, ids=[f"{case[1]}-{number}" for number, case in enumerate(SPOILED)])
+def test_an_error_beside_a_reply_is_a_fault(act: Act, cause: str, tries: int, said: str) -> None:
+    with FaultServer([act]) as server, pytest.raises(ModelFault) as fault:
+        _ask(_spec(server, max_retries=2), HELLO)
+    assert (fault.value.cause, len(server.requests)) == (cause, tries)
+    assert said in str(fault.value)
+
+
+@pytest.mark.parametrize("error", [None, {}, "", False])
+def test_no_error_beside_a_reply_is_none(error: object) -> None:
+    with FaultServer([_spoiled(error=error)]) as server:
+        assert _ask(_spec(server), HELLO)[0].text == "half an ans"
+
+
+def test_an_error_beside_a_reply_passes() -> None:
+    with FaultServer([_spoiled("error", error={"code": 502}), serve.answer("whole")]) as server:
+        assert _ask(_spec(server), HELLO)[0].text == "whole"
+
+
+ABSURD = ["-5", "nan", "inf", "-Infinity", "1e308", "9" * 5000, "\u0663", "1_0", "Nov 99999999999999999999 22:13:30 9999",
+          "Fri, 31 Dec 9999 23:59:59 GMT", "Thu, 01 Jan 0001 00:00:00 GMT", "\x00", "soon"]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", ABSURD, ids=range(len(ABSURD)))
+@pytest.mark.parametrize("name", ["Retry-After", "Retry-After-Ms"])
+def test_no_absurd_retry_after_is_waited_for(name: str, value: str) -> None:
+    waits: list[float] = []
+    with FaultServer([serve.status(429, headers={name: value}), serve.answer("at last")]) as server:
+        (reply,) = _ask(_spec(server), HELLO, waits=waits)
+    assert reply.text == "at last"
+    assert len(waits) == 1 and 0 <= waits[0] <= RETRY_AFTER_CAP
 
 
 @pytest.mark.parametrize("act", [serve.silence(), serve.trickle()], ids=["silence", "trickle"])

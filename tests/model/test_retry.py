@@ -141,6 +141,26 @@ def test_one_lost_request_among_answered_ones_is_no_death() -> None:
         ({"retry-after": "Tue, 14 Nov 2023 22:13:30 GMT"}, 10.0),
         ({"retry-after": "Tue, 14 Nov 2023 22:13:00 GMT"}, 0.0),
         ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
+        # absurd ones
+        ({"retry-after": ""}, None),
+        ({"retry-after": "-1e308"}, 0.0),
+        ({"retry-after": "1e308"}, 60.0),
+        ({"retry-after": "9" * 5000}, 60.0),
+        ({"retry-after": "-0"}, 0.0),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "-Infinity"}, None),
+        ({"retry-after": "\u0663"}, None),  # a three in Arabic, which float() takes
+        ({"retry-after": "1_0"}, None),  # ten in Python only
+        ({"retry-after": "0x10"}, None),
+        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, 60.0),
+        ({"retry-after": "Thu, 01 Jan 0001 00:00:00 GMT"}, 0.0),
+        ({"retry-after": "Nov 99999999999999999999 22:13:30 9999"}, None),
+        ({"retry-after": "Tue, 14 Nov 99999999999999999999 22:13:30 GMT"}, None),
+        ({"retry-after": "Tue, 31 Feb 2023 22:13:30 GMT"}, None),
+        ({"retry-after": "Tue, 14 Nov 2023 22:13:30 +99999999"}, None),
+        ({"retry-after-ms": "nan", "retry-after": "2"}, 2.0),
+        ({"retry-after-ms": "1e308"}, 60.0),
+        ({"retry-after-ms": "-1e308"}, 0.0),
     ],
 )
 def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:
