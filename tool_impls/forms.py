@@ -94,7 +94,8 @@ class Uploads:
                     kept += chunk
                     if len(kept) > IN_MEMORY:
                         if file is None:
-                            file = closing.enter_context(tempfile.TemporaryFile(dir=self._own_folder()))
+                            temporary = tempfile.TemporaryFile(dir=self._own_folder())  # noqa: SIM115 - closed by the next line
+                            file = closing.enter_context(temporary)
                         file.write(kept)
                         kept.clear()
         except TimeoutError:

@@ -93,7 +93,9 @@ def test_foreign_pages_are_refused(headers: Mapping[str, str]) -> None:
     assert refusal is not None and refusal.status == 403 and "web pages" in refusal.reason
 
 
-@pytest.mark.parametrize("headers", [{}, {"Origin": "http://127.0.0.1:8000"}, {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}])
+@pytest.mark.parametrize(
+    "headers", [{}, {"Origin": "http://127.0.0.1:8000"}, {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}]
+)
 def test_programs_and_own_pages_are_not(headers: Mapping[str, str]) -> None:
     assert Access().refusal("/Tool", {**OURS, **headers}, HERE) is None
 
@@ -107,7 +109,9 @@ def test_the_token_is_taken(header: str) -> None:
     assert Access("tökén").refusal("/Tool", {**OURS, "Authorization": header}, HERE) is None
 
 
-@pytest.mark.parametrize("header", ["", "tökén", "Bearer", "Bearer x", "Bearer tökén ", "Digest tökén", basic("tökén"), "Basic ???", "Bearer \udcff"])
+@pytest.mark.parametrize(
+    "header", ["", "tökén", "Bearer", "Bearer x", "Bearer tökén ", "Digest tökén", basic("tökén"), "Basic ???", "Bearer \udcff"]
+)
 def test_anything_else_is_not(header: str) -> None:
     refusal = Access("tökén").refusal("/Tool", {**OURS, "Authorization": header}, HERE)
     assert refusal is not None and refusal.status == 401 and "tökén" not in refusal.reason
@@ -132,7 +136,10 @@ def test_an_address_carries_a_token(address: str, plain: str, token: str | None)
     [
         (["--host", "0.0.0.0", "--no-token"], "--host 0.0.0.0 can be reached from other machines"),
         (["--host", "gpu-box", "--no-token"], "--host gpu-box can be reached from other machines"),
-        (["--allow-host", "http://gpu-box"], "--allow-host takes a host name or an IP address without port, such as gpu-box; got 'http://gpu-box'"),
+        (
+            ["--allow-host", "http://gpu-box"],
+            "--allow-host takes a host name or an IP address without port, such as gpu-box; got 'http://gpu-box'",
+        ),
         (["--allow-host", "gpu-box:80"], "got 'gpu-box:80'"),
     ],
 )
@@ -175,8 +182,8 @@ class Served:
         content = rest.partition(b"\r\n\r\n")[2]
         return int(first.split()[1]), json.loads(content) if content[:1] in (b"{", b"[", b'"') else content
 
-    def calls(self, tool: str = "Echo") -> float:
-        """Calls of a tool that it has answered, whatever it answered."""
+    def calls(self) -> float:
+        """Calls of its tools that it has answered, whatever it answered."""
         _, figures = self.ask("GET /metrics", Authorization=f"Bearer {self.token}")
         counts = [line.rsplit(" ", 1)[1] for line in figures.decode().splitlines() if line.startswith("agentgauge_tool_calls_total{")]
         return sum(map(float, counts))
@@ -247,7 +254,9 @@ def test_the_client_takes_the_token_from_the_address(guarded: Served, tmp_path: 
     address = guarded.url.replace("http://", f"http://:{guarded.token}@")
     assert asyncio.run(call(address)) == "42"
     assert of_server(address, ["Echo"])["Echo"]["state"] == "ready"
-    with pytest.raises(ToolFault, match=f"{guarded.url} answered HTTP 401 for its list of tools; it wants its token: set {TOOL_TOKEN}") as fault:
+    with pytest.raises(
+        ToolFault, match=f"{guarded.url} answered HTTP 401 for its list of tools; it wants its token: set {TOOL_TOKEN}"
+    ) as fault:
         asyncio.run(call(guarded.url.replace("http://", "http://:wrong-one@")))
     with pytest.raises(UsageProblem, match="takes another token; give the one that it printed") as problem:
         of_server(guarded.url.replace("http://", "http://:wrong-one@"), ["Echo"])
@@ -301,7 +310,9 @@ def test_a_refused_request_is_answered_before_its_body(open_: Served) -> None:
 
 
 def test_no_header_lets_pages_read_answers(open_: Served) -> None:
-    answer = open_.raw(f"OPTIONS /Echo HTTP/1.1\r\nHost: {open_.netloc}\r\nOrigin: http://evil.example\r\nConnection: close\r\n\r\n".encode())
+    answer = open_.raw(
+        f"OPTIONS /Echo HTTP/1.1\r\nHost: {open_.netloc}\r\nOrigin: http://evil.example\r\nConnection: close\r\n\r\n".encode()
+    )
     assert answer.startswith(b"HTTP/1.1 403") and b"access-control" not in answer.lower()
 
 
