@@ -12,7 +12,7 @@ from typing import Literal
 
 from harness.errors import UsageProblem
 from harness.store import RunFolder
-from harness.store.lines import outlined
+from harness.store.lines import UNREADABLE, outlined
 from harness.types import Usage
 
 Unit = Literal["usd", "tok", "s"]
@@ -88,5 +88,8 @@ class BudgetWatch:
                 if not line.endswith(b"\n"):
                     break  # still being written
                 self._offsets[path] = self._offsets.get(path, 0) + len(line)
-                if transcript := outlined(line)["transcript"]:
-                    self._usage += Usage(**transcript["usage"])
+                try:
+                    if transcript := outlined(line)["transcript"]:
+                        self._usage += Usage(**transcript["usage"])
+                except UNREADABLE:  # the end of the run says so
+                    continue

@@ -18,7 +18,9 @@ from harness.pools import apart
 from harness.portable import Portable
 from harness.store import Line, RunFolder
 from harness.store.folder import CaseId
+from harness.store.lines import UNREADABLE
 from harness.store.stage import Stage
+from harness.store.whole import DISK_FULL, is_disk_full
 from harness.task import Task
 from harness.tools import ToolBox
 from harness.types import ROOT_TOKEN, RUN_TOKEN, Json, Record, Sample, Score, Scoring, Transcript
@@ -52,7 +54,8 @@ class Solver:
     configs: Mapping[str, str]  # task name → fingerprint of what may change an outcome
     models: Callable[..., ChatModel]  # without an argument the one that is tested, else the one of an option
     boxes: Callable[[Task], ToolBox | None]
-    stored: Mapping[CaseId, Line] | None = None  # transcripts to score again; None: ask the model
+    stored: Mapping[CaseId, Line] = field(default_factory=dict)  # records whose transcripts are scored again, where they are whole
+    asks: bool = True  # the model, for the other cases
     earlier: bool = True  # whether the run folder may hold what an earlier session, or a worker that died, has left of a case
     staged: set[CaseId] = field(default_factory=set)  # cases that have left something in the run folder's stages
 
@@ -69,10 +72,15 @@ class Solver:
         )
         try:
             sample = planned.task.load(planned.index, planned.row)
-            if self.stored is None:
+            old = self._recall(planned)
+            if old and old.answered:
+                record = replace(record, status="wrong", transcript=old.transcript)
+            elif self.asks:
                 record = await self._run(planned, sample, record)
+            elif old:
+                record = replace(old, config=record.config, worker=self.worker)
             else:
-                record = self._recall(planned, record, self.stored)
+                record = replace(record, status="missing", error="the run that is scored again has no transcript of this case")
             if record.transcript and record.status == "wrong":
                 score = await self._score(planned.task, sample, record.transcript.output)
                 record = replace(record, status="passed" if score.passed else "wrong", score=score)
@@ -81,6 +89,8 @@ class Solver:
         except AgentGaugeError as problem:  # data, or a reply that the published rules cannot score
             record = replace(record, status="broken", error=str(problem), cause="not scorable")
         except Exception as error:  # a defect of ours or of the data must end this case, not the run
+            if is_disk_full(error):
+                return replace(record, status="broken", error=f"the disk is full: {error}", cause=DISK_FULL, finished=time.time())
             frame = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"
             record = replace(
@@ -127,14 +137,12 @@ class Solver:
         )
         return replace(record, transcript=transcript)
 
-    def _recall(self, planned: Planned, record: Record, stored: Mapping[CaseId, Line]) -> Record:
-        line = stored.get(planned.id)
-        if line is None:
-            return replace(record, status="missing", error="the run that is scored again has no transcript of this case")
-        old = line.read()
-        if old.status == "broken":
-            return replace(old, config=record.config, worker=self.worker)
-        return replace(record, status="wrong", transcript=old.transcript)
+    def _recall(self, planned: Planned) -> Record | None:
+        line = self.stored.get(planned.id)
+        try:
+            return line.read() if line else None
+        except UNREADABLE:
+            return None  # what was said is damaged
 
     async def _score(self, task: Task, sample: Sample, output: Json) -> Score:
         """At once, or in threads that the benchmark's slow scores have to themselves: a thread costs every case some 0.1 ms."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 Json = Any
 """A value that ``json.dumps`` accepts."""
 
 Status = Literal["passed", "wrong", "broken", "missing"]
+STATUSES: tuple[Status, ...] = get_args(Status)
 Scoring = Literal["parity", "strict"]
 
 ROOT_TOKEN = "{ROOT}"
@@ -117,6 +118,11 @@ class Record:
     def key(self) -> tuple[str, str, int, str]:
         """What identifies the case: two records with one key are the same case, run twice."""
         return (self.task, self.sample, self.attempt, self.config)
+
+    @property
+    def answered(self) -> bool:
+        """Whether the transcript is whole, so that the case can be scored without asking the model: also after a fault in scoring."""
+        return self.transcript is not None and self.transcript.output is not None
 
     def to_json(self) -> dict[str, Json]:
         """The record as plain data. What a transcript holds is shared, not copied: copying took longer than writing it.

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from harness.data.find import find_data
+from harness.data.used import find_used_data, refuse_other_data
 from harness.errors import UsageProblem
 from harness.portable import Portable
 from harness.store import Line, RunFolder
@@ -20,9 +21,11 @@ def export(run: Path, format: str, output: Path, data: str | None = None) -> tup
     Returns the files written and what a reader must know of them, one sentence each. Raises UsageProblem.
     """
     folder = RunFolder(run)
-    settings = folder.read_json("run.json")["settings"]
+    about = folder.read_json("run.json")
+    settings = about["settings"]
     configure_tasks(settings["options"])
-    roots, _ = find_data(data or settings["data"], Path.cwd())
+    roots, _ = find_data(data, Path.cwd()) if data else find_used_data(about, Path.cwd())
+    refuse_other_data(folder, about, roots)
     if output.exists() and not output.is_dir():
         raise UsageProblem(f"--output {output} is a file; give an empty folder or a new one")
     before = set(output.rglob("*"))

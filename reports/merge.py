@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -12,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from harness.data.find import find_data
+from harness.data.used import find_used_data
 from harness.data.index import Index
 from harness.errors import UsageProblem
 from harness.model.tape import digest
 from harness.store import Line, RunFolder
 from harness.store.folder import CaseId
+from harness.store.hold import Hold
 from harness.task import configure_tasks, find_task
 from harness.tools import not_ready
 from reports.run import sum_up
@@ -64,29 +67,41 @@ def merge(runs: Sequence[Path], out: Path, data: str | None = None) -> dict[str,
     """
     if len(runs) < 2:
         raise UsageProblem(f"merge needs two runs or more and got {len(runs)}; name the folders of the shards")
-    shards = [_read(path) for path in runs]
+    with ExitStack() as stack:
+        shards = [_read(path) for path in runs]
+        for path in dict.fromkeys(path.resolve() for path in runs):
+            stack.enter_context(Hold(path, shared=True))
+        try:
+            hold = stack.enter_context(Hold(out))
+        except OSError as error:
+            raise UsageProblem(f"{out} cannot be made ({error.strerror}); name another folder") from None
+        return _merge(shards, RunFolder(out), hold, data)
+
+
+def _merge(shards: Sequence[Shard], target: RunFolder, hold: Hold, data: str | None) -> dict[str, Any]:
     for other in shards[1:]:
         if found := next(_differences(shards[0], other), None):
             raise UsageProblem(f"{shards[0].folder.path} and {other.folder.path} are no shards of one run: {found}; merge runs that agree")
-    target = RunFolder(out)
     target.refuse_taken()
-    if out.exists() and any(out.iterdir()):
-        raise UsageProblem(f"{out} holds files already; name an empty folder or a new one")
+    if not hold.is_alone:
+        raise UsageProblem(f"{target.path} holds files already; name an empty folder or a new one")
     settings = shards[0].about["settings"]
     configure_tasks(settings["options"])
-    roots, _ = find_data(data or settings["data"], Path.cwd())
+    united = {**shards[0].about, "data": _data(shards)}
+    roots, _ = find_data(data, Path.cwd()) if data else find_used_data(united, Path.cwd())
     about = _about(shards)
     indices = _indices(about["data"], roots)
     plan = _plan(shards, indices)
+    lines = [shard.folder.own_lines() for shard in shards]
     target.create()
-    _copy(shards, target, plan)
+    _copy(shards, lines, target, plan)
     target.write_plan(plan)
     target.write_json("run.json", _run_json(shards, len(plan)))
     similarity = {name: part["similarity"] for shard in shards for name, part in shard.summary["tasks"].items()}
     return sum_up(
         target,
         list(plan),
-        [found.record for found in target.outlines()],
+        list(target.outlines()),
         about=about,
         index_of=lambda task: indices[task.name],
         scoring=settings["scoring"],
@@ -133,6 +148,10 @@ def _about(shards: Sequence[Shard]) -> dict[str, Any]:
     return about | {"tools": not_ready(tools), "tool_set": digest(tools) if tools else None}
 
 
+def _data(shards: Sequence[Shard]) -> dict[str, Any]:
+    return {name: one for shard in shards for name, one in shard.about.get("data", {}).items()}
+
+
 def _tools(shards: Sequence[Shard]) -> dict[str, Any]:
     return {name: tool for shard in shards for name, tool in shard.about["settings"]["tools"].items()}
 
@@ -177,11 +196,11 @@ def _plan(shards: Sequence[Shard], indices: Mapping[str, Index]) -> dict[CaseId,
     return {case: united[case] for case in sorted(united, key=place)}
 
 
-def _copy(shards: Sequence[Shard], target: RunFolder, plan: Iterable[CaseId]) -> None:
+def _copy(shards: Sequence[Shard], lines: Sequence[Mapping[CaseId, Line]], target: RunFolder, plan: Iterable[CaseId]) -> None:
     """The best record of every case, and the files that belong to it."""
     chosen: dict[CaseId, tuple[Shard, Line]] = {}
-    for shard in shards:
-        for case, line in shard.folder.lines().items():
+    for shard, own in zip(shards, lines, strict=True):
+        for case, line in own.items():
             if case not in chosen or line.rank > chosen[case][1].rank:
                 chosen[case] = (shard, line)
     known = [case for case in plan if case in chosen]
@@ -217,6 +236,8 @@ def _run_json(shards: Sequence[Shard], planned: int) -> dict[str, Any]:
     return {
         **first,
         "settings": {**first["settings"], "tools": _tools(shards), "rescore": None},
+        "data": _data(shards),
+        "selection": {},
         "configs": dict(sorted((name, config) for shard in shards for name, config in shard.about["configs"].items())),
         "planned": planned,
         "started": min(shard.about["started"] for shard in shards),

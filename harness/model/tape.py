@@ -6,6 +6,7 @@ does not interleave. Requests are stored as digests of their parts, enough to sa
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -105,8 +106,11 @@ class CassetteWriter:
         entry = {"kind": key[0], "key": key[1], "parts": parts, "outcome": self.portable.pack(outcome)}
         line = _line(entry)
         written = os.write(self._descriptor, line)
-        if written != len(line):
-            raise OSError(f"only {written} of {len(line)} bytes fitted into the cassette {self.path}; is the disk full?")
+        if written != len(line):  # the disk is full
+            end = os.lseek(self._descriptor, 0, os.SEEK_CUR)
+            if os.fstat(self._descriptor).st_size == end:  # no other process has written behind it
+                os.ftruncate(self._descriptor, end - written)  # half a line would spoil the next one
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
 
     def close(self) -> None:
         os.close(self._descriptor)

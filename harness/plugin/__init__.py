@@ -13,9 +13,10 @@ from typing import Any, TypeVar
 import pytest
 
 from harness.errors import UsageProblem
+from harness.plugin.claim import claim_folder, continue_selection
 from harness.plugin.controller import Controller, is_distributed
 from harness.plugin.descriptors import make_room
-from harness.plugin.options import DEFAULT_IN_FLIGHT, add_options, check_folder, read_settings
+from harness.plugin.options import DEFAULT_IN_FLIGHT, add_options, read_settings
 from harness.plugin.parcels import Packing, Unpacking
 from harness.plugin.processes import limit_restarts, limit_workers, started_here, told
 from harness.plugin.tool_token import make_tool_token, take_tool_token
@@ -72,9 +73,11 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{name.replace('.', '_')}: the task {name}")
     given: dict[str, Any] | None = getattr(config, "workerinput", None)
     try:
+        if given is None:
+            continue_selection(config)
         settings = take_tool_token(read_settings(config, Path(given["agentgauge_run_dir"]) if given else None))
         if given is None:
-            check_folder(settings)
+            settings = claim_folder(config, settings)
     except UsageProblem as problem:
         raise pytest.UsageError(str(problem)) from None
     if given is None:

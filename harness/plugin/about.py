@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import platform
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from harness.agent.dialects.registry import wording
 from harness.data.find import told_differences
+from harness.data.used import used_data
 from harness.model.tape import digest
-from harness.plugin.options import Settings
-from harness.store.folder import CaseId
+from harness.plugin.options import Settings, config_fingerprint, stored_settings
+from harness.redaction import without_logins
+from harness.store import RunFolder
+from harness.store.folder import FORMAT, CaseId
 from harness.task import Task, find_task
 from harness.tools import by_state, not_ready
 
@@ -33,6 +41,46 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
     if settings.replay:
         yield f"replaying {settings.replay}; no model is asked and no tool runs"
     yield "exit status 0 when every case was attempted and none is broken; wrong answers are results, not failures of the run"
+
+
+def run_json(config: pytest.Config, settings: Settings, plan: Sequence[CaseId] = (), **more: Any) -> dict[str, Any]:
+    """What run.json says. A resumed run keeps its first command and selection.
+
+    ``plan``: empty before it is known. ``more``: ``tools``, what identifies each; ``sandbox``, what confines code that a model wrote;
+    ``gates``, what each says of the run, None where it holds; ``started`` and ``finished``, seconds since the epoch.
+    """
+    earlier = RunFolder(settings.run_dir).read_json("run.json") if settings.resume else {}
+    tasks = sorted({task for task, _, _ in plan})
+    kept = stored_settings(settings, more.pop("tools", {})) | {
+        "in_flight": settings.in_flight,
+        "tool_server": settings.tool_server and without_logins(settings.tool_server),
+        "gates": [gate.text for gate in settings.gates],
+    }
+    return {
+        "format": FORMAT,
+        "agentgauge": version("agentgauge"),
+        "python": platform.python_version(),
+        "command": earlier.get("command") or [without_logins(word) for word in sys.argv[1:]],
+        "selection": earlier.get("selection") or _selection(config),
+        "settings": kept,
+        "data": used_data(settings.roots, settings.official, tasks),
+        "configs": {name: config_fingerprint(settings, find_task(name)) for name in tasks},
+        "planned": len(plan),
+        "sandbox": (),
+        "rescore": str(settings.rescore) if settings.rescore else None,  # where the files of its cases lie
+        "gates": [],
+        "started": None,
+        "finished": None,
+        **more,
+    }
+
+
+def _selection(config: pytest.Config) -> dict[str, Any]:
+    """What was chosen of all cases, for a run that is killed before it has a plan."""
+    option, here = config.option, config.invocation_params.dir
+    given = config.args if config.args_source is pytest.Config.ArgsSource.ARGS else []
+    paths = [str(here / word) if (here / Path(word.partition("::")[0])).exists() else word for word in given]
+    return {"keyword": option.keyword, "markexpr": option.markexpr, "limit": option.limit, "arguments": paths}
 
 
 def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -22,7 +22,8 @@ from harness.agent.dialects.registry import FAMILIES, wording
 from harness.budget import Budget, parse_budget
 from harness.config import Config as FileConfig
 from harness.config import load_config
-from harness.data.find import find_data
+from harness.data.find import data_folder, find_data
+from harness.data.used import find_used_data
 from harness.errors import UsageProblem
 from harness.gates import Gate, parse_gate
 from harness.model.presets import resolve
@@ -30,7 +31,7 @@ from harness.model.spec import ModelSpec
 from harness.model.tape import read_header
 from harness.redaction import register, register_environment, register_login
 from harness.store import RunFolder
-from harness.task import SAME, Task, configure_tasks, find_task, known_options, known_tasks
+from harness.task import SAME, Task, configure_tasks, known_options, known_tasks
 from harness.types import Scoring
 
 DEFAULT_MODEL = "baseline"
@@ -129,6 +130,7 @@ class Settings:
     model: ModelFacts
     spec: ModelSpec | None  # how to reach the model; None where none is asked (replay, rescore)
     dialect: str
+    data: str  # what --data was given, now or in the run that this one starts from
     roots: Mapping[str, Path]  # task name → folder of its data; a task without data is not in it
     official: Mapping[str, bool]  # task name → whether that data is the user's, not the bundled set
     similarity: Mapping[str, str]  # task name → similarity backend; empty where it uses none
@@ -161,40 +163,44 @@ def read_settings(config: pytest.Config, run_dir: Path | None = None) -> Setting
     if option.allow_unsafe_code:
         sandbox.permit_unsafe()
     register_environment()
-    scoring = _one_of("--scoring", option.scoring or "parity", ("parity", "strict"))
     file = load_config(root=config.rootpath)
     register(*_tool_keys(file))
     tasks = known_tasks()
     dialects = tuple(dict.fromkeys(["native", *(name for task in tasks.values() for name in task.dialects)]))
-    dialect = _one_of("--dialect", option.dialect or "native", dialects)
-    earlier = _earlier(option)
-    if earlier and not option.dialect:
-        dialect = earlier["dialect"]
+    about = _earlier_run(option)
+    earlier: Mapping[str, Any] = read_header(Path(option.replay)).settings if option.replay else about.get("settings", {})
+    resumed = earlier if option.resume else {}  # what only the same run has again
+    dialect = _one_of("--dialect", option.dialect or earlier.get("dialect") or "native", dialects)
+    scoring = _one_of("--scoring", option.scoring or earlier.get("scoring") or "parity", ("parity", "strict"))
     given = {name: getattr(option, _destination(name), None) for name in known_options()}
     if option.rescore:
         _refuse_other_questions(given, earlier["options"])
     options = configure_tasks({**earlier.get("options", {}), **{name: value for name, value in given.items() if value is not None}})
     model, spec = _model(option, earlier, file)
     data = option.data or earlier.get("data") or "auto"
-    roots, official = find_data(data, config.rootpath)
+    columns = {name: task.columns for name, task in tasks.items()}
+    roots, official = find_used_data(about, config.rootpath) if about and not option.data else find_data(data, config.rootpath)
+    run_dir = (run_dir or _run_dir(option, model.name)).resolve()  # tools give paths without links
+    sandbox.hide([run_dir, data_folder(config.rootpath), *roots.values(), *(task.mini for task in tasks.values())])
     return Settings(
         model=model,
         spec=spec,
         dialect=dialect,
+        data=data,
         roots=roots,
         official=official,
         similarity={name: _similarity(tasks[name], file, official[name]) for name in roots},
         attempts=_at_least_one("--attempts", option.attempts) or earlier.get("attempts") or 1,
         limit=_at_least_one("--limit", option.limit),
-        in_flight=_at_least_one("--in-flight", option.in_flight) or DEFAULT_IN_FLIGHT,
-        tool_server=_url("--tool-server", option.tool_server),
-        run_dir=(run_dir or _run_dir(option, model.name)).resolve(),  # tools give paths without links
+        in_flight=_at_least_one("--in-flight", option.in_flight) or resumed.get("in_flight") or DEFAULT_IN_FLIGHT,
+        tool_server=_url("--tool-server", option.tool_server or resumed.get("tool_server")),
+        run_dir=run_dir,
         resume=bool(option.resume),
         rescore=Path(option.rescore).absolute() if option.rescore else None,
         record=Path(option.record).absolute() if option.record else None,
         replay=Path(option.replay).absolute() if option.replay else None,
         budget=parse_budget(option.budget) if option.budget else None,
-        gates=tuple(parse_gate(text, {name: task.columns for name, task in tasks.items()}) for text in option.gate),
+        gates=tuple(parse_gate(text, columns) for text in option.gate or resumed.get("gates", ())),
         scoring=scoring,  # type: ignore[arg-type]
         allow_unsafe_code=option.allow_unsafe_code,
         options=options,
@@ -210,41 +216,12 @@ def _tool_keys(file: FileConfig) -> list[str]:
     return [os.environ.get(str(table["key_env"]), "") for table in tables if "key_env" in table]
 
 
-def check_folder(settings: Settings) -> None:
-    """A new run needs a folder of its own; a resumed one must yield what the earlier one would have.
-
-    Raises UsageProblem naming what differs.
-    """
-    if not settings.resume:
-        RunFolder(settings.run_dir).refuse_taken()
-        return
-    earlier = RunFolder(settings.run_dir).read_json("run.json")
-    before = earlier["settings"]
-    for name, old, new in (
-        ("model", before["model"]["name"], settings.model.name),
-        ("model settings", before["model"]["fingerprint"], settings.model.fingerprint),
-        ("dialect", before["dialect"], settings.dialect),
-        ("scoring", before["scoring"], settings.scoring),
-        ("attempts", before["attempts"], settings.attempts),
-    ):
-        if old != new:
-            raise UsageProblem(
-                f"--resume {settings.run_dir}: that run has {name} {old!r}, this one {new!r}; give the same, or start a new run"
-            )
-    for name, config in earlier["configs"].items():
-        if name not in settings.roots or config_fingerprint(settings, find_task(name)) != config:
-            raise UsageProblem(
-                f"--resume {settings.run_dir}: the data, prompts, options or tool settings of {name} have changed since; "
-                "restore them, or start a new run"
-            )
-
-
-def stored_settings(settings: Settings, data: str, tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def stored_settings(settings: Settings, tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """What run.json and a cassette keep, so that a later run can start from it. ``tools``: what identifies each."""
     return {
         "model": asdict(settings.model),
         "dialect": settings.dialect,
-        "data": data,
+        "data": settings.data,
         "attempts": settings.attempts,
         "scoring": settings.scoring,
         "options": dict(settings.options),
@@ -302,14 +279,14 @@ def _similarity(task: Task, file: FileConfig, official: bool) -> str:
     return similarity
 
 
-def _earlier(option: Any) -> Mapping[str, Any]:
-    """The settings of the run or the cassette that this one starts from; empty for a new run."""
-    if option.replay:
-        return read_header(Path(option.replay)).settings
-    if source := option.resume or option.rescore:
-        settings: Mapping[str, Any] = RunFolder(Path(source)).read_json("run.json")["settings"]
-        return settings
-    return {}
+def _earlier_run(option: Any) -> Mapping[str, Any]:
+    """The run.json of the run that this one goes on with or scores again; empty for a new run. Raises UsageProblem."""
+    if not (source := option.resume or option.rescore):
+        return {}
+    about = RunFolder(Path(source)).read_json("run.json")
+    if not isinstance(about, dict) or "settings" not in about:
+        raise UsageProblem(f"{source} is not a run folder: its run.json has no settings; name one that an earlier run wrote")
+    return about
 
 
 def _model(option: Any, earlier: Mapping[str, Any], file: FileConfig) -> tuple[ModelFacts, ModelSpec | None]:

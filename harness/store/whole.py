@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import tempfile
@@ -11,6 +12,10 @@ from pathlib import Path
 from harness.redaction import dumps
 from harness.types import Json
 
+DISK_FULL = "disk full"
+"""Cause of a case that ended because something could not be written."""
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _LINE = json.JSONEncoder(ensure_ascii=False)  # json.dumps would make one for each value
 
 
@@ -31,3 +36,13 @@ def write_whole(path: Path, content: bytes) -> None:
     finally:
         with contextlib.suppress(FileNotFoundError):  # it has become the file
             Path(scratch).unlink()
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Whether it is for want of space, or of a quota or limit of the user's."""
+    return isinstance(error, OSError) and error.errno in _FULL
+
+
+def cannot_write(run: Path, error: OSError) -> str:
+    """What a person should know of it. ``run``: the run's folder."""
+    return f"{error.filename or run} cannot be written ({error.strerror or error}): make room; what is finished is kept"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from harness.data.find import find_data
+from harness.data.used import find_used_data
 from harness.errors import AgentGaugeError
 from harness.types import ROOT_TOKEN, RUN_TOKEN
 
@@ -42,7 +42,7 @@ class Files:
         self.problem = ""
         self._roots: dict[str, Path] = {}
         try:
-            self._roots, _ = find_data(about["settings"]["data"], Path.cwd())
+            self._roots, _ = find_used_data(about, Path.cwd())
         except AgentGaugeError as problem:
             self.problem = f"Files of the data set are not shown: {problem}."
 

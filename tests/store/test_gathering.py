@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import pytest
 
-from harness.errors import UsageProblem
 from harness.store import RunFolder, gathering
+from harness.store.folder import LEFT_OUT
+from harness.store.gathering import told
+from harness.store.lines import decoded
 from harness.types import Record, Score
 
 ORDER = {("t", f"s{number}", 1): number for number in range(20)}
@@ -54,7 +57,7 @@ def test_what_was_read_early_comes_to_what_is_read_at_the_end(folder, tmp_path, 
             waiting[file] -= count
     at_once = RunFolder(folder.path.rename(tmp_path / "at once"))
     merged = at_once.merge_records(ORDER)
-    assert [(record.sample, record.worker, record.status) for record, _, _ in merged] == [
+    assert [(case.sample, outlined(case.file.read_bytes()[case.start :].splitlines()[0])['worker'], case.status) for case in merged] == [
         ("s0", "gw1", "passed"),
         ("s1", "gw0", "passed"),
         ("s2", "gw1", "wrong"),
@@ -81,15 +84,53 @@ def test_nothing_is_read_twice(folder, monkeypatch):
     assert len(read) == len(set(read)) == 10
 
 
-def test_a_damaged_line_is_told_with_its_number_and_the_way_out(folder):
+DAMAGED = {
+    "garbled": b"\x00\xff{{{\n",
+    "half a line": b'{"task":"t","sample":"s1"\n',
+    "no object": b"[1, 2]\n",
+    "no record": b'{"task": "t"}\n',
+    "another status": b'{"task":"t","sample":"s9","attempt":1,"config":"c","status":"odd","finished":1.0,"score":null,"transcript":null}\n',
+    "an id that is no text": b'{"task":"t","sample":9,"attempt":1,"config":"c","status":"wrong","finished":1.0,"score":null,"transcript":null}\n',
+    "an end that is no time": b'{"task":"t","sample":"s9","attempt":1,"config":"c","status":"wrong","finished":"x","score":null,"transcript":null}\n',
+    "deeper than Python reads": b'{"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n",
+    "a score of texts": b'{"task":"t","sample":"s9","attempt":1,"config":"c","status":"wrong","finished":1.0,'
+    b'"score":{"passed":false,"values":{"a":"b"},"labels":[]},"transcript":null}\n',
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGED)
+def test_a_damaged_line_is_set_aside_and_costs_no_other_record(folder, kind):
     early = folder.gathering()
     file = write(folder, "main", "s0", "passed", 1.0)
     early.take(file, 1)
-    with file.open("a") as stream:
-        stream.write('{"task": 1}\n')
+    with file.open("ab") as stream:
+        stream.write(DAMAGED[kind])
     write(folder, "main", "s1", "passed", 1.0)
-    with pytest.raises(UsageProblem, match=r"main.jsonl is damaged in line 2: .*; take that line out and go on with --resume="):
-        early.take(file, 2)
+    early.take(file, 2)
+    assert [case.sample for case in folder.merge_records(ORDER, early)] == ["s0", "s1"]
+    assert (folder.path / LEFT_OUT).read_bytes() == DAMAGED[kind]
+    (sentence,) = told(folder.path, early.left_out, LEFT_OUT)
+    assert re.search(rf"main.jsonl is damaged in line 2 \(.*\); kept in {LEFT_OUT}; .* with --resume={folder.path}$", sentence)
+    assert [line.number for line in early.left_out] == [2]
+    again = folder.gathering()
+    assert len(folder.merge_records(ORDER, again)) == 2
+    assert not again.left_out
+
+
+def test_records_of_other_settings_are_set_aside(folder):
+    """Two runs wrote into one folder; the finished record of the other does not take the place of this run's broken one."""
+    folder.write_json("run.json", {"configs": {"t": "c"}})
+    write(folder, "gw0", "s0", "broken", 1.0)
+    appender = folder.appender("gw1")
+    foreign = [Record("t", "s0", 1, "other", "passed", finished=2.0), Record("unknown", "s0", 1, "c", "passed", finished=2.0)]
+    for record in foreign:
+        appender.append(record)
+    appender.close()
+    gathering = folder.gathering()
+    assert [(case.sample, case.status) for case in folder.merge_records(ORDER, gathering)] == [("s0", "broken")]
+    (sentence,) = told(folder.path, gathering.left_out, LEFT_OUT)
+    assert "gw1.jsonl has 2 records of other settings (model, data, options), which are not this run's; kept in left-out.jsonl" in sentence
+    assert [decoded(line) for line in (folder.path / LEFT_OUT).read_bytes().splitlines()] == foreign
 
 
 def test_a_torn_end_is_passed_over(folder):
@@ -98,4 +139,4 @@ def test_a_torn_end_is_passed_over(folder):
     early.take(file, 1)
     with file.open("a") as stream:
         stream.write('{"task":"t","sam')
-    assert [record.sample for record, _, _ in folder.merge_records(ORDER, early)] == ["s0"]
+    assert [case.sample for case in folder.merge_records(ORDER, early)] == ["s0"]

@@ -1,0 +1,141 @@
+"""A run folder belongs to one run at a time: the second is told who has it, and no record of another run gets into a summary."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from harness.errors import UsageProblem
+from harness.task import announce, known_tasks
+from reports.merge import merge
+from tests.model.fault_server import FaultServer
+from tests.plugin.conftest import say, slow
+from tests.plugin.project import Project, interrupt, records, summary, without_times
+from tests.plugin.test_faults import wait_for_records
+from tests.plugin.toy import Toy
+
+
+@pytest.fixture
+def toy(project, monkeypatch):
+    announce(Toy())
+    monkeypatch.chdir(project.path)
+    yield
+    del known_tasks()["toy.say"]
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_the_second_run_into_a_folder_is_refused_and_the_first_keeps_all_its_records(tmp_path, workers):
+    project = Project.make(tmp_path / "project", samples=16)
+    going_on = threading.Event()
+
+    def waits(request):
+        act = say(request)
+        if request.body["messages"][-1]["content"] in ("say word0", "say word1"):
+            return act
+        return lambda *arguments: going_on.wait(60) and act(*arguments)
+
+    with FaultServer(choose=waits) as one, FaultServer(choose=say) as other:
+        first = project.start("--model", "m", "--model-url", one.url, "--in-flight", "4", *workers, "--run-dir", "run")
+        wait_for_records(project.path / "run", 2)
+        for arguments in (("--model", "other", "--run-dir", "run"), ("--resume", "run"), ("--rescore", "run", "--run-dir", "again")):
+            url = () if "--rescore" in arguments else ("--model-url", other.url)
+            result = project.run(*arguments, *url, *workers)
+            assert result.status == 4, result.output
+            assert f"run is in use by process {first.pid} on " in result.output
+            assert "--run-dir run`); wait for its end, or name another folder" in result.output.replace("\n", " ")
+            assert not (project.path / "again").exists()
+        going_on.set()
+        output, _ = first.communicate(timeout=60)
+        assert first.returncode == 0, output
+        assert not other.requests
+    assert {record["config"] for record in records(project.path / "run")} == set(configs(project.path / "run"))
+    assert len(records(project.path / "run")) == 16
+    assert not (project.path / "run" / "lock").exists()
+
+
+def configs(run: Path) -> list[str]:
+    return list(json.loads((run / "run.json").read_text())["configs"].values())
+
+
+def test_two_runs_that_start_together_end_in_two_folders_or_one_is_refused(tmp_path):
+    project = Project.make(tmp_path / "project", samples=4)
+    with FaultServer(choose=say) as endpoint:
+        for folder, ends in ((("--run-dir", "run"), [0, 4]), ((), [0, 0])):
+            started = [project.start("--model", "m", "--model-url", endpoint.url, *folder) for _ in range(2)]
+            outputs = [process.communicate(timeout=60)[0] for process in started]
+            assert sorted(process.returncode for process in started) == ends, outputs
+    assert len(records(project.path / "run")) == 4
+    assert [len(records(folder)) for folder in (project.path / "runs").iterdir()] == [4, 4]
+
+
+def test_a_killed_run_leaves_no_lock(tmp_path):
+    project = Project.make(tmp_path / "project", samples=8)
+    with FaultServer(choose=slow(0.2)) as endpoint:
+        process = project.start("--model", "m", "--model-url", endpoint.url, "--in-flight", "2", "--run-dir", "run")
+        wait_for_records(project.path / "run", 2)
+        process.kill()
+        process.communicate(timeout=20)
+        resumed = project.run("--resume", "run")
+        assert resumed.status == 0, resumed.output
+    assert len(records(project.path / "run")) == 8
+
+
+def test_a_run_that_plans_nothing_leaves_nothing(project):
+    (project.path / "test_other.py").write_text("def test_ordinary():\n    pass\n")
+    for arguments in (("test_other.py",), ("test_other.py", "--run-dir", "deep/er"), ("--collect-only",), ("--run-dir", "run", "--co")):
+        assert project.run(*arguments).status == 0
+        assert not [path for path in project.path.iterdir() if path.name in ("runs", "run", "deep")], arguments
+
+
+def test_records_of_another_run_are_left_out_and_nobody_is_asked_for_less(project, endpoint, model):
+    """A folder in which an earlier version let two runs write."""
+    for name, run in (("m", "run"), ("other", "foreign")):
+        assert project.run("--model", name, "--model-url", endpoint.url, "--run-dir", run).status == 0
+    expected = without_times(summary(project.path / "run"))
+    merged = project.path / "run" / "records.jsonl"
+    own, foreign = (folder.read_text().splitlines(keepends=True) for folder in (merged, project.path / "foreign" / "records.jsonl"))
+    merged.write_text("".join([*own[:2], *foreign[2:]]))
+    before = len(endpoint.requests)
+    result = project.run("--resume", "run", "--model-url", endpoint.url)
+    assert result.status == 0, result.output
+    assert "has 4 records of other settings (model, data, options), which are not this run's" in result.output
+    assert len(endpoint.requests) == before + 4
+    assert without_times(summary(project.path / "run")) == expected
+    assert (project.path / "run" / "left-out.jsonl").read_text() == "".join(foreign[2:])
+
+
+def test_merge_refuses_foreign_records_and_folders_in_use(project, model, toy):
+    for run, keyword in (("odd", "odd"), ("even", "even")):
+        assert project.run(*model, "-k", keyword, "--run-dir", run).status == 0
+    lines = Path(shutil.copytree("odd", "mixed")) / "records.jsonl"
+    lines.write_text(lines.read_text().replace('"config":"', '"config":"x', 1))
+    with pytest.raises(UsageProblem, match=r"mixed/records.jsonl has 1 record of other settings .* with --resume=mixed"):
+        merge([Path("mixed"), Path("even")], Path("out"))
+    assert not Path("out").exists()
+    for held in ("odd", "out"):
+        script = "import sys; from pathlib import Path; from harness.store.hold import Hold; h = Hold(Path(sys.argv[1])); print(flush=True); input()"
+        with subprocess.Popen(
+            [sys.executable, "-c", script, held], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=project.environment()
+        ) as holder:
+            holder.stdout.readline()
+            with pytest.raises(UsageProblem, match=f"{held} is in use by process {holder.pid}"):
+                merge([Path("odd"), Path("even")], Path("out"))
+            holder.communicate(b"\n")
+    assert merge([Path("odd"), Path("even")], Path("out"))["tasks"]["toy.say"]["missing"] == 0
+
+
+def test_an_interrupted_run_gives_the_folder_back(tmp_path):
+    project = Project.make(tmp_path / "project", samples=8)
+    with FaultServer(choose=slow(0.2)) as endpoint:
+        process = project.start("--model", "m", "--model-url", endpoint.url, "--in-flight", "2", "--run-dir", "run")
+        wait_for_records(project.path / "run", 2)
+        interrupt(process)
+        output, _ = process.communicate(timeout=30)
+        assert process.returncode == 2, output
+        assert not (project.path / "run" / "lock").exists()

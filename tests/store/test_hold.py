@@ -1,0 +1,117 @@
+"""A run folder belongs to one process at a time, and the next one is told to whom."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.errors import UsageProblem
+from harness.store.hold import FILE, NAMED, Hold
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from harness.store.hold import Hold
+hold = Hold(Path(sys.argv[1]), shared=len(sys.argv) > 2)
+print("held", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def other():
+    """Starts processes that hold a folder."""
+    started = []
+
+    def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen([sys.executable, "-c", HOLDER, str(folder), *arguments], stdout=subprocess.PIPE, text=True)
+        started.append(process)
+        assert process.stdout and process.stdout.readline() == "held\n"
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def no_locks(file: int, operation: int) -> None:
+    raise OSError(errno.ENOLCK, "No locks available")
+
+
+def test_a_second_process_is_told_who_has_the_folder_and_a_killed_one_has_it_no_longer(tmp_path, other):
+    folder = tmp_path / "run"
+    process = other(folder)
+    with pytest.raises(UsageProblem) as caught:
+        Hold(folder)
+    told = str(caught.value)
+    assert told.startswith(f"{folder} is in use by process {process.pid} on {os.uname().nodename} since 2")
+    assert f"(`-c {folder}`); wait for its end, or name another folder" in told
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    with Hold(folder):
+        assert json.loads((folder / FILE).read_text())["pid"] == os.getpid()
+
+
+def test_a_folder_that_was_made_for_nothing_is_taken_away_and_no_other(tmp_path):
+    Hold(tmp_path / "a" / "b").release()
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "mine").mkdir()
+    Hold(tmp_path / "mine").release()
+    hold = Hold(tmp_path / "runs" / "one")
+    (tmp_path / "runs" / "one" / "kept").write_text("")
+    hold.release()
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["kept", "mine", "one", "runs"]
+
+
+def test_readers_share_a_folder_and_keep_writers_out(tmp_path, other):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    one, two = Hold(folder, shared=True), other(folder, "shared")
+    with pytest.raises(UsageProblem, match="in use"):
+        Hold(folder)
+    one.release()
+    with pytest.raises(UsageProblem, match=f"in use by process {two.pid} "):
+        Hold(folder)
+    two.kill()
+    two.wait()
+    with Hold(folder), pytest.raises(UsageProblem, match=f"in use by process {os.getpid()} "):
+        Hold(folder, shared=True)
+
+
+def test_a_folder_that_cannot_be_written_can_be_read(tmp_path, monkeypatch):
+    opened = os.open
+
+    def read_only(path, flags, *mode, **named):
+        if str(path).endswith(FILE):
+            raise OSError(errno.EROFS, "Read-only file system")
+        return opened(path, flags, *mode, **named)
+
+    monkeypatch.setattr(os, "open", read_only)
+    Hold(tmp_path, shared=True).release()
+    with pytest.raises(OSError, match="Read-only"):
+        Hold(tmp_path)
+
+
+def test_where_the_file_system_knows_no_locks_a_file_names_the_process(tmp_path, monkeypatch):
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    with Hold(tmp_path):
+        with pytest.raises(UsageProblem, match=f"in use by process {os.getpid()} .*if that process has ended, remove .*{NAMED}"):
+            Hold(tmp_path)
+    assert not (tmp_path / NAMED).exists()
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    (tmp_path / NAMED).write_text(json.dumps({"pid": ended.pid, "host": os.uname().nodename}))
+    Hold(tmp_path).release()
+    (tmp_path / NAMED).write_text(json.dumps({"pid": ended.pid, "host": "elsewhere"}))
+    with pytest.raises(UsageProblem, match=f"process {ended.pid} on elsewhere"):
+        Hold(tmp_path)
