@@ -75,7 +75,7 @@ class Studio:
         if settings.replay:
             self._reader = self._reader or Cassette.read(settings.replay, {})
             return ReplayModel(self._reader, name)
-        model: ChatModel = OpenAIModel(settings.specs[name], AdaptiveLimiter(settings.in_flight))
+        model: ChatModel = OpenAIModel(settings.specs[name], AdaptiveLimiter(settings.in_flight, timeout=settings.specs[name].timeout))
         if settings.record:
             self._writer = self._writer or Cassette.append_to(settings.record, {})
             model = RecordingModel(model, self._writer)

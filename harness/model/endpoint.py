@@ -8,6 +8,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -37,7 +38,7 @@ class Endpoint:
         if spec.url is None:
             raise UsageProblem(f"the model {spec.name} has no address yet; it has to be served first")
         self._spec = spec
-        self._limiter = limiter or AdaptiveLimiter(32)
+        self._limiter = limiter or AdaptiveLimiter(32, timeout=spec.timeout)
         self._policy = policy or RetryPolicy(max_retries=spec.max_retries, scale=backoff_scale(environ))
         self._health = EndpointHealth()
         self._environ = environ
@@ -93,24 +94,33 @@ class Endpoint:
 
     async def _limited(self, request: Outgoing, read: Read[T]) -> T | Failure:
         async with self._limiter.slot() as ticket:
+            answers = self._health.answers
             outcome = await self._attempt(request, read)
             if not isinstance(outcome, Failure):
-                self._limiter.succeeded()
+                self._limiter.answered(ticket)
             elif outcome.kind == "limit":
-                self._limiter.throttled(ticket)
+                self._limiter.refused(ticket)
+            elif outcome.cause == "timeout":
+                self._limiter.timed_out(ticket)
+                if self._health.answers != answers:
+                    return replace(outcome, kind="crowded")
+                self._health.unanswered(ticket.sent, asyncio.get_running_loop().time(), self._spec.timeout)
+                if self._health.dead:
+                    self._limiter.open()
             return outcome
 
     async def _attempt(self, request: Outgoing, read: Read[T]) -> T | Failure:
         """One try. What goes wrong on the way comes back as a Failure."""
         transport = self._transport or self._open()
+        seconds = self._health.patience(self._spec.timeout)
         try:
             # For the whole answer: an endpoint that trickles would never end.
-            async with asyncio.timeout(self._spec.timeout):
+            async with asyncio.timeout(seconds):
                 answer = await transport.send(request)
         except TimeoutError:
             answer = Lost("timeout")
         if isinstance(answer, Lost):
-            return self._lost(answer)
+            return self._lost(answer, seconds)
         if not 200 <= answer.status < 300:
             return self._read_error(answer, request.path)
         return self._read(answer, read)
@@ -153,10 +163,10 @@ class Endpoint:
         wait = retry_after_seconds(answer.headers, time.time()) if status in (429, 503, 529) else None
         return self._failure(f"http {status}", message, Failure("", "", kind, wait))
 
-    def _lost(self, lost: Lost) -> Failure:
+    def _lost(self, lost: Lost, seconds: float) -> Failure:
         words, kind = _WORDS[lost.cause]
         place = urlsplit(self._spec.url or "").netloc
-        message = words.format(place=place, detail=lost.detail, seconds=f"{self._spec.timeout:g}", size=MAX_ANSWER >> 20)
+        message = words.format(place=place, detail=lost.detail, seconds=f"{seconds:g}", size=MAX_ANSWER >> 20)
         return self._failure(lost.cause, message, Failure("", "", kind))
 
     def _failure(self, cause: str, message: str, like: Failure | None = None) -> Failure:

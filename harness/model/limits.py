@@ -1,8 +1,4 @@
-"""How many requests a worker has in the air: fewer when the endpoint refuses many, soon as many again when it does not.
-
-A refusal (429, 529) now and then costs one request more; half the places cost half the speed. So it is the share of
-refusals among the latest answers that counts, not the single one: a limit that is really met shows as a growing share.
-"""
+"""How many requests a worker sends to one endpoint at once: a semaphore whose size is that of a Window."""
 
 from __future__ import annotations
 
@@ -11,58 +7,65 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
-TOLERATED = 0.1
-"""Share of refusals that changes nothing."""
-_ANSWERS = 4
-"""Answers that are remembered, as a multiple of the places."""
-_FEWEST = 16
-"""Answers that are remembered at least."""
+from harness.model.spec import DEFAULT_TIMEOUT
+from harness.model.window import START, Ticket, Window
 
 
 class AdaptiveLimiter:
-    """A semaphore whose size adapts. Belongs to one worker and one event loop.
+    """Belongs to one worker and one event loop, whose clock it reads; see Window for how its size adapts.
 
-    ``limit`` moves between 1 and ``max_in_flight``: it halves when refusals become many, once for all requests that were in
-    the air then. After that every success gives one place back until three quarters of what it was are reached, and from
-    there as many successes as there are places give one more.
+    ``start``: slots to begin with. ``timeout``: seconds for one request. A request that waits for a slot has not been sent,
+    so the wait is not counted into its time-out.
     """
 
-    def __init__(self, max_in_flight: int) -> None:
-        if max_in_flight < 1:
-            raise ValueError(f"max_in_flight must be 1 or more, not {max_in_flight}")
-        self.max_in_flight = max_in_flight
-        self.limit = max_in_flight
-        self.in_flight = 0
+    def __init__(self, max_in_flight: int, *, start: int = START, timeout: float = DEFAULT_TIMEOUT) -> None:
+        self._window = Window(max_in_flight, start=start, timeout=timeout)
         self.at_rest = 0
-        """Requests that wait for their next try. They hold no place, so others can be put."""
+        """Requests that wait for their next try. They hold no slot, so others can be sent."""
         self.on_rest: Callable[[], None] | None = None
-        """Called when ``at_rest`` has changed: somebody may want to put more requests."""
-        self._goal = max_in_flight  # up to here it grows quickly
-        self._successes = 0  # since the last place was added
-        self._answered = self._refused = 0.0  # of late
-        self._epoch = 0  # counts the decreases
+        """Called when ``at_rest`` has changed: more requests may be wanted."""
+        self._sent: dict[Ticket, None] = {}  # without an answer, the oldest first
         self._waiting: deque[asyncio.Future[None]] = deque()
 
+    @property
+    def limit(self) -> int:
+        """Slots at present."""
+        return self._window.limit
+
+    @property
+    def max_in_flight(self) -> int:
+        """Slots at most."""
+        return self._window.largest
+
+    @property
+    def in_flight(self) -> int:
+        """Slots taken."""
+        return self._window.in_flight
+
     @asynccontextmanager
-    async def slot(self) -> AsyncIterator[int]:
-        """Wait for a place, first come, first served. Yields a ticket for ``throttled``."""
+    async def slot(self) -> AsyncIterator[Ticket]:
+        """Wait for a slot, first come, first served. Yields a ticket by which the request's end is reported."""
+        loop = asyncio.get_running_loop()
         if self.in_flight >= self.limit or self._waiting:
-            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            future: asyncio.Future[None] = loop.create_future()
             self._waiting.append(future)
             try:
                 await future
             except asyncio.CancelledError:
                 if future.done() and not future.cancelled():
-                    self._leave()  # the place was given and is not wanted any more
+                    self._leave(loop.time())  # the slot was given and is not wanted any more
                 elif future in self._waiting:
                     self._waiting.remove(future)
                 raise
         else:
-            self.in_flight += 1
+            self._window.enter(loop.time())
+        ticket = self._window.ticket(loop.time())
+        self._sent[ticket] = None
         try:
-            yield self._epoch
+            yield ticket
         finally:
-            self._leave()
+            del self._sent[ticket]
+            self._leave(loop.time())
 
     @contextmanager
     def resting(self) -> Iterator[None]:
@@ -74,53 +77,51 @@ class AdaptiveLimiter:
             self._rest(-1)
 
     def resize(self, max_in_flight: int) -> None:
-        """Another upper bound, from 1. An endpoint that has asked for patience keeps its lower limit."""
-        full = self.limit == self.max_in_flight
-        self.max_in_flight = max_in_flight
-        self.limit = max_in_flight if full else min(self.limit, max_in_flight)
-        self._wake()
+        """Another upper bound, from 1."""
+        now = asyncio.get_running_loop().time()
+        self._window.resize(max_in_flight, now)
+        self._wake(now)
 
-    def succeeded(self) -> None:
-        """The endpoint answered a request."""
-        self._remember(0)
-        if self.limit >= self.max_in_flight:
-            return
-        self._successes += 1
-        if self.limit < self._goal or self._successes >= self.limit:
-            self._successes = 0
-            self.limit += 1
-            self._wake()
+    def answered(self, ticket: Ticket) -> None:
+        """The endpoint answered a request. Call this and the next two with the slot still held, which is what frees it for others."""
+        self._window.answered(ticket, asyncio.get_running_loop().time())
 
-    def throttled(self, ticket: int) -> None:
-        """The endpoint refused a request. Halves the places if it has refused many of late, and this one was put after the
-        last decrease."""
-        self._remember(1)
-        if ticket != self._epoch or self._refused <= TOLERATED * (self._answered + self.in_flight):
-            return
-        self._successes = 0
-        self._epoch += 1
-        self._goal = self.limit * 3 // 4
-        self.limit = max(1, self.limit // 2)
+    def refused(self, ticket: Ticket) -> None:
+        """The endpoint refused a request."""
+        self._window.refused(ticket, asyncio.get_running_loop().time())
 
-    def _remember(self, refused: int) -> None:
-        if self._answered >= max(_FEWEST, _ANSWERS * self.limit):
-            self._answered /= 2
-            self._refused /= 2
-        self._answered += 1
-        self._refused += refused
+    def timed_out(self, ticket: Ticket) -> None:
+        """A request was not answered in time."""
+        self._window.timed_out(ticket, asyncio.get_running_loop().time())
+
+    def open(self) -> None:
+        """All slots, for an endpoint that counts as dead."""
+        now = asyncio.get_running_loop().time()
+        self._window.open(now)
+        self._wake(now)
+
+    def older_than(self, seconds: float) -> int:
+        """How many requests were sent longer ago and have no answer yet."""
+        sent_before = asyncio.get_running_loop().time() - seconds
+        count = 0
+        for ticket in self._sent:
+            if ticket.sent > sent_before:
+                break
+            count += 1
+        return count
 
     def _rest(self, change: int) -> None:
         self.at_rest += change
         if self.on_rest is not None:
             self.on_rest()
 
-    def _leave(self) -> None:
-        self.in_flight -= 1
-        self._wake()
+    def _leave(self, now: float) -> None:
+        self._window.leave(now)
+        self._wake(now)
 
-    def _wake(self) -> None:
+    def _wake(self, now: float) -> None:
         while self._waiting and self.in_flight < self.limit:
             future = self._waiting.popleft()
             if not future.done():
-                self.in_flight += 1
+                self._window.enter(now)
                 future.set_result(None)

@@ -12,20 +12,26 @@ import random
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC
 from typing import Literal, TypeVar
 
 T = TypeVar("T")
 
-FailureKind = Literal["final", "again", "limit", "unreachable"]
-"""``final``: asking again cannot help. ``again``: it may. ``limit``: the endpoint asks for patience. ``unreachable``: no
-answer at all."""
+FailureKind = Literal["final", "again", "limit", "unreachable", "crowded"]
+"""``final``: asking again cannot help. ``again``: it may. ``limit``: the endpoint asks for patience. ``unreachable``: no answer at
+all. ``crowded``: none in time, while other requests were answered."""
+UNANSWERED: tuple[FailureKind, ...] = ("unreachable", "crowded")
 
 RETRY_AFTER_CAP = 60.0
 """Seconds of the longest wait that an endpoint can ask for, whatever it says."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")  # without inf, nan, 1_0 and digits of other scripts
 BACKOFF_VARIABLE = "AGENTGAUGE_BACKOFF"
+
+LONG_SILENCE = 600.0
+"""Seconds without any answer, or else five time-outs, after which an endpoint counts as dead."""
+DEAD_TIMEOUT = 120.0
+"""Seconds that a request to a dead endpoint gets at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +99,7 @@ class RetryPolicy:
 
     max_retries: int = 6  # tries after the first
     limit_patience: int = 3  # rate limits get this many times max_retries
-    identical: int = 3  # the same cause so many times in a row is final, rate limits excepted
+    identical: int = 3  # the same cause so many times in a row is final; not so ``limit`` and ``crowded``
     base: float = 1.0  # seconds, first wait
     cap: float = 30.0  # seconds, longest computed wait
     total: float = 600.0  # seconds of waiting, longest for one request
@@ -115,10 +121,25 @@ class EndpointHealth:
 
     dead: bool = False
     answers: int = 0  # of any kind, errors too
+    silences: list[float] = field(default_factory=list)  # when they were sent: requests that timed out since the last answer
 
     def answered(self) -> None:
         self.answers += 1
+        self.silences.clear()
         self.dead = False
+
+    def unanswered(self, sent: float, now: float, timeout: float) -> None:
+        """A request timed out, and no other was answered since it was sent. Times in seconds.
+
+        Three of them make the endpoint dead, once they span LONG_SILENCE or five time-outs.
+        """
+        self.silences.append(sent)
+        if len(self.silences) >= 3 and now - self.silences[0] >= min(5 * timeout, max(timeout, LONG_SILENCE)):
+            self.dead = True
+
+    def patience(self, timeout: float) -> float:
+        """Seconds that the next try gets. A run against a dead endpoint is to end soon."""
+        return min(timeout, DEAD_TIMEOUT) if self.dead else timeout
 
 
 async def persist(
@@ -143,16 +164,16 @@ async def persist(
         if not isinstance(outcome, Failure):
             health.answered()
             return outcome
-        if outcome.kind != "unreachable":
+        if outcome.kind not in UNANSWERED:
             health.answered()  # an error is an answer too
         same = same + 1 if outcome.cause == previous else 1
-        previous = outcome.cause
+        previous = outcome.cause if outcome.kind != "crowded" else ""  # which may not be the request's doing
         wait = policy.wait(outcome, tries)
         if _hopeless(outcome, policy, tries, same) or waited + wait > policy.total:
             if outcome.kind == "unreachable" and health.answers == answers:
                 health.dead = True
             break
-        if outcome.kind == "unreachable" and health.dead:
+        if outcome.kind in UNANSWERED and health.dead:
             break
         waited += wait
         with resting():
@@ -163,6 +184,8 @@ async def persist(
 def _hopeless(failure: Failure, policy: RetryPolicy, tries: int, same: int) -> bool:
     if failure.kind == "final":
         return True
+    if failure.kind == "crowded":
+        return tries > policy.max_retries
     if failure.kind == "limit":
         return tries > policy.max_retries * policy.limit_patience
     return tries > policy.max_retries or same >= policy.identical

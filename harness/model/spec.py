@@ -18,7 +18,7 @@ PdfForm = Literal["pages", "file"]
 TransportName = Literal["lean", "openai"]
 EMBEDDED_KINDS: tuple[ModelKind, ...] = ("oracle", "baseline", "scripted")
 
-DEFAULT_TIMEOUT = 120.0  # seconds for one try; reasoning models need minutes, a dead endpoint should not cost an hour
+DEFAULT_TIMEOUT = 600.0  # seconds for one try, as the openai package has it: reasoning models need minutes
 DEFAULT_RETRIES = 6
 
 

@@ -194,6 +194,7 @@ class Wiring:
         from harness.model.cassette import Cassette, RecordingModel, ReplayModel
         from harness.model.client import OpenAIModel
         from harness.model.limits import AdaptiveLimiter
+        from harness.model.window import START
 
         if self._settings.replay:
             return ReplayModel(self._tape(), str(self._settings.options[part]) if part else self._settings.model.name)
@@ -201,7 +202,8 @@ class Wiring:
         assert spec is not None, "only a replayed or rescored run has no model to reach"
         if spec.embedded:
             spec = spec.served_at(self._addresses()[part or "model"])
-        limiter = AdaptiveLimiter(self._width)
+        # START is for all workers together, whose shares may differ by one
+        limiter = AdaptiveLimiter(self._width, start=START * self._width // self._settings.in_flight, timeout=spec.timeout)
         limiter.on_rest = self.on_rest
         self._limiters.append(limiter)
         model: ChatModel = OpenAIModel(spec, limiter)

@@ -1,9 +1,8 @@
-"""The limiter: never more than its limit, halves once per burst of refusals, is soon back."""
+"""The semaphore around the window: never more than its limit, first come, first served, nothing lost on the way."""
 
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack
 
 import pytest
 
@@ -24,58 +23,6 @@ def test_no_more_than_the_limit_at_once() -> None:
 
     asyncio.run(main())
     assert most == 3 and limiter.in_flight == 0
-
-
-def test_a_burst_of_refusals_halves_once_and_successes_give_the_places_back() -> None:
-    async def main() -> list[int]:
-        limiter, seen = AdaptiveLimiter(8), []
-        async with limiter.slot() as first, limiter.slot() as second:
-            limiter.throttled(first)
-            limiter.throttled(second)  # was in the air at the same time
-        seen.append(limiter.limit)
-        for _ in range(2):
-            limiter.succeeded()
-        seen.append(limiter.limit)  # three quarters are back at once
-        for _ in range(6):
-            limiter.succeeded()
-        seen.append(limiter.limit)  # from there one for as many successes as there are places
-        for _ in range(100):
-            limiter.succeeded()
-        seen.append(limiter.limit)
-        for _ in range(30):
-            async with limiter.slot() as ticket:
-                limiter.throttled(ticket)
-        seen.append(limiter.limit)
-        return seen
-
-    assert asyncio.run(main()) == [4, 6, 7, 8, 1]
-
-
-def test_one_refusal_among_many_answers_changes_nothing() -> None:
-    async def main() -> int:
-        limiter = AdaptiveLimiter(8)
-        for _ in range(200):
-            for _ in range(19):
-                limiter.succeeded()
-            async with limiter.slot() as ticket:
-                limiter.throttled(ticket)
-        return limiter.limit
-
-    assert asyncio.run(main()) == 8
-
-
-def test_the_first_refusals_of_a_full_house_are_judged_by_all_that_was_put() -> None:
-    """Refusals are answered at once, successes after seconds: the first answers of a run are all refusals."""
-
-    async def main(refusals: int) -> int:
-        limiter = AdaptiveLimiter(100)
-        async with AsyncExitStack() as stack:
-            tickets = [await stack.enter_async_context(limiter.slot()) for _ in range(100)]
-            for ticket in tickets[:refusals]:
-                limiter.throttled(ticket)
-        return limiter.limit
-
-    assert [asyncio.run(main(refusals)) for refusals in (5, 50)] == [100, 50]
 
 
 def test_a_request_at_rest_holds_no_place_and_is_counted() -> None:
@@ -115,3 +62,42 @@ def test_a_cancelled_wait_gives_its_place_on() -> None:
 def test_a_limit_below_one_is_refused() -> None:
     with pytest.raises(ValueError, match="1 or more"):
         AdaptiveLimiter(0)
+
+
+def test_the_wait_for_a_slot_is_not_counted_as_latency() -> None:
+    async def main() -> list[int]:
+        limiter, ages = AdaptiveLimiter(2), []
+
+        async def job() -> None:
+            async with limiter.slot():
+                ages.append(limiter.older_than(0.04))
+                await asyncio.sleep(0.05)
+
+        async with limiter.slot():
+            jobs = [asyncio.create_task(job()) for _ in range(4)]
+            await asyncio.gather(*jobs)
+            ages.append(limiter.older_than(0.1))
+        return [*ages, limiter.older_than(0.0)]
+
+    assert asyncio.run(main()) == [0, 1, 1, 1, 1, 0]  # each is fresh when it starts; only the one around all of them is old
+
+
+def test_slots_that_are_added_are_given_to_those_that_wait() -> None:
+    async def main() -> int:
+        limiter, started = AdaptiveLimiter(1), []
+
+        async def job() -> None:
+            async with limiter.slot():
+                started.append(1)
+                await asyncio.sleep(5)
+
+        jobs = [asyncio.create_task(job()) for _ in range(4)]
+        await asyncio.sleep(0)
+        limiter.resize(3)
+        await asyncio.sleep(0)
+        for one in jobs:
+            one.cancel()
+        await asyncio.gather(*jobs, return_exceptions=True)
+        return len(started)
+
+    assert asyncio.run(main()) == 3

@@ -110,19 +110,20 @@ class Run:
             self.in_air -= 1
             self.widths.append(self.limiter.limit)
             if kind == "ok":
-                self.limiter.succeeded()
+                self.limiter.answered(ticket)
                 return "ok"
             if kind == "limit":
                 self.refused += 1
-                self.limiter.throttled(ticket)
+                self.limiter.refused(ticket)
                 return Failure("http 429", "", "limit")
-            return Failure("timeout", "", "unreachable")
+            self.limiter.timed_out(ticket)
+            return Failure("timeout", "", "crowded")
 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("requests", "places"), [(1024, 32), (256, 4)])
 def test_faults_now_and_then_cost_little_more_than_themselves(requests: int, places: int, seed: int) -> None:
-    run = Run(mixed(seed), requests, AdaptiveLimiter(places))
+    run = Run(mixed(seed), requests, AdaptiveLimiter(places, timeout=TIMEOUT))
     assert run.seconds() <= 1.3 * ideal(run.fate, requests, places)
     assert run.results == ["ok"] * requests
 

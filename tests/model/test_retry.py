@@ -117,6 +117,38 @@ def test_a_dead_endpoint_is_tried_once_until_it_answers() -> None:
     assert _run([lost], clock.policy(), health)[1] == 3
 
 
+def test_a_time_out_while_others_are_answered_is_tried_again_more_often() -> None:
+    """It may be a queue, which is not the request's doing; not for ever, since it may be the request's doing all the same."""
+    late = _fail("timeout", "crowded")
+    assert _run([late] * 6 + ["ok"], Clock().policy()) == ("ok", 7)
+    assert _run([late], Clock().policy())[1] == 7
+    lost = _fail("timeout", "unreachable")
+    assert _run([late, late, lost, lost, "ok"], Clock().policy()) == ("ok", 5)
+    assert _run([late, late, lost], Clock().policy())[1] == 5
+
+
+@pytest.mark.parametrize(
+    ("timeout", "ends", "dead"),
+    [
+        (600.0, [600, 600], False),
+        (600.0, [600, 600, 600], True),  # of concurrent requests
+        (10.0, [10, 20, 30, 40], False),
+        (10.0, [10, 20, 30, 40, 50], True),
+        (200.0, [200, 400, 590], False),
+        (200.0, [200, 400, 600], True),
+    ],
+)
+def test_an_endpoint_that_is_silent_for_long_counts_as_dead(timeout: float, ends: list[float], dead: bool) -> None:
+    health = EndpointHealth()
+    for end in ends:
+        health.unanswered(end - timeout, end, timeout)
+    assert health.dead is dead
+    assert health.patience(timeout) == (min(timeout, 120.0) if dead else timeout)
+    health.answered()
+    health.unanswered(1000.0, 1000.0 + timeout, timeout)
+    assert not health.dead and health.patience(timeout) == timeout
+
+
 def test_one_lost_request_among_answered_ones_is_no_death() -> None:
     health = EndpointHealth()
 
