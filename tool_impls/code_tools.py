@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import io
 import json
 import os
 import re
@@ -22,6 +23,7 @@ from harness import sandbox
 from harness.errors import ToolError
 from harness.sandbox.paths import package_folders
 from tool_impls.base import ToolTimeout
+from tool_impls.bounds import PLOT_PIXELS, opened_picture
 
 SOLVER_SETUP = "from sympy import Eq, solve, symbols"
 PLOT_SETUP = "import matplotlib\nmatplotlib.use('Agg')\nimport matplotlib.pyplot as plt"
@@ -68,6 +70,8 @@ def plot(command: str, *, folder: Path, seconds: float = 20.0, allow_unsafe: boo
         content = b""
     if not content.startswith(_PNG):
         raise ToolError("the code gave no picture")
+    with opened_picture(io.BytesIO(content), "the figure", PLOT_PIXELS, "are taken; choose a smaller figsize or dpi"):
+        pass  # its header alone is looked at
     path = folder / "plot.png"
     if path.exists():
         path = folder / f"plot-{1 + sum(1 for _ in folder.glob('plot*.png'))}.png"

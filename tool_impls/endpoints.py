@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.errors import ToolError, ToolFault
 from tool_impls.base import READY, unavailable
+from tool_impls.bounds import opened_picture
 from tool_impls.options import Option
 from tool_impls.settings import ToolSettings
 
@@ -150,12 +151,11 @@ def _guarded(service: str, endpoint: Endpoint, request: Callable[[OpenAI], T]) -
 
 
 def _picture(reply: Any) -> Image:
-    from PIL import Image
-
     try:
         data = base64.b64decode(reply.data[0].b64_json, validate=True)
-        return Image.open(io.BytesIO(data)).convert("RGB")
-    except (AttributeError, IndexError, TypeError, ValueError, OSError):
+        with opened_picture(io.BytesIO(data), "the picture") as image:
+            return image.convert("RGB")
+    except (AttributeError, IndexError, TypeError, ValueError, ToolError):
         raise _not_understood("image") from None
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import ToolError
+from tool_impls.bounds import FRAME_PIXELS
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-MOST_PIXELS = 64_000_000  # of a frame; a bomb of a few kilobytes may declare billions
 FORMATS = (
     "aac,ac3,aiff,amr,ape,asf,au,avi,caf,dirac,dts,dv,eac3,flac,flv,gif,h264,hevc,ivf,m4v,matroska,mjpeg,mov,mp3,mpeg,mpegts,"
     "mpegvideo,mxf,nut,obu,ogg,rm,tta,voc,w64,wav,wtv,wv"
@@ -43,7 +43,7 @@ def open_media(path: Path, noun: str) -> Any:
     titles: Any = {"metadata_errors": "ignore"} if int(av.__version__.partition(".")[0]) < 19 else {}
     try:
         return av.open(
-            str(path), options={"format_whitelist": FORMATS, "protocol_whitelist": "file", "max_pixels": str(MOST_PIXELS)}, **titles
+            str(path), options={"format_whitelist": FORMATS, "protocol_whitelist": "file", "max_pixels": str(FRAME_PIXELS)}, **titles
         )
     except (av.FFmpegError, OSError, ValueError) as error:
         raise ToolError(
@@ -60,9 +60,9 @@ def open_video(path: Path) -> Any:
             raise ToolError(f"{path.name} holds no pictures: it has no video track")
         if stream.codec_context is None:
             raise ToolError(f"{path.name} is in a video format that cannot be decoded")
-        if not 0 < stream.width * stream.height <= MOST_PIXELS:
-            raise ToolError(f"{path.name} has frames of no known size or of more than {MOST_PIXELS // 10**6} million pixels")
-        stream.codec_context.options = {"max_pixels": str(MOST_PIXELS)}
+        if not 0 < stream.width * stream.height <= FRAME_PIXELS:
+            raise ToolError(f"{path.name} has frames of no known size or of more than {FRAME_PIXELS // 10**6} million pixels")
+        stream.codec_context.options = {"max_pixels": str(FRAME_PIXELS)}
         stream.thread_type = "AUTO"
     except ToolError:
         container.close()

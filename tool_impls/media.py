@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import ToolError
 from harness.tools import FILE_TYPES, Parameter, Tool
+from tool_impls.bounds import check_pixels, check_result, opened_picture
 from tool_impls.protocol import SCALARS, named_files
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-MAX_PIXELS = 64_000_000
-"""Of a picture that is sent in; a bomb of a few kilobytes may hold billions."""
 
 
 def open_inputs(tool: Tool, values: Mapping[str, Any], files: Mapping[str, Path], root: Path | None = None) -> dict[str, Any]:
@@ -75,17 +73,9 @@ def file_names(tool: Tool, result: Any) -> list[str | None]:
 
 
 def _picture(name: str, path: Path) -> Image:
-    from PIL import Image
-
-    try:
-        with Image.open(path) as image:
-            width, height = image.size
-            if width * height > MAX_PIXELS:
-                raise ToolError(f"{name} has {width} by {height} pixels; at most {MAX_PIXELS // 10**6} million are taken, so scale it down")
-            image.load()
-            return image
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
-        raise ToolError(f"{name} is not a picture that can be read") from None
+    with opened_picture(path, name) as image:
+        image.load()
+        return image
 
 
 def _encode(output: Parameter, value: Any) -> Any:
@@ -97,14 +87,14 @@ def _encode(output: Parameter, value: Any) -> Any:
 
 
 def content(output: Parameter, value: Any) -> bytes:
-    """The bytes of a file result; pictures as RGB PNG."""
+    """The bytes of a file result; pictures as RGB PNG. Raises ToolError for one that is too large."""
     if output.type == "image":
-        from PIL import Image
-
         from tool_impls.endpoints import png
 
         if isinstance(value, Path):
-            with Image.open(value) as image:
+            with opened_picture(value, "the picture that was made") as image:
                 return png(image)
+        check_pixels("the picture that was made", *value.size)
         return png(value)
+    check_result(value.stat().st_size)
     return bytes(value.read_bytes())

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import ToolError
+from tool_impls.bounds import SOUND_SAMPLES
 from tool_impls.frames import decoded, open_media
 
 if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
-MOST = 100_000_000  # samples of all channels held in memory: 400 MB, 19 minutes of stereo at 44.1 kHz
 SLOWEST, FASTEST = 1_000, 768_000  # samples a second
 MOST_CHANNELS = 8
 
@@ -131,7 +131,7 @@ def _flush(resampler: Any) -> Iterator[Any]:
     yield from (piece for piece in (resampler.resample(None) if resampler else ()) if piece is not None)
 
 
-def read(path: Path, most: int = MOST) -> Sound:
+def read(path: Path, most: int = SOUND_SAMPLES) -> Sound:
     """All of the first audio track as it is. Raises ToolError: unreadable, or more than ``most`` samples."""
     import numpy
 

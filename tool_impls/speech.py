@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import ToolError, ToolUnavailable
 from tool_impls import base
+from tool_impls.bounds import RECORDING_SECONDS
 from tool_impls.frames import open_media
 from tool_impls.options import Option
 from tool_impls.settings import ToolSettings
@@ -27,7 +28,6 @@ OPTIONS = (WEIGHTS, ALLOW_DOWNLOAD, LANGUAGE, BEAMS)
 
 NEEDED = ("config.json", "model.bin", "tokenizer.json")  # without the last faster-whisper would ask the hub for one
 RATE = 16_000  # samples a second that Whisper hears
-LONGEST = 4 * 3600  # seconds of a recording
 
 
 class SpeechToText(base.BenchTool):
@@ -113,12 +113,12 @@ class SpeechToText(base.BenchTool):
 def read_sound(path: Path, seconds: float = 0.0) -> NDArray[numpy.float32]:
     """The first audio track at RATE, mixed to one channel, as numbers from -1 to 1; at most ``seconds`` of it if that is not 0.
 
-    Raises ToolError where the file has no sound that can be read, or more than LONGEST seconds of it.
+    Raises ToolError where the file has no sound that can be read, or more than RECORDING_SECONDS seconds of it.
     """
     import av
     import numpy
 
-    limit = int((seconds or LONGEST) * RATE)
+    limit = int((seconds or RECORDING_SECONDS) * RATE)
     parts, length = [], 0
     try:
         with open_media(path, "sound file") as container:
@@ -138,10 +138,11 @@ def read_sound(path: Path, seconds: float = 0.0) -> NDArray[numpy.float32]:
         raise ToolError(f"{path.name} is not a sound file that can be read ({type(error).__name__})") from None
     if not parts:
         raise ToolError(f"{path.name} has no sound: its audio track is empty")
-    sound = numpy.concatenate(parts)
-    if not seconds and sound.size > limit:
-        raise ToolError(f"{path.name} is longer than {LONGEST // 3600} hours, which is the most that is heard; cut it first")
-    return sound[:limit].astype(numpy.float32) / 32768.0
+    if not seconds and length > limit:
+        raise ToolError(f"{path.name} is longer than {RECORDING_SECONDS // 3600} hours, which is the most that is heard; cut it first")
+    sound: NDArray[numpy.float32] = numpy.concatenate(parts)[:limit].astype(numpy.float32)
+    sound /= 32768.0
+    return sound
 
 
 def _first_line(error: Exception) -> str:

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tool_impls import sound
+from tool_impls.bounds import check_result
 from tool_impls.frames import open_media, upright
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Writer:
     def __init__(self, path: Path, rate: Fraction, size: tuple[int, int], track: Track | None = None) -> None:
         import av
 
+        self._bytes = 0
         self._container = av.open(str(path), "w", format="mp4", options={"movflags": "+faststart", "fflags": "+bitexact"})
         threads = {"threads": "1"} if size[0] * size[1] <= SMALL else {}
         # without mbtree: its fast code gives other bits once in some hundred films where sound is coded beside them
@@ -70,7 +72,7 @@ class Writer:
             self._container.close()
 
     def add(self, frame: Any, seconds: float | None = None, paint: Callable[[Any], Any] | None = None) -> None:
-        """One more frame (``av.VideoFrame``).
+        """One more frame (``av.VideoFrame``). Raises ToolError where the file becomes too large.
 
         ``seconds``: when it is shown, from the beginning of the file; by the rate if None. ``paint``: changes the frame once it
         has the format and the size of the file.
@@ -86,7 +88,10 @@ class Writer:
         picture.pts, picture.time_base = tick, Fraction(1, CLOCK)
         picture.duration = self._step
         picture.pict_type = 0  # the encoder chooses key frames
-        self._container.mux(self._stream.encode(picture))
+        packets = self._stream.encode(picture)
+        self._bytes += sum(packet.size for packet in packets)
+        check_result(self._bytes)
+        self._container.mux(packets)
         if self._track is not None:
             for samples, place in self._track.until((tick + self._step) / CLOCK):
                 self._container.mux(self._sound.encode(sound.frame_of(samples, SOUND_RATE, self._track.layout, place)))

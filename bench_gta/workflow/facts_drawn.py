@@ -6,14 +6,16 @@ import io
 import re
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from bench_gta.workflow.facts_media import written_in
+from harness.errors import ToolError
+from tool_impls.bounds import opened_picture
 from tool_impls.documents.guard import reading
-from tool_impls.media import MAX_PIXELS
 
 if TYPE_CHECKING:
     from pypdf import PageObject
@@ -82,15 +84,10 @@ def _chart_texts(xml: bytes) -> Iterator[str]:
 
 def _read(pictures: Iterator[bytes]) -> Iterator[str]:
     """What can be read in the first pictures. One that is no picture after all, or too large or too small, shows nothing."""
-    from PIL import Image
-
     for data in islice(pictures, MOST_READ):
-        try:
-            with Image.open(io.BytesIO(data)) as image:
-                if min(image.size) >= SMALLEST and image.width * image.height <= MAX_PIXELS:
-                    yield written_in(image.convert("RGB"))
-        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
-            continue
+        with suppress(ToolError), opened_picture(io.BytesIO(data), "it") as image:
+            if min(image.size) >= SMALLEST:
+                yield written_in(image.convert("RGB"))
 
 
 READERS: dict[str, Callable[[Path], str]] = {"PDF": _pdf, "Word document": _office, "presentation": _office, "workbook": _office}

@@ -6,11 +6,10 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import ToolError
 from tool_impls import ocr
 from tool_impls import sound as sounds
+from tool_impls.bounds import opened_picture
 from tool_impls.frames import spread, video_frames
-from tool_impls.media import MAX_PIXELS
 
 if TYPE_CHECKING:
     import numpy
@@ -31,15 +30,8 @@ LOWEST = 30.0  # hertz; what is below is hum, not pitch
 
 def picture(path: Path, *, read: bool) -> Found:
     """Size, number of colours, look, and on request what can be read in it. Raises ToolError."""
-    from PIL import Image
-
-    try:
-        with Image.open(path) as image:
-            if image.width * image.height > MAX_PIXELS:
-                raise ToolError(f"it has {image.width} by {image.height} pixels; at most {MAX_PIXELS // 10**6} million are looked at")
-            colours = image.convert("RGB")
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise ToolError(f"it is not a picture that can be read ({type(error).__name__})") from None
+    with opened_picture(path, "it", then="are looked at") as image:
+        colours = image.convert("RGB")
     counted = colours.getcolors(MOST_COLOURS)
     measures = {"width": colours.width, "height": colours.height, "colours": len(counted) if counted else MOST_COLOURS}
     return {"measures": measures, "look": _look(colours), **({"shown": written_in(colours)} if read else {})}

@@ -10,9 +10,9 @@ from typing import Any
 
 from harness.errors import ToolError
 from harness.types import Json
+from tool_impls.bounds import check_pixels, opened_picture
 from tool_impls.documents.guard import check_size
 from tool_impls.frames import decoded, open_video, upright
-from tool_impls.media import MAX_PIXELS
 from tool_impls.sound import layout_of, open_sound
 
 PLAIN = {"PNG": (".png",), "JPEG": (".jpg", ".jpeg"), "WEBP": (".webp",)}
@@ -27,40 +27,28 @@ BY = "Pillow"
 
 def picture(order: Mapping[str, Json]) -> Json:
     """The file itself, or PNG pictures made from it: of a moving one ``max_frames``, evenly spread. Raises ToolError."""
-    from PIL import Image, ImageOps
+    from PIL import ImageOps
 
     path, folder = Path(order["source"]), Path(order["folder"])
     size = check_size(path)
-    Image.MAX_IMAGE_PIXELS = None  # we look ourselves, before anything is unpacked
-    try:
-        with Image.open(path) as image:
-            count = getattr(image, "n_frames", 1)
-            width, height = image.size
-            _check_pixels(image)
-            note = f"{image.format} picture of {width} by {height} pixels"
-            small = max(width, height) <= LARGEST_SIDE and size <= LARGEST_FILE
-            if count == 1 and small and path.suffix in PLAIN.get(image.format or "", ()):
-                image.load()
-                return {"files": [path.name], "note": note}
-            files: list[str] = []
-            for place in _spread(count, order["max_frames"]):
-                image.seek(place)
-                _check_pixels(image)
-                made = ImageOps.exif_transpose(image).convert("RGBA" if image.has_transparency_data else "RGB")
-                made.thumbnail((SIDE, SIDE))
-                files.append(f"picture_{len(files) + 1:03}.png")
-                made.save(folder / files[-1])
-    except (OSError, SyntaxError, ValueError, EOFError) as error:
-        raise ToolError(f"it is not a picture that can be read ({type(error).__name__})") from None
+    with opened_picture(path, "it", then="are shown") as image:
+        count = getattr(image, "n_frames", 1)
+        width, height = image.size
+        note = f"{image.format} picture of {width} by {height} pixels"
+        small = max(width, height) <= LARGEST_SIDE and size <= LARGEST_FILE
+        if count == 1 and small and path.suffix in PLAIN.get(image.format or "", ()):
+            image.load()
+            return {"files": [path.name], "note": note}
+        files: list[str] = []
+        for place in _spread(count, order["max_frames"]):
+            image.seek(place)
+            check_pixels("it", *image.size, then="are shown")  # frames may differ
+            made = ImageOps.exif_transpose(image).convert("RGBA" if image.has_transparency_data else "RGB")
+            made.thumbnail((SIDE, SIDE))
+            files.append(f"picture_{len(files) + 1:03}.png")
+            made.save(folder / files[-1])
     moving = f", {count} frames of which {len(files)} are shown" if count > 1 else ""
     return {"files": files, "note": f"{note}{moving}; shown as PNG of at most {SIDE} pixels a side, made by {BY}"}
-
-
-def _check_pixels(image: Any) -> None:
-    """Raises ToolError for a picture, or one of its frames, that claims to be larger than honest ones are."""
-    width, height = image.size
-    if width * height > MAX_PIXELS:
-        raise ToolError(f"it has {width:,} by {height:,} pixels; at most {MAX_PIXELS // 10**6} million are shown")
 
 
 def video(order: Mapping[str, Json]) -> Json:

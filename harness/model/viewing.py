@@ -27,6 +27,7 @@ MAX_PAGES = 20
 WIDTH = 1000  # pixels of a page
 MAX_PICTURE = 3_500_000  # bytes; some endpoints take no picture of more than 5 MB, counted as base64
 MAX_SIDE = 8000  # pixels
+MAX_PIXELS = 64_000_000  # of a picture that is decoded; a few kilobytes may claim billions
 
 _CHILD = Path(__file__).with_name("viewing_child.py")
 _LIMITS = sandbox.Limits(wall_seconds=60, memory_bytes=2 << 30, output_bytes=64 << 20)
@@ -59,7 +60,7 @@ class Viewer:
 
     async def picture(self, content: bytes) -> Picture | None:
         """The picture itself if it is whole and endpoints take it; drawn again if it is too large, moves or has another
-        format (JPEG, at most 2048 pixels a side); None if it is no picture. Raises Fault, UsageProblem."""
+        format (JPEG, at most 2048 pixels a side); None if it is no picture, or claims more than MAX_PIXELS. Raises Fault, UsageProblem."""
         for line in await self._look("picture", content):
             if line.get("fits") in ("image/png", "image/jpeg", "image/gif", "image/webp"):
                 return Picture(content, line["fits"])
@@ -95,7 +96,15 @@ class Viewer:
             raise
 
     async def _run(self, kind: str, content: bytes, limit: int) -> list[Mapping[str, Any]]:
-        order = {"kind": kind, "path": package_folders(), "width": WIDTH, "pages": limit, "bytes": MAX_PICTURE, "side": MAX_SIDE}
+        order = {
+            "kind": kind,
+            "path": package_folders(),
+            "width": WIDTH,
+            "pages": limit,
+            "bytes": MAX_PICTURE,
+            "side": MAX_SIDE,
+            "pixels": MAX_PIXELS,
+        }
         _check_packages()
         async with self._places:
             with sandbox.scratch_folder() as folder:

@@ -34,10 +34,13 @@ def encoded(image: Any) -> str:
     return base64.b64encode(stream.getvalue()).decode("ascii")
 
 
-def picture(content: bytes, largest: int, side: int) -> None:
+def picture(content: bytes, largest: int, side: int, most: int) -> None:
     from PIL import Image
 
+    Image.MAX_IMAGE_PIXELS = None  # we look ourselves
     image = Image.open(io.BytesIO(content))
+    if image.width * image.height > most:
+        return
     form, still = image.format, getattr(image, "n_frames", 1) == 1
     image.load()  # the whole of it: a header alone says nothing
     if form in MEDIA and still and len(content) <= largest and max(image.size) <= side:
@@ -67,7 +70,7 @@ def main() -> None:
     sys.path += order["path"]
     content = sys.stdin.buffer.read()
     if order["kind"] == "picture":
-        picture(content, order["bytes"], order["side"])
+        picture(content, order["bytes"], order["side"], order["pixels"])
     else:
         pages(content, order["pages"], order["width"])
 

@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from PIL import Image, ImageChops, ImageDraw
 
 from harness.errors import ToolError
 from tool_impls import protocol
+from tool_impls.bounds import opened_picture
 from tool_impls.documents import (
     TOOLS,
     CsvFileGenerator,
@@ -438,7 +440,7 @@ def test_pictures_that_are_too_large_or_too_many_are_refused(
     monkeypatch.setattr(pictures, "MOST", 3)
     with pytest.raises(ToolError, match="more than 3 pictures"):
         make(DocxFileGenerator, tmp_path, content="{{image_1}}" * 4, filename="a", image_paths=BOTH, files=files)
-    monkeypatch.setattr(pictures, "MAX_PIXELS", 1000)
+    monkeypatch.setattr(pictures, "opened_picture", partial(opened_picture, most=1000))
     with pytest.raises(ToolError, match="640 by 360 pixels"):
         make(DocxFileGenerator, tmp_path, content="{{image_1}}", filename="a", image_paths=BOTH, files=files)
 

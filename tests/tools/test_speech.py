@@ -118,7 +118,7 @@ def test_files_without_sound_are_refused(tmp_path: Path) -> None:
 
 
 def test_endless_sound_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speech, "LONGEST", 2)
+    monkeypatch.setattr(speech, "RECORDING_SECONDS", 2)
     with pytest.raises(ToolError, match="is longer than"):
         read_sound(tone(tmp_path / "long.wav", 3))
     assert read_sound(tone(tmp_path / "long.wav", 3), 2.5).size == 2.5 * RATE

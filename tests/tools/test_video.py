@@ -558,7 +558,7 @@ def test_songs_and_their_covers_are_no_films(tmp_path: Path, kind: type[BenchToo
 
 @pytest.mark.parametrize("kind", CUTTERS, ids=lambda kind: kind.meta.name)
 def test_huge_frames_are_refused_before_they_take_memory(tmp_path: Path, kind: type[BenchTool], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frames, "MOST_PIXELS", 95 * 64)
+    monkeypatch.setattr(frames, "FRAME_PIXELS", 95 * 64)
     for name, codec, pix_fmt in (("a.mp4", "libx264", "yuv420p"), ("a.avi", "mjpeg", "yuvj420p"), ("a.mov", "png", "rgb24")):
         path = make_video(tmp_path / name, 2, codec=codec, pix_fmt=pix_fmt)
         with pytest.raises(ToolError, match=rf"^a\{path.suffix}"):

@@ -49,6 +49,7 @@ class DocxFileGenerator(base.BenchTool):
         Parameter("file", filetype="application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
     )
     category = "operation"
+    confined = True
     packages = ("docx", "PIL")
     options = (Option("font", "text", "SimSun", "name of the font, for Latin and Chinese text"), TABLES)
     concurrency = 2

@@ -18,8 +18,8 @@ from typing import IO
 from xml.parsers import expat
 
 from harness.errors import AgentGaugeError, ToolError
+from tool_impls.bounds import FILE_BYTES
 
-MAX_FILE = 256 * 2**20  # bytes of any file
 MAX_DIRECTORY = 4 * 2**20  # bytes of an archive's directory; a part takes about 100
 MAX_PARTS = 10_000
 MAX_TOTAL = 256 * 2**20  # bytes of all parts, unpacked
@@ -52,8 +52,8 @@ def check_size(path: Path) -> int:
     size = path.stat().st_size
     if size == 0:
         raise ToolError("the file is empty")
-    if size > MAX_FILE:
-        raise ToolError(f"the file has {_mb(size)}; at most {_mb(MAX_FILE)} are read")
+    if size > FILE_BYTES:
+        raise ToolError(f"the file has {_mb(size)}; at most {_mb(FILE_BYTES)} are read")
     return size
 
 

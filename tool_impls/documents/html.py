@@ -41,6 +41,7 @@ class HtmlFileGenerator(base.BenchTool):
         Parameter("file", filetype="text/html"),
     )
     category = "operation"
+    confined = True
     concurrency = 2
 
     @classmethod

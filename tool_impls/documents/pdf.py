@@ -49,6 +49,7 @@ class PdfFileGenerator(base.BenchTool):
         Parameter("file", filetype="application/pdf"),
     )
     category = "operation"
+    confined = True
     packages = ("reportlab", "PIL")
     options = (FONT, TABLES)
     seconds = 120.0

@@ -8,8 +8,8 @@ from io import BytesIO
 from pathlib import Path
 
 from harness.errors import ToolError
+from tool_impls.bounds import Unreadable, opened_picture
 from tool_impls.documents.markdown import Picture
-from tool_impls.media import MAX_PIXELS
 
 MOST = 200  # pictures in one document
 PLAIN = ("PNG", "JPEG")  # kept byte for byte; others become PNG
@@ -74,21 +74,16 @@ def base_name(path: str) -> str:
 
 def load(path: Path) -> Ready | None:
     """The picture as PNG or JPEG, upright; None for what is no picture. Raises ToolError for one that is too large."""
-    from PIL import Image, ImageOps
+    from PIL import ImageOps
 
     try:
-        with Image.open(path) as image:
-            width, height = image.size
-            if width * height > MAX_PIXELS:
-                raise ToolError(
-                    f"a picture is {width} by {height} pixels, more than the {MAX_PIXELS // 10**6} million that are taken; scale it down"
-                )
+        with opened_picture(path, "a picture") as image:
             image.load()
             if image.format in PLAIN and image.mode in ("1", "L", "P", "RGB", "RGBA") and image.getexif().get(ORIENTATION, 1) == 1:
-                return Ready(path.read_bytes(), width, height)
+                return Ready(path.read_bytes(), *image.size)
             upright = ImageOps.exif_transpose(image)
             buffer = BytesIO()
             upright.convert("RGBA" if upright.has_transparency_data else "RGB").save(buffer, "PNG")
             return Ready(buffer.getvalue(), upright.width, upright.height)
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+    except Unreadable:
         return None

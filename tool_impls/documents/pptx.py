@@ -68,6 +68,7 @@ class PptxFileGenerator(base.BenchTool):
         Parameter("file", filetype="application/vnd.openxmlformats-officedocument.presentationml.presentation"),
     )
     category = "operation"
+    confined = True
     packages = ("pptx", "PIL")
     concurrency = 2
 

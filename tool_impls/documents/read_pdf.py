@@ -6,15 +6,16 @@ import logging
 import threading
 from collections.abc import Iterator
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import ToolError
 from harness.tools import Parameter
 from tool_impls import base, ocr
+from tool_impls.bounds import PAGE_PICTURES, PAGE_SIDE, PDF_PAGES, PICTURE_PIXELS, limit_pillow
 from tool_impls.documents.guard import check_size, reading
 from tool_impls.documents.reading import ReadingTool
-from tool_impls.media import MAX_PIXELS
 from tool_impls.options import Option
 
 if TYPE_CHECKING:
@@ -23,12 +24,10 @@ if TYPE_CHECKING:
 
     from tool_impls.settings import ToolSettings
 
-PAGES = Option("pages", "int", 1_000, "most pages of a file that is read; a longer one is refused", least=1)
+PAGES = Option("pages", "int", PDF_PAGES, "most pages of a file that is read; a longer one is refused", least=1)
 OCR = Option("ocr", "bool", False, "read pages without text as pictures")
 DEEPEST = 50  # levels of a page tree; honest ones have about four
 MAX_CONTENT = 16 * 2**20  # bytes of one page's drawing commands, unpacked
-MAX_PICTURES = 20  # of one page, where it cannot be rendered
-SIDE = 2_000  # pixels of a page's longer side when it is rendered
 
 _rendering = threading.Lock()  # pdfium takes one caller at a time
 
@@ -152,12 +151,20 @@ def _images(page: Any, file: Path, number: int) -> Iterator[Image]:
     if find_spec("pypdfium2") is not None:
         yield _render(file, number)
         return
-    for place, name in enumerate(page.images.keys()):
-        if place >= MAX_PICTURES:
-            return
-        image = page.images[name].image
-        if image is not None and image.width * image.height <= MAX_PIXELS:
+    limit_pillow()
+    for name in islice(page.images.keys(), PAGE_PICTURES):
+        if 0 < _declared_pixels(page, name) <= PICTURE_PIXELS and (image := page.images[name].image) is not None:
             yield image
+
+
+def _declared_pixels(page: Any, name: str | list[str]) -> int:
+    """The pixels of a picture of a page as the file declares them; 0 where it declares none, as for those within the drawing commands."""
+    try:
+        for part in [name] if isinstance(name, str) else name:
+            page = page["/Resources"]["/XObject"][part]
+        return int(page["/Width"]) * int(page["/Height"])
+    except (KeyError, TypeError, ValueError):
+        return 0
 
 
 def _render(file: Path, number: int) -> Image:
@@ -168,7 +175,7 @@ def _render(file: Path, number: int) -> Image:
         document = pypdfium2.PdfDocument(file)
         try:
             page = document[number]
-            scale = SIDE / max(*page.get_size(), 1.0)
+            scale = PAGE_SIDE / max(*page.get_size(), 1.0)
             image: Image = page.render(scale=scale).to_pil()
             return image
         finally:

@@ -16,6 +16,7 @@ class ReadingTool(base.BenchTool):
     """Shows the text of a document, cut to a length."""
 
     category = "operation"
+    confined = True
     options: ClassVar[tuple[Option, ...]] = (LIMIT,)
     concurrency = 2
     seconds = 120.0

@@ -38,6 +38,7 @@ class CsvFileGenerator(base.BenchTool):
         Parameter("file", filetype="text/csv"),
     )
     category = "operation"
+    confined = True
     concurrency = 2
 
     @classmethod
@@ -65,6 +66,7 @@ class XlsxFileGenerator(base.BenchTool):
         Parameter("file", filetype="office/xlsx"),
     )
     category = "operation"
+    confined = True
     packages = ("openpyxl",)
     concurrency = 2
 

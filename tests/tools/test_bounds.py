@@ -1,0 +1,180 @@
+"""Files that claim to be huge cost nothing: what tools take and make is measured before it is decoded."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import struct
+import zlib
+from io import BytesIO
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from bench_gta.workflow.facts import facts
+from harness.errors import ToolError, ToolFault
+from harness.model.viewing import Viewer
+from harness.tools import Parameter
+from tool_impls import bounds, code_tools, endpoints, media
+from tool_impls.documents import pictures
+from tool_impls.documents.read_pdf import _images
+from tool_impls.settings import ToolSettings
+from tool_impls.video import TextToVideoTool
+
+pytestmark = pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
+
+SIDES = [9_000, 13_000, 20_000, 2**31 - 1]  # pixels; below, between and above what Pillow itself warns of and refuses
+
+
+def huge(side: int) -> bytes:
+    """A whole PNG file of one colour, a bit a pixel; of more than 400 million pixels only the beginning."""
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    packer = zlib.compressobj(9)
+    row = bytes(1 + (min(side, 20_000) + 7) // 8)
+    data = b"".join(packer.compress(row) for _ in range(min(side, 20_000))) + packer.flush()
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0))
+        + chunk(b"IDAT", data)
+        + chunk(b"IEND", b"")
+    )
+
+
+@pytest.fixture(params=SIDES)
+def bomb(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A PNG of fewer than 100 KB; decoding it, or any other picture, fails the test."""
+
+    def decoded(image: Any, *_: Any, **__: Any) -> None:
+        raise AssertionError(f"a picture of {image.size} pixels is decoded")
+
+    path = tmp_path / "huge.png"
+    path.write_bytes(huge(request.param))
+    assert path.stat().st_size < 100_000
+    monkeypatch.setattr("PIL.ImageFile.ImageFile.load", decoded)
+    return path
+
+
+TOO_LARGE = r"at most \d+ million|is not a picture that can be read"  # the latter of a side that no PNG can have
+
+
+def test_as_an_input(bomb: Path) -> None:
+    with pytest.raises(ToolError, match=TOO_LARGE):
+        media._picture("image", bomb)
+
+
+def test_as_a_result(bomb: Path) -> None:
+    with pytest.raises(ToolError, match=TOO_LARGE):
+        media.content(Parameter("image"), bomb)
+
+
+def test_in_a_document(bomb: Path, request: pytest.FixtureRequest) -> None:
+    if request.node.callspec.params["bomb"] == SIDES[-1]:
+        assert pictures.load(bomb) is None  # a note stands in its place
+    else:
+        with pytest.raises(ToolError, match=TOO_LARGE):
+            pictures.load(bomb)
+
+
+def test_from_an_endpoint(bomb: Path) -> None:
+    reply = SimpleNamespace(data=[SimpleNamespace(b64_json=base64.b64encode(bomb.read_bytes()).decode())])
+    with pytest.raises(ToolFault, match="without a usable result"):
+        endpoints._picture(reply)
+
+
+def test_in_a_pdf(bomb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Images(dict[str, Any]):
+        def __getitem__(self, name: str) -> Any:
+            raise AssertionError("the picture is unpacked")
+
+    page: Any = {"/Resources": {"/XObject": {"/Im0": {"/Width": 20_000, "/Height": 20_000}}}}
+    monkeypatch.setattr("tool_impls.documents.read_pdf.find_spec", lambda name: None)
+    shown = type("Page", (), {"images": Images({"/Im0": None}), "__getitem__": lambda self, name: page[name]})()
+    assert list(_images(shown, bomb, 0)) == []
+
+
+FORGED = """
+import os
+for number in range(3, 10):
+    try:
+        os.write(number, b'{"png": "CONTENT"}')
+    except OSError:
+        pass
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("side", [6_100, *SIDES])
+def test_from_the_code_of_plot(side: int, tmp_path: Path) -> None:
+    """The code answers by itself, so no check in its own process helps."""
+    content = base64.b64encode(huge(side)).decode()
+    with pytest.raises(ToolError, match=rf"(at most 36 million are taken; choose a smaller figsize)|{TOO_LARGE}"):
+        code_tools.plot(FORGED.replace("CONTENT", content), folder=tmp_path)
+    assert not list(tmp_path.glob("*.png"))
+
+
+def test_what_is_large_and_honest_is_drawn(tmp_path: Path) -> None:
+    code = "def solution():\n    figure = plt.figure(figsize=(20, 20), dpi=200)\n    return figure"
+    with Image.open(code_tools.plot(code, folder=tmp_path)) as image:
+        assert image.size == (4000, 4000)
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_as_a_deliverable(side: int, tmp_path: Path) -> None:
+    (tmp_path / "huge.png").write_bytes(huge(side))
+    (found,) = facts([tmp_path / "huge.png"], folder=tmp_path)
+    assert "million" in found.broken or "not a picture" in found.broken
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_where_it_is_shown_to_a_model(side: int) -> None:
+    async def show() -> Any:
+        return await Viewer().picture(huge(side))
+
+    assert asyncio.run(show()) is None
+
+
+def test_a_picture_that_is_a_program_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    eps = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\n%%EOF\n"
+    (tmp_path / "a.png").write_bytes(eps)
+    monkeypatch.setattr("PIL.EpsImagePlugin.Ghostscript", lambda *_, **__: pytest.fail("Ghostscript is started"))
+    with pytest.raises(ToolError, match="image is an EPS file, which is a program and not run"):
+        media._picture("image", tmp_path / "a.png")
+
+
+def test_a_picture_in_memory_that_is_too_large_is_not_sent() -> None:
+    with pytest.raises(ToolError, match="8001 by 8000 pixels; at most 64 million"):
+        media.content(Parameter("image"), Image.new("1", (8001, 8000)))
+    assert media.content(Parameter("image"), Image.new("1", (30, 20))).startswith(b"\x89PNG")
+
+
+def test_a_result_of_too_many_bytes_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.wav"
+    with path.open("wb") as file:
+        file.truncate(bounds.RESULT_BYTES + 1)
+    with pytest.raises(ToolError, match="the result has 256 MB; at most 256 MB are given back"):
+        media.content(Parameter("audio"), path)
+
+
+def test_a_video_that_becomes_too_large_is_not_written_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "RESULT_BYTES", 20_000)
+    tool = TextToVideoTool(ToolSettings())
+    with pytest.raises(ToolError, match="make a shorter or smaller one"):
+        tool.apply(tmp_path, "a film", num_frames=3600, resolution="512,512")
+    assert (tmp_path / "text_to_video.mp4").stat().st_size < 100_000
+
+
+def test_a_broken_picture_is_told_from_a_large_one(tmp_path: Path) -> None:
+    stream = BytesIO()
+    Image.new("L", (50, 50)).save(stream, "PNG")
+    (tmp_path / "cut.png").write_bytes(stream.getvalue()[:-30])
+    with (
+        pytest.raises(bounds.Unreadable, match=r"picture 1 is not a picture that can be read \(\w+\)"),
+        bounds.opened_picture(tmp_path / "cut.png", "picture 1") as image,
+    ):
+        image.load()

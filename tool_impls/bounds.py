@@ -1,0 +1,104 @@
+"""How large files may be that tools take and make (GTA tools spec 5). A model, an agent or its program has made or chosen each of them.
+
+What a file claims to be is compared with these numbers before any of it is decoded: a PNG of a few kilobytes may hold billions of
+pixels. Whatever is larger is a ToolError, which the model reads. How office files are unpacked is bounded in ``documents.guard``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import ToolError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+PICTURE_PIXELS = 64_000_000
+"""Of a picture that a tool takes or gives back; decoded it takes three or four bytes a pixel."""
+
+PLOT_PIXELS = 36_000_000
+"""Of a figure that code has drawn: 20 by 20 inches at 300 dots an inch. The code chooses, and four calls work at a time."""
+
+FRAME_PIXELS = 64_000_000
+"""Of a video's frame."""
+
+FILE_BYTES = 256 << 20
+"""Of a document that a tool reads."""
+
+RESULT_BYTES = 256 << 20
+"""Of a file that a tool makes. It is held in memory, as base64 too, while it is sent."""
+
+SOUND_SAMPLES = 100_000_000
+"""Of all channels of a sound, held in memory: 400 MB, 19 minutes of stereo at 44.1 kHz."""
+
+RECORDING_SECONDS = 2 * 3600
+"""Of a recording whose speech is written down: 700 MB while it is decoded."""
+
+PDF_PAGES = 1_000
+"""Of a PDF that is read, unless the settings say otherwise."""
+
+PAGE_SIDE = 2_000
+"""Pixels of the longer side of a PDF's page when it is rendered, however large the page claims to be."""
+
+PAGE_PICTURES = 20
+"""Pictures of a PDF's page that are read, where the page cannot be rendered."""
+
+_SMALLER = "are taken, so scale it down"
+_PROGRAMS = ("EPS",)  # Pillow has another program run what such a file holds
+
+
+class Unreadable(ToolError):
+    """A file is no picture."""
+
+
+@contextmanager
+def opened_picture(source: Path | BytesIO, what: str, most: int = PICTURE_PIXELS, then: str = _SMALLER) -> Iterator[Image]:
+    """A picture of which the header alone has been read.
+
+    ``what`` names it in messages, ``then`` says what happens to ``most`` pixels. Raises ToolError for one that is larger, Unreadable
+    for no picture at all, also where that comes to light while it is decoded.
+    """
+    limit_pillow()
+    from PIL import Image
+
+    try:
+        with Image.open(source) as image:
+            check_pixels(what, *image.size, most, then)
+            if image.format in _PROGRAMS:
+                raise ToolError(f"{what} is an {image.format} file, which is a program and not run; give a PNG or JPEG")
+            yield image
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+        raise ToolError(f"{what} has more than {_millions(PICTURE_PIXELS)} pixels; at most {_millions(most)} {then}") from None
+    except (OSError, EOFError, SyntaxError, ValueError) as error:
+        raise Unreadable(f"{what} is not a picture that can be read ({type(error).__name__})") from None
+
+
+def check_pixels(what: str, width: int, height: int, most: int = PICTURE_PIXELS, then: str = _SMALLER) -> None:
+    """Raises ToolError for more than ``most`` pixels."""
+    if width * height > most:
+        raise ToolError(f"{what} has {width} by {height} pixels; at most {_millions(most)} {then}")
+
+
+def check_result(size: int) -> None:
+    """Raises ToolError for more bytes than a result may have."""
+    if size > RESULT_BYTES:
+        raise ToolError(f"the result has {size >> 20} MB; at most {RESULT_BYTES >> 20} MB are given back, so make a shorter or smaller one")
+
+
+@lru_cache(maxsize=1)
+def limit_pillow() -> None:
+    """Let Pillow itself refuse twice as many pixels as are taken: libraries of documents open pictures by themselves."""
+    from PIL import Image
+
+    Image.MAX_IMAGE_PIXELS = PICTURE_PIXELS
+    warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)  # from PICTURE_PIXELS on, where we refuse already
+
+
+def _millions(pixels: int) -> str:
+    return f"{pixels / 10**6:g} million"
