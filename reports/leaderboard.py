@@ -65,6 +65,9 @@ def remarks(task: Task, part: Mapping[str, Any]) -> list[str]:
     if count := part.get("stops"):  # runs of earlier versions do not count them
         cases = "1 case" if count == 1 else f"{count} cases"
         found.append(f"{task.name}: the published evaluator stops on replies of {cases} (`stops`); they count as invalid here")
+    if uncounted := part.get("uncounted"):
+        cases = "1 broken case is" if uncounted["cases"] == 1 else f"{uncounted['cases']} broken cases are"
+        found.append(f"{task.name}: {cases} in no figure: counting them as the original does failed ({uncounted['why']})")
     return found
 
 

@@ -1,0 +1,113 @@
+"""A fault in scoring costs no answer that is paid for: what was said is kept and scored again without asking the model."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.plugin.project import Project, records, summary, without_times
+
+FAULTS = {
+    "a defect": "raise KeyError('no such field')",
+    "the similarity server": "raise Fault('the similarity server is gone', cause='similarity server')",
+    "the sandbox": "raise SandboxFault('no process could be started')",
+    "the disk": "raise OSError(28, 'No space left on device')",
+    "not scorable": "raise DataProblem('the gold is damaged')",
+}
+"""What scoring raises, in words of the toy's module."""
+
+BREAKING = """
+import pathlib
+from harness.errors import DataProblem, Fault, SandboxFault
+from harness.task import announce
+from tests.plugin.toy import Toy
+
+class Breaking(Toy):
+    def score(self, sample, output, scoring, similarity):
+        if output and pathlib.Path("broken").exists() and sample.id in pathlib.Path("broken").read_text():
+            {fault}
+        return super().score(sample, output, scoring, similarity)
+
+announce(Breaking())
+pytest_plugins = ["harness.plugin"]
+"""
+
+
+def breaking(project: Project, fault: str, samples: str) -> None:
+    (project.path / "conftest.py").write_text(BREAKING.format(fault=fault))
+    (project.path / "broken").write_text(samples)
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_answers_whose_scoring_failed_are_scored_again_without_the_model(project, model, endpoint, kind, workers):
+    assert project.run(*model, "--run-dir", "expected").status == 0
+    expected = without_times(summary(project.path / "expected"))
+    breaking(project, FAULTS[kind], "s1 s3 s4")
+    result = project.run(*model, *workers, "--run-dir", "run")
+    assert result.status == 1, result.output
+    before = len(endpoint.requests)
+    broken = [record for record in records(project.path / "run") if record["status"] == "broken"]
+    # where the disk is full nothing more is begun, but what had been asked is kept
+    assert len(broken) == 3 or kind == "the disk"
+    assert all(record["transcript"]["output"]["answer"] for record in broken)
+    kept = len(records(project.path / "run"))
+    (project.path / "broken").unlink()
+    again = project.run("--rescore", "run", *workers, "--run-dir", "again")
+    resumed = project.run("--resume", "run", *model[2:], *workers)
+    assert resumed.status == 0, resumed.output
+    assert len(endpoint.requests) == before + 6 - kept
+    assert without_times(summary(project.path / "run")) == expected
+    if kept == 6:
+        assert again.status == 0, again.output
+        assert without_times(summary(project.path / "again")) == expected
+
+
+def test_scoring_that_fails_again_asks_no_model_either(project, model, endpoint):
+    breaking(project, FAULTS["a defect"], "s1")
+    assert project.run(*model, "--run-dir", "run").status == 1
+    before = len(endpoint.requests)
+    assert project.run("--resume", "run", *model[2:]).status == 1
+    assert len(endpoint.requests) == before
+    (record,) = [record for record in records(project.path / "run") if record["status"] == "broken"]
+    assert record["transcript"]["output"] == {"answer": "word1"}
+
+
+def test_a_case_that_the_model_broke_is_asked_again(project, model, endpoint):
+    from tests.model.fault_server import status
+    from tests.plugin.conftest import say
+
+    endpoint.choose = lambda request: status(401) if "word4" in request.body["messages"][-1]["content"] else say(request)
+    assert project.run(*model, "--run-dir", "run").status == 1
+    endpoint.choose = say
+    again = project.run("--rescore", "run", "--run-dir", "again")
+    assert again.status == 1 and summary(project.path / "again")["tasks"]["toy.say"]["broken"] == 1
+    assert project.run("--resume", "run", *model[2:]).status == 0
+
+
+def test_broken_cases_that_cannot_be_counted_as_the_original_does_end_no_run(project, model, endpoint):
+    breaking(project, FAULTS["a defect"], "s1")
+    with (project.path / "conftest.py").open("a") as stream:
+        stream.write(NO_SCORE)
+    result = project.run(*model, "--run-dir", "run")
+    assert result.status == 1, result.output
+    assert "INTERNALERROR" not in result.output
+    said = "toy.say: 1 broken case is in no figure: counting them as the original does failed (ZeroDivisionError: of nothing)"
+    assert said in result.output.replace("\n      ", " ")
+    assert said in (project.path / "run" / "leaderboard.md").read_text()
+    part = json.loads((project.path / "run" / "summary.json").read_text())["tasks"]["toy.say"]
+    assert part["uncounted"] == {"cases": 1, "why": "ZeroDivisionError: of nothing"}
+    assert part["metrics"]["Acc"]["n"] == 5
+
+
+NO_SCORE = """
+whole = Breaking.score
+
+def score(self, sample, output, scoring, similarity):
+    if output is None:
+        raise ZeroDivisionError("of nothing")
+    return whole(self, sample, output, scoring, similarity)
+
+Breaking.score = score
+"""
