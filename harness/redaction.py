@@ -35,6 +35,9 @@ LIKELY = 16
 """Characters from which on a value that holds both letters and digits counts as random, so that no text holds it by chance."""
 
 _SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD)$", re.IGNORECASE)
+_NESTED = 16
+"""Backslashes before one character: JSON in JSON, four levels deep."""
+_PARTS = re.compile(r"\\+|.", re.DOTALL)
 _LOGIN = re.compile(r"""(:\\*/\\*/)[^\s/?#"<>\\]*@""")
 
 
@@ -56,7 +59,9 @@ class _Secret:
     @cached_property
     def escaped(self) -> re.Pattern[str]:
         """Matches the value with any of its characters escaped."""
-        return re.compile("".join(f"(?:{'|'.join(_spellings(sign))})" for sign in self.value))
+        return re.compile(
+            "".join(f"(?:{'|'.join(sorted(_spellings(part), key=len, reverse=True))})" for part in _PARTS.findall(self.value))
+        )
 
     def is_in(self, text: str) -> bool:
         return any(form in text for form in self.plain) or (self._may_be_escaped(text) and self.escaped.search(text) is not None)
@@ -140,21 +145,22 @@ def _base64_forms(value: bytes) -> set[str]:
     return forms
 
 
-def _spellings(sign: str) -> set[str]:
-    """Patterns of one character: as it is, and escaped in JSON (nested to any depth), in an address, in HTML.
+def _spellings(part: str) -> set[str]:
+    """Patterns of one character, or of several backslashes: as they are, and escaped in JSON, in an address, in HTML.
 
-    All begin with a literal character, which lets ``re`` skip what cannot match.
+    All begin with a literal character, which lets ``re`` skip what cannot match. All are bounded, and none can match the same text in
+    two ways, so that no text takes more than time in proportion to its length.
     """
-    units = sign.encode("utf-16-be").hex()
+    units = part.encode("utf-16-be").hex()
     found = {
-        re.escape(sign),
-        "".join(rf"\\\\*u{_any_case(units[at : at + 4])}" for at in range(0, len(units), 4)),
-        "".join(f"%{_any_case(f'{byte:02x}')}" for byte in sign.encode()),
-        re.escape(html.escape(sign)),
+        "".join(rf"\\\\{{0,{_NESTED - 1}}}u{_any_case(units[at : at + 4])}" for at in range(0, len(units), 4)),
+        "".join(f"%{_any_case(f'{byte:02x}')}" for byte in part.encode()),
     }
-    if sign in '"/\\':
-        found.add(rf"\\\\*{re.escape(sign)}")
-    return found
+    if part[0] == "\\":
+        return found | {rf"\\\\{{{len(part) - 1},{_NESTED * len(part) - 1}}}"}
+    if part in ('"', "/"):
+        found.add(rf"\\\\{{0,{_NESTED - 1}}}{part}")
+    return found | {re.escape(part), re.escape(html.escape(part))}
 
 
 def _any_case(digits: str) -> str:
