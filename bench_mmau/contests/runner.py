@@ -1,11 +1,13 @@
 """What runs inside the sandbox for one group of contest tests. It is handed over as text and uses the standard library only.
 
-Standard input: the order, JSON (see ``execute``). Standard output: a token that only the order names, then JSON with one
-result per test. It is written once, at the end, so a program that ends the process takes its whole group along
-(MMAU spec 6.2 [Q14]). The expected outputs never come in here: whatever a program does in this process, all that it can
-claim is an output of its own. What it prints goes to the null device or into the stream that is compared.
+It gets messages and answers them (see ``harness.sandbox.Steps``): first the order, JSON (see ``execute``), then the input of
+one test after the other, each when the test before has been answered, with JSON. The expected outputs never come in here:
+whatever a program does in this process, all that it can claim is an output of its own. A program that ends the process takes
+its whole group along (MMAU spec 6.2 [Q14]). What it prints goes to the null device or into the stream that is compared.
 
-The three seconds per test count processor time; a program that hardly computes is measured by the wall clock instead.
+The three seconds per test count processor time; a program that hardly computes is measured by the wall clock instead. The
+timers here raise the exception that the reference's raise. They stop no program that puts them away: the sandbox does,
+from outside.
 """
 
 # This file runs alone, its names are the program's environment: everything it needs later is bound before the program starts.
@@ -26,13 +28,11 @@ import time
 TYPE_CHECKING = False  # as typing has it; importing that module takes time
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any, NoReturn
+    from typing import Any
 
-OVER = 87  # exit status: the group's time is over
 _IDLE = 0.1  # a smaller share of the wall time on the processor: it waits for something, the machine is not to blame
-_STARVED = 10.0  # wall time in multiples of the limit that a computing program gets at most
 _EARLY = 0.02  # seconds by which the kernel's two accounts of processor time may differ
-_TICK = 0.25  # seconds between two looks once a limit has passed on the wall clock
+_TICK = 0.25  # seconds between two looks once the limit has passed on the wall clock
 
 # fmt: off
 _OS_GONE = (  # MMAU spec 8
@@ -49,81 +49,91 @@ class TimeoutException(Exception):
 
 
 class Clock:
-    """The limits of a test and of the group. Signals call it in the main thread."""
+    """The limit of a test. Signals call it in the main thread."""
 
-    def __init__(self, test_seconds: float, group_seconds: float) -> None:
-        self._test_seconds, self._group_seconds = test_seconds, group_seconds
-        self._group = self._test = (time.monotonic(), time.process_time())
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._began = (0.0, 0.0)
         self._armed = False
-        self.fired = False  # ever
+        self.fired = False  # in the present test or the last one
         signal.signal(signal.SIGPROF, self._look)
         signal.signal(signal.SIGALRM, self._look)
-        signal.signal(signal.SIGVTALRM, signal.SIG_DFL)  # it ends the process, also in the midst of a library's computation
-        signal.setitimer(signal.ITIMER_VIRTUAL, group_seconds)
-        self._arm()
 
     @contextlib.contextmanager
     def test(self) -> Iterator[None]:
-        self._test = (time.monotonic(), time.process_time())
-        self._armed = True
+        self._began = (time.monotonic(), time.process_time())
+        self._armed, self.fired = True, False
         self._arm()
         try:
             yield
         finally:
             self._armed = False
-
-    def stop(self) -> None:
-        for timer in (signal.ITIMER_PROF, signal.ITIMER_REAL, signal.ITIMER_VIRTUAL):
-            signal.setitimer(timer, 0)
+            for timer in (signal.ITIMER_PROF, signal.ITIMER_REAL):
+                signal.setitimer(timer, 0)
 
     def _arm(self) -> None:
-        """Set both timers to the next limit on their clocks."""
+        """Set both timers to the limit on their clocks."""
         now = (time.monotonic(), time.process_time())
         for place, timer, least in ((0, signal.ITIMER_REAL, _TICK), (1, signal.ITIMER_PROF, _EARLY)):
-            ends = [self._group[place] + self._group_seconds] + ([self._test[place] + self._test_seconds] if self._armed else [])
-            signal.setitimer(timer, max(min(ends) - now[place], least))
+            signal.setitimer(timer, max(self._began[place] + self._seconds - now[place], least))
 
     def _look(self, number: int, frame: object) -> None:
-        if _is_over(self._group, self._group_seconds):
-            os._exit(OVER)
-        over = self._armed and _is_over(self._test, self._test_seconds)
-        self._armed = self._armed and not over
-        self._arm()
-        if over:
-            self._fire()
-
-    def _fire(self) -> NoReturn:
-        self.fired = True  # once per test: a program that swallows it meets the group's limit only
+        if not self._armed:
+            return
+        if not self._is_over():
+            self._arm()
+            return
+        self._armed = False  # once per test: a program that swallows it meets the sandbox's limit only
+        self.fired = True
         raise TimeoutException("Timed out!")
 
+    def _is_over(self) -> bool:
+        wall, used = time.monotonic() - self._began[0], time.process_time() - self._began[1]
+        return used >= self._seconds - _EARLY or (wall >= self._seconds and used < _IDLE * wall)
 
-def _is_over(began: tuple[float, float], limit: float) -> bool:
-    wall, used = time.monotonic() - began[0], time.process_time() - began[1]
-    return used >= limit - _EARLY or (wall >= limit and (used < _IDLE * wall or wall >= _STARVED * limit))
+
+class Channel:
+    """The messages, out of the way of the program's own streams."""
+
+    def __init__(self) -> None:
+        self._in, self._out = os.dup(0), os.dup(1)
+        self._read, self._write = os.read, os.write
+        null = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(null, descriptor)
+
+    def receive(self) -> bytes:
+        return self._exactly(int.from_bytes(self._exactly(8), "little"))
+
+    def _exactly(self, size: int) -> bytes:
+        content = b""
+        while len(content) < size:
+            content += self._read(self._in, size - len(content)) or sys.exit(1)
+        return content
+
+    def answer(self, content: bytes) -> None:
+        message = memoryview(len(content).to_bytes(8, "little") + content)
+        while message:
+            message = message[self._write(self._out, message) :]
 
 
 def main() -> None:
-    order = json.loads(sys.stdin.buffer.read())
-    channel, null = os.dup(1), os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(null, descriptor)
+    channel = Channel()
+    order = json.loads(channel.receive())
     sys.path += order["path"]
-    encode, write, leave = json.JSONEncoder().encode, os.write, os._exit
+    encode = json.JSONEncoder().encode
     if "numpy" in order["code"]:  # the reference's process has loaded it before it takes away what numpy needs for that
         with contextlib.suppress(ImportError):
             import numpy  # noqa: F401
     guard(exits=order["exits"])
-    clock = Clock(order["test_seconds"], order["group_seconds"])
-    results, names = [], namespace(order)
-    for text in order["inputs"]:
-        results.append(run_test(order, text, names, clock))
+    clock = Clock(order["test_seconds"])
+    names = namespace(order)
+    channel.answer(b"")
+    while True:  # the sandbox ends this process after the last answer
+        status, text = run_test(order, channel.receive().decode("utf-8", "surrogatepass"), names, clock)
+        channel.answer(encode([status, text, clock.fired]).encode("ascii"))
         if order["fresh"]:
             names = namespace(order)
-    clock.stop()
-    answer = memoryview((order["token"] + encode({"results": results, "fired": clock.fired})).encode("ascii"))
-    while answer:
-        answer = answer[write(channel, answer) :]
-    leave(0)  # threads and exit handlers of the program have no say
 
 
 def namespace(order: dict[str, Any]) -> dict[str, Any]:
@@ -179,10 +189,7 @@ def streams(order: dict[str, Any], text: str) -> Iterator[Callable[[], str]]:
             output.flush()
             return raw.getvalue().decode("utf-8", "replace")
 
-        feed = os.memfd_create("input")
-        with open(feed, "wb", closefd=False) as file:
-            file.write(content)
-        os.lseek(feed, 0, os.SEEK_SET)
+        feed = open_removed(content)
         if feed:  # else a program has closed descriptor 0, and this took its place
             os.dup2(feed, 0)
             os.close(feed)
@@ -196,6 +203,15 @@ def streams(order: dict[str, Any], text: str) -> Iterator[Callable[[], str]]:
         yield printed
     finally:
         sys.stdin, sys.stdout, sys.stderr = kept
+
+
+def open_removed(content: bytes) -> int:
+    """A descriptor of a file with this content and no name."""
+    feed = os.open(".", os.O_RDWR | os.O_TMPFILE, 0o600)
+    with open(feed, "wb", closefd=False) as file:
+        file.write(content)
+    os.lseek(feed, 0, os.SEEK_SET)
+    return feed
 
 
 if __name__ == "__main__":

@@ -9,10 +9,11 @@ from pathlib import Path
 from harness.sandbox.launch import Job, execute_async
 from harness.sandbox.paths import hide
 from harness.sandbox.protection import check_minimum, chosen, layers, look_early, permit_unsafe
-from harness.sandbox.result import Limits, SandboxResult, Status, Steps
+from harness.sandbox.result import Answer, Limits, SandboxResult, Status, Steps
 from harness.sandbox.scratch import scratch_folder
 
 __all__ = [
+    "Answer",
     "Limits",
     "SandboxResult",
     "Status",

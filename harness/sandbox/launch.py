@@ -21,7 +21,7 @@ from typing import Any
 from harness.errors import SandboxFault
 from harness.sandbox.cgroup import MemoryGroup, memory_group
 from harness.sandbox.paths import view
-from harness.sandbox.result import Limits, SandboxResult, Status, Steps
+from harness.sandbox.result import Answer, Limits, SandboxResult, Status, Steps
 
 _HERE = str(Path(__file__).parent)
 _START = f"import sys; sys.path.append({_HERE!r}); from inner.supervise import main; main()"
@@ -286,7 +286,7 @@ class _Report:
     """What the processes have reported."""
 
     layers: list[str] = field(default_factory=lambda: ["process"])
-    answers: list[bytes] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
     started: bool = False
     fault: str = ""
     lost: str = ""
@@ -301,9 +301,9 @@ def _read_report(content: bytes) -> _Report:
         line, _, content = content.partition(b"\n")
         kind, _, text = line.decode("utf-8", "replace").partition(" ")
         if kind == "answer":
-            size = int(text)
+            size, busy = int(text.split()[0]), float(text.split()[1])
             if len(content) >= size:
-                report.answers.append(content[:size])
+                report.answers.append(Answer(content[:size], busy))
             content = content[size:]
         elif kind == "layer":
             report.layers.append(text)

@@ -39,6 +39,14 @@ class Steps:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """What the program has answered to a step, and the busy seconds that it took."""
+
+    content: bytes
+    busy_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class SandboxResult:
     """How the code ended.
 
@@ -55,4 +63,4 @@ class SandboxResult:
     returncode: int | None  # exit status, minus the signal's number, None if the code was ended by us
     seconds: float  # wall time including the start
     layers: tuple[str, ...]  # protections that were in force
-    answers: tuple[bytes, ...] = ()  # to the inputs of ``Steps``, as far as they came
+    answers: tuple[Answer, ...] = ()  # to the inputs of ``Steps``, as far as they came

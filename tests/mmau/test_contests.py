@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 import threading
@@ -21,6 +22,7 @@ from bench_mmau.contests.fixes import PARITY, STRICT
 from bench_mmau.contests.pool import Pool
 from bench_mmau.contests.score import Verdict
 from bench_mmau.errors import NotScorable
+from harness.sandbox import Answer
 
 SQUARE = "n = int(input())\nprint(n * n)"
 PROBLEM: dict[str, Any] = {"id": "sq", "description": "Square.", "public_tests": {"input": ["5\n", "6\n"], "output": ["25\n", "36\n"]}}
@@ -176,22 +178,27 @@ def test_a_full_machine_turns_no_right_answer_into_a_wrong_one(where: Workplace)
 
 
 @pytest.mark.parametrize(
-    ("output", "found"),
+    ("answers", "found"),
     [
-        ('{"results": [["passed", "1"]], "fired": false}', True),
-        ('{"results": [["passed", "1"], ["passed", "1"]], "fired": false}', False),
-        ('{"results": [["fine", "1"]], "fired": false}', False),
-        ('{"results": [["passed"]], "fired": false}', False),
-        ('{"results": 1, "fired": false}', False),
-        ("[]", False),
-        ("[" * 100_000, False),
-        ("", False),
+        ([b'["passed", "1", false]'], True),
+        ([b'["passed", "1", false]'] * 2, False),
+        ([b'["fine", "1", false]'], False),
+        ([b'["passed"]'], False),
+        ([b"1"], False),
+        ([b'{"passed": 1}'], False),
+        ([b"[" * 100_000], False),
+        ([b"\xff"], False),
+        ([b""], False),
+        ([], False),
     ],
 )
-def test_the_answer_of_the_runner_is_checked(output: str, found: bool) -> None:
-    result = execute.sandbox.SandboxResult("ok", "", f"noise token{output}", "", 0, 0.1, ())
-    assert (execute._read(result, "token", 1).outcomes is not None) is found
-    assert execute._read(result, "another", 1).outcomes is None
+def test_the_answers_of_the_runner_are_checked(answers: list[bytes], found: bool) -> None:
+    result = execute.sandbox.SandboxResult("ok", "", "noise", "", 0, 0.1, (), tuple(Answer(answer, 1.5) for answer in answers))
+    assert (execute._read(result, 1, None).outcomes is not None) is found
+    if found:
+        assert execute._read(result, 1, 1.0) == GroupRun((Outcome("timeout", "timeout"),), True)
+    ended = dataclasses.replace(result, status="memory", reason="too much")
+    assert execute._read(ended, 1, None) == execute.GroupRun(None, False, "too much")
 
 
 @pytest.mark.parametrize(

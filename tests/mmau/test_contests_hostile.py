@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from bench_mmau.contests.candidate import Candidate, start
+from bench_mmau.contests.candidate import Candidate, run_tests, start
 from bench_mmau.contests.execute import Room, Workplace
+from bench_mmau.contests.fixes import STRICT
 from bench_mmau.contests.pool import Pool
 
 PROBLEM: dict[str, Any] = {
@@ -153,15 +154,23 @@ for fd in range(1, 12):
         pass
 os._exit(0)
 """,
-    "stolen token": """
-import sys, os
-frame, found = sys._getframe(), None
+    "forged answers": """
+import sys
+frame, found, channel = sys._getframe(), None, None
 while frame:
-    found = frame.f_locals.get('order', found)
+    found, channel = frame.f_locals.get('order', found), frame.f_locals.get('channel', channel)
     frame = frame.f_back
 assert found and not [key for key in found if 'output' in key or 'expected' in key]
-os.write(3, (found['token'] + '{"results": [["passed", "right"], ["passed", "also"]], "fired": false}').encode())
-os._exit(0)
+for _ in range(2):
+    channel.answer(b'["passed", "right", false]')
+""",
+    "an absurd answer": """
+import os
+for fd in range(3, 12):
+    try:
+        os.write(fd, b'\\xff' * 8)
+    except OSError:
+        pass
 """,
     "broken tools": """
 import json, os, sys
@@ -172,8 +181,9 @@ sys.stdout.close()
 
 
 @pytest.fixture
-def where(monkeypatch: pytest.MonkeyPatch) -> Iterator[Workplace]:
+def where(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workplace]:
     """Where programs run; afterwards no file of theirs and no process in their folders is left."""
+    tmp_path_factory.getbasetemp()  # which is made once, and not in a folder of this fixture's
     with tempfile.TemporaryDirectory(prefix="hostile-") as folder:
         monkeypatch.setattr(tempfile, "tempdir", folder)
         pool = Pool(2)
@@ -207,6 +217,59 @@ def test_a_hostile_program_fails_alone(name: str, where: Workplace) -> None:
     found = _beside_neighbour(PROGRAMS[name], where)
     assert not found.passed
     assert found.score == 0
+
+
+OFF = """
+import ctypes, os, signal, time
+for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
+    signal.setitimer(timer, 0)
+for number in range(1, 65):
+    try:
+        signal.signal(number, signal.SIG_IGN)
+    except (OSError, ValueError):
+        pass
+libc = ctypes.CDLL(None)
+def burn(seconds):
+    began = time.process_time()
+    while time.process_time() < began + seconds:
+        pass
+n = int(input())
+WORK
+print(n * n)
+"""
+SLOW = {
+    "a wait": "time.sleep(8)",
+    "a wait with some work": "for _ in range(80): burn(0.015); time.sleep(0.1)",
+    "children that wait": "for _ in range(4):\n    if libc.fork() == 0: time.sleep(8); os._exit(0)\ntime.sleep(8)",
+    "children that work": "for _ in range(4):\n    if libc.fork() == 0: burn(0.9); os._exit(0)\nfor _ in range(4): libc.wait(None)",
+    "children that nobody waits for": "for _ in range(60):\n    if libc.fork() == 0: burn(0.1); os._exit(0)\n    time.sleep(0.1)",
+    "threads that wait": "import threading\nt = threading.Thread(target=time.sleep, args=(8,)); t.start(); t.join()",
+    "a wait for a child": "pid = libc.fork()\nif pid == 0: time.sleep(8); os._exit(0)\nlibc.waitpid(pid, None, 0)",
+}
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_no_program_gets_more_time(name: str, where: Workplace) -> None:
+    """All timers and signals are put away; the limit is 2 s for the group. What is right comes too late."""
+    began = time.monotonic()
+    found = run_tests(OFF.replace("WORK", SLOW[name]), ONE_GROUP, where)
+    assert (found.passed, found.score, found.lost) == (False, 0.0, ("the time for the group of tests was over",))
+    assert time.monotonic() - began < 20  # which leaves room for a busy machine; it takes 3 s on an idle one
+
+
+def test_under_strict_each_test_has_its_time(where: Workplace) -> None:
+    """One second a test: a wait that the program's own timer does not end is seen from outside, and the other test still counts."""
+    code = OFF.replace("WORK", "if n == 5: time.sleep(1.4)")
+    found = run_tests(code, ONE_GROUP, where, fixes=STRICT)
+    assert (found.passed, found.score) == (False, 0.5)
+    assert found.errors == [{"status": "runtime_error", "test_input": "5\n", "error_message": "timeout"}]
+
+
+def test_time_is_not_saved_up_for_another_test(where: Workplace) -> None:
+    """The next input comes when the test before is answered, so work for a test cannot be done in the time of another."""
+    code = "import sys, select\nprint(25 if not select.select([3, 4], [], [], 0.3)[0] else 0)"
+    found = run_tests(code, {"id": "sq", "public_tests": {"input": ["5\n", "6\n"], "output": ["25\n", "25\n"]}}, where)
+    assert found.passed, found
 
 
 def test_no_network(where: Workplace) -> None:

@@ -52,7 +52,8 @@ def restrict(
 ) -> int:
     """Restrict this process and its children for good; paths that do not exist are left out.
 
-    ``listed``: folders of which the names may be read, also of what lies deeper. ``network`` leaves TCP alone. Needs no_new_privs. Gives the version in force, 0 where the kernel has none.
+    ``listed``: folders of which the names may be read, also of what lies deeper. ``network`` leaves TCP alone.
+    Needs no_new_privs. Gives the version in force, 0 where the kernel has none.
     """
     found = version()
     if not found:

@@ -90,8 +90,9 @@ class Steps:
         if self._timed:
             if over := self.over(clock):
                 return over
-            self._spent += clock.read()[1]
-            self._send(b"answer %d\n" % len(answer) + answer)
+            busy = clock.read()[1]
+            self._spent += busy
+            self._send(b"answer %d %.3f\n" % (len(answer), busy) + answer)
         if not self._waiting:
             return "done"
         self._timed = True

@@ -49,7 +49,7 @@ def until_the_end(spec: Spec, ends: Ends, processes: usage.Processes, folder: Fo
         cause = None
         if steps and reading and steps.reading in ready:
             cause = steps.read(clock)
-            if cause == "done":
+            if cause == "done" and not (cause := _over(spec, processes, folder, whole)):
                 yield "end", "0 0"
                 return
             reading = cause != "closed"
