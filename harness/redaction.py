@@ -89,7 +89,10 @@ def register(*values: str | None) -> None:
 
 def register_login(address: str) -> None:
     """Add the password of an address, and its user name and password as one; the user name alone where there is no password."""
-    login = urlsplit(address).netloc.rpartition("@")[0]
+    try:
+        login = urlsplit(address).netloc.rpartition("@")[0]
+    except ValueError:  # no address, which is refused elsewhere
+        return
     user, _, password = login.partition(":")
     register(*(form for text in (login, password or user) for form in (text, unquote(text))))
 

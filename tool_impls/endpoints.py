@@ -6,10 +6,11 @@ import base64
 import io
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.errors import ToolError, ToolFault
+from harness.redaction import redact, register, without_logins
 from tool_impls.base import READY, unavailable
 from tool_impls.bounds import opened_picture
 from tool_impls.options import Option
@@ -35,14 +36,16 @@ ENDPOINT = (
 class Endpoint:
     """An OpenAI-compatible service. The key stays in the environment, under the name ``key_env``."""
 
-    url: str
+    url: str = field(repr=False)  # may hold a login
     model: str
     key_env: str | None = None
 
     @property
     def key(self) -> str | None:
         """None where a key is asked for but not set; a placeholder where the service needs none."""
-        return (os.environ.get(self.key_env) or None) if self.key_env else "none"
+        key = (os.environ.get(self.key_env) or None) if self.key_env else "none"
+        register(key)
+        return key
 
 
 def endpoint_of(settings: ToolSettings, table: str) -> Endpoint | None:
@@ -54,7 +57,7 @@ def endpoint_of(settings: ToolSettings, table: str) -> Endpoint | None:
 def endpoint_state(endpoint: Endpoint, table: str) -> str:
     """READY, or which setting is missing or wrong. ``table`` is the endpoint's name in the settings: ``vision``."""
     if not endpoint.url.startswith(("http://", "https://")):
-        return unavailable(f"url in [tools.{table}] must start with http:// or https://; got {endpoint.url!r}")
+        return unavailable(f"url in [tools.{table}] must start with http:// or https://; got {without_logins(endpoint.url)!r}")
     if not endpoint.model:
         return unavailable(f"[tools.{table}] has a url but no model; give the name of the model that it serves")
     if endpoint.key is None:
@@ -91,7 +94,7 @@ class Vision:
             raise _not_understood("vision") from None
         if not isinstance(answer, str):
             raise _not_understood("vision")
-        return answer.strip()
+        return redact(answer).strip()
 
 
 class Painter:

@@ -17,6 +17,7 @@ from tempfile import NamedTemporaryFile
 from typing import Any
 
 from harness.errors import ToolUnavailable, UsageProblem
+from harness.redaction import without_logins
 from harness.services import TOOL_TOKEN, without_token
 from tool_impls.availability import check
 from tool_impls.base import UNAVAILABLE
@@ -65,7 +66,7 @@ def _options(settings: ToolSettings, table: str, options: tuple[Option, ...]) ->
         if option.kind in ("path", "weights") and value is not None and Path(value).exists():
             value = _remembered((Path(value),))
         if option.name != "key_env":
-            values[option.name] = value
+            values[option.name] = without_logins(value) if isinstance(value, str) else value
     return values
 
 

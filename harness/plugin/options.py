@@ -164,7 +164,7 @@ def read_settings(config: pytest.Config, run_dir: Path | None = None) -> Setting
         sandbox.permit_unsafe()
     register_environment()
     file = load_config(root=config.rootpath)
-    register(*_tool_keys(file))
+    _register_tool_secrets(file)
     tasks = known_tasks()
     dialects = tuple(dict.fromkeys(["native", *(name for task in tasks.values() for name in task.dialects)]))
     about = _earlier_run(option)
@@ -210,10 +210,12 @@ def read_settings(config: pytest.Config, run_dir: Path | None = None) -> Setting
     )
 
 
-def _tool_keys(file: FileConfig) -> list[str]:
-    """The keys of the services that tools ask: values of the variables that ``key_env`` names in a table of [tools]."""
-    tables = [table for table in file.tools.values() if isinstance(table, Mapping)]
-    return [os.environ.get(str(table["key_env"]), "") for table in tables if "key_env" in table]
+def _register_tool_secrets(file: FileConfig) -> None:
+    """The keys of the services that tools ask: the values of the variables that ``key_env`` names in tables of [tools], and logins."""
+    for table in file.tools.values():
+        if isinstance(table, Mapping):
+            register(os.environ.get(str(table.get("key_env", ""))))
+            register_login(str(table.get("url", "")))
 
 
 def stored_settings(settings: Settings, tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from harness.plugin.options import Settings
+from harness.redaction import register
 from harness.services import TOOL_TOKEN, without_token
 
 
@@ -28,6 +29,7 @@ def make_tool_token() -> Callable[[], None]:
     """Make a token for the run's own tool server, before any worker is started. Returns what undoes it."""
     before = os.environ.get(TOOL_TOKEN)
     os.environ[TOOL_TOKEN] = secrets.token_urlsafe(32)
+    register(os.environ[TOOL_TOKEN])
 
     def undo() -> None:
         if before is None:

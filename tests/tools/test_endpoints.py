@@ -17,7 +17,8 @@ from tool_impls.base import BenchTool
 from tool_impls.colours import main_colours, name_of
 from tool_impls.describe import ImageDescription, RegionAttributeDescription
 from tool_impls.detection import CountGivenObject
-from tool_impls.endpoints import png
+from tool_impls.endpoints import Endpoint, endpoint_state, png
+from tool_impls.fingerprint import fingerprints
 from tool_impls.generate import ImageStylization, TextToImage, effect, text_card
 from tool_impls.mathocr import MathOCR
 from tool_impls.settings import ToolSettings
@@ -64,6 +65,19 @@ def test_description_is_the_models_answer() -> None:
     assert "detail" in question and (picture.mode, picture.size, picture.tobytes()) == ("RGB", (8, 6), PICTURE.tobytes())
     request = server.requests[-1]
     assert request.headers["authorization"] == f"Bearer {KEY}" and request.json()["model"] == "some-model"
+
+
+def test_a_key_in_the_answer_is_replaced() -> None:
+    with canned_server({CHAT: [said(f"A blue picture, {KEY}.")]}) as server:
+        assert use(ImageDescription, server, image=PICTURE) == "A blue picture, [key]."
+
+
+def test_an_address_is_shown_and_stored_without_its_login() -> None:
+    tables = {"vision": {"url": "http://me:pw@host/v1", "model": "m"}}
+    stored = fingerprints(ToolSettings(tables=tables), ["ImageDescription"])
+    assert stored["ImageDescription"]["options"]["vision.url"] == "http://host/v1"
+    assert endpoint_state(Endpoint("ftp://me:pw@host", "m"), "vision").endswith("got 'ftp://host'")
+    assert "pw" not in repr(Endpoint("http://me:pw@host/v1", "m"))
 
 
 def test_large_pictures_are_sent_smaller() -> None:
