@@ -98,8 +98,7 @@ def sum_up(run: Path) -> dict[str, Any]:
         **{"prompts": {}, "tools": {}, "tool_set": None, "options": {}},
     }
     outlines = folder.merge_records({case: number for number, case in enumerate(plan)})
-    records = [found.record for found in outlines]
-    return summed(folder, plan, records, about=about, index_of=lambda task: data, scoring="parity", similarity=dict.fromkeys(TASKS, ""))
+    return summed(folder, plan, outlines, about=about, index_of=lambda task: data, scoring="parity", similarity=dict.fromkeys(TASKS, ""))
 
 
 def _plan(run: Path) -> object:

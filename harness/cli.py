@@ -226,16 +226,19 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
+    from reports.unshown import Unshown
+
     _check_report(options)
     run: Path = options.folders[0]
+    unshown = Unshown()
     if options.html is not None:
         from reports.page import write_page
 
-        print(write_page(run, run / "report.html" if options.html == Path() else options.html, embed=options.embed))
+        print(write_page(run, run / "report.html" if options.html == Path() else options.html, embed=options.embed, unshown=unshown))
     elif options.allure is not None:
         from reports.allure import write_results
 
-        print(write_results(run, run / "allure" if options.allure == Path() else options.allure))
+        print(write_results(run, run / "allure" if options.allure == Path() else options.allure, unshown=unshown))
     elif options.items:
         from reports.items import items
 
@@ -247,7 +250,7 @@ def _report(options: argparse.Namespace) -> int:
     elif options.eval is not None:
         from reports.evallog import write_eval
 
-        print(write_eval(run, options.eval))
+        print(write_eval(run, options.eval, unshown=unshown))
     else:
         from reports.export import export
 
@@ -255,7 +258,9 @@ def _report(options: argparse.Namespace) -> int:
         for note in notes:
             print(note)
         print("\n".join(map(str, files)) or f"{run} holds no finished case to write")
-    return 0
+    for sentence in unshown.told("this report"):
+        print(f"agentgauge: {sentence}", file=sys.stderr)
+    return 1 if unshown.problems else 0
 
 
 def _check_report(options: argparse.Namespace) -> None:

@@ -22,13 +22,16 @@ from harness.model_json import read_json
 from harness.types import Event, Json, Record
 from reports.load import CaseOutline, Run, load_run
 from reports.taxonomy import kind_of
+from reports.unshown import Unshown
 
 LONGEST = 500
 """Characters of an input that the list of samples holds."""
 
 
-def write_eval(run: Path, target: Path) -> Path:
+def write_eval(run: Path, target: Path, *, unshown: Unshown | None = None) -> Path:
     """Write a finished run's log to ``target``, which must end in ``.eval``. Cases that were not attempted are left out.
+
+    Of a case that cannot be shown stands what its outline has; ``unshown`` collects them.
 
     Raises UsageProblem for another name, for a folder that does not exist, and for a folder without a finished run.
     """
@@ -36,7 +39,9 @@ def write_eval(run: Path, target: Path) -> Path:
         raise UsageProblem(f"{target} does not end in .eval, which inspect_ai asks for; name it {target.with_suffix('.eval').name}")
     if not target.parent.is_dir():
         raise UsageProblem(f"{target.parent} is no folder; make it first, or name another place for {target.name}")
-    loaded = load_run(run)
+    loaded = load_run(run, tolerant=True)
+    unshown = Unshown() if unshown is None else unshown
+    unshown.problems += loaded.problems
     attempted = [case for case in loaded.cases if case.status != "missing"]
     started = {"version": 2, "eval": _spec(loaded), "plan": {"name": "plan", "steps": []}}
     scratch = target.with_name(f".{target.name}.{os.getpid()}")
@@ -46,8 +51,13 @@ def write_eval(run: Path, target: Path) -> Path:
             _add(archive, "_journal/start.json", started)
             with loaded.reading() as read:
                 for place, case in enumerate(attempted):
-                    sample = _sample(loaded, case, read(case))
-                    _add(archive, f"samples/{sample['id']}_epoch_{case.attempt}.json", sample)
+                    try:
+                        sample = _sample(loaded, case, read(case))
+                        text = json.dumps(sample)
+                    except Exception as error:  # whatever is in a record, the others are shown
+                        sample = _unshown(loaded, case, unshown.add(f"{case.task} {case.sample}", error))
+                        text = json.dumps(sample)
+                    archive.writestr(_entry(f"samples/{sample['id']}_epoch_{case.attempt}.json"), text)
                     summaries.write((b", " if place else b"[") + json.dumps(_summary(sample)).encode("ascii"))
             summaries.write(b"]" if attempted else b"[]")
             summaries.seek(0)
@@ -142,6 +152,12 @@ def _sample(run: Run, case: CaseOutline, record: Record) -> dict[str, Any]:
     if case.status == "broken":
         sample["error"] = {"message": case.error or "", "traceback": case.error or "", "traceback_ansi": case.error or ""}
     return sample
+
+
+def _unshown(run: Run, case: CaseOutline, why: str) -> dict[str, Any]:
+    record = Record(*case.id, config="", status=case.status, score=case.score, error=case.error)
+    sample = _sample(run, case, record)
+    return sample | {"metadata": {**sample["metadata"], "unshown": why}}
 
 
 def _summary(sample: Mapping[str, Any]) -> dict[str, Any]:

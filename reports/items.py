@@ -118,13 +118,15 @@ def items(runs: Sequence[Path], format: str = "text") -> str:
         raise UsageProblem("no run is named; name the folders of one run or more")
     if format not in ("text", "json"):
         raise UsageProblem(f"items cannot be written as {format!r}; accepted are text, json")
-    loaded = [load_run(path) for path in runs]
+    loaded = [load_run(path, tolerant=True) for path in runs]
+    problems = [problem for run in loaded for problem in run.problems]
     _same_data(loaded)
     found = item_health(loaded)
     if format == "json":
         told = {"runs": [{"name": run.name, "model": run.model} for run in loaded], "items": [asdict(item) for item in found]}
+        told |= {"problems": problems} if problems else {}
         return json.dumps(told, indent=2, ensure_ascii=False)
-    return "\n".join(_text(loaded, found)).rstrip("\n")
+    return "\n".join([*problems, *_text(loaded, found)]).rstrip("\n")
 
 
 def _same_data(runs: Sequence[Run]) -> None:

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from harness.data.find import find_data
-from harness.data.used import find_used_data
 from harness.data.index import Index
+from harness.data.used import find_used_data
 from harness.errors import UsageProblem
 from harness.model.tape import digest
-from harness.store import Line, RunFolder
+from harness.store import RunFolder
 from harness.store.folder import CaseId
 from harness.store.hold import Hold
+from harness.store.outline import CaseOutline
 from harness.task import configure_tasks, find_task
 from harness.tools import not_ready
 from reports.run import sum_up
@@ -92,9 +93,9 @@ def _merge(shards: Sequence[Shard], target: RunFolder, hold: Hold, data: str | N
     about = _about(shards)
     indices = _indices(about["data"], roots)
     plan = _plan(shards, indices)
-    lines = [shard.folder.own_lines() for shard in shards]
+    outlines = [shard.folder.own_outlines() for shard in shards]
     target.create()
-    _copy(shards, lines, target, plan)
+    _copy(shards, outlines, target, plan)
     target.write_plan(plan)
     target.write_json("run.json", _run_json(shards, len(plan)))
     similarity = {name: part["similarity"] for shard in shards for name, part in shard.summary["tasks"].items()}
@@ -196,10 +197,10 @@ def _plan(shards: Sequence[Shard], indices: Mapping[str, Index]) -> dict[CaseId,
     return {case: united[case] for case in sorted(united, key=place)}
 
 
-def _copy(shards: Sequence[Shard], lines: Sequence[Mapping[CaseId, Line]], target: RunFolder, plan: Iterable[CaseId]) -> None:
+def _copy(shards: Sequence[Shard], outlines: Sequence[Mapping[CaseId, CaseOutline]], target: RunFolder, plan: Iterable[CaseId]) -> None:
     """The best record of every case, and the files that belong to it."""
-    chosen: dict[CaseId, tuple[Shard, Line]] = {}
-    for shard, own in zip(shards, lines, strict=True):
+    chosen: dict[CaseId, tuple[Shard, CaseOutline]] = {}
+    for shard, own in zip(shards, outlines, strict=True):
         for case, line in own.items():
             if case not in chosen or line.rank > chosen[case][1].rank:
                 chosen[case] = (shard, line)

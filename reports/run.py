@@ -12,8 +12,9 @@ from harness.estimate import by_sample, kinds, part_in
 from harness.solve import broken_score
 from harness.store import RunFolder
 from harness.store.folder import CaseId
+from harness.store.outline import CaseOutline
 from harness.task import Task, find_task, known_tasks
-from harness.types import Metric, Record, Score, Scoring, Usage
+from harness.types import Metric, Score, Scoring, Usage
 from reports.leaderboard import leaderboard
 from reports.passes import passes
 from reports.radar import radar
@@ -22,29 +23,28 @@ from reports.radar import radar
 def sum_up(
     folder: RunFolder,
     plan: Sequence[CaseId],
-    records: Sequence[Record],
+    outlines: Sequence[CaseOutline],
     *,
     about: Mapping[str, Any],
     index_of: Callable[[Task], Any],
     scoring: Scoring,
     similarity: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Write what a run leaves beside its records, which need no texts. Returns the summary.
+    """Write what a run leaves beside its records. Returns the summary.
 
     ``about`` describes the run and holds nothing that differs between two equal runs, so that their summaries are
     the same to the byte, apart from ``usage.seconds``.
     """
     planned = {name for name, _, _ in plan}
-    by_task: dict[str, dict[CaseId, Record]] = {name: {} for name in known_tasks() if name in planned}  # in the order of the tables
-    for record in records:
-        by_task[record.task][record.task, record.sample, record.attempt] = record
     tasks = {}
-    for name in by_task:
-        task = find_task(name)
-        cases = [case for case in plan if case[0] == name]
-        tasks[name] = summarise(task, cases, by_task[name], index_of(task), scoring, similarity[name])
+    for name in known_tasks():  # in the order of the tables
+        if name in planned:
+            task = find_task(name)
+            cases = [case for case in plan if case[0] == name]
+            found = {outline.id: outline for outline in outlines if outline.task == name}
+            tasks[name] = summarise(task, cases, found, index_of(task), scoring, similarity[name])
     combined = _combined(tasks)
-    summary = {"run": dict(about), "tasks": tasks, "capabilities": combined, "usage": _usage(records)}
+    summary = {"run": dict(about), "tasks": tasks, "capabilities": combined, "usage": _usage(outlines)}
     folder.write_json("summary.json", summary)
     for parts in combined.values():
         (folder.path / "capabilities.svg").write_text(radar(parts["capabilities"]), encoding="utf-8")
@@ -85,14 +85,14 @@ def _combine(task: Task, headlines: Mapping[str, Mapping[str, Any]]) -> dict[str
 
 
 def summarise(
-    task: Task, cases: Sequence[CaseId], records: Mapping[CaseId, Record], index: Any, scoring: Scoring, similarity: str
+    task: Task, cases: Sequence[CaseId], records: Mapping[CaseId, CaseOutline], index: Any, scoring: Scoring, similarity: str
 ) -> dict[str, Any]:
     """One task's part of the summary. Broken cases count as the original counts them; ``value_clean`` leaves them out."""
     counts = Counter(records[case].status if case in records else "missing" for case in cases)
     scored = {case: record.score for case in cases if (record := records.get(case)) and record.score and record.status != "broken"}
     broken = [case for case in cases if case in records and records[case].status == "broken"]
     rows = {row.id: row for row in index.rows} if broken else {}
-    as_read = {case: broken_score(task, index, rows[case[1]], scoring, similarity) for case in broken if case[1] in rows}
+    as_read, uncounted = _read_as_broken(task, index, {case: rows[case[1]] for case in broken if case[1] in rows}, scoring, similarity)
     counted = scored | as_read
     metrics = task.metrics(_one_per_sample(counted), scoring)
     clean = task.metrics(_one_per_sample(scored), scoring) if broken else metrics
@@ -115,8 +115,23 @@ def summarise(
         **({"breakdowns": breakdowns} if breakdowns else {}),
         "stops": sum(bool(score.stops) for score in scored.values()),
         "causes": dict(sorted(Counter(records[case].cause or "unknown" for case in broken).items())),
+        **({"uncounted": {"cases": len(uncounted), "why": uncounted[0]}} if uncounted else {}),
         "labels": dict(sorted(Counter(label for score in scored.values() for label in score.labels).items())),
     }
+
+
+def _read_as_broken(
+    task: Task, index: Any, rows: Mapping[CaseId, Any], scoring: Scoring, similarity: str
+) -> tuple[dict[CaseId, Score], list[str]]:
+    """What broken cases contribute as the original counts them, and why some contribute nothing: that failed."""
+    scores: dict[CaseId, Score] = {}
+    failed: list[str] = []
+    for case, row in rows.items():
+        try:
+            scores[case] = broken_score(task, index, row, scoring, similarity)
+        except Exception as error:  # whatever it is, the other cases have figures
+            failed.append(f"{type(error).__name__}: {error}"[:200])
+    return scores, failed
 
 
 def _one_per_sample(scores: Mapping[CaseId, Score]) -> list[Score]:
@@ -151,10 +166,9 @@ def _clean(figure: Mapping[str, Any]) -> dict[str, Any]:
     return {f"{name}_clean": figure[name] for name in ("value", "low", "high", "n")}
 
 
-def _usage(records: Iterable[Record]) -> dict[str, Any]:
+def _usage(outlines: Iterable[CaseOutline]) -> dict[str, Any]:
     total, seconds = Usage(), 0.0
-    for record in records:
-        if record.transcript:
-            total += record.transcript.usage
-            seconds += record.transcript.seconds
+    for outline in outlines:
+        total += outline.usage
+        seconds += outline.seconds
     return {**asdict(total), "seconds": round(seconds, 3)}

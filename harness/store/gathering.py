@@ -2,34 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from sys import intern
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from harness.errors import UsageProblem
-from harness.store.lines import Line, outline, outlined
+from harness.store.lines import UNREADABLE, Line, outlined
+from harness.store.outline import CaseOutline
 
 if TYPE_CHECKING:
     from harness.store.folder import CaseId
-    from harness.types import Record
+
+Found = TypeVar("Found", Line, CaseOutline)
 
 
-class Gathering:
+class LeftOut(NamedTuple):
+    """A line that does not count."""
+
+    file: Path
+    number: int  # of the line, from 1
+    start: int  # bytes
+    size: int
+    why: str | None  # what is wrong with a damaged one; None: a record of other settings
+
+
+class Gathering(Generic[Found]):
     """Of several records of a case a finished one beats a broken one, and the latest beats the rest.
 
-    A torn last line (the disk was full, the machine went down) is passed over: that case simply runs again.
+    A torn last line (the disk was full, the machine went down) is passed over: that case simply runs again. So it does after a line
+    that is no record. A record of other settings than the run's (its model, its data) is no record of this run. ``left_out`` has both.
     """
 
-    def __init__(self, run: Path, *, with_outlines: bool = False) -> None:
-        """``with_outlines``: each with the record in outline, which takes longer, and a KB."""
+    def __init__(self, run: Path, kind: Callable[[Mapping[str, Any], Path, int, int], Found]) -> None:
+        """``kind``: what is wanted of each record, ``Line.of`` or ``CaseOutline.of``, which takes longer."""
         self._run = run
-        self._with_outlines = with_outlines
-        self._best: dict[CaseId, tuple[Line, Record | None]] = {}
+        self._kind: Callable[[Mapping[str, Any], Path, int, int], Found] = kind
+        self._best: dict[CaseId, Found] = {}
         self._been: dict[Path, tuple[int, int]] = {}  # file → bytes and lines of it that have been read
+        self._configs: Mapping[str, str] | None = None  # task → fingerprint of the run's settings
+        self.left_out: list[LeftOut] = []
 
     def take(self, file: Path, count: int | None = None) -> None:
-        """Read the next lines of a file, at most ``count``, as far as they are whole. Raises UsageProblem for a damaged one."""
+        """Read the next lines of a file, at most ``count``, as far as they are whole."""
         start, number = self._been.get(file, (0, 0))
         last = None if count is None else number + count
         with file.open("rb") as stream:
@@ -40,11 +56,10 @@ class Gathering:
                 start += len(text)
         self._been[file] = start, number
 
-    def all(self, order: Mapping[CaseId, int]) -> dict[CaseId, tuple[Line, Record | None]]:
+    def all(self, order: Mapping[CaseId, int]) -> dict[CaseId, Found]:
         """Read all that has not been read. The order of files matters only between copies of one record.
 
-        Returns the best of each case, by ``order``; those that are not in it last. Keeps nothing: this ends it. Raises UsageProblem
-        for a damaged line.
+        Returns the best of each case, by ``order``; those that are not in it last. Keeps nothing but ``left_out``: this ends it.
         """
         merged = self._run / "records.jsonl"
         for file in ([merged] if merged.exists() else []) + parts(self._run):
@@ -55,13 +70,28 @@ class Gathering:
     def _add(self, file: Path, number: int, start: int, text: bytes) -> None:
         try:
             data = outlined(text)
+            found = self._kind(data, file, start, len(text))
             case = (intern(data["task"]), data["sample"], data["attempt"])
-            line = Line.of(data, file, start, len(text))
-            record = outline(data) if self._with_outlines else None
-        except (ValueError, KeyError, TypeError) as error:
-            raise damaged(self._run, file, number, error) from None
-        if case not in self._best or line.rank >= self._best[case][0].rank:
-            self._best[case] = (line, record)
+            config = data["config"]
+        except UNREADABLE as error:
+            self.left_out.append(LeftOut(file, number, start, len(text), repr(error)))
+            return
+        if self._configs is None:
+            self._configs = _configs(self._run)
+        if self._configs and self._configs.get(case[0]) != config:
+            self.left_out.append(LeftOut(file, number, start, len(text), None))
+            return
+        if case not in self._best or found.rank >= self._best[case].rank:
+            self._best[case] = found
+
+
+def _configs(run: Path) -> Mapping[str, str]:
+    """Of each planned task, as run.json has it. Empty where nothing says which settings the run has."""
+    try:
+        configs = json.loads((run / "run.json").read_bytes()).get("configs")
+    except (OSError, ValueError, AttributeError):
+        return {}
+    return configs if isinstance(configs, dict) else {}
 
 
 def parts(run: Path) -> list[Path]:
@@ -69,8 +99,21 @@ def parts(run: Path) -> list[Path]:
     return sorted((run / "records").glob("*.jsonl"))
 
 
+def told(run: Path, left_out: list[LeftOut], kept_in: str = "") -> Iterator[str]:
+    """What a person should know of lines that do not count, a sentence for each file and reason. ``kept_in``: where they are now."""
+    kept = f"; kept in {kept_in}" if kept_in else ""
+    for file in dict.fromkeys(line.file for line in left_out):
+        damaged = [line for line in left_out if line.file == file and line.why is not None]
+        foreign = [line for line in left_out if line.file == file and line.why is None]
+        if damaged:
+            first, more = damaged[0], f" and {len(damaged) - 1} more" if len(damaged) > 1 else ""
+            yield f"{file} is damaged in line {first.number}{more} ({first.why}){kept}; run what is missing now with --resume={run}"
+        if foreign:
+            records = "1 record" if len(foreign) == 1 else f"{len(foreign)} records"
+            why = "of other settings (model, data, options), which are not this run's"
+            yield f"{file} has {records} {why}{kept}; run what is missing now with --resume={run}"
+
+
 def damaged(run: Path, file: Path, number: int, error: Exception) -> UsageProblem:
     """``number``: of the line, from 1."""
-    return UsageProblem(
-        f"{file} is damaged in line {number}: {error!r}; take that line out and go on with --resume={run}: its case runs again"
-    )
+    return UsageProblem(f"{file} is damaged in line {number} ({error!r}); go on with --resume={run}: its case runs again")

@@ -12,13 +12,12 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from sys import intern
 from typing import Any
 
 from harness.redaction import dumps
-from harness.types import Json, Record, Score, Status, Transcript, Usage
+from harness.types import STATUSES, Json, Record, Status
 
 LONG = 4096
 """Bytes of a line from which on compression pays: it leaves a third, of 16 KiB and more a sixth. Of shorter lines few would halve."""
@@ -27,6 +26,9 @@ LEVEL = 3
 """Zstandard's own. Level 9 saves another tenth and takes four times as long."""
 
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+"""What reading a line raises that is no record, or one nested deeper than Python's JSON reader goes."""
+
 _TRANSCRIPT, _LAST, _SAID = b',"transcript":{"usage":', b'"seed":', b',"output":'
 
 
@@ -53,11 +55,14 @@ class Line:
 
     @classmethod
     def of(cls, data: Mapping[str, Any], file: Path, start: int, size: int) -> Line:
-        """``data``: see ``outlined``. Raises KeyError or TypeError for what is no record."""
+        """``data``: see ``outlined``. Raises one of UNREADABLE for what is no record."""
         usage = (data["transcript"] or {}).get("usage", {})
         tokens = usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
         status: Status = intern(data["status"])  # type: ignore[assignment]
-        return cls(file, start, size, status, data["finished"], tokens, usage.get("usd", 0.0))
+        finished = data["finished"]
+        if status not in STATUSES or type(data["sample"]) is not str or type(data["attempt"]) is not int or finished != float(finished):
+            raise ValueError("a record needs a known status, a sample's id, an attempt and the time of its end")
+        return cls(file, start, size, status, finished, tokens, usage.get("usd", 0.0))
 
     def raw(self) -> bytes:
         descriptor = os.open(self.file, os.O_RDONLY | os.O_CLOEXEC)
@@ -124,27 +129,3 @@ def outlined(line: bytes) -> dict[str, Any]:
         except ValueError:  # another layout, which has these bytes further inside
             pass
     return dict(json.loads(line))
-
-
-def outline(data: dict[str, Any]) -> Record:
-    """A record without texts: what was said, the explanation. What many records share is held once: words, the values of scores.
-
-    ``data``: see ``outlined``. Raises KeyError or TypeError for what is no record.
-    """
-    if said := data["transcript"]:
-        data["transcript"] = Transcript(None, (), Usage(**said["usage"]), said["seconds"], said["seed"])
-    if score := data["score"]:
-        values: dict[str, float] = score["values"]
-        held = _values(tuple(map(intern, values)), tuple(values.values()), tuple(map(type, values.values())))
-        labels = tuple(map(intern, score["labels"]))
-        data["score"] = Score(score["passed"], held, labels, group=score.get("group", ""), stops=score.get("stops", ""))
-    for name in ("task", "config", "status", "worker"):
-        data[name] = intern(data[name])
-    data["tags"] = tuple(map(intern, data.get("tags", ())))
-    return Record(**data)
-
-
-@lru_cache(maxsize=4096)
-def _values(names: tuple[str, ...], numbers: tuple[float, ...], kinds: tuple[type, ...]) -> Mapping[str, float]:
-    """``kinds``: 1, 1.0 and True are equal, and written differently."""
-    return dict(zip(names, numbers, strict=True))

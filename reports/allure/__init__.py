@@ -16,35 +16,46 @@ from harness.errors import UsageProblem
 from harness.task import configure_tasks
 from reports.allure.about import run_files
 from reports.allure.attach import Attachments
-from reports.allure.case import result
+from reports.allure.case import result, unshown_result
 from reports.allure.dashboard import DASHBOARD, make_dashboard
 from reports.load import load_run
+from reports.unshown import Unshown
 
 __all__ = ["DASHBOARD", "write_results", "write_run"]
 
 
-def write_results(run: Path, folder: Path) -> str:
+def write_results(run: Path, folder: Path, *, unshown: Unshown | None = None) -> str:
     """Write a run's results, and the dashboard where the ``allure`` command is found. Returns what a person should know.
 
     Raises UsageProblem where ``run`` is no finished run, where ``folder`` cannot be written, or where ``allure`` fails.
     """
-    count = write_run(run, folder)
-    return "\n".join([f"Allure results of {count} cases are in {folder}", *make_dashboard(load_run(run), folder)])
+    count = write_run(run, folder, unshown=unshown)
+    dashboard = make_dashboard(load_run(run, tolerant=True), folder)
+    return "\n".join([f"Allure results of {count} cases are in {folder}", *dashboard])
 
 
-def write_run(run: Path, folder: Path) -> int:
+def write_run(run: Path, folder: Path, *, unshown: Unshown | None = None) -> int:
     """Write the results of every planned case, and what they share. Returns the number of cases.
+
+    A case that cannot be shown says so in its result; ``unshown`` collects them.
 
     Raises UsageProblem where ``run`` is no finished run or ``folder`` cannot be written.
     """
-    loaded = load_run(run)
+    loaded = load_run(run, tolerant=True)
+    unshown = Unshown() if unshown is None else unshown
+    unshown.problems += loaded.problems
     configure_tasks(loaded.about["settings"]["options"])  # exhibits depend on them
     try:
         folder.mkdir(parents=True, exist_ok=True)
         attachments = Attachments(loaded, folder, Counter(case.task for case in loaded.cases))
         for case in loaded.cases:
-            data = result(loaded, case, attachments)
-            _write(folder / f"{data['uuid']}-result.json", data)
+            try:
+                data = result(loaded, case, attachments)
+                text = _encoded(data)
+            except Exception as error:  # whatever is in a record, the others are shown
+                data = unshown_result(loaded, case, attachments, unshown.add(f"{case.task} {case.sample}", error))
+                text = _encoded(data)
+            (folder / f"{data['uuid']}-result.json").write_bytes(text)
         for name, content in run_files(loaded, folder).items():
             if isinstance(content, str):
                 (folder / name).write_text(content, encoding="utf-8")
@@ -56,6 +67,10 @@ def write_run(run: Path, folder: Path) -> int:
 
 
 def _write(path: Path, data: Mapping[str, Any] | list[Any], indent: int | None = None) -> None:
+    path.write_bytes(_encoded(data, indent))
+
+
+def _encoded(data: Mapping[str, Any] | list[Any], indent: int | None = None) -> bytes:
     separators = (",", ":") if indent is None else None
     text = json.dumps(data, ensure_ascii=False, indent=indent, separators=separators)
-    path.write_bytes(text.encode("utf-8", "replace"))  # a model may have written half a character
+    return text.encode("utf-8", "replace")  # a model may have written half a character

@@ -27,11 +27,31 @@ STATUS = {"passed": "passed", "wrong": "failed", "broken": "broken", "missing": 
 
 def result(run: Run, case: CaseOutline, attachments: Attachments) -> dict[str, Any]:
     """The result of a case as Allure reads it. Its attachments are written."""
+    data = _outline(run, case, attachments)
+    if case.status == "missing":
+        return data | {"statusDetails": {"message": "not attempted"}}
+    record = run.record(case)
+    if kind := kind_of(case):
+        said = record.error if case.status == "broken" else record.score and record.score.explanation
+        data["statusDetails"] = {"message": cut(f"{TITLES[kind]}: {said or 'nothing more is known'}", attachments.limits.message)}
+    return data | _told(_name(run, case), record, attachments, run.summary["run"]["scoring"])
+
+
+def unshown_result(run: Run, case: CaseOutline, attachments: Attachments, why: str) -> dict[str, Any]:
+    """The result of a case that cannot be shown: its outline, and ``why``."""
+    return _outline(run, case, attachments) | {"statusDetails": {"message": why}, "descriptionHtml": f"<p>{escape(why)}</p>"}
+
+
+def _name(run: Run, case: CaseOutline) -> str:
+    return f"{run.model}/{case.task}/{case.sample}/{case.attempt}".encode("utf-8", "backslashreplace").decode()
+
+
+def _outline(run: Run, case: CaseOutline, attachments: Attachments) -> dict[str, Any]:
     task = find_task(case.task)
     story = task.story(case.tags) if case.tags else task.title
     attempt = f" (attempt {case.attempt})" if case.attempt > 1 else ""
     test = f"{case.task}/{case.sample}"
-    one = f"{run.model}/{test}/{case.attempt}".encode("utf-8", "backslashreplace").decode()
+    one = _name(run, case)
     url = page(run, attachments.folder) + anchor(case.id)
     kind = kind_of(case)
     parameters = {"model": line(run.model, 200)} | ({"attempt": str(case.attempt)} if case.attempt > 1 else {})
@@ -42,7 +62,7 @@ def result(run: Run, case: CaseOutline, attachments: Attachments) -> dict[str, A
         *(("why", label) for label in (case.score.labels if case.score else ())),
         *(("tag", tag) for tag in case.tags if tag != story),
     ]  # fmt: skip
-    data: dict[str, Any] = {
+    return {
         "uuid": str(uuid.uuid5(SPACE, one)),
         "name": line(f"{case.task} {case.sample}{attempt}", 150),
         "fullName": line(test, 300),
@@ -56,13 +76,6 @@ def result(run: Run, case: CaseOutline, attachments: Attachments) -> dict[str, A
         "labels": [{"name": name, "value": line(value, 200)} for name, value in dict.fromkeys(labels)],
         "links": [{"name": url, "url": url, "type": "link"}],
     }
-    if case.status == "missing":
-        return data | {"statusDetails": {"message": "not attempted"}}
-    record = run.record(case)
-    if kind:
-        said = record.error if case.status == "broken" else record.score and record.score.explanation
-        data["statusDetails"] = {"message": cut(f"{TITLES[kind]}: {said or 'nothing more is known'}", attachments.limits.message)}
-    return data | _told(one, record, attachments, run.summary["run"]["scoring"])
 
 
 def _told(one: str, record: Record, attachments: Attachments, scoring: Scoring) -> dict[str, Any]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from harness.store.folder import Outline
+from harness.store.lines import UNREADABLE
 from harness.task import configure_tasks
 from harness.types import Scoring
 from reports.breakdowns import breakdowns_of
@@ -20,33 +20,50 @@ from reports.page.chunks import Transcripts
 from reports.page.figures import figures, times
 from reports.page.files import Files
 from reports.page.plots import radar
+from reports.unshown import Unshown
 
 _HERE = Path(__file__).parent
 
 
 def write_page(
-    run: Path, target: Path, *, embed: bool = False, outlines: Iterable[Outline] | None = None, begun: Transcripts | None = None
+    run: Path,
+    target: Path,
+    *,
+    embed: bool = False,
+    loaded: Run | None = None,
+    begun: Transcripts | None = None,
+    unshown: Unshown | None = None,
 ) -> Path:
-    """Write ``target`` and return it. ``outlines``: see ``load_run``. ``begun``: see ``begin_page``.
+    """Write ``target`` and return it. ``loaded``: the run, where it has been read. ``begun``: see ``begin_page``.
 
     Transcripts go to the folder ``<target's stem>-data`` beside it and are loaded when one is opened, also from a disk. With
-    ``embed`` they are inside the page, with the pictures. Raises UsageProblem for a folder that holds no finished run.
+    ``embed`` they are inside the page, with the pictures. A case that cannot be shown says so in its place; ``unshown`` collects
+    them. Raises UsageProblem for a folder that holds no finished run, and OSError where the disk is full.
     """
-    read = load_run(run, outlines)
+    read = loaded or load_run(run, tolerant=True)
     configure_tasks(read.about["settings"]["options"])  # exhibits depend on them
     target.parent.mkdir(parents=True, exist_ok=True)
     if begun is None or not begun.tell_of(read.cases):
         begun = begin_page(run, read.about, read.summary["run"]["scoring"], target, embed=embed)
     with read.reading() as record:
         for case in read.cases[len(begun) :]:
-            begun.add(record(case) if case.start >= 0 else None)
+            try:
+                found = record(case) if case.start >= 0 else None
+            except UNREADABLE as error:
+                begun.add_unshown(case.task, case.sample, case.finished, error)
+            else:
+                begun.add(found)
     begun.close()
+    if unshown is not None:
+        unshown.problems += read.problems
+        unshown.take(begun.unshown)
     files = begun.files
     tables = {"boards": boards(read.summary), "breakdowns": breakdowns_of(read.summary)}
     data = figures(read, begun.seen) | tables | {"embedded": embed}
     local = times(read, begun.seen) | {"beside": _beside(target).name, "files": files.base(target.parent), "unseen": files.problem}
     scratch = target.with_name(f".{target.name}.part")
-    scratch.write_text(_page(read, data, local, begun.embedded, files.embedded), encoding="utf-8")
+    with scratch.open("w", encoding="utf-8") as page:
+        page.writelines(_page(read, data, local, begun.embedded, files.embedded))
     scratch.replace(target)
     return target
 
@@ -61,7 +78,7 @@ def _beside(target: Path) -> Path:
     return target.with_name(f"{target.stem}-data")
 
 
-def _page(run: Run, data: dict[str, Any], local: dict[str, Any], chunks: list[str], embedded: dict[str, str]) -> str:
+def _page(run: Run, data: dict[str, Any], local: dict[str, Any], chunks: list[str], embedded: dict[str, str]) -> Iterator[str]:
     style, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     markup = (_HERE / "page.html").read_text(encoding="utf-8")
     # 'strict-dynamic' lets our script, known by its hash, load the files of transcripts, and nothing else run
@@ -81,7 +98,7 @@ def _page(run: Run, data: dict[str, Any], local: dict[str, Any], chunks: list[st
         "script": script,
     }
     parts = markup.split("@@")  # odd ones are names: nothing inside a value is taken for a place
-    return "".join(values[part] if number % 2 else part for number, part in enumerate(parts))
+    return (values[part] if number % 2 else part for number, part in enumerate(parts))
 
 
 def _json(value: Any) -> str:

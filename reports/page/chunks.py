@@ -10,9 +10,10 @@ from pathlib import Path
 
 from harness.types import Record, Scoring
 from reports.load import CaseOutline
-from reports.page.figures import Seen
+from reports.page.figures import Learnt, Seen
 from reports.page.files import Files
 from reports.page.transcript import transcript
+from reports.unshown import Unshown
 
 CHUNK = 400_000
 """Characters of JSON after which a new file of transcripts begins; compressed it is about a tenth."""
@@ -25,12 +26,13 @@ class Transcripts:
     """Takes cases in the order of the page, as many together as make ``CHUNK``; each chunk is base64 of gzip of JSON.
 
     With ``beside`` a chunk is written there once it is full, ``0.js`` first; what an earlier page left there is taken away.
-    With None all are in ``embedded``. ``seen``: what was learnt of the cases on the way.
+    With None all are in ``embedded``. ``seen``: what was learnt of the cases on the way. ``unshown``: those that could not be told.
     """
 
     def __init__(self, files: Files, scoring: Scoring, beside: Path | None) -> None:
         self.files = files
         self.seen = Seen()
+        self.unshown = Unshown()
         self.embedded: list[str] = []
         self._scoring = scoring
         self._beside = beside
@@ -45,12 +47,26 @@ class Transcripts:
         return len(self._ended)
 
     def add(self, record: Record | None) -> None:
-        """The next case; None: it was not attempted. Raises OSError where a chunk cannot be written."""
-        said, seconds = transcript(record, self.files, self._scoring) if record else ({}, [])
-        self._ended.append(record.finished if record else NEVER)
-        self.seen.add(record)
-        text = json.dumps(said, separators=(",", ":"))
-        self._parts.append(f'{{"said":{text},"seconds":{json.dumps(seconds)}}}')
+        """The next case; None: it was not attempted. Raises OSError where the disk is full."""
+        try:
+            said, seconds = transcript(record, self.files, self._scoring) if record else ({}, [])
+            text, times = json.dumps(said, separators=(",", ":")), json.dumps(seconds)
+            learnt = Learnt.of(record)
+        except Exception as error:  # whatever is in a record, the others are shown
+            assert record is not None
+            self.add_unshown(record.task, record.sample, record.finished, error)
+        else:
+            self._add(record.finished if record else NEVER, text, times, learnt)
+
+    def add_unshown(self, task: str, sample: str, finished: float, error: Exception) -> None:
+        """The next case, of which no more can be told than why. ``finished``: seconds since the epoch. Raises OSError."""
+        said = {"unshown": self.unshown.add(f"{task} {sample}", error)}
+        self._add(finished, json.dumps(said, separators=(",", ":")), "[]", Learnt.of(None))
+
+    def _add(self, finished: float, text: str, times: str, learnt: Learnt) -> None:
+        self._ended.append(finished)
+        self.seen.add(learnt)
+        self._parts.append(f'{{"said":{text},"seconds":{times}}}')
         # what times a case took does not decide where a chunk ends, so that equal runs have equal chunks
         self._size += len(text)
         if self._size >= CHUNK:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from harness.task import find_task
 from harness.types import Record
@@ -30,22 +31,36 @@ class Seen:
     errors: list[int] = field(default_factory=list)
     tool_calls: Counter[str] = field(default_factory=Counter)
     tool_errors: Counter[str] = field(default_factory=Counter)
-    tool_seconds: dict[str, list[float]] = field(default_factory=dict)
-    model_seconds: dict[str, list[float]] = field(default_factory=dict)
+    tool_seconds: dict[str, array[float]] = field(default_factory=dict)
+    model_seconds: dict[str, array[float]] = field(default_factory=dict)
 
-    def add(self, record: Record | None) -> None:
-        """Take a case's record up; None where there is none."""
+    def add(self, learnt: Learnt) -> None:
+        """Take a case up."""
         self.chunk_of.append(self.chunks)
-        self.why.append(_first_line(_why(record) if record else ""))
+        self.why.append(learnt.why)
+        for events, place in ((learnt.model, self.model_seconds), (learnt.tools, self.tool_seconds)):
+            for name, seconds, _ in events:
+                place.setdefault(name, array("d")).append(seconds)
+        self.calls.append(len(learnt.tools))
+        self.errors.append(sum(failed for _, _, failed in learnt.tools))
+        self.tool_calls.update(name for name, _, _ in learnt.tools)
+        self.tool_errors.update(name for name, _, failed in learnt.tools if failed)
+
+
+class Learnt(NamedTuple):
+    """What the page counts of one case: of each event its name, its seconds, and whether it failed."""
+
+    why: str
+    model: Sequence[tuple[str, float, bool]]
+    tools: Sequence[tuple[str, float, bool]]
+
+    @classmethod
+    def of(cls, record: Record | None) -> Learnt:
+        """None: there is no record, or none that can be shown."""
         events = record.transcript.events if record and record.transcript else ()
-        for event in events:
-            place = self.tool_seconds if event.kind == "tool" else self.model_seconds
-            place.setdefault(event.name, []).append(event.seconds)
-        tools = [event for event in events if event.kind == "tool"]
-        self.calls.append(len(tools))
-        self.errors.append(sum(event.error is not None for event in tools))
-        self.tool_calls.update(event.name for event in tools)
-        self.tool_errors.update(event.name for event in tools if event.error is not None)
+        told = [(event.kind, (str(event.name), float(event.seconds), event.error is not None)) for event in events]
+        model = [one for kind, one in told if kind != "tool"]
+        return cls(_first_line(_why(record) if record else ""), model, [one for kind, one in told if kind == "tool"])
 
 
 def figures(run: Run, seen: Seen) -> dict[str, Any]:

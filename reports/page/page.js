@@ -333,7 +333,7 @@
     const status = STATUSES[cases.status[place]];
     const files = said.files || {};
     const chips = make("div", { class: "chips" }, make("span", { class: `chip status is-${status}` }, status), ...cases.tags[place].map((tag) => put(make("span", { class: "chip" }), data.tags[tag])));
-    const facts = said.usage ? make("p", { class: "quiet" }, `${said.usage[0]} requests · ${whole.format(said.usage[1])} + ${whole.format(said.usage[2])} tokens · ${dollars(said.usage[3])} · ${seconds(times.seconds[place])} · seed ${said.seed}`) : make("p", {}, "This case was not attempted.");
+    const facts = said.unshown ? make("p", { class: "unshown" }, said.unshown) : said.usage ? make("p", { class: "quiet" }, `${said.usage[0]} requests · ${whole.format(said.usage[1])} + ${whole.format(said.usage[2])} tokens · ${dollars(said.usage[3])} · ${seconds(times.seconds[place])} · seed ${said.seed}`) : make("p", {}, "This case was not attempted.");
     const parts = [chips, facts];
     const judged = (said.exhibits || []).length; // its tree says what the verdict says
     if (said.verdict || said.error) parts.push(make("details", { open: !judged, class: `verdict is-${status}` }, make("summary", {}, said.error ? `Broken: ${said.cause || "unknown cause"}` : "Verdict"), textBlock(said.error || said.verdict, "mono")));

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import UsageProblem
 from harness.plugin.early import AT_ONCE, LINES, EarlyPage, EarlyRecords, RecordPlace
 from harness.store import RunFolder
 from harness.store.folder import CaseId
@@ -106,7 +105,7 @@ def test_what_fails_on_the_way_is_left_to_the_end(tmp_path, parts, monkeypatch):
     plan, places = parts
     early = EarlyPage(tmp_path / "run", ABOUT, plan)
     end(early, plan[0], places[0])
-    monkeypatch.setattr("reports.page.chunks.transcript", lambda *_: 1 / 0)
+    monkeypatch.setattr("reports.page.chunks.Transcripts._add", lambda *_: 1 / 0)
     end(early, plan[1], places[1])
     monkeypatch.undo()
     end(early, plan[2], places[2])
@@ -128,7 +127,7 @@ def test_records_are_read_as_soon_as_there_are_a_few(tmp_path, parts, monkeypatc
     assert early.step() is None
 
 
-def test_a_damaged_record_is_told_by_the_end(tmp_path, parts):
+def test_a_damaged_record_is_left_out_and_told_at_the_end(tmp_path, parts):
     plan, places = parts
     folder = RunFolder(tmp_path / "going")
     file = Path(places[0].file)
@@ -137,9 +136,9 @@ def test_a_damaged_record_is_told_by_the_end(tmp_path, parts):
     for case, place in zip(plan, places, strict=True):
         early.add(case, place)
         early.catch_up()
-    assert early.gathered() is None
-    with pytest.raises(UsageProblem, match="damaged in line 2"):
-        folder.merge_records({}, early.gathered())
+    gathered = early.gathered()
+    assert len(folder.merge_records({}, gathered)) == len(plan) - 1
+    assert [line.number for line in gathered.left_out] == [2]
 
 
 @WORKERS

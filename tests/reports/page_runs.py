@@ -63,7 +63,7 @@ def write_run(path: Path, records: Iterable[Record], *, model: str = "m", missin
     sum_up(
         folder,
         list(plan),
-        [found.record for found in outlines],
+        outlines,
         about=about,
         index_of=lambda task: SimpleNamespace(rows=()),
         scoring="parity",

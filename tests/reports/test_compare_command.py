@@ -52,7 +52,7 @@ def test_help_has_an_example(capsys, command):
 )
 def test_the_page_goes_where_it_is_asked_for_and_into_the_run_by_itself(tmp_path, monkeypatch, capsys, arguments, place):
     asked: list[tuple[Path, Path, bool]] = []
-    monkeypatch.setattr("reports.page.write_page", lambda run, target, *, embed: asked.append((run, target, embed)) or target)
+    monkeypatch.setattr("reports.page.write_page", lambda run, target, *, embed, unshown: asked.append((run, target, embed)) or target)
     assert main(["report", *arguments, "--embed"]) == 0
     assert asked == [(Path("a"), Path(place), True)]
     assert capsys.readouterr().out == f"{place}\n"
@@ -60,7 +60,7 @@ def test_the_page_goes_where_it_is_asked_for_and_into_the_run_by_itself(tmp_path
 
 @pytest.mark.parametrize(("arguments", "place"), [(("--allure", "a"), "a/allure"), (("a", "--allure", "there"), "there")])
 def test_the_dashboard_goes_where_it_is_asked_for_and_into_the_run_by_itself(monkeypatch, capsys, arguments, place):
-    monkeypatch.setattr("reports.allure.write_results", lambda run, folder: f"{run} to {folder}")
+    monkeypatch.setattr("reports.allure.write_results", lambda run, folder, unshown: f"{run} to {folder}")
     assert main(["report", *arguments]) == 0
     assert capsys.readouterr().out == f"a to {place}\n"
 

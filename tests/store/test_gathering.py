@@ -57,13 +57,13 @@ def test_what_was_read_early_comes_to_what_is_read_at_the_end(folder, tmp_path, 
             waiting[file] -= count
     at_once = RunFolder(folder.path.rename(tmp_path / "at once"))
     merged = at_once.merge_records(ORDER)
-    assert [(case.sample, outlined(case.file.read_bytes()[case.start :].splitlines()[0])['worker'], case.status) for case in merged] == [
-        ("s0", "gw1", "passed"),
-        ("s1", "gw0", "passed"),
-        ("s2", "gw1", "wrong"),
-        ("s3", "gw1", "broken"),
-        ("s4", "gw1", "wrong"),
-        ("unplanned", "gw0", "passed"),
+    assert [(case.sample, case.finished, case.status) for case in merged] == [
+        ("s0", 1.5, "passed"),
+        ("s1", 1.0, "passed"),
+        ("s2", 3.0, "wrong"),
+        ("s3", 5.0, "broken"),
+        ("s4", 6.0, "wrong"),
+        ("unplanned", 7.0, "passed"),
     ]
     text = (at_once.path / "records.jsonl").read_bytes()
     (at_once.path / "records.jsonl").unlink()

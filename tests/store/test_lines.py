@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from harness.store import RunFolder
-from harness.store.lines import encoded_line, outline, outlined
+from harness.store.lines import encoded_line, outlined
+from harness.store.outline import CaseOutline
 from harness.types import Event, Record, Score, Transcript, Usage
 
 
@@ -93,6 +95,7 @@ def test_lines_are_in_the_order_of_the_plan_and_a_torn_one_is_passed_over(folder
 def test_outlines_hold_equal_values_once_and_no_others():
     """1, 1.0 and True are equal, and written differently."""
     kinds = ({"right": 1.0}, {"right": 1.0}, {"right": 1}, {"right": True}, {"wrong": 1.0}, {"right": 1.0, "all": 1.0})
-    held = [outline(outlined(encoded_line(record(score=Score(True, values))))).score.values for values in kinds]
+    lines = [encoded_line(record(score=Score(True, values))) for values in kinds]
+    held = [CaseOutline.of(outlined(line), Path(), 0, len(line)).score.values for line in lines]
     assert list(map(repr, held)) == list(map(repr, kinds))
     assert len({id(values) for values in held}) == 5

@@ -38,7 +38,7 @@ def folder(tmp_path) -> RunFolder:
 def test_one_copy_of_each_record_is_left(folder):
     merged = folder.merge_records(ORDER)
     assert [path.name for path in folder.path.iterdir()] == ["records.jsonl"]
-    assert [record.sample for record, _, _ in merged] == SAMPLES[::-1]
+    assert [case.sample for case in merged] == SAMPLES[::-1]
     assert merged == list(folder.outlines())
     assert {line.status for line in folder.lines().values()} == {"passed"}
 
@@ -48,7 +48,7 @@ def test_what_comes_later_is_merged_into_what_is_there(folder):
     folder.merge_records(ORDER)
     fill(folder, "gw0", ["new", "s3"], "wrong", 3.0)
     folder.merge_records({**ORDER, ("t", "new", 1): 100})
-    found = [(record.sample, record.status) for record, _, _ in folder.outlines()]
+    found = [(case.sample, case.status) for case in folder.outlines()]
     assert len(found) == 41
     assert found[-1] == ("new", "wrong")
     assert ("s3", "wrong") in found

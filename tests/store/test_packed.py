@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from pathlib import Path
 
 import pytest
 import zstandard
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 
 from harness.errors import UsageProblem
 from harness.store import RunFolder, plain
-from harness.store.lines import LONG, decoded, encoded_line, outline, outlined
+from harness.store.lines import LONG, decoded, encoded_line, outlined
+from harness.store.outline import CaseOutline
 from harness.types import Event, Record, Score, Transcript, Usage
 from reports.load import load_run
 from tests.reports.folders import made
@@ -51,10 +53,11 @@ def test_what_stands_beside_a_compressed_transcript_is_legible():
 
 @pytest.mark.parametrize("said", ["short", TALK], ids=["plain", "compressed"])
 def test_an_outline_is_the_record_without_texts(said):
-    found = outline(outlined(encoded_line(record(said))))
-    assert found.transcript == Transcript(None, (), Usage(1, 10, 5, 0.25), 0.6, 7)
+    found = CaseOutline.of(outlined(encoded_line(record(said))), Path("r.jsonl"), 3, 5)
+    assert (found.usage, found.seconds) == (Usage(1, 10, 5, 0.25), 0.6)
     assert found.score == Score(False, {"right": 0.0}, ("wrong_answer",))
-    assert (found.key, found.status, found.tags) == (record(said).key, "wrong", ("odd",))
+    assert (*found.id, found.status, found.tags) == (*record(said).key[:3], "wrong", ("odd",))
+    assert (found.file, found.start, found.size) == (Path("r.jsonl"), 3, 5)
 
 
 HOSTILE = st.sampled_from(
@@ -74,7 +77,7 @@ def test_no_text_of_a_record_is_taken_for_its_layout(sample, said, explanation, 
     assert decoded(line) == whole
     assert outlined(line)["transcript"]["usage"]["requests"] == 3
     assert "output" not in outlined(line)["transcript"]
-    assert outline(outlined(line)).key == whole.key
+    assert CaseOutline.of(outlined(line), Path(), 0, len(line)).id == whole.key[:3]
 
 
 def old_line(sample: str) -> str:

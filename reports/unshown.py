@@ -1,0 +1,36 @@
+"""What a report could not show of single cases: each says so in its place, and a person is told how many there are."""
+
+from __future__ import annotations
+
+from harness.store.whole import is_disk_full
+
+
+class Unshown:
+    """Collects over one report. ``problems``: lines of the run that could not be read, a sentence each."""
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+        self._cases: list[str] = []  # names
+        self._first = ""  # why the first of them is not shown
+
+    def add(self, name: str, error: Exception) -> str:
+        """Take up a case whose part failed. Returns what stands in its place. Raises the error where the disk is full."""
+        if is_disk_full(error):
+            raise error
+        why = f"{type(error).__name__}: {error}"[:200]
+        self._first = self._first or why
+        self._cases.append(name)
+        return f"This case cannot be shown here ({why}); its record is in records.jsonl."
+
+    def take(self, other: Unshown) -> None:
+        """Add what another one has collected."""
+        self.problems += other.problems
+        self._first = self._first or other._first
+        self._cases += other._cases
+
+    def told(self, where: str) -> list[str]:
+        """Sentences for a person; none where all is shown."""
+        if not self._cases:
+            return self.problems
+        cases = "1 case" if len(self._cases) == 1 else f"{len(self._cases)} cases"
+        return [*self.problems, f"{cases} cannot be shown in {where}: {self._cases[0]}{' ...' * (len(self._cases) > 1)} ({self._first})"]
