@@ -62,6 +62,7 @@ class AudioClipTool(base.BenchTool):
         AUDIO_OUT,
     )
     category = "operation"
+    confined = True
     packages = ("av", "numpy")
     concurrency = 2
     seconds = 120.0
@@ -120,6 +121,7 @@ class NoiseReduction(base.BenchTool):
         AUDIO_OUT,
     )
     category = "operation"
+    confined = True
     packages = ("av", "numpy")
     seconds = 300.0
 

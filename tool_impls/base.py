@@ -38,6 +38,8 @@ class BenchTool(ABC):
     concurrency: ClassVar[int] = 1  # calls at a time in one process
     seconds: ClassVar[float] = 60.0  # for one call, waiting not included; more ends it, and the process that it runs in
     runs_code: ClassVar[bool] = False  # code that a model wrote, in the sandbox
+    confined: ClassVar[bool] = False  # its process may use no network, no device, no other program, and no files but the call's
+    variables: ClassVar[tuple[str, ...]] = ()  # of the environment, with its keys; those that ``key_env`` names need not be here
 
     def __init__(self, settings: ToolSettings) -> None:
         self.settings = settings

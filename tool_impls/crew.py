@@ -17,6 +17,7 @@ from itertools import count
 from typing import Any, Protocol
 
 from harness.services import PARENT
+from tool_impls.confinement import environment
 from tool_impls.work import Answer, Order, failure
 from tool_impls.worker import HEAD, Start, pack
 
@@ -34,6 +35,9 @@ TRIES = 3
 
 class Crew(Protocol):
     """Whoever works on calls: processes, or in tests threads."""
+
+    confinement: str
+    """What confines the processes to the files of their calls, or why nothing does; empty where nothing is to."""
 
     async def run(self, order: Order, seconds: float) -> Answer: ...
 
@@ -60,7 +64,8 @@ class Processes:
         observe: Callable[[int], None] = lambda size: None,
         restarted: Callable[[], None] = lambda: None,
     ) -> None:
-        self._seats = [_Seat(start, observe, restarted) for start in starts]
+        self.confinement = "begins with the first call" if any(start.confined for start in starts) else ""
+        self._seats = [_Seat(start, observe, restarted, self._confined) for start in starts]
         self._concurrency = concurrency
         self._observe = observe
         self._alone = asyncio.Lock()
@@ -88,6 +93,9 @@ class Processes:
         self._closed = True
         await asyncio.gather(*(seat.close() for seat in (*self._seats, self._seat_alone) if seat))
 
+    def _confined(self, how: str) -> None:
+        self.confinement = how
+
     def _choose(self, tool: str) -> _Seat:
         free = [seat for seat in self._seats if seat.calls[tool] < self._concurrency[tool]]
         return min(free or self._seats, key=lambda seat: (seat.calls[tool], seat.calls.total()))
@@ -96,7 +104,8 @@ class Processes:
         async with self._alone:
             if self._closed:
                 return failure(*STOPPED)
-            seat = self._seat_alone = _Seat(replace(self._seats[0].start, tools=(order.tool,)), self._observe, lambda: None)
+            start = replace(self._seats[0].start, tools=(order.tool,))
+            seat = self._seat_alone = _Seat(start, self._observe, lambda: None, self._confined)
             try:
                 return await seat.run(order, seconds)
             except _Ended as ended:
@@ -129,10 +138,17 @@ class _Call:
 class _Worker:
     """One process, the calls that were sent to it, and why it ends."""
 
-    def __init__(self, process: asyncio.subprocess.Process, observe: Callable[[int], None], ended: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        observe: Callable[[int], None],
+        ended: Callable[[], None],
+        confined: Callable[[str], None],
+    ) -> None:
         self.calls: dict[int, _Call] = {}
         self._process = process
         self._observe = observe
+        self._confined = confined
         self._ended = ended
         self._ended_by_us = False
         self._reader = asyncio.create_task(self._listen())
@@ -180,6 +196,9 @@ class _Worker:
                 call.answer.set_exception(_Ended(_how(status), innocent=self._ended_by_us, begun=call.begun))
 
     def _hand_out(self, head: Mapping[str, Any], body: bytes) -> None:
+        if "confinement" in head:
+            self._confined(head["confinement"])
+            return
         for size in head.get("batches", ()):
             self._observe(size)
         call = self.calls.get(head["id"])
@@ -195,8 +214,9 @@ class _Worker:
 class _Seat:
     """A place for one worker process, which is started when it is needed and again after it ended."""
 
-    def __init__(self, start: Start, observe: Callable[[int], None], ended: Callable[[], None]) -> None:
+    def __init__(self, start: Start, observe: Callable[[int], None], ended: Callable[[], None], confined: Callable[[str], None]) -> None:
         self.start = start
+        self._confined = confined
         self.calls: Counter[str] = Counter()  # calls in the process, by tool
         self._observe = observe
         self._ended = ended
@@ -262,11 +282,11 @@ class _Seat:
                     *("-m", "tool_impls.worker"),
                     stdin=asyncio.subprocess.PIPE,
                     stdout=asyncio.subprocess.PIPE,
-                    env={**os.environ, PARENT: str(os.getpid())},
+                    env={**environment(self.start.settings, self.start.tools), PARENT: str(os.getpid())},
                     start_new_session=True,  # Ctrl-C is the server's to handle
                     limit=READ_AHEAD,
                 )
-                self._worker = _Worker(process, self._observe, self._has_ended)
+                self._worker = _Worker(process, self._observe, self._has_ended, self._confined)
                 start = pickle.dumps(self.start)
                 await self._worker.send(HEAD.pack(len(start), 0) + start)
             return self._worker

@@ -37,6 +37,7 @@ class DrawBox(base.BenchTool):
         base.IMAGE_OUT,
     )
     category = "operation"
+    confined = True
     version = 2
     packages = ("PIL",)
     concurrency = 2
@@ -82,6 +83,7 @@ class AddText(base.BenchTool):
         base.IMAGE_OUT,
     )
     category = "operation"
+    confined = True
     version = 2
     packages = ("PIL",)
     concurrency = 2

@@ -34,6 +34,7 @@ class MathOCR(asking.AskingTool):
     category = "logic"
     packages = ("PIL",)
     options = (URL, RAW)
+    variables = (ID, KEY)
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:

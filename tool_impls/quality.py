@@ -23,6 +23,7 @@ class ImageQualityTest(base.BenchTool):
         base.TEXT_OUT,
     )
     category = "perception"
+    confined = True
     packages = ("PIL", "numpy")
     concurrency = 2
     seconds = 60.0

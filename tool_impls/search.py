@@ -67,6 +67,7 @@ class GoogleSearch(base.BenchTool):
     category = "operation"
     options = (FOLDER, URL)
     concurrency = 8
+    variables = (SERPER_KEY,)
 
     def __init__(self, settings: ToolSettings) -> None:
         super().__init__(settings)

@@ -48,24 +48,28 @@ def build(
     metrics = Metrics()
     scratch = own_scratch()
     heavy = tuple(kind.meta.name for kind in kinds if kind.on_device(settings))
-    light = tuple(kind.meta.name for kind in kinds if kind.meta.name not in heavy)
+    confined = tuple(kind.meta.name for kind in kinds if kind.confined and kind.meta.name not in heavy)
+    light = tuple(kind.meta.name for kind in kinds if kind.meta.name not in (*heavy, *confined))
     concurrency = {kind.meta.name: kind.concurrency for kind in kinds}
 
-    def crew(tools: tuple[str, ...], devices: Sequence[str]) -> Processes:
+    def crew(tools: tuple[str, ...], devices: Sequence[str], *, confined: bool = False) -> Processes:
         root = str(files.resolve()) if files else None
         more = tuple(str(path.resolve()) for path in extras)
-        starts = [Start(settings, tools, more, device, root, str(scratch)) for device in devices]
+        starts = [Start(settings, tools, more, device, root, str(scratch), confined) for device in devices]
         return Processes(starts, concurrency, observe=metrics.batch, restarted=metrics.restarted)
 
     devices = [device.strip() for device in settings.devices.split(",") if device.strip()] or ["auto"]
-    lights, heavies = crew(light, ["cpu"] * LIGHT_PROCESSES), crew(heavy, devices)
+    processors = ["cpu"] * LIGHT_PROCESSES
+    crews = dict.fromkeys(light, crew(light, processors))
+    crews |= dict.fromkeys(confined, crew(confined, processors, confined=True))
+    crews |= dict.fromkeys(heavy, crew(heavy, devices))
     stations = []
     for kind in kinds:
         name = kind.meta.name
         values = settings.values(name, kind.known_options())
-        own, processes = (heavies, len(devices)) if name in heavy else (lights, LIGHT_PROCESSES)
-        places = kind.concurrency * processes
-        stations.append(Station(kind.offered(settings), states[name], own, places=places, queue=values["queue"], seconds=values["seconds"]))
+        places = kind.concurrency * len(devices if name in heavy else processors)
+        queue, seconds = values["queue"], values["seconds"]
+        stations.append(Station(kind.offered(settings), states[name], crews[name], places=places, queue=queue, seconds=seconds))
     return ToolServer(
         stations,
         metrics,

@@ -172,7 +172,10 @@ class ToolServer:
         return _json(self._document)
 
     async def _health(self, _: web.Request) -> web.StreamResponse:
-        return _json({"status": "ok", "tools": {name: station.state for name, station in self._stations.items()}})
+        found: dict[str, Any] = {"status": "ok", "tools": {name: station.state for name, station in self._stations.items()}}
+        if confined := {name: station.crew.confinement for name, station in self._stations.items() if station.crew.confinement}:
+            found["confinement"] = confined
+        return _json(found)
 
     async def _ready(self, _: web.Request) -> web.StreamResponse:
         return _json({"ready": not self._loading, "waiting_for": self._loading}, 503 if self._loading else 200)

@@ -54,6 +54,7 @@ class VideoClip(base.BenchTool):
         VIDEO_OUT,
     )
     category = "operation"
+    confined = True
     packages = ("av", "numpy")
     options = (
         Option("sound", "bool", True, "keep the sound; the released tool drops it", released=False),
@@ -119,6 +120,7 @@ class TextToVideoTool(base.BenchTool):
         VIDEO_OUT,
     )
     category = "creativity"
+    confined = True
     packages = ("av", "PIL", "numpy")
     seconds = 300.0
 

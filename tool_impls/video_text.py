@@ -67,6 +67,7 @@ class AddTextVideoTool(base.BenchTool):
         Parameter("video"),
     )
     category = "operation"
+    confined = True
     packages = ("av", "PIL", "numpy")
     options = (
         Option("sound", "bool", True, "keep the sound; the released tool drops it", released=False),

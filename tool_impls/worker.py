@@ -42,6 +42,7 @@ class Start:
     device: str  # auto: cuda:0 where torch finds one
     root: str | None
     scratch: str  # where temporary files go: a process that is ended removes none, its server does
+    confined: bool = False  # see BenchTool
 
 
 def pack(head: Any, body: int = 0) -> bytes:
@@ -92,8 +93,6 @@ def _device(wanted: str) -> str:
 def _bench(start: Start) -> Workbench:
     from tool_impls import registry
 
-    for extra in start.extras:
-        registry.add(Path(extra))
     kinds = [registry.TOOLS[name] for name in start.tools]
     loads = any(kind.on_device(start.settings) for kind in kinds)
     return Workbench(
@@ -101,6 +100,20 @@ def _bench(start: Start) -> Workbench:
         device=_device(start.device) if loads else "cpu",
         root=Path(start.root) if start.root else None,
     )
+
+
+def _add_extras(start: Start) -> None:
+    from tool_impls import registry
+
+    for extra in start.extras:
+        registry.add(Path(extra))
+
+
+def _confine(start: Start) -> str:
+    from tool_impls.confinement import confine, paths_of
+
+    given = [start.root] if start.root else []
+    return confine([*start.extras, *given, *paths_of(start.settings, start.tools)], [start.scratch])
 
 
 def _work(bench: Workbench, channel: _Channel, number: int, order: Order) -> None:
@@ -138,6 +151,9 @@ def main() -> None:
     start: Start = pickle.loads(first)  # from the server that started this process, nobody else
     os.environ["TMPDIR"] = start.scratch  # of the processes that it starts
     tempfile.tempdir = start.scratch
+    _add_extras(start)
+    if start.confined:
+        channel.send({"confinement": _confine(start)})
     bench = _bench(start)
     pool = ThreadPoolExecutor(64, thread_name_prefix="tool")  # the server keeps to each tool's own number
     while (message := _read(stream)) is not None:

@@ -152,6 +152,8 @@ def canned_server(answers: dict[str, list[Answer]]) -> Iterator[Canned]:
 class Threads:
     """A crew of threads of this process, so that tests can use tools which are made on the spot."""
 
+    confinement = ""
+
     def __init__(self, tools: Sequence[BenchTool], root: Path | None = None) -> None:
         from tool_impls.work import Workbench
 
