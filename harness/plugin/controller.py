@@ -13,6 +13,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import nullcontext
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from sys import intern
@@ -31,6 +33,8 @@ from harness.plugin.options import Settings, config_fingerprint, stored_settings
 from harness.plugin.places import FILE as PLACES
 from harness.plugin.preflight import check, get_ready
 from harness.plugin.progress import Progress
+from harness.plugin.waiting import FILE as WAITING
+from harness.plugin.waiting import waiting_requests
 from harness.plugin.wiring import await_services, start_services, stop_services
 from harness.plugin.worker import MEANWHILE, STOP_FILE
 from harness.redaction import without_logins
@@ -140,7 +144,7 @@ class Controller:
         try:
             self.plan = list(self.folder.plan())
             tasks = {task for task, _, _ in self.plan}
-            for left in (STOP_FILE, PLACES):
+            for left in (STOP_FILE, PLACES, WAITING):
                 (self.folder.path / left).unlink(missing_ok=True)
             self._prepare(tasks)
             if self.settings.record:
@@ -170,7 +174,10 @@ class Controller:
             for line in fill("", told, shutil.get_terminal_size().columns, hanging="  ") if reporter.isatty else [told]:
                 reporter.write_line(line)
         verbose = self.config.option.verbose > 0  # pytest writes a line for each case itself
-        self.progress = Progress(None if verbose else reporter.write, live=reporter.isatty, total=len(self.plan))
+        write, waiting = None if verbose else reporter.write, partial(waiting_requests, self.folder.path)
+        self.progress = Progress(write, live=reporter.isatty, total=len(self.plan), waiting=waiting)
+        if dist != "no":
+            self.progress.watch()
 
     def _prepare(self, tasks: set[str]) -> None:
         """Check the tools, and start the services. Raises UsageProblem."""
@@ -240,7 +247,15 @@ class Controller:
         return bool(dsession.queue.qsize() > BACKLOG)
 
     def _next_step(self) -> Callable[[], None] | None:
+        if self.progress and self.progress.is_late():
+            return partial(self._draw, self.progress)
         return next((step for early in self._early if (step := early.step())), None)
+
+    def _draw(self, progress: Progress) -> None:
+        """While pytest waits for a case, whose output it captures."""
+        capture: Any = self.config.pluginmanager.get_plugin("capturemanager")
+        with capture.global_and_fixture_disabled() if capture else nullcontext():
+            progress.draw()
 
     def _add(self, case: CaseId, place: RecordPlace) -> None:
         for early in self._early:
@@ -317,7 +332,8 @@ class Controller:
 
     def _sum_up(self, session: pytest.Session, exitstatus: int, progress: Progress) -> None:
         atexit.register(gc.freeze)  # all is written by then; looking through every item and report once more takes tenths of a second
-        (self.folder.path / PLACES).unlink(missing_ok=True)
+        for left in (PLACES, WAITING):
+            (self.folder.path / left).unlink(missing_ok=True)
         progress.finish()
         from reports.load import handed_over
         from reports.page import write_page

@@ -32,6 +32,9 @@ AT_ONCE = 4
 ASK_AGAIN_SECONDS = 0.05
 """Others may run dry while nothing lands here."""
 
+WATCH_SECONDS = 5.0
+"""Between two calls of ``watch``."""
+
 
 class LookAhead:
     """Owned by one worker; ``result`` is called from pytest's thread, everything else runs on the loop's."""
@@ -48,12 +51,13 @@ class LookAhead:
         widened: Callable[[int], None] = lambda room: None,
         held: Callable[[], bool] = lambda: False,
         meanwhile: Callable[[], Callable[[], None] | None] = lambda: None,
+        watch: Callable[[], None] = lambda: None,
     ) -> None:
         """``at_rest`` says how many solves only wait for a next try of a request, so that others may take their places (at most
         as many again as there are places); ``ready`` says whether a case can be started, or others go before it; ``rested`` is to
         be called when either changes. ``widened`` is told, on the loop's thread, of each change of the number of solves that
         may be in flight; ``held`` says, before each start, whether nothing new may be started. ``meanwhile`` gives what pytest's
-        thread may do while it waits, one short piece after another.
+        thread may do while it waits, one short piece after another. ``watch`` is called now and then, on the loop's thread.
         """
         self._solve = solve
         self._keep = keep
@@ -64,6 +68,7 @@ class LookAhead:
         self._widened = widened
         self._held = held
         self._meanwhile = meanwhile
+        self._watch = watch
         self._room = places.share
         self._goes_on = False  # whether more will be started as soon as the loop has been round
         self._asks_again = False  # whether others will be asked again for places
@@ -79,6 +84,7 @@ class LookAhead:
         self._loop = asyncio.SelectorEventLoop(TurnTaking(self._floor))
         self._thread = threading.Thread(target=self._loop.run_forever, name="agentgauge-lookahead", daemon=True)
         self._thread.start()
+        self._loop.call_soon_threadsafe(self._look)
 
     def plan(self, cases: Iterable[Planned]) -> None:
         """Add cases to the end of the queue; those already there are left where they are."""
@@ -110,7 +116,7 @@ class LookAhead:
                     return self._ended.pop(case.id), len(self._ended)
                 piece = self._meanwhile() if self._under_way else None  # nothing holds up the first requests
                 if piece is None:
-                    self._news.wait()
+                    self._news.wait(WATCH_SECONDS)  # by then there may be another piece
                     continue
             if self._floor.take():
                 try:
@@ -144,6 +150,11 @@ class LookAhead:
             self._queue.extendleft(reversed(back))
             self._put_off = [case for case in self._put_off if not self._ready(case)]
         self._top_up()
+
+    def _look(self) -> None:
+        if not self._stopped:
+            self._watch()
+            self._loop.call_later(WATCH_SECONDS, self._look)
 
     def _extend(self, cases: list[Planned]) -> None:
         self._queue.extend(cases)

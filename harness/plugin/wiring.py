@@ -154,6 +154,10 @@ class Wiring:
         arriving = sum(box.waiting for box in self._boxes.values() if isinstance(box, _Arriving))
         return arriving + sum(limiter.at_rest for limiter in self._limiters)
 
+    def older_than(self, seconds: float) -> int:
+        """How many requests to models were sent longer ago and have no answer yet."""
+        return sum(limiter.older_than(seconds) for limiter in self._limiters)
+
     def ready(self, task: Task) -> bool:
         """Whether one more case of a task has what it needs, or is needed to find that out."""
         box = self._boxes.get(task.name)

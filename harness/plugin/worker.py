@@ -24,6 +24,7 @@ from harness.plugin.options import Settings, config_fingerprint
 from harness.plugin.outcome import BrokenCase, Outcome, WrongAnswer
 from harness.plugin.places import FILE as PLACES
 from harness.plugin.places import Places
+from harness.plugin.waiting import OLD, WaitingRequests
 from harness.plugin.wiring import Wiring
 from harness.solve import Planned, Solver
 from harness.store import Line, RunFolder
@@ -322,6 +323,7 @@ class WorkerSide:
         me = lot.users.index(self.place.number)
         places = Places(self.folder.path / PLACES, number=me, count=len(lot.users), total=settings.in_flight)
         wiring = Wiring(settings, self.folder, places.share)
+        waiting = WaitingRequests(self.folder.path, self.place.number)
 
         def keep(record: Record) -> Line:
             line = appender.append(record)
@@ -364,6 +366,7 @@ class WorkerSide:
             widened=wiring.widen,
             held=self._held,
             meanwhile=self.config.stash.get(MEANWHILE, lambda: None),
+            watch=lambda: waiting.write(wiring.older_than(OLD)),
         )
         wiring.on_rest = self._lookahead.rested
         if not self.place.is_replacement:

@@ -1,0 +1,79 @@
+"""Requests that wait long for their answer are named in the progress line, whichever worker sent them."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from harness.plugin import progress, waiting
+from harness.plugin.progress import Progress, late_requests
+from harness.plugin.waiting import FILE, WaitingRequests, waiting_requests
+from tests.plugin.conftest import slow
+
+
+def test_the_numbers_of_all_workers_are_summed_up(tmp_path):
+    assert waiting_requests(tmp_path) == 0
+    workers = [WaitingRequests(tmp_path, number) for number in range(3)]
+    for one in workers:
+        one.write(0)
+    assert not (tmp_path / FILE).exists()  # as in most runs
+    workers[2].write(5)
+    workers[0].write(2)
+    assert waiting_requests(tmp_path) == 7
+    workers[2].write(1)
+    assert waiting_requests(tmp_path) == 3
+
+
+def test_a_replacement_takes_up_the_entry_of_the_worker_that_died(tmp_path):
+    WaitingRequests(tmp_path, 1).write(4)
+    WaitingRequests(tmp_path, 1).write(0)
+    assert waiting_requests(tmp_path) == 0
+
+
+def test_a_file_that_cannot_be_written_harms_nothing(tmp_path):
+    WaitingRequests(tmp_path / "missing", 0).write(3)
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(0, ""), (1, " · 1 request waits for more than 2 min"), (3, " · 3 requests wait for more than 2 min")]
+)
+def test_words(count, text):
+    assert late_requests(count) == text
+
+
+def test_the_line_is_drawn_though_no_case_ends(monkeypatch):
+    monkeypatch.setattr(progress, "PLAIN_SECONDS", 0.05)
+    written, drawn = [], threading.Event()
+
+    def write(text):
+        written.append(text)
+        drawn.set()
+
+    shown = Progress(write, live=False, total=5, waiting=lambda: 3)
+    shown.watch()
+    assert drawn.wait(10)
+    shown.finish()
+    assert written[0].startswith("0/5 · 3 requests wait for more than 2 min · passed 0")
+
+
+SHORT = """
+from harness.plugin import lookahead, progress, waiting, worker
+lookahead.WATCH_SECONDS = 0.05
+progress.PLAIN_SECONDS = 0.2
+waiting.OLD = worker.OLD = 0.5
+"""
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_a_run_names_them(project, endpoint, workers):
+    """With a shorter time than two minutes."""
+    assert waiting.OLD == 120
+    endpoint.choose = slow(2.5)
+    conftest = project.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + SHORT)
+    result = project.run("--model", "m", "--model-url", endpoint.url, "--run-dir", "run", *workers)
+    assert result.status == 0, result.output
+    assert "0/6 · 6 requests wait for more than" in result.output, result.output
+    assert "\n6/6 · passed 5" in result.output
+    assert not (project.path / "run" / FILE).exists()
