@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import html
 import json
 import time
 from dataclasses import replace
+from pathlib import Path
 from urllib.parse import quote, quote_plus
 
 import pytest
 
 from harness import redaction
+from harness.case import Case, CaseSettings
 from harness.errors import ToolError, UsageProblem
 from harness.model.cassette import Cassette, RecordingModel, ReplayModel, create_cassette
 from harness.model.client import OpenAIModel
@@ -19,7 +22,10 @@ from harness.model.spec import ModelSpec
 from harness.model.types import CaseKey, ChatRequest
 from harness.model.wire import clean, excerpt
 from harness.redaction import MARK, dumps, looks_random, redact, redacted, register, register_environment, register_login, without_logins
+from harness.store.lines import decoded, encoded_line
 from harness.store.whole import encoded
+from harness.tools import ToolOutput
+from harness.types import Record, Sample, Transcript, Usage
 from tests.model import fault_server as serve
 from tests.model.fault_server import FaultServer
 from tests.model.talking import talk_to
@@ -80,6 +86,33 @@ def test_values_of_json_are_redacted_and_names_too() -> None:
     wanted = {"a": [f"<{MARK}>", {MARK: 1, "n": None}], "b": ["x", 2.5, True]}
     assert redacted(value) == wanted
     assert json.loads(dumps(value, json.JSONEncoder())) == json.loads(encoded(value)) == wanted
+
+
+@pytest.mark.parametrize("words", [1, 4000], ids=["short", "compressed"])
+def test_what_is_written_holds_no_secret(words: int, tmp_path: Path) -> None:
+    """Also where it came from elsewhere than an endpoint."""
+    said = "word " * words + ODD
+    record = Record("t", "s", 1, "c", "wrong", error=PLAIN, transcript=Transcript({"answer": said}, (), Usage(), 0.0, 1))
+    line = encoded_line(record)
+    assert decoded(line).error == MARK
+    assert decoded(line).transcript.output == {"answer": said.replace(ODD, MARK)}  # type: ignore[union-attr]
+    create_cassette(tmp_path / "tape.jsonl", {"note": PLAIN})
+    writer = Cassette.append_to(tmp_path / "tape.jsonl", {})
+    writer.append(("model", "k"), {}, {"reply": said})
+    reader = Cassette.read(tmp_path / "tape.jsonl", {})
+    assert reader.header.settings == {"note": MARK}
+    assert reader.find(("model", "k"), {}) == {"reply": said.replace(ODD, MARK)}
+
+
+def test_what_a_tool_returns_holds_no_secret(tmp_path: Path) -> None:
+    class Box:
+        async def call(self, *_: object, **__: object) -> tuple[ToolOutput, ...]:
+            return (ToolOutput("text", f"the token is {PLAIN}"), ToolOutput("image", f"/{PLAIN}.png"))
+
+    case = Case(Sample("0", "t", (), {}, tmp_path), 1, 7, CaseSettings(), None, Box(), tmp_path)  # type: ignore[arg-type]
+    outputs = asyncio.run(case.use("Tell", {}))
+    assert [output.content for output in outputs] == [f"the token is {MARK}", f"/{PLAIN}.png"]  # a path has to lead to its file
+    assert case.events[0].detail["result"][0]["content"] == f"the token is {MARK}"
 
 
 def test_json_stays_json_wherever_the_secret_begins_and_ends() -> None:
@@ -189,14 +222,14 @@ def test_a_spec_shows_no_headers() -> None:
 
 @pytest.mark.parametrize("api", ["chat", "responses"])
 @pytest.mark.usefixtures("transport")
-def test_a_reply_holds_no_secret_and_its_cassette_is_found_by_the_same_requests(api: str, tmp_path: object) -> None:
+def test_a_reply_holds_no_secret_and_its_cassette_is_found_by_the_same_requests(api: str, tmp_path: Path) -> None:
     message = {"type": "message", "content": [{"type": "output_text", "text": PLAIN[:5]}, {"type": "output_text", "text": PLAIN[5:]}]}
     call = {"type": "function_call", "call_id": PLAIN, "name": "f", "arguments": json.dumps({"q": PLAIN})}
     acts = {
         "chat": serve.answer([{"text": PLAIN[:5]}, PLAIN[5:]], tool_calls=[serve.tool_call("f", json.dumps({"q": PLAIN}), PLAIN)]),
         "responses": serve.data({"status": "completed", "output": [message, call]}),
     }
-    cassette = tmp_path / "tape.jsonl"  # type: ignore[operator]
+    cassette = tmp_path / "tape.jsonl"
     create_cassette(cassette, {})
     first = ChatRequest(({"role": "user", "content": "Hello"},), case=CaseKey("t", "s"))
 
