@@ -106,6 +106,7 @@ def run_group(code: str, inputs: Sequence[str], where: Workplace, fixes: Fixes =
             limits=limits,
             stdin=json.dumps(order).encode("ascii"),
             steps=sandbox.Steps(tests, _PATIENCE * test, busy_seconds=test, total_seconds=seconds),
+            keep=False,
             allow_unsafe=where.allow_unsafe,
         )
     return _read(result, len(inputs), room.test_seconds + _NOTICED if fixes.own_time else None)

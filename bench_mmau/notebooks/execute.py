@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -104,7 +103,7 @@ def run_cells(cells: Sequence[Any], where: Workplace, *, fixes: Fixes = PARITY) 
             tags = _tags(cell, fixes)
             if "skip-execution" not in tags:
                 order.append((place, _source(cell), "raises-exception" in tags))
-    return _read(_run(order, where), cells, where.room) if order else Execution(True, cells=tuple(cells))
+    return _read(_run(order, where), order, cells, where.room) if order else Execution(True, cells=tuple(cells))
 
 
 def _wrong(cell: Any, fixes: Fixes) -> str:
@@ -171,7 +170,8 @@ def _run(order: Sequence[tuple[int, str, bool]], where: Workplace) -> sandbox.Sa
             [sys.executable, "-c", _runner()],
             folder=folder,
             limits=limits,
-            stdin=json.dumps({"cells": order, "cell_seconds": room.cell_seconds}).encode("ascii"),
+            steps=sandbox.Steps(tuple(json.dumps(cell[1:]).encode("ascii") for cell in order), room.cell_seconds),
+            keep=False,
             env=_ENVIRONMENT | {"IPYTHONDIR": str(folder.resolve() / ".ipython")},
             readable=readable,
             allow_unsafe=where.allow_unsafe,
@@ -200,45 +200,45 @@ def check_packages() -> None:
         raise UsageProblem(f"the Apple MMAU notebooks need {' and '.join(missing)}; install ipython and matplotlib-inline, then run again")
 
 
-def _read(result: sandbox.SandboxResult, cells: Sequence[Any], room: Room) -> Execution:
-    """The report of the runner, which the cells may have tampered with: anything out of order is a failure of the notebook."""
-    began: int | None = None
-    for text in result.stdout.splitlines():
+def _read(result: sandbox.SandboxResult, order: Sequence[tuple[int, str, bool]], cells: Sequence[Any], room: Room) -> Execution:
+    """The answers of the runner, which the cells may have tampered with: anything out of order is a failure of the notebook."""
+    filled = [{**cell, "source": _source(cell)} for cell in cells]
+    for answer in result.answers:
         try:
-            line = json.loads(text)
+            found = json.loads(answer.content)
         except (ValueError, RecursionError):
-            break
-        match line:
-            case {"begin": int(place)}:
-                began = place
-            case {"failed": int(), "error": str(error)}:
+            found = None
+        match found:
+            case {"failed": str(error)}:
                 return Execution(False, error=_plain(error))
-            case {"done": list(executed)}:
-                filled = _filled(cells, executed)
-                return Execution(True, cells=filled) if filled else Execution(False, error="DeadKernelError: the outputs are damaged")
-    if began is None:  # no cell has run yet: not the model's doing
+            case {"failed": None, "executed": list(executed)} if _fill(filled, [place for place, _, _ in order], executed):
+                continue
+            case _:
+                return Execution(False, error="DeadKernelError: the outputs are damaged")
+    if len(result.answers) == len(order) and result.status == "ok":
+        return Execution(True, cells=tuple(filled))
+    if not result.ready:  # no cell has run yet: not the model's doing
         raise SandboxFault(f"the notebook's shell did not start: {result.stderr.strip()[-300:] or result.reason}", cause="no shell")
-    return Execution(False, error=_ending(result, began, room))
+    return Execution(False, error=_ending(result, order[min(len(result.answers), len(order) - 1)][0], room))
 
 
 def _ending(result: sandbox.SandboxResult, began: int, room: Room) -> str:
-    if result.returncode == -signal.SIGALRM:  # the runner's own limit for a cell
+    if result.late_step:
         return f"CellTimeoutError: cell {began + 1} ran longer than {room.cell_seconds:g} s"
     if result.status == "timeout":
         return f"CellTimeoutError: the notebook ran too long; it was in cell {began + 1}"
     return f"DeadKernelError: the kernel died in cell {began + 1}" + (f": {result.reason}" if result.reason else "")
 
 
-def _filled(cells: Sequence[Any], executed: Sequence[Any]) -> tuple[Any, ...] | None:
-    """The cells with their outputs, sources as one text; None if the report is not what the runner writes."""
-    filled = [{**cell, "source": _source(cell)} for cell in cells]
+def _fill(cells: list[dict[str, Any]], places: Sequence[int], executed: Sequence[Any]) -> bool:
+    """Put outputs into the cells at these places. False if they are not what the runner writes."""
     for entry in executed:
         match entry:
-            case [int(place), int(count), list(outputs)] if 0 <= place < len(filled) and all(map(_is_output, outputs)):
-                filled[place] |= {"execution_count": count, "outputs": outputs}
+            case [int(number), int(count), list(outputs)] if 0 <= number < len(places) and all(map(_is_output, outputs)):
+                cells[places[number]] |= {"execution_count": count, "outputs": outputs}
             case _:
-                return None
-    return tuple(filled)
+                return False
+    return True
 
 
 def _is_output(output: Any) -> bool:

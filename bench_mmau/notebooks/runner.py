@@ -4,9 +4,10 @@ A kernel proper talks to its client through sockets, and the sandbox lets none b
 cells run in this process, in the shell that such a kernel has inside, and a few classes collect what it would send:
 streams, displays, results and errors, as nbformat 4 has them.
 
-The order comes as JSON through standard input, the report goes as lines of JSON to what was standard output. Nothing
-here protects against the cells: they can forge the report of their own notebook, which gains them no more than
-printing the same would. This file is read as text by ``execute``; it imports nothing of this project.
+Cells come as messages, JSON, and each is answered with its outputs before the next one comes (see ``harness.sandbox.Steps``).
+Nothing here protects against the cells: they can forge the answers of their own notebook, which gains them no more than
+printing the same would. Their time is kept outside of this process. This file is read as text by ``execute``; it imports
+nothing of this project.
 """
 
 # Next to descriptors and the working directory, pathlib would be of no help.
@@ -18,7 +19,6 @@ import io
 import json
 import logging
 import os
-import signal
 import subprocess
 import sys
 from typing import Any
@@ -32,11 +32,12 @@ class Recorder:
     def __init__(self) -> None:
         self.outputs: list[dict[str, Any]] = []
         self.count = 0  # the cell's number, from 1
+        self.updated = False  # outputs of any cell since the present one began
         self._by_id: dict[str, list[dict[str, Any]]] = {}
         self._clear_first = False
 
     def begin(self) -> None:
-        self.outputs, self.count, self._clear_first = [], self.count + 1, False
+        self.outputs, self.count, self._clear_first, self.updated = [], self.count + 1, False, False
 
     def add(self, output: dict[str, Any], display_id: str | None = None) -> None:
         if self._clear_first:
@@ -52,6 +53,7 @@ class Recorder:
     def update(self, data: dict[str, Any], metadata: dict[str, Any], display_id: str | None) -> None:
         for output in self._by_id.get(display_id or "", []):
             output.update(data=data, metadata=metadata)
+            self.updated = True
 
     def clear(self, wait: bool) -> None:
         self._clear_first = wait
@@ -188,47 +190,53 @@ def last_error(outputs: list[dict[str, Any]]) -> str:
     return "the cell failed without a traceback"
 
 
+class Channel:
+    """The messages, out of the way of the cells' own streams."""
+
+    def __init__(self) -> None:
+        self._in, self._out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+
+    def receive(self) -> Any:
+        content = self._in.read(int.from_bytes(self._in.read(8), "little"))
+        return json.loads(content) if content else None
+
+    def answer(self, value: Any) -> None:
+        content = b"" if value is None else json.dumps(value).encode("ascii")
+        self._out.write(len(content).to_bytes(8, "little") + content)
+        self._out.flush()
+
+
 def main() -> None:
-    order = json.loads(sys.stdin.buffer.read())
+    channel = Channel()
+    channel.receive()
     recorder = Recorder()
     home = os.path.abspath(".")
     os.makedirs(WORK, exist_ok=True)
     os.chdir(WORK)
     shell = make_shell(recorder)
-    report = os.fdopen(os.dup(1), "w", encoding="ascii")
     descriptors = [Descriptor(number, name, f"{home}/.{name}") for number, name in ((1, "stdout"), (2, "stderr"))]
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
     sys.stdout, sys.stderr = Stream(recorder, "stdout", 1), Stream(recorder, "stderr", 2)
     logging.getLogger("matplotlib.font_manager").addFilter(no_font_news)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # it ends the process, whatever it is doing
     own, executed = os.getpid(), []
-
-    def tell(**line: Any) -> None:
-        report.write(json.dumps(line) + "\n")
-        report.flush()
-
-    for place, source, may_fail in order["cells"]:
-        tell(begin=place)
+    channel.answer(None)
+    while True:  # the sandbox ends this process after the last answer
+        source, may_fail = channel.receive()
         if shell.left:
-            tell(failed=place, error="DeadKernelError: an earlier cell has left the kernel")
-            break
+            channel.answer({"failed": "DeadKernelError: an earlier cell has left the kernel"})
+            continue
         recorder.begin()
-        signal.setitimer(signal.ITIMER_REAL, order["cell_seconds"])
         result = shell.run_cell(source, store_history=True)
         if os.getpid() != own:
             os._exit(0)  # a child that a cell has forked and that did not end
-        signal.setitimer(signal.ITIMER_REAL, 0)
         for descriptor in descriptors:
             descriptor.collect(recorder)
-        executed.append([place, recorder.count, recorder.outputs])
-        if not result.success and not may_fail:
-            tell(failed=place, error=last_error(recorder.outputs))
-            break
-    else:
-        tell(done=executed)
-    report.flush()
-    os._exit(0)  # threads of the cells need not be waited for
+        failed = None if result.success or may_fail else last_error(recorder.outputs)
+        executed.append([len(executed), recorder.count, recorder.outputs])
+        channel.answer({"failed": failed, "executed": executed if recorder.updated else executed[-1:]})
+        if failed is not None:
+            os._exit(0)  # threads of the cells need not be waited for
 
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ def run(
     packages: bool = True,
     network: bool = False,
     steps: Steps | None = None,
+    keep: bool = True,
     allow_unsafe: bool = False,
 ) -> SandboxResult:
     """Run a program (``argv[0]`` is an absolute path) in the sandbox and wait for its end. Safe in any thread.
@@ -49,14 +50,14 @@ def run(
     ``folder`` is the only place that the program can write, and its working directory. One run at a time in a folder. Where the
     program has a file system of its own, it works on a copy in memory that takes the folder's place when it has ended: files and
     folders without special bits, and links. What it leaves is as untrusted as its output (links!). Files put there should be
-    copies, not hard links. ``steps`` hands over work piece by piece.
+    copies, not hard links. Without ``keep`` the copy may be thrown away. ``steps`` hands over work piece by piece.
     ``env`` is added to the small fixed environment; ``readable`` names further files and folders that may be read, beside the
     interpreter, the system's libraries and, with ``packages``, what is installed; this project and what was given to ``hide`` are not.
     ``network`` lets it use the network of this machine over IP, what listens on localhost included; nothing else opens.
 
     Raises UsageProblem below the minimum of protection unless ``allow_unsafe``, SandboxFault if nothing could be run.
     """
-    return _job(argv, folder, limits, stdin, env, readable, packages, network, steps, allow_unsafe).run()
+    return _job(argv, folder, limits, stdin, env, readable, packages, network, steps, keep, allow_unsafe).run()
 
 
 async def run_async(
@@ -70,10 +71,13 @@ async def run_async(
     packages: bool = True,
     network: bool = False,
     steps: Steps | None = None,
+    keep: bool = True,
     allow_unsafe: bool = False,
 ) -> SandboxResult:
     """As ``run``, in a thread; cancelling the task ends the program."""
-    job = await asyncio.to_thread(_job, argv, folder, limits, stdin, env, readable, packages, network, steps, allow_unsafe)  # the first one probes
+    job = await asyncio.to_thread(
+        _job, argv, folder, limits, stdin, env, readable, packages, network, steps, keep, allow_unsafe
+    )  # the first one probes
     return await execute_async(job)
 
 
@@ -87,7 +91,20 @@ def _job(
     packages: bool,
     network: bool,
     steps: Steps | None,
+    keep: bool,
     allow_unsafe: bool,
 ) -> Job:
     check_minimum(allow_unsafe=allow_unsafe)
-    return Job(argv, chosen()[0], folder=folder, limits=limits, stdin=stdin, env=env, readable=readable, packages=packages, network=network, steps=steps)
+    return Job(
+        argv,
+        chosen()[0],
+        folder=folder,
+        limits=limits,
+        stdin=stdin,
+        env=env,
+        readable=readable,
+        packages=packages,
+        network=network,
+        steps=steps,
+        keep=keep,
+    )

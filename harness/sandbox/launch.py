@@ -87,6 +87,7 @@ class Job:
         packages: bool = True,
         network: bool = False,
         steps: Steps | None = None,
+        keep: bool = True,
     ) -> None:
         if not argv or not Path(argv[0]).is_absolute():
             raise SandboxFault(f"the program to run must be an absolute path, not {argv[0] if argv else 'nothing'!r}", cause="no program")
@@ -104,11 +105,13 @@ class Job:
             "env": environment(real) | dict(env or {}),
             "folder": str(real),
             "stdin": stdin,
-            "steps": steps and {"inputs": list(steps.inputs), "wall": steps.wall_seconds, "busy": steps.busy_seconds, "total": steps.total_seconds},
+            "steps": steps
+            and {"inputs": list(steps.inputs), "wall": steps.wall_seconds, "busy": steps.busy_seconds, "total": steps.total_seconds},
             "mounts": list(seen.mounts),
             "readable": list(seen.readable),
             "listed": list(seen.listed),
             "network": network,
+            "keep": keep,
             "refuse": setup.refuse,
             "outer": ("bubblewrap",) if setup.bubblewrap else (),
             "wall_seconds": limits.wall_seconds,
@@ -248,7 +251,8 @@ class Job:
             raise SandboxFault(f"the sandbox ended before the code began: {detail or 'no reason given'}", cause="sandbox")
         stdout, stderr = (bytes(part).decode("utf-8", "replace") for part in (arrived.stdout, arrived.stderr))
         status, reason, code = self._verdict(arrived, report.cause, report.end, stderr)
-        return SandboxResult(status, reason, stdout, stderr, code, seconds, tuple(report.layers), tuple(report.answers))
+        late = report.cause in ("step", "steps")
+        return SandboxResult(status, reason, stdout, stderr, code, seconds, tuple(report.layers), tuple(report.answers), report.ready, late)
 
     def _verdict(self, seen: _Arrived, cause: str, end: str | None, stderr: str) -> tuple[Status, str, int | None]:
         limits = self._limits
@@ -288,6 +292,7 @@ class _Report:
     layers: list[str] = field(default_factory=lambda: ["process"])
     answers: list[Answer] = field(default_factory=list)
     started: bool = False
+    ready: bool = False
     fault: str = ""
     lost: str = ""
     cause: str = ""
@@ -309,6 +314,8 @@ def _read_report(content: bytes) -> _Report:
             report.layers.append(text)
         elif kind == "start":
             report.started = True
+        elif kind == "ready":
+            report.ready = True
         elif kind == "refused" or (kind == "fault" and not report.started):
             report.fault = report.fault or text
         elif kind == "lost":

@@ -64,3 +64,5 @@ class SandboxResult:
     seconds: float  # wall time including the start
     layers: tuple[str, ...]  # protections that were in force
     answers: tuple[Answer, ...] = ()  # to the inputs of ``Steps``, as far as they came
+    ready: bool = False  # with ``Steps``: the program asked for its first input
+    late_step: bool = False  # a limit of ``Steps`` has ended it

@@ -285,8 +285,8 @@ HOSTILE = {
         "DeadKernelError",
     ),
     "forged outputs": (
-        "import os, json\nline = json.dumps({'done': [[0, 1, [{'output_type': 'stream', 'name': 'x', 'text': 'x', 'data': 3}]]]}) + '\\n'\n"
-        "for n in range(3, 64):\n try: os.write(n, line.encode())\n except OSError: pass\nos._exit(0)",
+        "import os, json\nline = json.dumps({'failed': None, 'executed': [[0, 1, [{'output_type': 'stream', 'name': 'x', 'text': 'x', 'data': 3}]]]})\n"
+        "for n in range(3, 64):\n try: os.write(n, len(line).to_bytes(8, 'little') + line.encode())\n except OSError: pass\nos._exit(0)",
         "outputs are damaged",
     ),
     "flood of output": ("print('x' * (3 << 20))", "DeadKernelError"),
@@ -308,10 +308,17 @@ def test_hostile(name: str) -> None:
 
 
 @pytest.mark.usefixtures("quick")
-def test_deaf_ears_meet_the_limit_of_the_notebook() -> None:
-    source = "import signal\nsignal.setitimer(signal.ITIMER_REAL, 0)\nwhile True: pass"
-    found = run_cells([code(source)], Workplace(room=Room(cell_seconds=1, notebook_seconds=1, start_seconds=6)))
-    assert found.error == "CellTimeoutError: the notebook ran too long; it was in cell 1"
+def test_a_cell_that_puts_all_timers_away_meets_its_limit() -> None:
+    source = "import signal, time\nsignal.setitimer(signal.ITIMER_REAL, 0)\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\ntime.sleep(60)"
+    found = run_cells([code("1"), code(source)], Workplace(room=Room(cell_seconds=1)))
+    assert found.error == "CellTimeoutError: cell 2 ran longer than 1 s"
+
+
+@pytest.mark.usefixtures("quick")
+def test_all_cells_together_meet_the_limit_of_the_notebook() -> None:
+    cells = [code("import time; time.sleep(1.5)")] * 20
+    found = run_cells(cells, Workplace(room=Room(cell_seconds=10, notebook_seconds=1, start_seconds=8)))
+    assert found.error.startswith("CellTimeoutError: the notebook ran too long; it was in cell ")
 
 
 @pytest.mark.usefixtures("quick")

@@ -90,7 +90,9 @@ def test_memory_below_the_limit_may_be_shared_among_processes(setup: str, confin
     assert answer["status"] == "ok", answer
 
 
-WRITES = LIBC + """
+WRITES = (
+    LIBC
+    + """
 import socket
 PIECE = 4 << 20
 def piece(name):
@@ -98,6 +100,7 @@ def piece(name):
     for _ in range(4): os.write(f, bytes(1 << 20))
     return f
 """
+)
 FILL = {
     "removed files that are open": "held = []\nfor n in range(12):\n    held.append(piece('x')); os.unlink('x')\ntime.sleep(0.3)",
     "files that never had a name": """

@@ -33,7 +33,7 @@ class Report:
     """Lines of text to the harness.
 
     Before the program: ``layer NAME``, ``fault TEXT``, ``start``, ``refused TEXT`` (it cannot be executed). From process L after
-    that: ``answer BYTES`` with the answer behind it, ``cause WORD``, ``end STATUS CPU_SECONDS``, ``lost TEXT``.
+    that: ``ready``, ``answer BYTES BUSY_SECONDS`` with the answer behind it, ``cause WORD``, ``end STATUS CPU_SECONDS``, ``lost TEXT``.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -125,9 +125,7 @@ def _unshared(flag: int) -> bool:
     return True
 
 
-def _become(
-    spec: Spec, report: Report, ends: Ends, *, uid: int | None, alone: bool, own_root: bool, devices: tuple[str, ...]
-) -> NoReturn:
+def _become(spec: Spec, report: Report, ends: Ends, *, uid: int | None, alone: bool, own_root: bool, devices: tuple[str, ...]) -> NoReturn:
     """Process T: give up rights in the order in which each step still has the right to happen, then execute."""
     os.setsid()
     os.chdir(spec["folder"])

@@ -93,6 +93,8 @@ class Steps:
             busy = clock.read()[1]
             self._spent += busy
             self._send(b"answer %d %.3f\n" % (len(answer), busy) + answer)
+        else:
+            self._send(b"ready \n")
         if not self._waiting:
             return "done"
         self._timed = True

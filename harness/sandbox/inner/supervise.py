@@ -101,7 +101,7 @@ def _supervise(spec: Spec, report: Report) -> None:
     os.waitpid(first, 0)
     if not pid_ns:
         _kill_descendants()
-    if folder:
+    if folder and spec["keep"]:
         try:
             folder.keep()
         except NotKept as error:
