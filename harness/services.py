@@ -36,7 +36,7 @@ PARENT = "AGENTGAUGE_PARENT"
 LISTENER = "AGENTGAUGE_LISTENER"
 """Environment variable with the descriptor on which a service listens."""
 TOOL_TOKEN = "AGENTGAUGE_TOOL_TOKEN"
-"""Environment variable with the token that a tool server and its clients share. It stands in no file and no command line."""
+"""Environment variable with the token that a tool server and its clients share. No file and no command line holds it."""
 BACKLOG = 1024
 """Connections that wait: every worker may open several at once."""
 

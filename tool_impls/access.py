@@ -41,14 +41,18 @@ class Access:
     names: frozenset[str] = frozenset()
 
     def refusal(self, path: str, headers: Mapping[str, str], local: tuple[str, int]) -> Refusal | None:
-        """Why a request is refused; None where it is not. ``local``: address and port at which its connection arrived."""
+        """Why a request is refused; None where it is not.
+
+        ``local``: address and port at which its connection arrived.
+        """
         host = headers.get("Host", "")
         if not self._is_ours(host, local):
-            return Refusal(403, f"this tool server is not called {host[:100]!r}; to allow that name start it with --allow-host NAME")
+            reason = f"this tool server is not called {host[:100]!r}; start it with --allow-host NAME to allow that"
+            return Refusal(403, reason)
         if not _from_own_page(headers, host):
-            return Refusal(403, "this tool server answers no requests of web pages, whose Origin it is not; call it from a program")
+            return Refusal(403, "this tool server answers no requests of foreign web pages; call it from a program")
         if self.token is not None and path not in OPEN and not _has_token(self.token, headers.get("Authorization", "")):
-            return Refusal(401, f"this tool server wants a token; set {TOOL_TOKEN} to the one that it printed when it was started")
+            return Refusal(401, f"this tool server wants a token; set {TOOL_TOKEN} to the one that it printed")
         return None
 
     def _is_ours(self, host: str, local: tuple[str, int]) -> bool:
@@ -90,7 +94,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _from_own_page(headers: Mapping[str, str], host: str) -> bool:
-    """Whether no browser sent the request, or one for the server's own page. Browsers write these headers; pages cannot."""
+    """Whether no browser sent the request, or one for the server's own page. Pages cannot forge these headers."""
     origin = headers.get("Origin")
     if origin is not None and origin.lower() not in (f"http://{host.lower()}", f"https://{host.lower()}"):
         return False
@@ -98,7 +102,7 @@ def _from_own_page(headers: Mapping[str, str], host: str) -> bool:
 
 
 def _has_token(token: str, header: str) -> bool:
-    """Whether an Authorization header holds the token: as a bearer token, or as the password of basic authentication."""
+    """Whether an Authorization header holds the token: as a bearer token, or as the password of a basic login."""
     scheme, _, value = header.partition(" ")
     if scheme.lower() == "basic":
         try:

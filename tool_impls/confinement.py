@@ -1,7 +1,7 @@
-"""What a worker process has of this machine: a small environment, and where its tools only read files, nothing else but these.
+"""What a worker process may use of this machine: a small environment, and where its tools only read files, little else.
 
-Libraries that parse documents, sound and video have defects that a hostile file can use. The processes of such tools give up
-the network, other programs and processes, and all files but those that they need, before they see the first file.
+Libraries that parse documents, sound and video have defects that a hostile file can use. The processes of such tools
+give up the network, other programs and processes, and all files but those that they need, before they see a file.
 """
 
 from __future__ import annotations
@@ -20,11 +20,26 @@ from tool_impls.settings import ToolSettings
 _KEPT = frozenset(
     (
         *("PATH", "HOME", "USER", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "LD_LIBRARY_PATH"),
-        *("PYTHONPATH", "PYTHONHOME", "PYTHONDONTWRITEBYTECODE", "PYTHONUTF8", "PYTHONHASHSEED", "PYTHONWARNINGS", "VIRTUAL_ENV"),
+        *(
+            "PYTHONPATH",
+            "PYTHONHOME",
+            "PYTHONDONTWRITEBYTECODE",
+            "PYTHONUTF8",
+            "PYTHONHASHSEED",
+            "PYTHONWARNINGS",
+            "VIRTUAL_ENV",
+        ),
         *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "NUMBA_CACHE_DIR", "MPLCONFIGDIR", "YOLO_CONFIG_DIR"),
         *("HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "HF_ENDPOINT", "TRANSFORMERS_OFFLINE", "TORCH_HOME"),
         *("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "TOKENIZERS_PARALLELISM"),
-        *("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_HOME", "CUDA_PATH", "CUDA_CACHE_PATH", "CUDA_MODULE_LOADING"),
+        *(
+            "CUDA_VISIBLE_DEVICES",
+            "CUDA_DEVICE_ORDER",
+            "CUDA_HOME",
+            "CUDA_PATH",
+            "CUDA_CACHE_PATH",
+            "CUDA_MODULE_LOADING",
+        ),
         *("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"),
         *("PYTORCH_CUDA_ALLOC_CONF", "CUBLAS_WORKSPACE_CONFIG"),
         HIDDEN,
@@ -32,12 +47,28 @@ _KEPT = frozenset(
 )
 """Variables that the interpreter and the libraries read: paths, languages, threads, devices."""
 
-_OF_THE_NETWORK = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
+_OF_THE_NETWORK = (
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE",
+)
 """For processes of tools that may ask a service. A proxy's address may hold a password."""
 
 _HUB_TOKEN = "HF_TOKEN"
 
-_DATA = ("/etc/fonts", "/etc/localtime", "/etc/mime.types", "/usr/share", "/usr/local/share", "/proc/self", "/sys/devices/system/cpu")
+_DATA = (
+    "/etc/fonts",
+    "/etc/localtime",
+    "/etc/mime.types",
+    "/usr/share",
+    "/usr/local/share",
+    "/proc/self",
+    "/sys/devices/system/cpu",
+)
 """What libraries look up: fonts, time zones, kinds of files, the number of processors."""
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
@@ -59,10 +90,10 @@ def environment(settings: ToolSettings, tools: Iterable[str]) -> dict[str, str]:
 
 
 def confine(read: Iterable[str], write: Iterable[str]) -> str:
-    """Give up what tools do not need that only read files, for this process and for good. To be called before threads start.
+    """Give up what tools that only read files do not need, for this process and for good. Call it before threads start.
 
-    ``read``: files and folders that stay readable beside the interpreter, its packages and fonts; ``write``: folders. Returns the
-    layers in force, or why there are none.
+    ``read``: files and folders that stay readable beside the interpreter, its packages and fonts; ``write``: folders.
+    Returns the layers in force, and the reason for each that is missing.
     """
     if sys.platform != "linux":
         return f"not confined: {sys.platform} has no seccomp and no Landlock"

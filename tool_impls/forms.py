@@ -58,8 +58,8 @@ class Uploads:
     async def fields(self, request: web.Request) -> dict[str, str | protocol.Upload]:
         """The fields of a request: texts, and paths for parts with a file name. Other content types have no fields.
 
-        Raises ProtocolError or UnicodeError for a form that cannot be read, TooLarge, TooSlow, and ConnectionError where the
-        client has gone.
+        Raises ProtocolError or UnicodeError for a form that cannot be read, TooLarge, TooSlow, and ConnectionError
+        where the client has gone.
         """
         with ExitStack() as closing:
             body = await self._body(request, closing)
@@ -94,7 +94,7 @@ class Uploads:
                     kept += chunk
                     if len(kept) > IN_MEMORY:
                         if file is None:
-                            temporary = tempfile.TemporaryFile(dir=self._own_folder())  # noqa: SIM115 - closed by the next line
+                            temporary = tempfile.TemporaryFile(dir=self._own_folder())  # noqa: SIM115 - closed as below
                             file = closing.enter_context(temporary)
                         file.write(kept)
                         kept.clear()
@@ -197,7 +197,10 @@ def _part(head: bytes, start: int, end: int) -> Part:
 
 
 async def pass_over(request: web.Request, most: int) -> None:
-    """Read at most ``most`` bytes of a body that is refused: a client that still sends would see a lost connection, not the answer."""
+    """Read at most ``most`` bytes of a body that is refused.
+
+    A client that is still sending when the connection is closed sees an error instead of the answer.
+    """
     from aiohttp import ClientPayloadError, web
 
     size = 0
@@ -208,7 +211,7 @@ async def pass_over(request: web.Request, most: int) -> None:
 
 
 def _text(data: bytes) -> str:
-    """UTF-8, or one character a byte where it is something else, so that a wrong field gets a 422 rather than a failure."""
+    """UTF-8, or one character a byte where it is something else, so that a wrong field gets a 422 and no failure."""
     try:
         return data.decode()
     except UnicodeDecodeError:

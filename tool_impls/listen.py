@@ -20,7 +20,7 @@ class Connection(web.RequestHandler):
     def handle_error(
         self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
     ) -> web.StreamResponse:
-        """A request that cannot be parsed is the client's doing: one sentence in the protocol's form, nothing in the log."""
+        """Answer a request that cannot be parsed by one sentence in the protocol's form; write nothing to the log."""
         if status != 400:
             return super().handle_error(request, status, exc, message)
         first = (message or "it is malformed").strip().splitlines()[0].rstrip(":.")

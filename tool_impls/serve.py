@@ -96,18 +96,19 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="agentgauge serve-tools",
         description="Serve the real tools over HTTP, for runs on this machine and for AgentLego clients.",
-        epilog="example: agentgauge serve-tools --port 16181 --settings agentgauge.toml --tools OCR,Calculator; it prints the "
-        f"token that clients need: pytest --tool-server=http://:TOKEN@127.0.0.1:16181. Set {TOOL_TOKEN} to choose the token.",
+        epilog="example: agentgauge serve-tools --port 16181 --settings agentgauge.toml --tools OCR,Calculator. It prints "
+        f"the token that clients need (pytest --tool-server=http://:TOKEN@127.0.0.1:16181); {TOOL_TOKEN} chooses another. "
+        "For a second machine: --host 0.0.0.0 --allow-host NAME.",
     )
     made.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s, this machine only)")
     made.add_argument("--port", type=int, default=16181, help="port to listen on, 0 for any free one (default: %(default)s)")
-    made.add_argument("--no-token", action="store_true", help="answer clients without a token, such as AgentLego's; on this machine only")
+    made.add_argument("--no-token", action="store_true", help="answer clients without a token; on this machine only")
     made.add_argument(
         "--allow-host",
         action="append",
         default=[],
         metavar="NAME",
-        help="a further name by which clients call the server; may be given again (default: the address it listens on, localhost)",
+        help="further name by which clients call the server; may be given again (default: its address and localhost)",
     )
     made.add_argument("--settings", type=Path, metavar="FILE.toml", help="file whose [tools] table says what the tools may use")
     made.add_argument("--tools", metavar="A,B", help="names of the tools to serve (default: all)")
@@ -142,7 +143,7 @@ async def _run(arguments: argparse.Namespace) -> None:
         released=arguments.scoring == "parity",
         devices=arguments.devices or settings.devices,
     )
-    access, told = _access(arguments)
+    access, printed = _access(arguments)
     if arguments.files and not arguments.files.is_dir():
         raise UsageProblem(f"--files names no folder: {arguments.files}")
     if not 0 <= arguments.port < 2**16:
@@ -150,18 +151,26 @@ async def _run(arguments: argparse.Namespace) -> None:
     if arguments.tools is not None and not arguments.tools.strip(", "):
         raise UsageProblem("--tools names no tool; leave it out to serve all")
     names = [name.strip() for name in arguments.tools.split(",") if name.strip()] if arguments.tools else None
-    server = build(settings, names, extras=arguments.extra, files=arguments.files, preload=arguments.preload, access=access)
-    await serve(server, arguments.host, arguments.port, told)
+    server = build(
+        settings,
+        names,
+        extras=arguments.extra,
+        files=arguments.files,
+        preload=arguments.preload,
+        access=access,
+    )
+    await serve(server, arguments.host, arguments.port, printed)
 
 
 def _access(arguments: argparse.Namespace) -> tuple[Access, Mapping[str, str]]:
     """Which requests are answered, and what is printed of it: the token, where it is made here."""
     names = frozenset(map(plain_host, arguments.allow_host))
     if unfit := [name for name in names if not is_host(name)]:
-        raise UsageProblem(f"--allow-host takes a host name or an IP address without port, such as gpu-box; got {unfit[0]!r}")
+        raise UsageProblem(f"--allow-host takes a host name or IP address without port, such as gpu-box; got {unfit[0]!r}")
     if arguments.no_token:
         if not is_loopback(arguments.host):
-            raise UsageProblem(f"--host {arguments.host} can be reached from other machines, which need a token: leave --no-token out")
+            reason = "can be reached from other machines, which need a token: leave --no-token out"
+            raise UsageProblem(f"--host {arguments.host} {reason}")
         return Access(names=names), {}
     if given := os.environ.get(TOOL_TOKEN):
         return Access(given, names), {}

@@ -172,10 +172,10 @@ class ToolServer:
         return _json(self._document)
 
     async def _health(self, _: web.Request) -> web.StreamResponse:
-        found: dict[str, Any] = {"status": "ok", "tools": {name: station.state for name, station in self._stations.items()}}
-        if confined := {name: station.crew.confinement for name, station in self._stations.items() if station.crew.confinement}:
-            found["confinement"] = confined
-        return _json(found)
+        stations = self._stations.items()
+        confined = {name: station.crew.confinement for name, station in stations if station.crew.confinement}
+        states = {name: station.state for name, station in stations}
+        return _json({"status": "ok", "tools": states, **({"confinement": confined} if confined else {})})
 
     async def _ready(self, _: web.Request) -> web.StreamResponse:
         return _json({"ready": not self._loading, "waiting_for": self._loading}, 503 if self._loading else 200)
@@ -230,7 +230,7 @@ def _as_texts(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _guard(access: Access) -> Callable[[web.Request, Handler], Awaitable[web.StreamResponse]]:
-    """Refuses requests before their body is read, and closes the connection of one whose body was not read to its end."""
+    """Refuses requests before their body is read; closes the connection where a body was not read to its end."""
 
     async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
         refusal = access.refusal(request.path, request.headers, request.get_extra_info("sockname"))
@@ -272,8 +272,11 @@ async def _plain_errors(request: web.Request, handler: Handler) -> web.StreamRes
         return _send(failure(500, f"the tool server has a defect: {error!r}"))
 
 
-async def serve(server: ToolServer, host: str, port: int, told: Mapping[str, str] = MappingProxyType({})) -> None:
-    """Serve until SIGTERM or SIGINT. ``told``: what is printed beside the address. Raises UsageProblem where it cannot be used."""
+async def serve(server: ToolServer, host: str, port: int, printed: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Serve until SIGTERM or SIGINT. ``printed``: what is printed beside the address.
+
+    Raises UsageProblem where the address cannot be used.
+    """
     from aiohttp import web
 
     from tool_impls.listen import listen
@@ -290,7 +293,7 @@ async def serve(server: ToolServer, host: str, port: int, told: Mapping[str, str
         except OSError as error:
             raise UsageProblem(f"the tool server cannot listen on {host}:{port} ({error.strerror}); choose another --port") from None
         bound = listener.sockets[0].getsockname()
-        print(json.dumps({"url": f"http://{f'[{host}]' if ':' in host else host}:{bound[1]}", **told}), flush=True)
+        print(json.dumps({"url": f"http://{f'[{host}]' if ':' in host else host}:{bound[1]}", **printed}), flush=True)
         await stop.wait()
         listener.close()
     finally:

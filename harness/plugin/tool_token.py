@@ -16,7 +16,7 @@ from harness.services import TOOL_TOKEN, without_token
 
 
 def take_tool_token(settings: Settings) -> Settings:
-    """Move the password of ``--tool-server`` into the environment, where clients look for it. The address is stored without it."""
+    """Move the password of ``--tool-server`` into the environment, where clients look for it; settings lose it."""
     if settings.tool_server is None:
         return settings
     address, token = without_token(settings.tool_server)

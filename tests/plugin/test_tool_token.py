@@ -1,4 +1,4 @@
-"""The token of a tool server in a run: made for its own server, taken from the address of another, and stored nowhere."""
+"""The token of a tool server in a run: made for its own server, taken from the address of another, stored nowhere."""
 
 from __future__ import annotations
 

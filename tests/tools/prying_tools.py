@@ -10,7 +10,6 @@ import subprocess
 import threading
 from pathlib import Path
 
-from harness.tools import Parameter
 from tool_impls import base
 
 
@@ -22,7 +21,7 @@ def attempt(deed):
 
 
 class Pry(base.BenchTool):
-    meta = base.tool("Pry", "Tries what a parser has no need of.", (base.text("secret"), Parameter("text", "port")), base.TEXT_OUT)
+    meta = base.tool("Pry", "Tries what no parser needs.", (base.text("secret"), base.text("port")), base.TEXT_OUT)
     category = "logic"
     confined = True
 
@@ -36,7 +35,7 @@ class Pry(base.BenchTool):
             {
                 "environment": dict(os.environ),
                 "read": attempt(lambda: Path(secret).read_text()),
-                "list": attempt(lambda: os.listdir(Path(secret).parent)),
+                "list": attempt(lambda: list(Path(secret).parent.iterdir())),
                 "write": attempt(lambda: Path(secret).write_text("changed")),
                 "remove": attempt(lambda: Path(secret).unlink()),
                 "beside": attempt(lambda: (Path(secret).parent / "left").write_text("left")),
@@ -50,7 +49,7 @@ class Pry(base.BenchTool):
                 "signal": attempt(lambda: os.kill(parent, 0)),
                 "parent": attempt(lambda: Path(f"/proc/{parent}/environ").read_bytes()),
                 "own": (folder / "own.txt").read_text(),
-                "fonts": attempt(lambda: len(os.listdir("/usr/share")) > 0),
+                "fonts": attempt(lambda: any(Path("/usr/share").iterdir())),
             }
         )
 

@@ -1,4 +1,4 @@
-"""Requests that the tool server refuses: of foreign pages and names, without its token, too slow, too long, malformed."""
+"""Requests that the tool server refuses: of foreign pages and names, without its token, slow, long, malformed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ OURS = {"Host": "127.0.0.1:8000"}
         ("LocalHost:8000", HERE),
         ("[::1]:8000", ("::1", 8000, 0, 0)),
         ("127.0.0.1", ("127.0.0.1", 80)),
-        ("10.1.2.3:8000", ("10.1.2.3", 8000)),  # a server on all addresses, called by the one at which the request arrived
+        (
+            "10.1.2.3:8000",
+            ("10.1.2.3", 8000),
+        ),  # a server on all addresses, called by the one at which the request arrived
         ("10.1.2.3:8000", ("::ffff:10.1.2.3", 8000, 0, 0)),
         ("gpu-box:8000", HERE),
         ("GPU-box", HERE),  # behind a proxy or a tunnel, at another port
@@ -110,7 +113,11 @@ def test_the_token_is_taken(header: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "header", ["", "tökén", "Bearer", "Bearer x", "Bearer tökén ", "Digest tökén", basic("tökén"), "Basic ???", "Bearer \udcff"]
+    "header",
+    [
+        *("", "tökén", "Bearer", "Bearer x", "Bearer tökén ", "Digest tökén", "Basic ???", "Bearer \udcff"),
+        basic("tökén"),
+    ],
 )
 def test_anything_else_is_not(header: str) -> None:
     refusal = Access("tökén").refusal("/Tool", {**OURS, "Authorization": header}, HERE)
@@ -138,7 +145,7 @@ def test_an_address_carries_a_token(address: str, plain: str, token: str | None)
         (["--host", "gpu-box", "--no-token"], "--host gpu-box can be reached from other machines"),
         (
             ["--allow-host", "http://gpu-box"],
-            "--allow-host takes a host name or an IP address without port, such as gpu-box; got 'http://gpu-box'",
+            "--allow-host takes a host name or IP address without port, such as gpu-box; got 'http://gpu-box'",
         ),
         (["--allow-host", "gpu-box:80"], "got 'gpu-box:80'"),
     ],
@@ -185,16 +192,27 @@ class Served:
     def calls(self) -> float:
         """Calls of its tools that it has answered, whatever it answered."""
         _, figures = self.ask("GET /metrics", Authorization=f"Bearer {self.token}")
-        counts = [line.rsplit(" ", 1)[1] for line in figures.decode().splitlines() if line.startswith("agentgauge_tool_calls_total{")]
-        return sum(map(float, counts))
+        lines = figures.decode().splitlines()
+        return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith("agentgauge_tool_calls_total{"))
 
 
 @contextmanager
 def serve(*arguments: str, **environment: str) -> Iterator[Served]:
-    command = [sys.executable, "-m", "tool_impls.serve", "--port", "0", *("--extra", str(NASTY)), "--tools", "Echo,DrawBox", *arguments]
+    command = [
+        sys.executable,
+        "-m",
+        "tool_impls.serve",
+        "--port",
+        "0",
+        *("--extra", str(NASTY)),
+        "--tools",
+        "Echo,DrawBox",
+        *arguments,
+    ]
     inherited = {name: value for name, value in os.environ.items() if name != TOOL_TOKEN}
     with tempfile.TemporaryDirectory() as folder, (Path(folder) / "log").open("w") as log:
-        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env={**inherited, **environment})
+        given = {**inherited, **environment}
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=given)
         try:
             assert child.stdout is not None
             yield Served(json.loads(child.stdout.readline()), Path(log.name))
@@ -240,7 +258,11 @@ def test_a_token_that_is_given_is_not_printed() -> None:
         assert served.ask(Authorization="Bearer given-by-hand")[0] == 200
 
 
-def test_the_client_takes_the_token_from_the_address(guarded: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_client_takes_the_token_from_the_address(
+    guarded: Served,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv(TOOL_TOKEN, raising=False)
 
     async def call(address: str) -> str:
@@ -284,12 +306,16 @@ def test_a_token_goes_to_no_other_server_that_a_document_names(guarded: Served, 
 
 
 def test_a_name_that_was_rebound_reads_nothing(open_: Served, guarded: Served) -> None:
-    """As after DNS rebinding: the browser sends the attacker's name to our address, and counts the answer as the attacker's own."""
+    """As after DNS rebinding: the browser sends the attacker's name, and would let its page read the answer."""
     port = open_.netloc.rpartition(":")[2]
     for served in (open_, guarded):
         before = served.calls()
         for start in ("GET /openapi.json", "GET /health", "POST /Echo"):
-            headers = {"Host": f"evil.example:{port}", "Origin": f"http://evil.example:{port}", "Sec_Fetch_Site": "same-origin"}
+            headers = {
+                "Host": f"evil.example:{port}",
+                "Origin": f"http://evil.example:{port}",
+                "Sec_Fetch_Site": "same-origin",
+            }
             status, body = served.ask(start, **headers, **CALL)
             assert status == 403 and "is not called 'evil.example" in body["detail"]
         assert served.calls() == before
@@ -310,15 +336,15 @@ def test_a_refused_request_is_answered_before_its_body(open_: Served) -> None:
 
 
 def test_no_header_lets_pages_read_answers(open_: Served) -> None:
-    answer = open_.raw(
-        f"OPTIONS /Echo HTTP/1.1\r\nHost: {open_.netloc}\r\nOrigin: http://evil.example\r\nConnection: close\r\n\r\n".encode()
-    )
+    headers = f"Host: {open_.netloc}\r\nOrigin: http://evil.example\r\nConnection: close\r\n"
+    answer = open_.raw(f"OPTIONS / HTTP/1.1\r\n{headers}\r\n".encode())
     assert answer.startswith(b"HTTP/1.1 403") and b"access-control" not in answer.lower()
 
 
 # --- malformed, slow and long requests ------------------------------------------------------------------------------
 
-FORM = "POST /DrawBox HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Type: multipart/form-data; boundary=b\r\n"
+MULTIPART = "Connection: close\r\nContent-Type: multipart/form-data; boundary=b\r\n"
+FORM = "POST /DrawBox HTTP/1.1\r\nHost: {host}\r\n" + MULTIPART
 
 
 @pytest.mark.parametrize(
@@ -388,7 +414,10 @@ def endless(served: Served, head: str, first: bytes, *, chunked: bool, most: int
 @pytest.mark.parametrize(
     ("kind", "first"),
     [
-        ("multipart/form-data; boundary=b", b'--b\r\nContent-Disposition: form-data; name="image"; filename="image"\r\n\r\n'),
+        (
+            "multipart/form-data; boundary=b",
+            b'--b\r\nContent-Disposition: form-data; name="image"; filename="image"\r\n\r\n',
+        ),
         ("multipart/form-data; boundary=b", b'--b\r\nContent-Disposition: form-data; name="image"\r\n\r\n'),
         ("multipart/form-data; boundary=b", b"before the first boundary"),
         ("multipart/form-data; boundary=b", b"--b\r\nX: "),
@@ -405,9 +434,25 @@ def test_a_chunked_upload_is_read_to_the_limit_and_no_further(open_: Served, kin
 
 
 def test_a_client_that_says_how_much_it_sends_reads_the_answer(open_: Served) -> None:
-    head = f"POST /DrawBox HTTP/1.1\r\nHost: {{host}}\r\nContent-Type: application/json\r\nContent-Length: {100 * 2**20}\r\n\r\n"
+    length = f"Content-Length: {100 * 2**20}"
+    head = f"POST /DrawBox HTTP/1.1\r\nHost: {{host}}\r\nContent-Type: text/plain\r\n{length}\r\n\r\n"
     _, answer = endless(open_, head, b"", chunked=False, most=66 * 2**20)
     assert answer.startswith(b"HTTP/1.1 413")
+
+
+def test_our_client_reads_that_its_upload_is_too_large(open_: Served, tmp_path: Path) -> None:
+    (tmp_path / "large.png").write_bytes(bytes(80 * 2**20))
+
+    async def call() -> None:
+        box = ToolServerBox(open_.url, retry_seconds=1)
+        try:
+            given = {"image": str(tmp_path / "large.png"), "bbox": "1 1 2 2"}
+            await box.call("DrawBox", given, folder=tmp_path, readable=())
+        finally:
+            await box.close()
+
+    with pytest.raises(ToolFault, match="HTTP 413 for DrawBox"):
+        asyncio.run(call())
 
 
 def test_millions_of_fields_are_refused_at_once(open_: Served) -> None:
@@ -428,7 +473,10 @@ def test_slow_forms_take_no_place_in_the_queue_and_are_ended() -> None:
                 connection.sendall(f"{head}Content-Type: application/x-www-form-urlencoded\r\n\r\nw".encode())
             start = time.monotonic()
             served = Served({"url": url}, Path())
-            assert served.ask("POST /Tool", Content_Type="application/x-www-form-urlencoded", body=b"word=good") == (200, "good")
+            assert served.ask("POST /Tool", Content_Type="application/x-www-form-urlencoded", body=b"word=good") == (
+                200,
+                "good",
+            )
             assert time.monotonic() - start < 0.9
             answers = [connection.recv(1000) for connection in slow]
         finally:

@@ -1,4 +1,4 @@
-"""What worker processes have of the machine: their environment, and for tools that read files a confinement that holds."""
+"""What worker processes may use: their environment, and for tools that only read files a confinement that holds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,15 @@ PRYING = Path(__file__).with_name("prying_tools.py")
 SECRETS = {
     name: f"never-seen-{number}"
     for number, name in enumerate(
-        ("OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "HF_TOKEN", "AGENTGAUGE_TOOL_TOKEN", "VISION_KEY", "SERPER_API_KEY", "DATABASE_URL")
+        (
+            "OPENAI_API_KEY",
+            "AWS_SECRET_ACCESS_KEY",
+            "HF_TOKEN",
+            "AGENTGAUGE_TOOL_TOKEN",
+            "VISION_KEY",
+            "SERPER_API_KEY",
+            "DATABASE_URL",
+        )
     )
 }
 
@@ -59,8 +67,9 @@ def test_workers_get_the_keys_of_their_own_tools_only(tables: Any, tools: list[s
     assert found["PATH"] == os.environ["PATH"]
 
 
-# The interpreter may lie in a closed home; the right to read it is all that this user has beside the rights of every user.
-AS_NOBODY = f"--reuid={NOBODY} --regid={NOBODY} --clear-groups --inh-caps=+dac_read_search --ambient-caps=+dac_read_search"
+# The interpreter may lie in a closed home; the right to read it is all that this user has beside every user's.
+READING = "--inh-caps=+dac_read_search --ambient-caps=+dac_read_search"
+AS_NOBODY = f"--reuid={NOBODY} --regid={NOBODY} --clear-groups {READING}"
 
 
 @pytest.fixture(params=["self", "nobody"])

@@ -1,4 +1,4 @@
-"""A web page of a stranger in a real browser, beside a running tool server: its requests arrive, run no tool and read nothing."""
+"""A stranger's web page in a real browser, beside a running tool server: its requests run no tool and read nothing."""
 
 from __future__ import annotations
 
@@ -15,20 +15,30 @@ import pytest
 from tests.tools.test_access import Served, serve
 
 api = pytest.importorskip("playwright.sync_api", reason="pip install playwright to test pages in a browser")
-BROWSER = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+BROWSER = next((path for name in NAMES if (path := shutil.which(name))), None)
 if BROWSER is None:
     pytest.skip("no system browser (chromium) to test pages in", allow_module_level=True)
 
 FLAGS = [
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *(
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+    ),
     *("--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP evil.example 127.0.0.1"),
 ]
 
 PAGE = """<!doctype html><title>prizes</title>
 <form id=plain method=post target=one action="TARGET/Echo"><input name=word value=hurt></form>
-<form id=parts method=post target=two action="TARGET/Echo" enctype="multipart/form-data"><input name=word value=hurt></form>
+<form id=parts method=post target=two action="TARGET/Echo" enctype="multipart/form-data">
+<input name=word value=hurt></form>
 <form id=text method=post target=three action="TARGET/Echo" enctype="text/plain"><input name=word value=hurt></form>
-<iframe name=one></iframe><iframe name=two></iframe><iframe name=three></iframe><iframe src="TARGET/openapi.json"></iframe>
+<iframe name=one></iframe><iframe name=two></iframe><iframe name=three></iframe>
+<iframe src="TARGET/openapi.json"></iframe>
 <img src="TARGET/tools"><script src="TARGET/openapi.json"></script>
 <script>
 const target = "TARGET", read = [];
@@ -75,7 +85,8 @@ class _Page(BaseHTTPRequestHandler):
 def site(target: str | None = None) -> Iterator[int]:
     """A stranger's site, whose page attacks an address, by default its own: gives its port."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Page)
-    server.content = PAGE.replace("TARGET", target or f"http://evil.example:{server.server_port}").encode()  # type: ignore[attr-defined]
+    content = PAGE.replace("TARGET", target or f"http://evil.example:{server.server_port}")
+    server.content = content.encode()  # type: ignore[attr-defined]
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield server.server_port
@@ -132,7 +143,7 @@ def test_a_page_of_another_origin_runs_no_tool_and_reads_nothing(served: Served,
 
 
 @pytest.mark.parametrize("options", [(), ("--no-token",)], ids=["token", "no token"])
-def test_a_page_whose_name_was_rebound_to_the_server_runs_no_tool_and_reads_nothing(page: Any, options: tuple[str, ...]) -> None:
+def test_a_page_whose_name_was_rebound_runs_no_tool_and_reads_nothing(page: Any, options: tuple[str, ...]) -> None:
     """For the browser the page and the server are one origin then: it keeps no answer from the page."""
     with site() as port:
         page.goto(f"http://evil.example:{port}/prizes.html")
