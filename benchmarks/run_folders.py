@@ -97,7 +97,7 @@ def sum_up(run: Path) -> dict[str, Any]:
         "data": {name: {"official": True, "fingerprint": data.fingerprint, "samples": len(data.rows), "left_out": []} for name in TASKS},
         **{"prompts": {}, "tools": {}, "tool_set": None, "options": {}},
     }
-    outlines = folder.merge_records({case: number for number, case in enumerate(plan)})
+    outlines = folder.merge_records(plan)
     return summed(folder, plan, outlines, about=about, index_of=lambda task: data, scoring="parity", similarity=dict.fromkeys(TASKS, ""))
 
 

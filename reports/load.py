@@ -64,7 +64,7 @@ class Run:
 
 
 def load_run(
-    path: Path, plan: Iterable[CaseId] | None = None, outlines: Iterable[CaseOutline] | None = None, *, tolerant: bool = False
+    path: Path, plan: Iterable[CaseId] | None = None, outlines: Mapping[CaseId, CaseOutline] | None = None, *, tolerant: bool = False
 ) -> Run:
     """Read a run's folder. ``plan`` and ``outlines``: its own, where they have just been read.
 
@@ -74,8 +74,9 @@ def load_run(
     problems: list[str] = []
     folder = RunFolder(path)
     about, summary = folder.read_json("run.json"), folder.read_json("summary.json")
-    cases = folder.outlines(problems if tolerant else None) if outlines is None else outlines
-    found = {case.id: case for case in cases if case.task in summary["tasks"]}
+    if outlines is None:
+        outlines = {case.id: case for case in folder.outlines(problems if tolerant else None)}
+    found = {case: outline for case, outline in outlines.items() if outline.task in summary["tasks"]}
     planned = (found.pop(case) if case in found else _missing(case) for case in (folder.plan() if plan is None else plan))
     return Run(path, about, summary, (*planned, *found.values()), problems)
 

@@ -102,7 +102,7 @@ def _merge(shards: Sequence[Shard], target: RunFolder, hold: Hold, data: str | N
     return sum_up(
         target,
         list(plan),
-        list(target.outlines()),
+        {outline.id: outline for outline in target.outlines()},
         about=about,
         index_of=lambda task: indices[task.name],
         scoring=settings["scoring"],

@@ -23,7 +23,7 @@ from reports.radar import radar
 def sum_up(
     folder: RunFolder,
     plan: Sequence[CaseId],
-    outlines: Sequence[CaseOutline],
+    outlines: Mapping[CaseId, CaseOutline],
     *,
     about: Mapping[str, Any],
     index_of: Callable[[Task], Any],
@@ -41,10 +41,9 @@ def sum_up(
         if name in planned:
             task = find_task(name)
             cases = [case for case in plan if case[0] == name]
-            found = {outline.id: outline for outline in outlines if outline.task == name}
-            tasks[name] = summarise(task, cases, found, index_of(task), scoring, similarity[name])
+            tasks[name] = summarise(task, cases, outlines, index_of(task), scoring, similarity[name])
     combined = _combined(tasks)
-    summary = {"run": dict(about), "tasks": tasks, "capabilities": combined, "usage": _usage(outlines)}
+    summary = {"run": dict(about), "tasks": tasks, "capabilities": combined, "usage": _usage(outlines.values())}
     folder.write_json("summary.json", summary)
     for parts in combined.values():
         (folder.path / "capabilities.svg").write_text(radar(parts["capabilities"]), encoding="utf-8")

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from io import BufferedReader
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 from harness.errors import DataProblem
@@ -203,7 +204,13 @@ def line_entries(file: Path) -> Iterator[Entry]:
 
 
 def _row(entry: Entry, position: int, id: str, tags: Sequence[str]) -> Row:
-    return Row(id, tuple(tags), entry.start, entry.end, position)
+    return Row(id, _shared(tuple(tags)), entry.start, entry.end, position)
+
+
+@lru_cache(maxsize=4096)
+def _shared(tags: tuple[str, ...]) -> tuple[str, ...]:
+    """Thousands of samples have the same few keywords, which are held once."""
+    return tuple(map(intern, tags))
 
 
 def _refuse_repeated(file: Path, rows: Sequence[Row]) -> None:
@@ -290,7 +297,7 @@ def _recall(cached: Path | None) -> tuple[str, tuple[Row, ...], tuple[str, ...]]
     try:
         data = json.loads(cached.read_bytes())
         rows = enumerate(data["rows"])
-        found = tuple(Row(str(id), tuple(map(str, tags)), int(start), int(end), place) for place, (id, tags, start, end) in rows)
+        found = tuple(Row(str(id), _shared(tuple(map(str, tags))), int(start), int(end), place) for place, (id, tags, start, end) in rows)
         return str(data["fingerprint"]), found, tuple(map(str, data["differences"]))
     except (OSError, ValueError, TypeError, KeyError):
         return None  # missing or broken: it is built anew

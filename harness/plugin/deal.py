@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pytest
 
-MODES = ("load", "worksteal", "loadgroup", "loadfile", "loadscope")
+SINGLE = ("load", "worksteal")
+MODES = (*SINGLE, "loadgroup", "loadfile", "loadscope")
 """What ``--dist`` may say where benchmark cases run. The first two deal case by case, the others keep some together."""
-
 
 GROUPS = "groups.json"
 """In the run folder with ``--dist loadgroup``: position of a case → its group. The controller sees no marks."""
@@ -20,14 +20,14 @@ def deal(nodes: Sequence[str], count: int, mode: str, groups: Mapping[int, str],
     Units go one after the other to the worker that has least, the first of several: single cases like cards, ``i``,
     ``i + count`` and so on. ``groups`` counts with ``loadgroup`` only.
     """
+    dealt = min(count, in_flight)
+    none: list[list[int]] = [[] for _ in range(count - dealt)]
+    if mode in SINGLE:
+        return [list(range(number, len(nodes), dealt)) for number in range(dealt)] + none
     units: dict[str, list[int]] = {}
     for position, node in enumerate(nodes):
         group = groups.get(position) if mode == "loadgroup" else None
         units.setdefault(_unit(node, mode) if group is None else f"@{group}", []).append(position)
-    dealt = min(count, in_flight)
-    none: list[list[int]] = [[] for _ in range(count - dealt)]
-    if len(units) == len(nodes):
-        return [list(range(number, len(nodes), dealt)) for number in range(dealt)] + none
     shares: list[list[int]] = [[] for _ in range(dealt)]
     for positions in units.values():
         min(shares, key=len).extend(positions)

@@ -13,6 +13,7 @@ from harness.store import RunFolder
 from harness.store.folder import CaseId
 from harness.store.gathering import Gathering
 from harness.store.lines import decoded
+from harness.store.outline import CaseOutline
 
 if TYPE_CHECKING:
     from reports.page.chunks import Transcripts
@@ -81,11 +82,11 @@ class EarlyRecords(Early):
 
     def __init__(self, folder: RunFolder) -> None:
         super().__init__()
-        self._gathered: Gathering | None = folder.gathering()
+        self._gathered: Gathering[CaseOutline] | None = folder.gathering()
         self._waiting: Counter[Path] = Counter()  # file → lines
         self._path = cache(Path)  # one for each file, not for each record
 
-    def gathered(self) -> Gathering | None:
+    def gathered(self) -> Gathering[CaseOutline] | None:
         """For ``merge_records``."""
         return self._gathered
 

@@ -76,7 +76,8 @@ class DealtScheduling:
         self.pending[node] = []
 
     def add_node_collection(self, node: WorkerController, collection: Sequence[str]) -> None:
-        self.collections[node] = list(collection)
+        same = (known for known in self.collections.values() if known == collection)
+        self.collections[node] = next(same, None) or list(collection)  # one list for all: each is 10 MB long with 100,000 cases
 
     def schedule(self) -> None:
         """Deal everything on the first call; afterwards hand orphans to the replacement that has just arrived."""
@@ -92,7 +93,6 @@ class DealtScheduling:
                 self._shut_down()
                 return
         self.collection = first[1]
-        self.collections = dict.fromkeys(self.collections, first[1])  # all the same, and long
         shares = dict(enumerate(deal(self.collection, self.numnodes, self.mode, self.groups(), self.in_flight)))
         own = {node: shares.pop(worker_number(node.gateway.id), None) for node in self.nodes}
         for node, share in own.items():  # one that replaced a worker before collection takes the share that is left

@@ -102,7 +102,7 @@ class RunFolder:
         """For ``merge_records``: takes what there is to read before the workers' files are complete."""
         return Gathering(self.path, CaseOutline.of)
 
-    def merge_records(self, order: Mapping[CaseId, int], gathered: Gathering[CaseOutline] | None = None) -> list[CaseOutline]:
+    def merge_records(self, order: Iterable[CaseId], gathered: Gathering[CaseOutline] | None = None) -> dict[CaseId, CaseOutline]:
         """Make records.jsonl of all records, and take the workers' files away once it is wholly on the disk. Returns its outlines.
 
         Whenever the process is killed, each record is in one of the files that ``lines`` reads, or in several. For when all
@@ -111,17 +111,17 @@ class RunFolder:
         """
         sizes = {file: file.stat().st_size for file in parts(self.path)}
         gathered = gathered or self.gathering()
-        found = list(gathered.all(order).values())
+        found = gathered.all(order)
         self._set_aside(gathered.left_out)
-        if sizes or not self._is_merged(found):
-            self.write_records(found)
+        if sizes or not self._is_merged(found.values()):
+            self.write_records(found.values())
         for file, size in sizes.items():
             if file.stat().st_size == size:
                 file.unlink()
         with contextlib.suppress(OSError):  # it holds something, or is not there
             (self.path / "records").rmdir()
         merged, end = self.path / "records.jsonl", 0
-        for case in found:
+        for case in found.values():
             case.file, case.start = merged, end
             end += case.size
         return found
@@ -203,17 +203,30 @@ class RunFolder:
             raise UsageProblem(f"{self.path / name} cannot be read: {error}") from None
 
     def plan(self) -> dict[CaseId, str]:
-        """The planned cases and their pytest node ids, in order."""
-        return {(intern(task), sample, attempt): node for task, sample, attempt, node in self.read_json("planned.json")}
+        """The planned cases and their pytest node ids, in order. Raises UsageProblem where the file is missing or damaged."""
+        try:
+            return {(intern(task), sample, attempt): node for task, sample, attempt, node in self._planned()}
+        except (TypeError, ValueError) as error:
+            raise UsageProblem(f"{self.path / 'planned.json'} is no plan of cases: {error}; put it back, or start a new run") from None
 
-    def lines(self, order: Mapping[CaseId, int] | None = None) -> dict[CaseId, Line]:
+    def _planned(self) -> Iterator[tuple[str, str, int, str]]:
+        """Line by line, as ``write_plan`` has written them: reading 100,000 cases at once takes 60 MB. Another layout is read at once."""
+        with contextlib.suppress(OSError, ValueError), (self.path / "planned.json").open("rb") as stream:
+            if stream.readline() == b"[\n":
+                for line in stream:
+                    if line != b"]\n":
+                        yield json.loads(line.rstrip(b",\n"))
+                return
+        yield from self.read_json("planned.json")
+
+    def lines(self, order: Iterable[CaseId] = ()) -> dict[CaseId, Line]:
         """Where the record of each case is, in the order of the plan; unplanned ones last. See Gathering for what counts."""
-        return Gathering(self.path, Line.of).all(order or {})
+        return Gathering(self.path, Line.of).all(order)
 
     def own_outlines(self) -> dict[CaseId, CaseOutline]:
         """As ``lines``, each in outline. Raises UsageProblem for lines that do not count."""
         gathered = self.gathering()
-        found = gathered.all({})
+        found = gathered.all(())
         for problem in told(self.path, gathered.left_out):
             raise UsageProblem(problem)
         return found

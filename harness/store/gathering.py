@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from sys import intern
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
@@ -56,16 +56,18 @@ class Gathering(Generic[Found]):
                 start += len(text)
         self._been[file] = start, number
 
-    def all(self, order: Mapping[CaseId, int]) -> dict[CaseId, Found]:
+    def all(self, order: Iterable[CaseId]) -> dict[CaseId, Found]:
         """Read all that has not been read. The order of files matters only between copies of one record.
 
-        Returns the best of each case, by ``order``; those that are not in it last. Keeps nothing but ``left_out``: this ends it.
+        Returns the best of each case, in the ``order`` given; those that are not in it last. Keeps nothing but ``left_out``: this ends it.
         """
         merged = self._run / "records.jsonl"
         for file in ([merged] if merged.exists() else []) + parts(self._run):
             self.take(file)
         best, self._best = self._best, {}
-        return {case: best[case] for case in sorted(best, key=lambda case: (order.get(case, len(order)), case))}
+        found = {case: best.pop(case) for case in order if case in best}
+        found.update((case, best[case]) for case in sorted(best))
+        return found
 
     def _add(self, file: Path, number: int, start: int, text: bytes) -> None:
         try:

@@ -59,7 +59,7 @@ def write_run(path: Path, records: Iterable[Record], *, model: str = "m", missin
     folder.write_json(
         "run.json", {"settings": {"data": "mini", "options": {}, "tools": {}, "attempts": 1}, "started": 1.0, "finished": 9.0}
     )
-    outlines = folder.merge_records({case: number for number, case in enumerate(plan)})
+    outlines = folder.merge_records(plan)
     sum_up(
         folder,
         list(plan),

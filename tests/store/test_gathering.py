@@ -57,7 +57,7 @@ def test_what_was_read_early_comes_to_what_is_read_at_the_end(folder, tmp_path, 
             waiting[file] -= count
     at_once = RunFolder(folder.path.rename(tmp_path / "at once"))
     merged = at_once.merge_records(ORDER)
-    assert [(case.sample, case.finished, case.status) for case in merged] == [
+    assert [(case.sample, case.finished, case.status) for case in merged.values()] == [
         ("s0", 1.5, "passed"),
         ("s1", 1.0, "passed"),
         ("s2", 3.0, "wrong"),
@@ -107,7 +107,7 @@ def test_a_damaged_line_is_set_aside_and_costs_no_other_record(folder, kind):
         stream.write(DAMAGED[kind])
     write(folder, "main", "s1", "passed", 1.0)
     early.take(file, 2)
-    assert [case.sample for case in folder.merge_records(ORDER, early)] == ["s0", "s1"]
+    assert [case.sample for case in folder.merge_records(ORDER, early).values()] == ["s0", "s1"]
     assert (folder.path / LEFT_OUT).read_bytes() == DAMAGED[kind]
     (sentence,) = told(folder.path, early.left_out, LEFT_OUT)
     assert re.search(rf"main.jsonl is damaged in line 2 \(.*\); kept in {LEFT_OUT}; .* with --resume={folder.path}$", sentence)
@@ -127,7 +127,7 @@ def test_records_of_other_settings_are_set_aside(folder):
         appender.append(record)
     appender.close()
     gathering = folder.gathering()
-    assert [(case.sample, case.status) for case in folder.merge_records(ORDER, gathering)] == [("s0", "broken")]
+    assert [(case.sample, case.status) for case in folder.merge_records(ORDER, gathering).values()] == [("s0", "broken")]
     (sentence,) = told(folder.path, gathering.left_out, LEFT_OUT)
     assert "gw1.jsonl has 2 records of other settings (model, data, options), which are not this run's; kept in left-out.jsonl" in sentence
     assert [decoded(line) for line in (folder.path / LEFT_OUT).read_bytes().splitlines()] == foreign
@@ -139,4 +139,4 @@ def test_a_torn_end_is_passed_over(folder):
     early.take(file, 1)
     with file.open("a") as stream:
         stream.write('{"task":"t","sam')
-    assert [case.sample for case in folder.merge_records(ORDER, early)] == ["s0"]
+    assert [case.sample for case in folder.merge_records(ORDER, early).values()] == ["s0"]

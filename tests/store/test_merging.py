@@ -38,8 +38,8 @@ def folder(tmp_path) -> RunFolder:
 def test_one_copy_of_each_record_is_left(folder):
     merged = folder.merge_records(ORDER)
     assert [path.name for path in folder.path.iterdir()] == ["records.jsonl"]
-    assert [case.sample for case in merged] == SAMPLES[::-1]
-    assert merged == list(folder.outlines())
+    assert [case.sample for case in merged.values()] == SAMPLES[::-1]
+    assert list(merged.values()) == list(folder.outlines())
     assert {line.status for line in folder.lines().values()} == {"passed"}
 
 
