@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import pytest
 
 from harness.errors import UsageProblem
-from harness.plugin.claim import claim_folder, continue_selection
+from harness.plugin.claim import claim_folder, continue_selection, select
 from harness.plugin.controller import Controller, is_distributed
 from harness.plugin.descriptors import make_room
 from harness.plugin.options import DEFAULT_IN_FLIGHT, add_options, read_settings
@@ -75,6 +75,8 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         if given is None:
             continue_selection(config)
+        else:
+            select(config, given["agentgauge_selection"])
         settings = take_tool_token(read_settings(config, Path(given["agentgauge_run_dir"]) if given else None))
         if given is None:
             settings = claim_folder(config, settings)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,10 @@ from harness.plugin.options import Settings, config_fingerprint
 from harness.store import RunFolder
 from harness.store.hold import Hold
 from harness.task import find_task
+
+
+SELECTION = pytest.StashKey[Mapping[str, Any]]()
+"""Of a run that is planned when it is resumed: see ``select``."""
 
 
 def claim_folder(config: pytest.Config, settings: Settings) -> Settings:
@@ -85,11 +90,14 @@ def _check(settings: Settings) -> None:
     """
     if settings.rescore:
         source = RunFolder(settings.rescore)
+        source.plan()
         refuse_other_data(source, source.read_json("run.json"), settings.roots)
     if not settings.resume:
         RunFolder(settings.run_dir).refuse_taken()
         return
     folder = RunFolder(settings.run_dir)
+    if folder.has_plan:
+        folder.plan()
     earlier = folder.read_json("run.json")
     before = earlier["settings"]
     for name, old, new in (
@@ -116,12 +124,16 @@ def continue_selection(config: pytest.Config) -> None:
 
     Raises UsageProblem where its run.json cannot be read.
     """
-    option = config.option
-    folder = RunFolder(Path(option.resume or "."))
-    if not option.resume or folder.has_plan or not (folder.path / "run.json").exists():
-        return
-    selection = folder.read_json("run.json").get("selection") or {}
+    folder = RunFolder(Path(config.option.resume or "."))
+    if config.option.resume and not folder.has_plan and (folder.path / "run.json").exists():
+        config.stash[SELECTION] = folder.read_json("run.json").get("selection") or {}
+        select(config, config.stash[SELECTION])
+
+
+def select(config: pytest.Config, selection: Mapping[str, Any]) -> None:
+    """Choose cases as an earlier run did, where nothing else is chosen now. In each process: xdist's workers read the command line."""
     for name in ("keyword", "markexpr", "limit"):
-        setattr(option, name, getattr(option, name) or selection.get(name))
+        if selection.get(name) and not getattr(config.option, name):
+            setattr(config.option, name, selection[name])
     if config.args_source is not pytest.Config.ArgsSource.ARGS and selection.get("arguments"):
         config.args = selection["arguments"]

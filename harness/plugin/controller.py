@@ -5,20 +5,17 @@ from __future__ import annotations
 import atexit
 import gc
 import os
-import platform
 import shutil
 import signal
-import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from sys import intern
-from types import FrameType, MappingProxyType
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -26,9 +23,11 @@ import pytest
 from harness.budget import BudgetWatch
 from harness.errors import UsageProblem
 from harness.model.tape import create_cassette
-from harness.plugin.about import describe, header
+from harness.plugin.about import describe, header, run_json
+from harness.plugin.claim import SELECTION
 from harness.plugin.deal import GROUPS, MODES
 from harness.plugin.early import Early, EarlyPage, EarlyRecords, RecordPlace
+from harness.plugin.kept import lighten
 from harness.plugin.options import Settings, config_fingerprint, stored_settings
 from harness.plugin.places import FILE as PLACES
 from harness.plugin.preflight import check, get_ready
@@ -37,15 +36,13 @@ from harness.plugin.waiting import FILE as WAITING
 from harness.plugin.waiting import waiting_requests
 from harness.plugin.wiring import await_services, start_services, stop_services
 from harness.plugin.worker import MEANWHILE, STOP_FILE
-from harness.redaction import without_logins
 from harness.services import Service
 from harness.store import RunFolder
-from harness.store.folder import FORMAT, CaseId
+from harness.store.folder import LEFT_OUT, CaseId
+from harness.store.gathering import told as told_of_lines
+from harness.store.whole import cannot_write
 from harness.task import find_task
 from harness.types import Record
-
-NOTHING: Mapping[str, Any] = MappingProxyType({})
-"""Keywords of every report that has been taken; thousands of empty ones have a size."""
 
 BACKLOG = 64
 """Events of workers that wait to be taken, some six a case, from which on nothing is done that the end can do."""
@@ -69,6 +66,7 @@ class Controller:
         self._early: list[Early] = [self._records]  # what of the end is done while cases run
         self.summary: dict[str, Any] | None = None
         self.problems: list[str] = []  # why the exit status is 1
+        self._notes: list[str] = []  # what else a person should know at the end
         self._gates: list[dict[str, str | None]] = []
         self.stop_reason: str | None = None
         self._service_problem = ""  # why one did not start, or is gone for good
@@ -100,6 +98,7 @@ class Controller:
     def pytest_configure_node(self, node: Any) -> None:
         node.workerinput["agentgauge_run_dir"] = str(self.settings.run_dir)
         node.workerinput["agentgauge_controller"] = os.getpid()
+        node.workerinput["agentgauge_selection"] = dict(self.config.stash.get(SELECTION, {}))
         worker = node.gateway.id
         # a replacement takes the place of the one that died
         self._places[worker] = self._free_places.pop(0) if self._free_places else int(worker.removeprefix("gw"))
@@ -137,7 +136,7 @@ class Controller:
             return  # no benchmark case was selected: this is an ordinary pytest run
         dist = self.config.getoption("dist", "no")
         if dist not in ("no", *MODES):
-            self.folder.discard_plan()
+            self.folder.discard()
             raise pytest.UsageError(
                 f"--dist {dist} would ask for benchmark cases more than once; accepted are {', '.join(MODES)} (-n by itself means load)"
             )
@@ -148,7 +147,7 @@ class Controller:
                 (self.folder.path / left).unlink(missing_ok=True)
             self._prepare(tasks)
             if self.settings.record:
-                create_cassette(self.settings.record, stored_settings(self.settings, self.config.option.data or "auto", self.tools))
+                create_cassette(self.settings.record, stored_settings(self.settings, self.tools))
             about = self._write_run_json(finished=None)
             if not self.settings.resume:  # that run has a page
                 self._page = EarlyPage(self.folder.path, about, self.plan)
@@ -159,8 +158,11 @@ class Controller:
                 self._watch = BudgetWatch(self.settings.budget, self.folder, self._stop)
             if self._service_problem:
                 raise UsageProblem(self._service_problem)
+            self.folder.reserve()
         except UsageProblem as problem:
             raise pytest.UsageError(str(problem)) from None
+        except OSError as error:
+            pytest.exit(self._cannot_write(error), returncode=pytest.ExitCode.TESTS_FAILED)
         reporter: Any = self.config.pluginmanager.get_plugin("terminalreporter")
         if reporter is None:  # -p no:terminal
             self.progress = Progress(None, live=False, total=len(self.plan))
@@ -206,22 +208,7 @@ class Controller:
         self._count(report, status)
         yield
         if status is not None:
-            self._lighten(report)
-
-    def _lighten(self, report: pytest.TestReport) -> None:
-        """Take from a report what nobody reads any more: pytest keeps three of them for every case, 8 KB together."""
-        report.keywords = NOTHING
-        report.user_properties = ()  # type: ignore[assignment]  # each an object of its own, where it is a list
-        report.__dict__.pop("agentgauge_record", None)
-        file, line, name = report.location
-        report.location = (intern(str(file)), line, name)
-        for shared in ("outcome", "when", "worker_id", "testrun_uid"):  # xdist makes new ones for each
-            if type(text := getattr(report, shared, None)) is str:
-                setattr(report, shared, intern(text))
-        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
-        quiet = reporter.stats.get("") if reporter else None
-        if quiet and quiet[-1] is report and self.config.option.durations is None:
-            quiet.pop()  # set-up and teardown that went well, which only --durations lists
+            lighten(report, status, self.config)
 
     def _count(self, report: pytest.TestReport, status: str | None) -> None:
         if report.failed:
@@ -230,13 +217,17 @@ class Controller:
                 self._ordinary_failures += 1
             if 0 < (self.config.option.maxfail or 0) <= self._failures:
                 self._stop_workers(f"stopping after {self._failures} failures")
-        if status is None or self.progress is None or not (report.when == "call" or report.failed):
+        if status is None or self.progress is None:
             return
         properties = dict(report.user_properties)
+        if (reason := properties.get("agentgauge.stop")) and not self.stop_reason:
+            self._stop(str(reason))
+        if not (report.when == "call" or report.failed):
+            return
         self.progress.add(status, int(str(properties.get("agentgauge.tokens", 0))), float(str(properties.get("agentgauge.usd", 0.0))))
         if kept := getattr(report, "agentgauge_record", None):
             task, sample, attempt, *place = kept
-            self._add((task, sample, attempt), RecordPlace(*place))
+            self._add((task, sample, attempt), RecordPlace(intern(place[0]), *place[1:]))
             if is_distributed(self.config) and not self._is_behind():  # without workers this waits until there is nothing to do
                 for early in self._early:
                     early.catch_up()
@@ -274,26 +265,30 @@ class Controller:
             report.user_properties.append(("agentgauge.status", "broken"))
 
     def _keep_broken(self, case: CaseId, error: str) -> None:
-        appender = self.folder.appender("controller")
-        task = find_task(case[0])
-        line = appender.append(
-            Record(
-                *case,
-                config=config_fingerprint(self.settings, task),
-                status="broken",
-                error=error,
-                cause="worker died",
-                worker="controller",
-                finished=time.time(),
-            )
+        record = Record(
+            *case,
+            config=config_fingerprint(self.settings, find_task(case[0])),
+            status="broken",
+            error=error,
+            cause="worker died",
+            worker="controller",
+            finished=time.time(),
         )
-        appender.close()
+        try:
+            appender = self.folder.appender("controller")
+            line = appender.append(record)
+            appender.close()
+        except OSError as problem:
+            self._stop(cannot_write(self.folder.path, problem))
+            return
         self._add(case, RecordPlace(str(line.file), line.start, line.size))
 
     def _stop_workers(self, reason: str) -> None:
         """Nothing new is started, anywhere; what is in flight may end."""
         if self.plan:
-            (self.folder.path / STOP_FILE).write_text(reason, encoding="utf-8")
+            self.folder.free_reserve()
+            with suppress(OSError):  # the disk is full: workers find that out
+                (self.folder.path / STOP_FILE).write_text(reason, encoding="utf-8")
 
     def _stop(self, reason: str) -> None:
         self.stop_reason = reason
@@ -327,6 +322,10 @@ class Controller:
                 self._watch.stop()
             if self.progress is not None:
                 self._sum_up(session, exitstatus, self.progress)
+        except (OSError, UsageProblem) as error:
+            self.problems.append(self._cannot_write(error) if isinstance(error, OSError) else str(error))
+            if not self._interrupted:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
         finally:
             stop_services(self.services)
 
@@ -334,19 +333,25 @@ class Controller:
         atexit.register(gc.freeze)  # all is written by then; looking through every item and report once more takes tenths of a second
         for left in (PLACES, WAITING):
             (self.folder.path / left).unlink(missing_ok=True)
+        self.folder.free_reserve()
         progress.finish()
-        from reports.load import handed_over
+        from reports.load import load_run
         from reports.page import write_page
         from reports.run import sum_up
+        from reports.unshown import Unshown
 
         settings = self.settings
         tasks = [find_task(name) for name in dict.fromkeys(task for task, _, _ in self.plan)]
-        order = {case: number for number, case in enumerate(self.plan)}
-        outlines = self.folder.merge_records(order, self._records.gathered())
+        gathered = self._records.gathered() or self.folder.gathering()
+        begun = self._page.begun() if self._page else None
+        self._page = None  # with all that it would still have to do
+        self._early.clear()
+        outlines = self.folder.merge_records(self.plan, gathered)
+        self._notes += told_of_lines(self.folder.path, gathered.left_out, LEFT_OUT)
         self.summary = sum_up(
             self.folder,
             self.plan,
-            [found.record for found in outlines],
+            outlines,
             about=describe(settings, tasks, self.tools),
             index_of=lambda task: task.index(settings.roots[task.name]),
             scoring=settings.scoring,
@@ -354,12 +359,16 @@ class Controller:
         )
         self._judge(session, exitstatus)
         self._write_run_json(finished=time.time())
-        begun = self._page.begun() if self._page else None
-        write_page(self.folder.path, self.folder.path / "report.html", outlines=handed_over(outlines), begun=begun)
+        unshown = Unshown()
+        loaded = load_run(self.folder.path, self.plan, outlines)
+        write_page(self.folder.path, self.folder.path / "report.html", loaded=loaded, begun=begun, unshown=unshown)
+        self._notes += unshown.told("report.html")
         if results := self.config.getoption("allure_report_dir", None):
             from reports.allure import write_run
 
-            write_run(self.folder.path, Path(results))
+            unshown = Unshown()
+            write_run(self.folder.path, Path(results), unshown=unshown)
+            self._notes += unshown.told("the Allure results")
 
     def _judge(self, session: pytest.Session, exitstatus: int) -> None:
         """The exit status. See ARCHITECTURE: wrong answers are results."""
@@ -382,6 +391,8 @@ class Controller:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self.summary is None:
+            for problem in (*self._notes, *self.problems):
+                terminalreporter.write_line(problem, red=True)
             return
         from reports.load import load_run
         from reports.terminal import by_keyword, combined, explanations, tables
@@ -398,29 +409,27 @@ class Controller:
                 terminalreporter.write_line(line)
         for line in combined(self.summary):
             terminalreporter.write_line(line)
-        for problem in self.problems:
+        for problem in (*self._notes, *self.problems):
             terminalreporter.write_line(problem, red=True)
         if self.stop_reason:
             terminalreporter.write_line(f"stopped early: {self.stop_reason}; go on with --resume={self.folder.path}")
         terminalreporter.write_line(f"results: {self.folder.path}/report.html, summary.json, leaderboard.md, records.jsonl")
 
+    def _cannot_write(self, error: OSError) -> str:
+        return f"{cannot_write(self.folder.path, error)}; go on with --resume={self.folder.path}"
+
     def _write_run_json(self, finished: float | None) -> dict[str, Any]:
         """Returns what it says."""
-        settings = self.settings
-        about = {
-            "format": FORMAT,
-            "agentgauge": version("agentgauge"),
-            "python": platform.python_version(),
-            "command": [without_logins(word) for word in sys.argv[1:]],
-            "settings": stored_settings(settings, self.config.option.data or "auto", self.tools),
-            "configs": {name: config_fingerprint(settings, find_task(name)) for name in sorted({task for task, _, _ in self.plan})},
-            "planned": len(self.plan),
-            "sandbox": self._sandbox,  # what confines code that a model wrote; empty where no real tool runs
-            "rescore": str(settings.rescore) if settings.rescore else None,  # where the files of its cases lie
-            "gates": self._gates,  # what each says of the run; None where it holds
-            "started": self._started,
-            "finished": finished,
-        }
+        about = run_json(
+            self.config,
+            self.settings,
+            self.plan,
+            tools=self.tools,
+            sandbox=self._sandbox,
+            gates=self._gates,
+            started=self._started,
+            finished=finished,
+        )
         self.folder.write_json("run.json", about)
         return about
 

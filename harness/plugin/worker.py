@@ -7,7 +7,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any, NamedTuple
@@ -29,6 +29,7 @@ from harness.plugin.wiring import Wiring
 from harness.solve import Planned, Solver
 from harness.store import Line, RunFolder
 from harness.store.folder import CaseId
+from harness.store.whole import DISK_FULL, cannot_write
 from harness.task import Task, find_task
 from harness.types import Record
 
@@ -43,6 +44,9 @@ STALE = 0.005
 """Seconds after which a worker looks for it again."""
 GARBAGE = 10_000
 """New objects after which the garbage collector looks for circles. Cases leave next to none, and Python's own 700 takes 5 % of a run."""
+
+UNWRITABLE = (RecursionError, TypeError, ValueError)
+"""What JSON of a value raises that is none."""
 
 PASSED_THROUGH = ("_pytest", "pluggy", "harness")
 """Packages whose frames nobody needs once a case's exception has been told. A project's own may still be at work, as fixtures are."""
@@ -76,6 +80,8 @@ class WorkerSide:
         self._indices: dict[str, Index] = {}
         self._lookahead: LookAhead | None = None
         self._done: dict[CaseId, Line] = {}
+        self._problem = ""  # why nothing new may be started in this worker: something cannot be written
+        self._told_problem = False  # whether a report of a case says so
         self._lot: _Lot | None = None
         self._sees_all = False  # a replacement, its whole queue
         self._item: pytest.Item  # that pytest is at
@@ -124,7 +130,7 @@ class WorkerSide:
     def _earlier_plan(self) -> dict[CaseId, str]:
         """What the run set out to do that is resumed or scored again; empty for a new run."""
         if self.settings.resume:
-            return self.folder.plan()
+            return self.folder.plan() if self.folder.has_plan else {}
         return RunFolder(self.settings.rescore).plan() if self.settings.rescore else {}
 
     def _plan_items(self, items: list[pytest.Item]) -> None:
@@ -171,12 +177,14 @@ class WorkerSide:
     def _write_plan(self, session: pytest.Session, cases: Mapping[CaseId, str]) -> None:
         try:
             self.folder.create()
+            if self.place.dist == "loadgroup":
+                self.folder.write_json(GROUPS, list(self._groups(session.items).items()))
+            if not (self.settings.resume and self.folder.has_plan):  # that one stands, whatever part of it this session takes up
+                self.folder.write_plan(cases)
         except UsageProblem as problem:
             raise pytest.UsageError(str(problem)) from None
-        if self.place.dist == "loadgroup":
-            self.folder.write_json(GROUPS, list(self._groups(session.items).items()))
-        if not self.settings.resume:  # otherwise the plan stands, whatever part of it this session takes up
-            self.folder.write_plan(cases)
+        except OSError as error:
+            raise pytest.UsageError(f"{cannot_write(self.folder.path, error)}; start again then") from None
 
     def _groups(self, items: Sequence[pytest.Item]) -> dict[int, str]:
         if self.place.dist != "loadgroup":
@@ -190,8 +198,11 @@ class WorkerSide:
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
         if PLANNED in item.stash and type(item) is pytest.Function:
             self._locate(item)
-        if self._lookahead is None and PLANNED in item.stash:
-            self._start(item.session)
+        if self._lookahead is None and PLANNED in item.stash and not self._problem:
+            try:
+                self._start(item.session)
+            except OSError as error:
+                self._problem = cannot_write(self.folder.path, error)
         if self._lookahead and self.place.is_replacement and not self._sees_all:
             taken = [item] if nextitem is None else [item, nextitem]  # xdist has taken them out of its queue
             self._lookahead.plan(self._open([*taken, *self._peek(item.session)]))
@@ -224,10 +235,9 @@ class WorkerSide:
 
         A fault that is not the model's is raised here, in set-up, so that pytest reports an error and no failure.
         """
-        assert self._lookahead is not None
         item = self._item
         planned = item.stash[PLANNED]
-        kept = self._done.pop(planned.id, None) or self._lookahead.result(planned)
+        kept = self._done.pop(planned.id, None) or self._result(planned)
         item.user_properties.append(("agentgauge.status", kept.status))
         if isinstance(kept, Line):
             item.user_properties += [("agentgauge.tokens", kept.tokens), ("agentgauge.usd", kept.usd)]
@@ -239,15 +249,36 @@ class WorkerSide:
             raise BrokenCase(outcome.record.error or "broken for an unknown reason")
         return outcome
 
+    def _result(self, planned: Planned) -> Line | Record:
+        """How a case ended. Raises BrokenCase where that could not be written."""
+        if self._lookahead:
+            try:
+                kept = self._lookahead.result(planned)
+            except OSError as error:
+                self._problem = self._problem or cannot_write(self.folder.path, error)
+            else:
+                if self._problem:
+                    self._tell_problem()
+                return kept
+        self._item.user_properties.append(("agentgauge.status", "broken"))
+        self._tell_problem()
+        raise BrokenCase(f"{self._problem}; go on with --resume={self.folder.path}")
+
+    def _tell_problem(self) -> None:
+        self._item.user_properties.append(("agentgauge.stop", self._problem))
+        self._told_problem = True
+
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        if self._lookahead is None:
-            return
-        self._lookahead.done()
+        if self._lookahead:
+            self._lookahead.done()
         session = self.config.stash[SESSION]
-        if not (session.shouldstop or session.shouldfail) and self._held():  # for both pytest would say the same twice
-            session.shouldstop = Path(self._stop_file).read_text(encoding="utf-8")
-        if session.shouldstop or session.shouldfail:
+        if not (session.shouldstop or session.shouldfail):  # for both pytest would say the same twice
+            if self._told_problem:
+                session.shouldstop = self._problem
+            elif self._lookahead and self._held() and not self._problem:
+                session.shouldstop = Path(self._stop_file).read_text(encoding="utf-8")
+        if self._lookahead and (session.shouldstop or session.shouldfail):
             self._lookahead.hold()
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -273,6 +304,8 @@ class WorkerSide:
             report.longrepr = told  # also in set-up, where pytest would name our own file and line
         if (call.when == "call" or report.failed) and (kept := item.stash.get(KEPT, None)):
             report.agentgauge_record = kept  # type: ignore[attr-defined]  # properties are shown by other reports
+        if call.when == "teardown" and PLANNED in item.stash:
+            _release(item)
         return report
 
     @pytest.hookimpl(trylast=True)
@@ -301,6 +334,8 @@ class WorkerSide:
     def _held(self) -> bool:
         """Whether nothing new may be started. Asked at every start and every end, by two threads; looked up every ``STALE`` seconds,
         since a system call lets the other thread in."""
+        if self._problem:
+            return True
         now = time.monotonic()
         if not self._saw_stop and now - self._looked > STALE:
             self._looked = now
@@ -313,11 +348,13 @@ class WorkerSide:
             gc.set_threshold(GARBAGE)
         settings = self.settings
         earlier = settings.resume or self.place.is_replacement
-        stored: dict[CaseId, Line] | None = None
+        stored: dict[CaseId, Line] = {}
         if settings.rescore:
             stored = RunFolder(settings.rescore).lines()
         elif earlier:
-            self._done = {case: line for case, line in self.folder.lines().items() if line.finished}
+            stored = self.folder.lines()
+            self._done = {case: line for case, line in stored.items() if line.finished}
+            stored = {case: line for case, line in stored.items() if not line.finished}
         appender = self.folder.appender(self.place.name)
         lot = self._lot or self._draw(session)
         me = lot.users.index(self.place.number)
@@ -326,7 +363,15 @@ class WorkerSide:
         waiting = WaitingRequests(self.folder.path, self.place.number)
 
         def keep(record: Record) -> Line:
-            line = appender.append(record)
+            try:
+                line = appender.append(record)
+            except UNWRITABLE as error:  # what a benchmark made of the answers is no JSON, or nested too deeply
+                text = f"the record cannot be written: {type(error).__name__}: {error}"
+                line = appender.append(replace(record, status="broken", transcript=None, score=None, error=text, cause="internal error"))
+            if appender.problem:
+                self._problem = cannot_write(self.folder.path, appender.problem)
+            elif record.cause == DISK_FULL:
+                self._problem = f"{record.error}: make room; what is finished is kept"
             case = (record.task, record.sample, record.attempt)
             if line.finished and (earlier or case in solver.staged):
                 self.folder.stage(*case).unlink(missing_ok=True)
@@ -354,6 +399,7 @@ class WorkerSide:
             models=wiring.model,
             boxes=wiring.box,
             stored=stored,
+            asks=not settings.rescore,
             earlier=earlier,
         )
         self._lookahead = LookAhead(
@@ -401,6 +447,14 @@ class WorkerSide:
 
 
 SESSION = pytest.StashKey[pytest.Session]()
+
+
+def _release(item: pytest.Item) -> None:
+    """Take from an item what its reports have taken over: pytest holds every item to the end of the session."""
+    item.user_properties = [pair for pair in item.user_properties if not pair[0].startswith("agentgauge.")]
+    vars(item).pop("repr_failure", None)
+    if KEPT in item.stash:
+        del item.stash[KEPT]
 
 
 def case_name(sample: str, attempt: int) -> str:

@@ -1,0 +1,295 @@
+"""A full disk and damaged files end a run with one sentence and status 1; what was finished stays, and a resumed run completes it."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.store.folder import RESERVED
+from tests.model.fault_server import FaultServer
+from tests.plugin.conftest import say
+from tests.plugin.project import Project, Result, records, summary, without_times
+
+SAMPLES = 40
+WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+
+
+@pytest.fixture
+def disk(tmp_path) -> Iterator[Path]:
+    """2 MiB that belong to nobody else."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    if sys.platform != "linux" or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", place], check=False).returncode:
+        pytest.skip("no small disk can be mounted here")
+    yield place
+    subprocess.run(["umount", "-l", place], check=True)
+
+
+def fill(disk: Path, free: int) -> None:
+    """Leave so many bytes, a multiple of 4096."""
+    left = os.statvfs(disk)
+    with (disk / "filler").open("ab") as file:
+        file.write(b"x" * max(0, left.f_bavail * left.f_frsize - free))
+
+
+def expected(project: Project, url: str) -> dict:
+    assert project.run("--model", "m", "--model-url", url, "--run-dir", "expected").status == 0
+    return without_times(summary(project.path / "expected"))
+
+
+def ended_well(result: Result, run: Path) -> None:
+    """One sentence, with what to do."""
+    assert result.status == 1, result.output
+    assert "INTERNALERROR" not in result.output and "Traceback" not in result.output
+    assert f"go on with --resume={run}" in result.output.replace("\n    ", " ")
+
+
+@WORKERS
+def test_a_disk_that_is_full_in_the_midst_costs_no_answer(tmp_path, disk, workers):
+    project = Project.make(tmp_path / "project", samples=SAMPLES)
+    with FaultServer(choose=say) as endpoint:
+        whole = expected(project, endpoint.url)
+        before = len(endpoint.requests)
+
+        def fills(request):
+            if len(endpoint.requests) == before + 12:
+                fill(disk, 0)
+            return say(request)
+
+        endpoint.choose = fills
+        arguments = ("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", *workers)
+        result = project.run(*arguments, "--run-dir", str(disk / "run"))
+        ended_well(result, disk / "run")
+        assert "No space left on device): make room; what is finished is kept" in result.output
+        assert not (disk / "run" / "reserve").exists()
+        (disk / "filler").unlink()
+        endpoint.choose = say
+        assert project.run("--resume", str(disk / "run"), "--model-url", endpoint.url, *workers).status == 0
+        assert len(endpoint.requests) <= before + SAMPLES + 4  # answers on their way when the run stopped are given up, as after -x
+        assert without_times(summary(disk / "run")) == whole
+
+
+@WORKERS
+def test_a_disk_without_room_for_the_next_record(tmp_path, disk, workers):
+    """Not even for the reserve."""
+    project = Project.make(tmp_path / "project", samples=SAMPLES)
+    with FaultServer(choose=say) as endpoint:
+        whole = expected(project, endpoint.url)
+        fill(disk, 40_960)
+        arguments = ("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", *workers)
+        result = project.run(*arguments, "--run-dir", str(disk / "run"))
+        ended_well(result, disk / "run")
+        (disk / "filler").unlink()
+        assert project.run("--resume", str(disk / "run"), "--model-url", endpoint.url, *workers).status == 0
+        assert without_times(summary(disk / "run")) == whole
+
+
+def test_a_disk_that_is_full_at_the_end_of_the_run(tmp_path, disk):
+    project = Project.make(tmp_path / "project", samples=6)
+    with FaultServer(choose=say) as endpoint:
+        whole = expected(project, endpoint.url)
+        conftest = (project.path / "conftest.py").read_text()
+        (project.path / "conftest.py").write_text(conftest + AT_THE_END)
+        result = project.run("--model", "m", "--model-url", endpoint.url, "--run-dir", str(disk / "run"), env={"DISK": str(disk)})
+        ended_well(result, disk / "run")
+        (disk / "filler").unlink()
+        (project.path / "conftest.py").write_text(conftest)
+        before = len(endpoint.requests)
+        assert project.run("--resume", str(disk / "run"), "--model-url", endpoint.url).status == 0
+        assert len(endpoint.requests) == before
+        assert without_times(summary(disk / "run")) == whole
+
+
+AT_THE_END = """
+import os, pathlib, pytest
+from harness.store import RunFolder
+
+merge = RunFolder.merge_records
+
+def full(self, *arguments):
+    left = os.statvfs(os.environ["DISK"])
+    with open(os.environ["DISK"] + "/filler", "ab") as file:
+        file.write(b"x" * (left.f_bavail * left.f_frsize))
+    return merge(self, *arguments)
+
+RunFolder.merge_records = full
+"""
+
+
+def limited(project: Project, size: int, *arguments: str) -> Result:
+    """With files of at most ``size`` bytes."""
+    done = subprocess.run(
+        project.command("--data", "toy", *arguments),
+        cwd=project.path,
+        env=project.environment(),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY)),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return Result(done.returncode, done.stdout + done.stderr, project.path)
+
+
+@WORKERS
+@pytest.mark.parametrize("size", [5_000, 10_000, 20_000], ids=["record", "records", "page"])
+def test_files_that_must_not_grow(tmp_path, size, workers):
+    """A worker's file, the merged file, the page."""
+    project = Project.make(tmp_path / "project", samples=SAMPLES)
+    with FaultServer(choose=say) as endpoint:
+        whole = expected(project, endpoint.url)
+        arguments = ("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", *workers, "--run-dir", "run")
+        result = limited(project, size, *arguments)
+        ended_well(result, project.path / "run")
+        assert "File too large" in result.output
+        assert project.run("--resume", "run", "--model-url", endpoint.url, *workers).status == 0
+        assert without_times(summary(project.path / "run")) == whole
+        assert not list((project.path / "run").glob(".*"))
+
+
+def test_allure_results_without_room(tmp_path, disk):
+    project = Project.make(tmp_path / "project", samples=6)
+    fill(disk, 0)
+    with FaultServer(choose=say) as endpoint:
+        result = project.run("--model", "m", "--model-url", endpoint.url, "--run-dir", "run", f"--alluredir={disk}/allure")
+    assert result.status == 1, result.output
+    assert "INTERNALERROR" not in result.output
+    assert f"{disk}/allure cannot be written (No space left on device)" in result.output
+    assert summary(project.path / "run")["tasks"]["toy.say"]["missing"] == 0
+
+
+@WORKERS
+def test_a_cassette_without_room(tmp_path, disk, workers):
+    project = Project.make(tmp_path / "project", samples=SAMPLES)
+    with FaultServer(choose=say) as endpoint:
+        arguments = ("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", *workers)
+        fill(disk, 4096)
+        result = project.run(*arguments, "--run-dir", "run", "--record", f"{disk}/tape.jsonl")
+        ended_well(result, project.path / "run")
+        assert len(endpoint.requests) < SAMPLES / 2  # nothing more is asked that could not be recorded
+        assert summary(project.path / "run")["tasks"]["toy.say"]["causes"]["disk full"] >= 1
+        assert (disk / "tape.jsonl").read_bytes().endswith(b"}\n")
+        (disk / "filler").unlink()
+        assert project.run("--resume", "run", *arguments[2:], "--record", f"{disk}/tape.jsonl").status == 0
+    replayed = project.run("--replay", f"{disk}/tape.jsonl", "--run-dir", "again")
+    assert replayed.status == 0, replayed.output
+    assert without_times(summary(project.path / "again")) == without_times(summary(project.path / "run"))
+
+
+FILES = """
+class Making(Toy):
+    async def run(self, case):
+        case.folder.mkdir(parents=True, exist_ok=True)
+        (case.folder / "made").write_bytes(b"x" * 20_000)
+        return await super().run(case)
+
+announce(Making())
+"""
+
+
+def test_files_of_tools_without_room(tmp_path, disk):
+    project = Project.make(tmp_path / "project", samples=SAMPLES)
+    with (project.path / "conftest.py").open("a") as stream:
+        stream.write(FILES)
+    fill(disk, RESERVED + 200_704)
+    with FaultServer(choose=say) as endpoint:
+        arguments = ("--model", "m", "--model-url", endpoint.url, "--in-flight", "2")
+        result = project.run(*arguments, "--run-dir", str(disk / "run"))
+        ended_well(result, disk / "run")
+        assert len(records(disk / "run")) >= 3
+        (disk / "filler").unlink()
+        resumed = project.run("--resume", str(disk / "run"), "--model-url", endpoint.url)
+        assert resumed.status == 0, resumed.output
+
+
+@WORKERS
+@pytest.mark.parametrize("which", ["records.jsonl", "records/main.jsonl"])
+def test_damaged_lines_cost_their_cases_only(tmp_path, which, workers):
+    project = Project.make(tmp_path / "project", samples=8)
+    run = project.path / "run"
+    with FaultServer(choose=say) as endpoint:
+        arguments = ("--model", "m", "--model-url", endpoint.url)
+        assert project.run(*arguments, "--run-dir", "run").status == 0
+        whole = without_times(summary(run))
+        lines = (run / "records.jsonl").read_bytes().splitlines(keepends=True)
+        (run / "records.jsonl").unlink()
+        unknown = lines[5].replace(b'"task":"toy.say"', b'"task":"toy.gone"')
+        (run / which).parent.mkdir(exist_ok=True)
+        (run / which).write_bytes(b"".join([*lines[:2], b"\xff\x00{\n", lines[3][:50] + b"\n", b"[]\n", unknown, *lines[6:7], lines[7][:40]]))
+        before = len(endpoint.requests)
+        result = project.run("--resume", "run", *arguments[2:], *workers)
+        assert result.status == 0, result.output
+        assert f"{run}/{which} is damaged in line 3 and 2 more (" in result.output
+        assert f"{run}/{which} has 1 record of other settings" in result.output
+        assert "INTERNALERROR" not in result.output
+        assert len(endpoint.requests) == before + 5
+        assert without_times(summary(run)) == whole
+        assert len((run / "left-out.jsonl").read_bytes().splitlines()) == 4
+
+
+@WORKERS
+def test_a_line_that_is_damaged_while_the_run_goes_on(tmp_path, workers):
+    project = Project.make(tmp_path / "project", samples=12)
+    run = project.path / "run"
+
+    with FaultServer(choose=say) as endpoint:
+        whole = expected(project, endpoint.url)
+        with (project.path / "conftest.py").open("a") as stream:
+            stream.write(DAMAGING)
+        result = project.run("--model", "m", "--model-url", endpoint.url, *workers, "--run-dir", "run")
+        assert result.status == 1, result.output
+        assert "INTERNALERROR" not in result.output
+        assert "is damaged in line " in result.output and f"--resume={run}" in result.output
+        assert summary(run)["tasks"]["toy.say"]["missing"] == 1
+        before = len(endpoint.requests)
+        assert project.run("--resume", "run", "--model-url", endpoint.url, *workers).status == 0
+        assert len(endpoint.requests) == before + 1
+        assert without_times(summary(run)) == whole
+
+
+DAMAGING = """
+from harness.store.folder import Appender
+
+append = Appender.append
+
+def damaging(self, record):
+    line = append(self, record)
+    if record.sample == "s5" and not hasattr(Appender, "done"):
+        import os
+        import pathlib
+        if not pathlib.Path("damaged").exists():
+            pathlib.Path("damaged").write_text("")
+            with line.file.open("r+b") as file:
+                file.seek(line.start)
+                file.write(b"#####")
+    return line
+
+Appender.append = damaging
+"""
+
+
+def test_damaged_files_of_a_run_are_told_in_one_sentence(tmp_path):
+    project = Project.make(tmp_path / "project", samples=4)
+    with FaultServer(choose=say) as endpoint:
+        assert project.run("--model", "m", "--model-url", endpoint.url, "--run-dir", "run").status == 0
+    run = project.path / "run"
+    for name, damage in (("planned.json", "[[1"), ("run.json", "{"), ("run.json", "{}"), ("planned.json", '[["toy.say"]]')):
+        whole = (run / name).read_text()
+        (run / name).write_text(damage)
+        result = project.run("--resume", "run")
+        assert result.status == 4, result.output
+        assert name in result.output and "INTERNALERROR" not in result.output and "Traceback" not in result.output
+        (run / name).write_text(whole)
+    (run / "run.json").unlink()
+    for arguments in (("--resume", "run"), ("--run-dir", "run"), ("--rescore", "run")):
+        result = project.run(*arguments)
+        assert result.status == 4, result.output
+        assert "records and no run.json, which would tell what they are of; put it back, or" in result.output
+    assert json.loads((run / "summary.json").read_text())
