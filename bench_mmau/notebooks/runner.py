@@ -128,7 +128,15 @@ def make_shell(recorder: Recorder) -> Any:
             pass
 
     class Displays(DisplayPublisher):  # type: ignore[misc,unused-ignore]
-        def publish(self, data: Any, metadata: Any = None, *args: Any, transient: Any = None, update: bool = False, **kwargs: Any) -> None:
+        def publish(
+            self,
+            data: Any,
+            metadata: Any = None,
+            *args: Any,
+            transient: Any = None,
+            update: bool = False,
+            **kwargs: Any,
+        ) -> None:
             content, described = encoded(data), encoded(metadata or {})
             display_id = (transient or {}).get("display_id")
             if update:
@@ -165,7 +173,12 @@ def make_shell(recorder: Recorder) -> Any:
 
         def _showtraceback(self, etype: Any, evalue: Any, stb: Any) -> None:
             recorder.add(
-                {"output_type": "error", "ename": str(etype.__name__), "evalue": str(evalue), "traceback": [str(one) for one in stb]}
+                {
+                    "output_type": "error",
+                    "ename": str(etype.__name__),
+                    "evalue": str(evalue),
+                    "traceback": [str(one) for one in stb],
+                }
             )
 
     config = Config()
@@ -219,7 +232,8 @@ def main() -> None:
     descriptors = [Descriptor(number, name, f"{home}/.{name}") for number, name in ((1, "stdout"), (2, "stderr"))]
     sys.stdout, sys.stderr = Stream(recorder, "stdout", 1), Stream(recorder, "stderr", 2)
     logging.getLogger("matplotlib.font_manager").addFilter(no_font_news)
-    own, executed = os.getpid(), []
+    own = os.getpid()
+    executed: list[list[Any]] = []
     channel.answer(None)
     while True:  # the sandbox ends this process after the last answer
         source, may_fail = channel.receive()

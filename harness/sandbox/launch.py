@@ -21,7 +21,8 @@ from typing import Any
 from harness.errors import SandboxFault
 from harness.sandbox.cgroup import MemoryGroup, memory_group
 from harness.sandbox.paths import view
-from harness.sandbox.result import Answer, Limits, SandboxResult, Status, Steps
+from harness.sandbox.report import Report, read_report
+from harness.sandbox.result import Limits, SandboxResult, Status, Steps
 
 _HERE = str(Path(__file__).parent)
 _START = f"import sys; sys.path.append({_HERE!r}); from inner.supervise import main; main()"
@@ -90,7 +91,10 @@ class Job:
         keep: bool = True,
     ) -> None:
         if not argv or not Path(argv[0]).is_absolute():
-            raise SandboxFault(f"the program to run must be an absolute path, not {argv[0] if argv else 'nothing'!r}", cause="no program")
+            raise SandboxFault(
+                f"the program to run must be an absolute path, not {argv[0] if argv else 'nothing'!r}",
+                cause="no program",
+            )
         self._limits = limits
         self._setup = setup
         self._lock = threading.Lock()
@@ -106,7 +110,12 @@ class Job:
             "folder": str(real),
             "stdin": stdin,
             "steps": steps
-            and {"inputs": list(steps.inputs), "wall": steps.wall_seconds, "busy": steps.busy_seconds, "total": steps.total_seconds},
+            and {
+                "inputs": list(steps.inputs),
+                "wall": steps.wall_seconds,
+                "busy": steps.busy_seconds,
+                "total": steps.total_seconds,
+            },
             "mounts": list(seen.mounts),
             "readable": list(seen.readable),
             "listed": list(seen.listed),
@@ -178,7 +187,7 @@ class Job:
             for stream in (process.stdout, process.stderr):
                 if stream:
                     stream.close()
-        report = _read_report(bytes(arrived.report))
+        report = read_report(bytes(arrived.report))
         if counted:
             report.layers.append("memory_group")
         return self._result(arrived, report, time.monotonic() - began)
@@ -204,7 +213,7 @@ class Job:
         assert process.stdin
         with self._lock:
             self._line = os.dup(process.stdin.fileno())
-        order = marshal.dumps(self._spec | more)
+        order = marshal.dumps({**self._spec, **more})
         with contextlib.suppress(BrokenPipeError):  # it died; its report says why
             process.stdin.write(len(order).to_bytes(8, "little") + order)
             process.stdin.flush()
@@ -219,7 +228,11 @@ class Job:
         most = self._limits.wall_seconds + _GRACE + self._limits.disk_bytes / _KEEPING
         assert process.stdout and process.stderr
         with selectors.DefaultSelector() as selector:
-            for descriptor, kept in ((process.stdout.fileno(), seen.stdout), (process.stderr.fileno(), seen.stderr), (status, seen.report)):
+            for descriptor, kept in (
+                (process.stdout.fileno(), seen.stdout),
+                (process.stderr.fileno(), seen.stderr),
+                (status, seen.report),
+            ):
                 selector.register(descriptor, selectors.EVENT_READ, kept)
             while selector.get_map():
                 left = began + most - time.monotonic()
@@ -239,7 +252,7 @@ class Job:
                             self._let_go()
         return seen
 
-    def _result(self, arrived: _Arrived, report: _Report, seconds: float) -> SandboxResult:
+    def _result(self, arrived: _Arrived, report: Report, seconds: float) -> SandboxResult:
         if report.fault:
             raise SandboxFault(f"the sandbox could not start the code: {report.fault}", cause="sandbox")
         if report.lost:
@@ -252,7 +265,8 @@ class Job:
         stdout, stderr = (bytes(part).decode("utf-8", "replace") for part in (arrived.stdout, arrived.stderr))
         status, reason, code = self._verdict(arrived, report.cause, report.end, stderr)
         late = report.cause in ("step", "steps")
-        return SandboxResult(status, reason, stdout, stderr, code, seconds, tuple(report.layers), tuple(report.answers), report.ready, late)
+        layers, answers, notes = tuple(report.layers), tuple(report.answers), tuple(report.notes)
+        return SandboxResult(status, reason, stdout, stderr, code, seconds, layers, answers, report.ready, late, notes)
 
     def _verdict(self, seen: _Arrived, cause: str, end: str | None, stderr: str) -> tuple[Status, str, int | None]:
         limits = self._limits
@@ -269,7 +283,11 @@ class Job:
         if cause == "memory":
             return "memory", f"it used more than {limits.memory_bytes >> 20} MiB of memory", None
         if cause == "disk":
-            return "output", f"it wrote more than {limits.disk_bytes >> 20} MiB, or too many files, into its folder", None
+            return (
+                "output",
+                f"it wrote more than {limits.disk_bytes >> 20} MiB, or too many files, into its folder",
+                None,
+            )
         if end is None:
             return "killed", "it was ended from outside", None
         raw, cpu = end.split()
@@ -283,48 +301,6 @@ class Job:
         if code and "MemoryError" in stderr.strip().rpartition("\n")[2]:
             return "memory", f"it needed more than {limits.memory_bytes >> 20} MiB of memory", code
         return ("error", f"it ended with exit status {code}", code) if code else ("ok", "", 0)
-
-
-@dataclass(slots=True)
-class _Report:
-    """What the processes have reported."""
-
-    layers: list[str] = field(default_factory=lambda: ["process"])
-    answers: list[Answer] = field(default_factory=list)
-    started: bool = False
-    ready: bool = False
-    fault: str = ""
-    lost: str = ""
-    cause: str = ""
-    end: str | None = None
-
-
-def _read_report(content: bytes) -> _Report:
-    """Once the program has started, no end of the processes that hold it is a fault: it may have brought it about."""
-    report = _Report()
-    while content:
-        line, _, content = content.partition(b"\n")
-        kind, _, text = line.decode("utf-8", "replace").partition(" ")
-        if kind == "answer":
-            size, busy = int(text.split()[0]), float(text.split()[1])
-            if len(content) >= size:
-                report.answers.append(Answer(content[:size], busy))
-            content = content[size:]
-        elif kind == "layer":
-            report.layers.append(text)
-        elif kind == "start":
-            report.started = True
-        elif kind == "ready":
-            report.ready = True
-        elif kind == "refused" or (kind == "fault" and not report.started):
-            report.fault = report.fault or text
-        elif kind == "lost":
-            report.lost = text
-        elif kind == "cause":
-            report.cause = text
-        elif kind == "end":
-            report.end = text
-    return report
 
 
 def _is_added(group: MemoryGroup | None, process: int) -> bool:

@@ -66,3 +66,4 @@ class SandboxResult:
     answers: tuple[Answer, ...] = ()  # to the inputs of ``Steps``, as far as they came
     ready: bool = False  # with ``Steps``: the program asked for its first input
     late_step: bool = False  # a limit of ``Steps`` has ended it
+    notes: tuple[str, ...] = ()  # what of its folder was not kept as it was; names are the code's

@@ -285,7 +285,8 @@ HOSTILE = {
         "DeadKernelError",
     ),
     "forged outputs": (
-        "import os, json\nline = json.dumps({'failed': None, 'executed': [[0, 1, [{'output_type': 'stream', 'name': 'x', 'text': 'x', 'data': 3}]]]})\n"
+        "import os, json\noutput = {'output_type': 'stream', 'name': 'x', 'text': 'x', 'data': 3}\n"
+        "line = json.dumps({'failed': None, 'executed': [[0, 1, [output]]]})\n"
         "for n in range(3, 64):\n try: os.write(n, len(line).to_bytes(8, 'little') + line.encode())\n except OSError: pass\nos._exit(0)",
         "outputs are damaged",
     ),

@@ -42,7 +42,11 @@ for _ in range(6):
 """
 HOARD = {
     "memfd": "f = os.memfd_create('x')\nfor _ in range(192): os.write(f, bytes(1 << 20))\ntime.sleep(0.3)",
-    "memfd-in-pieces": "f = [os.memfd_create('x') for _ in range(12)]\nfor one in f:\n    for _ in range(16): os.write(one, bytes(1 << 20))\ntime.sleep(0.3)",
+    "memfd-in-pieces": """
+for f in [os.memfd_create('x') for _ in range(12)]:
+    for _ in range(16): os.write(f, bytes(1 << 20))
+time.sleep(0.3)
+""",
     "secret memfd": "f = must(libc.syscall(447, 0))\nos.ftruncate(f, 192 << 20)\ntime.sleep(0.3)",
     "detached System V segments": """
 for _ in range(12):
@@ -61,7 +65,8 @@ time.sleep(0.3)
     "shared maps in six processes": SIX.replace("WORK", "m = mmap.mmap(-1, 32 << 20); m.write(b'x' * (32 << 20))"),
     "shared maps that are not in use": SIX.replace(
         "WORK",
-        "m = mmap.mmap(-1, 32 << 20)\n        for n in range(32): m[n << 20:(n + 1) << 20] = b'x' * (1 << 20)\n        m.madvise(mmap.MADV_DONTNEED)",
+        "m = mmap.mmap(-1, 32 << 20); piece = b'x' * (1 << 20)\n        for n in range(32): m[n << 20:(n + 1) << 20] = piece\n"
+        "        m.madvise(mmap.MADV_DONTNEED)",
     ),
     "shared maps of /dev/zero": SIX.replace(
         "WORK", "f = os.open('/dev/zero', os.O_RDWR); m = mmap.mmap(f, 32 << 20); m.write(b'x' * (32 << 20))"
@@ -120,7 +125,8 @@ for n in range(12):
     f = piece('x'); os.unlink('x'); socket.send_fds(ours, [b'.'], [f]); os.close(f)
 time.sleep(0.3)
 """,
-    "room that is only reserved": "for n in range(12): os.posix_fallocate(os.open(str(n), os.O_RDWR | os.O_CREAT), 0, PIECE)\ntime.sleep(0.3)",
+    "room that is only reserved": "for n in range(12): os.posix_fallocate(os.open(str(n), os.O_RDWR | os.O_CREAT), 0, PIECE)\n"
+    "time.sleep(0.3)",
     "a closed folder": "os.mkdir('d')\nfor n in range(12): os.close(piece(f'd/{n}'))\nos.chmod('d', 0); time.sleep(0.3)",
     "other places": """
 for place in ('/tmp', '/dev/shm', '/var/tmp', '/run', '/', '/dev'):

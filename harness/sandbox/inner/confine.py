@@ -33,7 +33,8 @@ class Report:
     """Lines of text to the harness.
 
     Before the program: ``layer NAME``, ``fault TEXT``, ``start``, ``refused TEXT`` (it cannot be executed). From process L after
-    that: ``ready``, ``answer BYTES BUSY_SECONDS`` with the answer behind it, ``cause WORD``, ``end STATUS CPU_SECONDS``, ``lost TEXT``.
+    that: ``ready``, ``answer BYTES BUSY_SECONDS`` with the answer behind it, ``cause WORD``, ``end STATUS CPU_SECONDS``, ``lost TEXT``,
+    ``note TEXT``.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -63,7 +64,11 @@ def enter_namespaces(refuse: tuple[str, ...], report: Report) -> tuple[bool, boo
             linux.unshare(linux.CLONE_NEWPID)
         else:
             linux.unshare(linux.CLONE_NEWUSER | linux.CLONE_NEWPID)
-            for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+            for name, text in (
+                ("setgroups", "deny"),
+                ("uid_map", f"{user} {user} 1"),
+                ("gid_map", f"{group} {group} 1"),
+            ):
                 with open(f"/proc/self/{name}", "w") as file:
                     file.write(text)
             report.send("layer", "user_ns")
@@ -82,7 +87,11 @@ def run_as_first(spec: Spec, report: Report, ends: Ends, *, pid_ns: bool, mount_
     linux.default_signal(_SIGINT)  # process 1 is out of reach of signals from inside, unless it handles them
     bwrap = "bubblewrap" in spec["outer"]
     if pid_ns:
-        for name, flag in (("net_ns", linux.CLONE_NEWNET), ("ipc_ns", linux.CLONE_NEWIPC), ("uts_ns", linux.CLONE_NEWUTS)):
+        for name, flag in (
+            ("net_ns", linux.CLONE_NEWNET),
+            ("ipc_ns", linux.CLONE_NEWIPC),
+            ("uts_ns", linux.CLONE_NEWUTS),
+        ):
             if flag == linux.CLONE_NEWNET and spec["network"]:
                 continue
             if _unshared(flag):
@@ -100,7 +109,8 @@ def run_as_first(spec: Spec, report: Report, ends: Ends, *, pid_ns: bool, mount_
     alone = not (pid_ns or bwrap) or (os.geteuid() == 0 and uid is None)
     linux.prctl(linux.PR_SET_DUMPABLE, 0)  # where the program has our user id, it must not trace us
     ours = os.read(danger, 10)
-    os.pwrite(danger, _FIRST_VICTIM, 0)  # the program inherits it; where memory runs out, neither we nor the harness are to end
+    # The program inherits it: where memory runs out, neither this process nor the harness is to end.
+    os.pwrite(danger, _FIRST_VICTIM, 0)
     child = os.fork()
     if child == 0:
         try:

@@ -3,8 +3,6 @@
 The kernel keeps its size, whatever holds the data: unlinked files that are open, mapped or on their way through a socket.
 """
 
-# pathlib would cost 5 ms to import, a quarter of a start.
-# ruff: noqa: PTH101, PTH102, PTH104, PTH105, PTH106, PTH108, PTH115, PTH118, PTH123, PTH211
 from __future__ import annotations
 
 import errno
@@ -21,6 +19,7 @@ MAX_ENTRIES = 5_000
 """Files and folders that the program may have in its folder."""
 
 _NOSUID, _NODEV = 2, 4
+_MOST_NOTES = 100
 _RIGHTS = 0o777  # no set-user-id, set-group-id or sticky bit is copied
 _MAX_DEPTH = 100  # folders within each other; what lies deeper is not copied
 _FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)
@@ -34,7 +33,10 @@ class Folder:
     """A folder in memory over the caller's. Make it in a mount namespace of its own, made private."""
 
     def __init__(self, path: str, size: int, uid: int | None) -> None:
-        """``size`` in bytes; ``uid`` owns the files inside. Raises OSError where there is no such user, or no room for the caller's files."""
+        """``size`` in bytes; ``uid`` owns the files inside.
+
+        Raises OSError where there is no such user, NotKept where the caller's files do not fit.
+        """
         self._outside = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         given = os.fstat(self._outside)
         self._owner = given.st_uid, given.st_gid
@@ -50,25 +52,34 @@ class Folder:
         found = os.statvfs(self._inside)
         return found.f_bfree == 0 or found.f_ffree == 0
 
-    def keep(self) -> None:
-        """Replace what is in the caller's folder by what the program has left. Call when no process of the program is left."""
+    def keep(self) -> list[str]:
+        """Replace what is in the caller's folder by what the program has left. Call when no process of the program is left.
+
+        Returns notes of what is not kept as it was.
+        """
         _clear(self._outside)
-        _copy(self._inside, self._outside, self._owner if os.geteuid() == 0 else None)
+        return _copy(self._inside, self._outside, self._owner if os.geteuid() == 0 else None)
 
 
-def _copy(source: int, target: int, owner: tuple[int, int] | None) -> None:
+def _copy(source: int, target: int, owner: tuple[int, int] | None) -> list[str]:
     """Copy folders, files, links and hard links, without special bits; holes stay holes; other kinds of files are left out.
 
-    What has a name that the target refuses, or lies too deep, is left out as well. Raises NotKept.
+    What has a name that the target refuses, or lies too deep, is left out as well. Returns notes of what was not copied as it was.
+    Raises NotKept.
     """
     linked: dict[int, bytes] = {}
+    notes: list[str] = []
     for path, found in _entries(source):
+        name = path[:200].decode("utf-8", "replace")
+        if stat.S_ISREG(found.st_mode) and found.st_mode & (stat.S_ISUID | stat.S_ISGID):
+            notes.append(f"{name} would have run with the rights of its owner; they are taken away")
         try:
             if stat.S_ISDIR(found.st_mode):
                 os.mkdir(path, 0o700, dir_fd=target)
             elif stat.S_ISLNK(found.st_mode):
                 os.symlink(os.readlink(path, dir_fd=source), path, dir_fd=target)
             elif not stat.S_ISREG(found.st_mode):
+                notes.append(f"{name} is not a plain file and is removed")
                 continue
             elif found.st_nlink > 1 and found.st_ino in linked:
                 os.link(linked[found.st_ino], path, src_dir_fd=target, dst_dir_fd=target, follow_symlinks=False)
@@ -83,6 +94,8 @@ def _copy(source: int, target: int, owner: tuple[int, int] | None) -> None:
         except OSError as error:
             if error.errno in _FAULTS:
                 raise NotKept(error.strerror) from error
+            notes.append(f"{name} cannot be kept ({error.strerror})")
+    return notes[:_MOST_NOTES]
 
 
 def _entries(folder: int) -> Iterator[tuple[bytes, os.stat_result]]:

@@ -49,7 +49,7 @@ def build_root(read_only: Sequence[tuple[str, str]], folder: str, devices: Itera
     os.mkdir(base + _OLD)
     linux.syscall(_SYS_PIVOT_ROOT[os.uname().machine], b".", os.fsencode(_OLD[1:]))
     os.chdir("/")
-    emptied = []
+    emptied: list[str] = []
     for source, target in read_only:
         if source:
             _bind(source, target, _RDONLY | _NOSUID | _NODEV)

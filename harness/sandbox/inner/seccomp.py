@@ -107,7 +107,12 @@ _EPERM, _ENOSYS = 1, 38
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _KILL_PROCESS, _ERRNO, _ALLOW = 0x80000000, 0x00050000, 0x7FFF0000
-_NUMBER, _ARCH, _FIRST_ARGUMENT, _FOURTH_ARGUMENT = 0, 4, 16, 40  # offsets in struct seccomp_data; the low half of the argument
+_NUMBER, _ARCH, _FIRST_ARGUMENT, _FOURTH_ARGUMENT = (
+    0,
+    4,
+    16,
+    40,
+)  # offsets in struct seccomp_data; the low half of the argument
 
 _Step = tuple[int, int, int, int]  # code, jump if true, jump if false, value
 
@@ -116,7 +121,12 @@ def program(machine: str, *, alone: bool, pid: int, network: bool = False, count
     """The filter for one architecture. ``pid`` is the process that may be signalled when ``alone``; ``network`` lets it use IP sockets."""
     which, audit = _ARCHITECTURES[machine]
     refuse = (_RETURN, 0, 0, _ERRNO | _EPERM)
-    steps: list[_Step] = [(_LOAD, 0, 0, _ARCH), (_EQUAL, 1, 0, audit), (_RETURN, 0, 0, _KILL_PROCESS), (_LOAD, 0, 0, _NUMBER)]
+    steps: list[_Step] = [
+        (_LOAD, 0, 0, _ARCH),
+        (_EQUAL, 1, 0, audit),
+        (_RETURN, 0, 0, _KILL_PROCESS),
+        (_LOAD, 0, 0, _NUMBER),
+    ]
     if machine == "x86_64":
         steps += [(_AT_LEAST, 0, 1, _X32_BIT), refuse]
     refused = _NEVER | (_NEVER_ALONE if alone else {})
@@ -128,7 +138,14 @@ def program(machine: str, *, alone: bool, pid: int, network: bool = False, count
     allow = (_RETURN, 0, 0, _ALLOW)
     argument = (_LOAD, 0, 0, _FIRST_ARGUMENT)
     if network:
-        steps += [(_EQUAL, 0, 5, _SOCKET[which]), argument, (_EQUAL, 1, 0, _INET), (_EQUAL, 0, 1, _INET6), allow, refuse]
+        steps += [
+            (_EQUAL, 0, 5, _SOCKET[which]),
+            argument,
+            (_EQUAL, 1, 0, _INET),
+            (_EQUAL, 0, 1, _INET6),
+            allow,
+            refuse,
+        ]
     else:
         steps += [(_EQUAL, 0, 1, _SOCKET[which]), refuse]
     steps += [(_EQUAL, 0, 4, _PRLIMIT64[which]), argument, (_EQUAL, 0, 1, 0), allow, refuse]
@@ -163,7 +180,12 @@ def program(machine: str, *, alone: bool, pid: int, network: bool = False, count
 
 
 class _Instruction(ctypes.Structure):
-    _fields_ = (("code", ctypes.c_uint16), ("true", ctypes.c_uint8), ("false", ctypes.c_uint8), ("value", ctypes.c_uint32))
+    _fields_ = (
+        ("code", ctypes.c_uint16),
+        ("true", ctypes.c_uint8),
+        ("false", ctypes.c_uint8),
+        ("value", ctypes.c_uint32),
+    )
 
 
 class _Program(ctypes.Structure):

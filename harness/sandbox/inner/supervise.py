@@ -5,7 +5,7 @@ other end closes, because the harness says so or has died, everything here ends.
 """
 
 # pathlib would cost 5 ms to import, a quarter of a start.
-# ruff: noqa: PTH116, PTH123, PTH208
+# ruff: noqa: PTH123, PTH208
 from __future__ import annotations
 
 import _socket  # socket itself would cost 5 ms
@@ -93,7 +93,8 @@ def _supervise(spec: Spec, report: Report) -> None:
     ends.leave_to_program()
     proc = ends.take_proc()
     if spec["outer"]:
-        proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)  # bubblewrap has made it: it shows the sandbox only
+        # Bubblewrap has made it: it shows the sandbox only.
+        proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     processes = Processes(first, proc)
     for kind, text in watch.until_the_end(spec, ends, processes, folder, deadline):
         report.send(kind, text)
@@ -103,7 +104,8 @@ def _supervise(spec: Spec, report: Report) -> None:
         _kill_descendants()
     if folder and spec["keep"]:
         try:
-            folder.keep()
+            for note in folder.keep():
+                report.send("note", note)
         except NotKept as error:
             report.send("lost", str(error))
 

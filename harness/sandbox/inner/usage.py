@@ -148,7 +148,10 @@ class Clock:
                 alive[pid, fields[19]] = _seconds(fields[11:13]), int(waited[1]) / 1e9 if len(waited) > 1 else 0.0
                 inherited += _seconds(fields[11:15])
         gone = [self._alive[key] for key in self._alive.keys() - alive.keys()]
-        self._ended = (self._ended[0] + sum(used for used, _ in gone), self._ended[1] + sum(waited for _, waited in gone))
+        self._ended = (
+            self._ended[0] + sum(used for used, _ in gone),
+            self._ended[1] + sum(waited for _, waited in gone),
+        )
         self._alive = alive
         seen = self._ended[0] + sum(used for used, _ in alive.values())
         # Neither sum is complete: the first lacks processes that lived shorter than a look, the second those that no parent waited for.
