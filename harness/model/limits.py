@@ -14,8 +14,8 @@ from harness.model.window import START, Ticket, Window
 class AdaptiveLimiter:
     """Belongs to one worker and one event loop, whose clock it reads; see Window for how its size adapts.
 
-    ``start``: slots to begin with. ``timeout``: seconds for one request. A request that waits for a slot has not been sent,
-    so the wait is not counted into its time-out.
+    ``start``: slots to begin with. ``timeout``: seconds for one request. A request that waits for a slot has not been
+    sent, so the wait is not counted into its time-out.
     """
 
     def __init__(self, max_in_flight: int, *, start: int = START, timeout: float = DEFAULT_TIMEOUT) -> None:
@@ -83,7 +83,7 @@ class AdaptiveLimiter:
         self._wake(now)
 
     def answered(self, ticket: Ticket) -> None:
-        """The endpoint answered a request. Call this and the next two with the slot still held, which is what frees it for others."""
+        """The endpoint answered a request. This and the next two are called while the request still holds its slot."""
         self._window.answered(ticket, asyncio.get_running_loop().time())
 
     def refused(self, ticket: Ticket) -> None:

@@ -19,8 +19,8 @@ from typing import Literal, TypeVar
 T = TypeVar("T")
 
 FailureKind = Literal["final", "again", "limit", "unreachable", "crowded"]
-"""``final``: asking again cannot help. ``again``: it may. ``limit``: the endpoint asks for patience. ``unreachable``: no answer at
-all. ``crowded``: none in time, while other requests were answered."""
+"""``final``: asking again cannot help. ``again``: it may. ``limit``: the endpoint asks for patience. ``unreachable``: no
+answer at all. ``crowded``: none in time, while other requests were answered."""
 UNANSWERED: tuple[FailureKind, ...] = ("unreachable", "crowded")
 
 RETRY_AFTER_CAP = 60.0
@@ -121,7 +121,7 @@ class EndpointHealth:
 
     dead: bool = False
     answers: int = 0  # of any kind, errors too
-    silences: list[float] = field(default_factory=list)  # when they were sent: requests that timed out since the last answer
+    silences: list[float] = field(default_factory=list)  # when requests were sent that timed out since the last answer
 
     def answered(self) -> None:
         self.answers += 1

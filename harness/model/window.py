@@ -1,10 +1,10 @@
-"""How many requests to one endpoint may be concurrent. Pure: no clock, no input or output; every event brings its time in seconds.
+"""How many requests to one endpoint may be concurrent: a state machine, to which every event brings its time in seconds.
 
-As TCP does, it begins small, grows while that is harmless or gains something, and halves when requests are refused or time out.
-What harms is a queue at the endpoint that makes answers late: a laptop that answers one request at a time answers the 32nd after 32 times
-the first. So far from the time-out the window grows without more ado, and near it only where growth is seen to gain something: answers
-come about as fast as the fastest ever, or more of them come per second than before the last step. Latency by itself says nothing,
-since long answers take long; most of all the tail of the latencies is no sign of a queue.
+As TCP does, the window begins small, grows, and halves when requests are refused or time out. What does harm is a queue
+at the endpoint that makes answers too late: an endpoint that answers one request at a time answers the 32nd after 32 times
+the first. So the window grows freely where the time-out is far, and near it only where that gains something: answers come
+about as fast as the fastest one ever, or more of them come per second than before the last step. Latency by itself is no
+sign of a queue, since long answers take long.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 START = 8
 """Concurrent requests that a run begins with, over all its workers."""
 TOLERATED = 0.1
-"""Share of refusals and time-outs among the latest answers that changes nothing. Halving for each would cost half the speed."""
+"""Share of refusals, and of time-outs, of the latest requests that changes nothing. Halving for each costs half the speed."""
 _ANSWERS = 4
 """Answers that are remembered for that, as a multiple of the window."""
 _FEWEST = 16
 """Answers that are remembered at least."""
 _FAR = 1 / 4
-"""Share of the time-out up to which the window grows freely, counted as if the endpoint answered one request at a time."""
+"""Share of the time-out up to which the window grows freely: as if the endpoint answered one request at a time."""
 _NEAR = 1 / 2
 """Share of the time-out from which it does not grow by itself any more."""
 _ALIKE = 2.0
@@ -43,8 +43,9 @@ class Ticket:
 class Window:
     """``limit`` moves between 1 and ``largest``. ``timeout``: seconds for one request.
 
-    A request enters, ends as ``answered``, ``refused`` or ``timed_out`` (or as none of them, which changes nothing), and leaves.
-    After each round, which is as many answers as the window is wide, the window may grow: freely at first, later by one.
+    A request enters, is sent (``ticket``), ends as ``answered``, ``refused`` or ``timed_out`` (or as none of them, which
+    changes nothing), and leaves. A round is as many answers as the window is wide. After each the window may grow: by a
+    multiple until a doubling gains nothing or the window is halved, later by one.
     """
 
     def __init__(self, largest: int, *, start: int = START, timeout: float) -> None:
@@ -60,7 +61,7 @@ class Window:
         self._rate: float | None = None  # answers per second of the round before
         self._decreases = 0
         self._alone = 0  # time-outs of requests that were the only ones
-        self._recent = self._refusals = self._timeouts = 0.0  # ends of requests of late, and of these refusals and time-outs
+        self._recent = self._refusals = self._timeouts = 0.0  # latest requests, and of these refusals and time-outs
         self._clock = self._began = 0.0  # the latest event; the begin of the round
         self._count = 0  # answers of the round
         self._busy = 0.0  # request-seconds of the round
@@ -68,6 +69,8 @@ class Window:
     def enter(self, now: float) -> None:
         """A request takes a slot."""
         self._advance(now)
+        if self.in_flight == self._count == 0:
+            self._began = now  # rounds begin with a request
         self.in_flight += 1
 
     def ticket(self, now: float) -> Ticket:
@@ -91,8 +94,8 @@ class Window:
             self._finish_round(now)
 
     def refused(self, ticket: Ticket, now: float) -> None:
-        """The endpoint refused a request (429, 529). Halves the window if it has refused many of late, once for all that were
-        concurrent then. Three quarters of what it was, or was to become, come back with the next answers."""
+        """The endpoint refused a request (429, 529). Halves the window if it has refused many of late, once for all that
+        were concurrent then. Three quarters of what it was, or was to become, come back with the next answers."""
         self._advance(now)
         self._remember()
         self._refusals += 1
@@ -103,8 +106,8 @@ class Window:
     def timed_out(self, ticket: Ticket, now: float) -> None:
         """A request was not answered in time. Halves the window as ``refused`` does, and nothing comes back at once.
 
-        Where requests that are sent alone time out as well, a narrow window does not help: it opens, and time-outs do not
-        narrow it any more.
+        Where requests that are sent alone time out as well, a narrow window does not help: it opens, and time-outs do
+        not narrow it any more.
         """
         self._advance(now)
         if self._alone >= _ALONE:
@@ -143,10 +146,12 @@ class Window:
         if self._busy < elapsed * self.limit / 2:  # fewer requests than it allows: nothing is learnt of a wider one
             self._resume(self.limit, now)
             return
-        wait = max(self._busy / self._count, 1e-9)  # seconds for one request, by Little's law: those without an answer count too
+        # Seconds for one request, by Little's law: requests without an answer count, too.
+        wait = max(self._busy / self._count, 1e-9)
         rate, before = self._count / elapsed, self._rate
         self._rate = rate
-        self._resume(min(self._starting_limit(wait, rate, before) if self._starting else self._later_limit(wait), self.largest), now)
+        limit = self._starting_limit(wait, rate, before) if self._starting else self._later_limit(wait)
+        self._resume(min(limit, self.largest), now)
 
     def _starting_limit(self, wait: float, rate: float, before: float | None) -> int:
         harmless = int(min(self.limit * self._timeout * _FAR / wait, self.largest))

@@ -51,7 +51,8 @@ class Progress:
                 self._write("\n")
 
     def is_late(self) -> bool:
-        """Whether ``draw`` is to be called though no case has ended: requests have waited long, and the line is PLAIN_SECONDS old."""
+        """Whether ``draw`` is to be called though no case has ended: the line is PLAIN_SECONDS old, and requests have
+        waited long."""
         now = time.monotonic()
         if self._write is None or now - max(self._drawn, self._looked) < PLAIN_SECONDS:
             return False
@@ -63,7 +64,7 @@ class Progress:
             self._draw(self._write)
 
     def watch(self) -> None:
-        """Call ``draw`` from a thread whenever that is due, until ``finish``. Only where pytest captures no output meanwhile."""
+        """Call ``draw`` from a thread whenever it is due, until ``finish``. Only where pytest captures no output."""
         threading.Thread(target=self._watch, name="agentgauge-progress", daemon=True).start()
 
     @property

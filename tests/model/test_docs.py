@@ -20,6 +20,7 @@ from harness.model.client import OpenAIModel
 from harness.model.embedded.scripted import Script
 from harness.model.presets import resolve
 from harness.model.providers import PRESETS
+from harness.model.spec import DEFAULT_TIMEOUT
 from harness.model.types import ChatReply, ChatRequest
 
 TEXT = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
@@ -42,7 +43,7 @@ def test_the_reference_names_every_setting_and_loads(tmp_path: Path) -> None:
     block = _block("toml", "[models.mine]")
     (tmp_path / "my_prompts").mkdir()
     (tmp_path / "agentgauge.toml").write_text(block, encoding="utf-8")
-    assert load_config(root=tmp_path).models["mine"].timeout == 120
+    assert load_config(root=tmp_path).models["mine"].timeout == DEFAULT_TIMEOUT
     assert all(field.name in block for field in (*fields(ModelTable), *fields(QuirkTable)))
 
 

@@ -118,7 +118,7 @@ def test_a_dead_endpoint_is_tried_once_until_it_answers() -> None:
 
 
 def test_a_time_out_while_others_are_answered_is_tried_again_more_often() -> None:
-    """It may be a queue, which is not the request's doing; not for ever, since it may be the request's doing all the same."""
+    """A queue may be the cause. The number of tries is bounded, since the request itself may be the cause all the same."""
     late = _fail("timeout", "crowded")
     assert _run([late] * 6 + ["ok"], Clock().policy()) == ("ok", 7)
     assert _run([late], Clock().policy())[1] == 7

@@ -1,4 +1,4 @@
-"""Whole runs against a server that answers few requests at a time, first come, first served, and works on those given up, too."""
+"""Whole runs against a server that answers few requests at a time: first come, first served, those given up as well."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Lanes:
 
 
 def run(path, server: Lanes, *options: str, timeout: float, cases: int = 64):
-    """One run over all cases. Returns what became of them, and the server's time from the first request to the last answer."""
+    """One run, in which every case is scored. Returns the seconds from the first request to the last answer."""
     project = Project.make(path / "project", samples=cases)
     with FaultServer(choose=server) as endpoint:
         table = f'[models.m]\nurl = "{endpoint.url}"\nmodel = "m"\ntimeout = {timeout}\n'
@@ -104,7 +104,7 @@ def test_the_tail_of_the_latencies_is_no_queue(tmp_path):
 @pytest.mark.parametrize("workers", [("-n", "0"), ("-n", "2"), ("-n", "4")], ids=["n0", "n2", "n4"])
 @pytest.mark.parametrize(("seconds", "timeout"), [(0.5, 10.0), (0.5, 12.0), (0.25, 6.0), (0.5, 600.0)])
 def test_a_laptop_scores_every_case(tmp_path, workers, seconds, timeout):
-    """The times of the issue: 0.5 s and 10 s; 5 s and 120 s, a tenth and a twentieth of each; and the default time-out."""
+    """Also 5 s and 120 s, of which a tenth and a twentieth; and the default time-out."""
     server = Lanes(1, lambda _seen: seconds)
     begin = time.monotonic()
     run(tmp_path, server, *workers, timeout=timeout)
