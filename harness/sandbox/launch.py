@@ -20,6 +20,7 @@ from typing import Any
 
 from harness.errors import SandboxFault
 from harness.sandbox.cgroup import MemoryGroup, memory_group
+from harness.sandbox.inner.mounts import devices
 from harness.sandbox.paths import view
 from harness.sandbox.report import Report, read_report
 from harness.sandbox.result import Limits, SandboxResult, Status, Steps
@@ -206,7 +207,9 @@ class Job:
                 words += ["--tmpfs", target]
                 emptied += ["--remount-ro", target]
         folder = self._spec["folder"]
-        return [*words, "--dev", "/dev", "--bind", folder, folder, *emptied, "--"]
+        for device in devices(counted=False):
+            words += ["--dev-bind", device, device]
+        return [*words, "--bind", folder, folder, *emptied, "--remount-ro", "/", "--"]
 
     def _order(self, process: subprocess.Popen[bytes], more: Mapping[str, Any]) -> None:
         """Send the order and keep a life line of our own, so that ``stop`` may close it at any time."""
