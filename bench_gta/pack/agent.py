@@ -116,7 +116,7 @@ async def solve(task: SetTask, tasks: TaskSet, folder: Path, command: Command, p
     started = datetime.now(UTC)
     result = await run_agent(filled(command, task, prompt, work), work, place)
     secrets = {value: name for name, value in (place.env or {}).items() if len(value) >= _SHORTEST_SECRET}
-    notes = made_harmless(here)
+    notes = [*map(said, result.notes), *made_harmless(here)]
     usage, note = read_usage(work, USAGE)
     notes += [note] if note else []
     notes += _noting(FILES, lambda: _take_files(work, here))
