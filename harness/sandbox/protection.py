@@ -78,7 +78,7 @@ def layers() -> tuple[str, ...]:
     ``process`` own session and time limit; ``rlimits``; ``user_ns pid_ns mount_ns net_ns ipc_ns uts_ns`` namespaces;
     ``own_uid`` (as root) a user id that nothing else has; ``no_capabilities`` (as root, where there is no such id);
     ``no_new_privs``; ``landlock`` files, ``landlock_tcp`` TCP; ``seccomp``; ``single_process`` no further process, where
-    no PID namespace can hold them together; ``bubblewrap``.
+    no PID namespace can hold them together; ``memory_group`` a control group in which Linux counts all memory; ``bubblewrap``.
     """
     return chosen()[1]
 

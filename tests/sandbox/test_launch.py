@@ -265,9 +265,9 @@ def test_a_link_in_a_readable_folder_may_lead_to_one_that_comes_later(tmp_path: 
         assert python(f"print(open({str(readable[1])!r}).read())", tmp_path / "work", readable=order).stdout == "behind the link\n"
 
 
-def _decide(steps: list[tuple[int, int, int, int]], machine: int, number: int, argument: int) -> int:
+def _decide(steps: list[tuple[int, int, int, int]], machine: int, number: int, argument: int, fourth: int = 0) -> int:
     """A BPF machine for the four instructions that the filter uses."""
-    data = {0: number, 4: machine, 16: argument}
+    data = {0: number, 4: machine, 16: argument, 40: fourth}
     accumulator = at = 0
     while True:
         code, true, false, value = steps[at]
@@ -308,6 +308,14 @@ X86, ARM = 0xC000003E, 0xC00000B7
         ("x86_64", True, X86, 234, 1, EPERM),
         ("x86_64", True, X86, 302, 0, ALLOW),  # prlimit64 of itself
         ("x86_64", True, X86, 302, 1, EPERM),
+        ("x86_64", False, X86, 302, 0, ALLOW),
+        ("x86_64", False, X86, 302, 1, EPERM),  # limits of another process
+        ("x86_64", False, X86, 319, 0, EPERM),  # memfd_create
+        ("x86_64", False, X86, 29, 0, EPERM),  # shmget
+        ("x86_64", False, X86, 46, 0, ALLOW),  # sendmsg
+        ("x86_64", True, X86, 46, 0, EPERM),
+        ("x86_64", True, X86, 157, 15, ALLOW),  # prctl, a name
+        ("x86_64", True, X86, 157, 4, EPERM),  # prctl, not dumpable
         ("aarch64", False, ARM, 198, 2, EPERM),  # socket
         ("aarch64", True, ARM, 220, 17, EPERM),  # clone as fork does
         ("aarch64", True, ARM, 129, 77, ALLOW),  # kill itself
@@ -316,3 +324,90 @@ X86, ARM = 0xC000003E, 0xC00000B7
 )
 def test_the_filter_decides(machine: str, alone: bool, audit: int, number: int, argument: int, decision: int) -> None:
     assert _decide(seccomp.program(machine, alone=alone, pid=77), audit, number, argument) == decision
+
+
+@pytest.mark.parametrize(("machine", "audit", "number"), [("x86_64", X86, 9), ("aarch64", ARM, 222)])
+@pytest.mark.parametrize(
+    ("flags", "decision", "counted"),
+    [
+        (0x22, ALLOW, ALLOW),  # private, anonymous
+        (0x21, EPERM, ALLOW),  # shared, anonymous
+        (0x01, ALLOW, ALLOW),  # shared, of a file
+        (0x02, ALLOW, ALLOW),
+        (0x40022, EPERM, EPERM),  # huge pages
+        (0x40021, EPERM, EPERM),
+    ],
+)
+def test_the_filter_decides_on_maps(machine: str, audit: int, number: int, flags: int, decision: int, counted: int) -> None:
+    for alone in (False, True):
+        for wanted, given in ((decision, False), (counted, True)):
+            steps = seccomp.program(machine, alone=alone, pid=77, counted=given)
+            assert _decide(steps, audit, number, 0, flags) == wanted
+
+
+STEPPED = """
+import os, sys, time
+def exactly(n):
+    found = b''
+    while len(found) < n:
+        part = os.read(0, n - len(found))
+        if not part: sys.exit(1)
+        found += part
+    return found
+def receive(): return exactly(int.from_bytes(exactly(8), 'little'))
+def answer(content):
+    content = len(content).to_bytes(8, 'little') + content
+    while content: content = content[os.write(1, content):]
+order = receive()
+answer(b'')
+while True:
+    piece = receive()
+    WORK
+"""
+
+
+def stepped(work: str, inputs: tuple[bytes, ...], folder: Path, *, wall: float = 5.0, busy: float | None = None) -> SandboxResult:
+    code = STEPPED.replace("WORK", work)
+    return python(code, folder, stdin=b"the order", steps=sandbox.Steps(inputs, wall, busy), limits=sandbox.Limits(wall_seconds=15))
+
+
+def test_work_is_handed_over_step_by_step(tmp_path: Path) -> None:
+    large = bytes(range(256)) * 4000
+    result = stepped("answer(order + piece)", (b"one", b"", large), tmp_path)
+    assert (result.status, result.ready) == ("ok", True), result
+    assert [answer.content for answer in result.answers] == [b"the orderone", b"the order", b"the order" + large]
+
+
+@pytest.mark.parametrize(
+    ("work", "status", "answers", "late"),
+    [
+        ("time.sleep(60) if piece == b'2' else answer(piece)", "timeout", 1, True),
+        ("sys.exit(3) if piece == b'2' else answer(piece)", "error", 1, False),
+        ("answer(bytes(70000)); sys.exit(3)", "error", 1, False),
+        ("os.write(1, b'x' * 100)", "output", 0, False),  # the length of an absurd answer
+        ("answer(piece); answer(piece); time.sleep(60)", "timeout", 0, True),  # more than was asked for
+        ("os.close(0); os.close(1); time.sleep(60)", "timeout", 0, True),
+    ],
+)
+def test_a_step_that_goes_wrong_ends_the_program(work: str, status: str, answers: int, late: bool, tmp_path: Path) -> None:
+    began = time.monotonic()
+    result = stepped(work, (b"1", b"2", b"3"), tmp_path, wall=1)
+    assert (result.status, result.late_step) == (status, late), result
+    assert len(result.answers) == answers or (answers == 0 and len(result.answers) <= 1)
+    assert time.monotonic() - began < 8
+
+
+def test_a_busy_step_counts_all_processes(tmp_path: Path) -> None:
+    work = "for _ in range(3):\n        if os.fork() == 0:\n            while True: pass\n    time.sleep(60)"
+    began = time.monotonic()
+    result = stepped(work, (b"1",), tmp_path, wall=12, busy=1)
+    assert (result.status, result.late_step) == ("timeout", True), result
+    assert time.monotonic() - began < 8
+
+
+def test_processor_time_is_that_of_all_processes(tmp_path: Path) -> None:
+    code = (
+        "import os, time\nfor _ in range(4):\n    if os.fork() == 0:\n        while time.process_time() < 0.9: pass\n        os._exit(0)\n"
+    )
+    result = python(code + "for _ in range(4): os.wait()", tmp_path, limits=sandbox.Limits(wall_seconds=15, cpu_seconds=1))
+    assert (result.status, result.reason) == ("timeout", "it used more than 1 s of processor time"), result

@@ -54,15 +54,14 @@ class Steps:
     def reading(self) -> int:
         return self._answers
 
-    def write(self) -> bool:
-        """Write what fits. False if the program has closed its end."""
+    def write(self) -> None:
+        """Write what fits; nothing more if the program has closed its end."""
         try:
             self._out = self._out[os.write(self._feed, self._out[:_CHUNK]) :]
         except BlockingIOError:
             pass
         except OSError:
-            return False
-        return True
+            self._out = b""
 
     def read(self, clock: Clock) -> str | None:
         """Take in what has been answered. ``done`` after the last answer, ``output`` if it is too much, ``closed`` if no more can come."""

@@ -54,7 +54,8 @@ def until_the_end(spec: Spec, ends: Ends, processes: usage.Processes, folder: Fo
                 return
             reading = cause != "closed"
             cause = None if cause == "closed" else cause
-        ended = not cause and ends.ended in ready
+        more = steps is not None and reading and steps.reading in ready  # of an answer, maybe
+        ended = not cause and not more and ends.ended in ready
         if not cause and (ended or time.monotonic() >= next_look):
             next_look = time.monotonic() + tick
             cause = _over(spec, processes, folder, whole) or (steps.over(clock) if steps and not ended else None)
