@@ -116,7 +116,7 @@ def _arranged(chosen: Mapping[str, str], hidden: Iterable[str]) -> tuple[tuple[s
     """The pairs of ``View.mounts``: each hidden path is empty at every place where it would appear, but for what is chosen within."""
     empty = {target + path[len(source) :]: "" for path in hidden for target, source in chosen.items() if path.startswith(source + "/")}
     kept: dict[str, str] = {}
-    for target, source in sorted((empty | chosen).items()):
+    for target, source in sorted({**empty, **chosen}.items()):
         above = next((place for place in _parents(target) if place in kept), None)
         shown = kept[above] + target[len(above) :] if above and kept[above] else None
         if shown is None:

@@ -86,6 +86,25 @@ def test_folders_that_were_hidden_are_so_in_processes_that_come_later(tmp_path: 
     assert os.environ[paths.HIDDEN]
 
 
+def test_a_run_hides_its_data_and_itself(tmp_path: Path) -> None:
+    """In the process that everything else is started from."""
+    shutil.copytree(REPOSITORY / "bench_mmau/mini", tmp_path / "data")
+    (tmp_path / "show_hidden.py").write_text("import os\ndef pytest_sessionfinish(): print('HIDDEN', os.environ['AGENTGAUGE_HIDDEN'])")
+    words = ["-p", "show_hidden", "-p", "no:cacheprovider", "-q", "--model", "baseline", "--limit", "1", "-k", "math_standard"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *words, "--data", tmp_path / "data", "--run-dir", tmp_path / "run", "bench_mmau"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    (line,) = (line for line in done.stdout.splitlines() if "HIDDEN" in line)
+    hidden = line.partition("HIDDEN ")[2].split(os.pathsep)
+    assert {str(tmp_path / "data"), str(tmp_path / "run"), str(REPOSITORY / "bench_mmau/mini")} <= set(hidden)
+
+
 TRIES = """
 import os
 for path in PATHS:
@@ -98,12 +117,14 @@ for path in PATHS:
 
 
 @pytest.mark.parametrize("lacking", ["", "landlock", "namespaces"])
-def test_a_hidden_folder_is_empty_at_every_place_where_it_appears(lacking: str, confined: Confined, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hidden_folder_is_empty_at_every_place_where_it_appears(
+    lacking: str, confined: Confined, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if not Path("/lib").is_symlink():
         pytest.skip("needs a system where /lib leads to /usr/lib")
     file = next(path for path in Path("/usr/lib").glob("*/*") if path.is_file() and not path.is_symlink() and not path.parent.is_symlink())
     monkeypatch.setenv(paths.HIDDEN, str(file.parent))
     code = TRIES.replace("PATHS", repr([str(file), str(file).removeprefix("/usr")]))
     told = confined(code, refuse=(lacking,))["stdout"].split("\n")[:-1]
-    names = str(os.listdir(file.parent)) if lacking == "namespaces" else "[]"
+    names = str([path.name for path in file.parent.iterdir()]) if lacking == "namespaces" else "[]"
     assert told == ["no", names, "no"] * 2
