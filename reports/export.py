@@ -11,6 +11,7 @@ from harness.errors import UsageProblem
 from harness.portable import Portable
 from harness.store import Line, RunFolder
 from harness.store.folder import CaseId
+from harness.store.gathering import Gathering, told
 from harness.task import Task, configure_tasks, known_tasks
 from harness.types import ROOT_TOKEN, RUN_TOKEN, Json, Sample
 
@@ -31,8 +32,9 @@ def export(run: Path, format: str, output: Path, data: str | None = None) -> tup
     before = set(output.rglob("*"))
     if taken := [path for path in before if path.is_file()]:
         raise UsageProblem(f"--output {output} holds files already, such as {taken[0].name}; give an empty folder or a new one")
-    notes = []
-    lines = folder.lines()
+    gathering = Gathering(run, Line.of)
+    lines = gathering.all({})
+    notes = list(told(run, gathering.left_out))
     for task in known_tasks().values():
         write = task.exporters().get(format)
         if write is not None and task.name in roots:

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from harness.errors import UsageProblem
 from reports.load import UNFINISHED, Run, load_run
@@ -123,8 +124,11 @@ def items(runs: Sequence[Path], format: str = "text") -> str:
     _same_data(loaded)
     found = item_health(loaded)
     if format == "json":
-        told = {"runs": [{"name": run.name, "model": run.model} for run in loaded], "items": [asdict(item) for item in found]}
-        told |= {"problems": problems} if problems else {}
+        told: dict[str, Any] = {
+            "runs": [{"name": run.name, "model": run.model} for run in loaded],
+            "items": [asdict(item) for item in found],
+            **({"problems": problems} if problems else {}),
+        }
         return json.dumps(told, indent=2, ensure_ascii=False)
     return "\n".join([*problems, *_text(loaded, found)]).rstrip("\n")
 

@@ -14,7 +14,10 @@ class Unshown:
         self._first = ""  # why the first of them is not shown
 
     def add(self, name: str, error: Exception) -> str:
-        """Take up a case whose part failed. Returns what stands in its place. Raises the error where the disk is full."""
+        """Take up a case whose part failed. Returns what stands in its place.
+
+        Raises the error where the disk is full.
+        """
         if is_disk_full(error):
             raise error
         why = f"{type(error).__name__}: {error}"[:200]
@@ -33,4 +36,5 @@ class Unshown:
         if not self._cases:
             return self.problems
         cases = "1 case" if len(self._cases) == 1 else f"{len(self._cases)} cases"
-        return [*self.problems, f"{cases} cannot be shown in {where}: {self._cases[0]}{' ...' * (len(self._cases) > 1)} ({self._first})"]
+        first = f"{self._cases[0]} ({self._first})"
+        return [*self.problems, f"{cases} cannot be shown in {where}, the first of them {first}"]

@@ -13,8 +13,11 @@ from harness.store import RunFolder
 from harness.task import find_task, known_tasks
 
 
-def used_data(roots: Mapping[str, Path], official: Mapping[str, bool], planned: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """What run.json keeps of each task's data. ``planned``: tasks with cases, whose data has a fingerprint; none before there is a plan."""
+def used_data(roots: Mapping[str, Path], official: Mapping[str, bool], planned: Iterable[str]) -> dict[str, Any]:
+    """What run.json keeps of each task's data.
+
+    ``planned``: tasks with cases, whose data has a fingerprint; none before there is a plan.
+    """
     planned = list(planned)
     return {
         name: {
@@ -27,7 +30,10 @@ def used_data(roots: Mapping[str, Path], official: Mapping[str, bool], planned: 
 
 
 def find_used_data(about: Mapping[str, Any], rootpath: Path) -> tuple[dict[str, Path], dict[str, bool]]:
-    """As ``find_data``, for the data of an earlier run. ``about``: its run.json. Raises UsageProblem where it is not there any more."""
+    """As ``find_data``, for the data of an earlier run. ``about``: its run.json.
+
+    Raises UsageProblem where it is not there any more.
+    """
     if not about.get("data"):  # an earlier version wrote it
         return find_data(about["settings"].get("data") or "auto", rootpath)
     bundled, _ = find_data("mini", rootpath)  # is where this installation has it
@@ -38,16 +44,19 @@ def find_used_data(about: Mapping[str, Any], rootpath: Path) -> tuple[dict[str, 
             roots[name] = Path(one["folder"]) if one["official"] else bundled[name]
             official[name] = one["official"]
             if missing := [file for file in task.data_files if not (roots[name] / file).is_file()]:
-                raise UsageProblem(f"the data of {name} was in {roots[name]}, where {missing[0]} is missing now; give --data=DIR")
+                gone = f"{missing[0]} is missing now"
+                raise UsageProblem(f"the data of {name} was in {roots[name]}, where {gone}; give --data=DIR")
     sandbox.hide([root for name, root in roots.items() if official[name]])
     return roots, official
 
 
 def refuse_other_data(run: RunFolder, about: Mapping[str, Any], roots: Mapping[str, Path]) -> None:
-    """Raises UsageProblem where ``roots`` hold other data than an earlier run used. The tasks are configured as they were."""
+    """Raises UsageProblem where ``roots`` hold other data than an earlier run used. The tasks are configured."""
     used = about.get("data")
     if not used and (run.path / "summary.json").exists():  # an earlier version wrote run.json
         used = run.read_json("summary.json")["run"].get("data")
     for name, one in (used or {}).items():
-        if name in roots and one.get("fingerprint") and find_task(name).index(roots[name]).fingerprint != one["fingerprint"]:
-            raise UsageProblem(f"{roots[name]} holds other data of {name} than {run.path} used; give --data=DIR with the data of that run")
+        before = one.get("fingerprint")
+        if name in roots and before and find_task(name).index(roots[name]).fingerprint != before:
+            other = f"{roots[name]} holds other data of {name} than {run.path} used"
+            raise UsageProblem(f"{other}; give --data=DIR with the data of that run")

@@ -46,8 +46,9 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
 def run_json(config: pytest.Config, settings: Settings, plan: Sequence[CaseId] = (), **more: Any) -> dict[str, Any]:
     """What run.json says. A resumed run keeps its first command and selection.
 
-    ``plan``: empty before it is known. ``more``: ``tools``, what identifies each; ``sandbox``, what confines code that a model wrote;
-    ``gates``, what each says of the run, None where it holds; ``started`` and ``finished``, seconds since the epoch.
+    ``plan``: empty before it is known. ``more``: ``tools``, what identifies each; ``sandbox``, what confines code that a
+    model wrote; ``gates``, what each says of the run, None where it holds; ``started`` and ``finished``, seconds since the
+    epoch.
     """
     earlier = RunFolder(settings.run_dir).read_json("run.json") if settings.resume else {}
     tasks = sorted({task for task, _, _ in plan})

@@ -1,4 +1,4 @@
-"""The run folder at a run's start: taken for this process alone, checked, and described before anything else happens."""
+"""The run folder at a run's start: held by this process alone, checked, and described before anything else happens."""
 
 from __future__ import annotations
 
@@ -19,16 +19,15 @@ from harness.store import RunFolder
 from harness.store.hold import Hold
 from harness.task import find_task
 
-
-SELECTION = pytest.StashKey[Mapping[str, Any]]()
+SELECTION = pytest.StashKey[dict[str, Any]]()
 """Of a run that is planned when it is resumed: see ``select``."""
 
 
 def claim_folder(config: pytest.Config, settings: Settings) -> Settings:
-    """Take the run folder, until pytest ends, and write run.json: from then on the run can be resumed, whenever it is killed.
+    """Hold the run folder until pytest ends, and write run.json: from then on the run can be resumed if it is killed.
 
-    A run that plans no case leaves nothing. Returns the settings with the folder. Raises UsageProblem where another process has the
-    folder, where it holds a run already, or where a resumed run would be another.
+    A run that plans no case leaves nothing. Returns the settings with the folder. Raises UsageProblem where another
+    process has the folder, where it holds a run already, or where a resumed run would be another.
     """
     if config.option.collectonly:
         _check(settings)
@@ -44,7 +43,8 @@ def claim_folder(config: pytest.Config, settings: Settings) -> Settings:
         if not settings.resume:
             RunFolder(settings.run_dir).write_json("run.json", run_json(config, settings))
     except OSError as error:
-        raise UsageProblem(f"the run folder {settings.run_dir} cannot be written ({error.strerror}); name another with --run-dir") from None
+        problem = f"the run folder {settings.run_dir} cannot be written ({error.strerror})"
+        raise UsageProblem(f"{problem}; name another with --run-dir") from None
     return settings
 
 
@@ -85,8 +85,8 @@ def _give_back(settings: Settings, hold: Hold) -> None:
 
 
 def _check(settings: Settings) -> None:
-    """A new run needs a folder of its own; a resumed one must yield what the earlier one would have; the answers of a run that is scored
-    again belong to its data. Raises UsageProblem naming what differs.
+    """A new run needs a folder of its own; a resumed one must yield what the earlier one would have; the answers of a
+    run that is scored again belong to its data. Raises UsageProblem naming what differs.
     """
     if settings.rescore:
         source = RunFolder(settings.rescore)
@@ -108,14 +108,13 @@ def _check(settings: Settings) -> None:
         ("attempts", before["attempts"], settings.attempts),
     ):
         if old != new:
-            raise UsageProblem(
-                f"--resume {settings.run_dir}: that run has {name} {old!r}, this one {new!r}; give the same, or start a new run"
-            )
+            differs = f"that run has {name} {old!r}, this one {new!r}"
+            raise UsageProblem(f"--resume {settings.run_dir}: {differs}; give the same, or start a new run")
     for name, config in earlier["configs"].items():
         if name not in settings.roots or config_fingerprint(settings, find_task(name)) != config:
             raise UsageProblem(
-                f"--resume {settings.run_dir}: the data, prompts, options or tool settings of {name} have changed since; "
-                "restore them, or start a new run"
+                f"--resume {settings.run_dir}: the data, prompts, options or tool settings of {name} "
+                "have changed since; restore them, or start a new run"
             )
 
 
@@ -131,7 +130,8 @@ def continue_selection(config: pytest.Config) -> None:
 
 
 def select(config: pytest.Config, selection: Mapping[str, Any]) -> None:
-    """Choose cases as an earlier run did, where nothing else is chosen now. In each process: xdist's workers read the command line."""
+    """Choose cases as an earlier run did, where nothing else is chosen now. In each process: xdist's workers know the
+    command line alone."""
     for name in ("keyword", "markexpr", "limit"):
         if selection.get(name) and not getattr(config.option, name):
             setattr(config.option, name, selection[name])

@@ -55,10 +55,13 @@ class RunFolder:
         """Raises UsageProblem where the folder already holds a run, save for one that ended before it had a plan."""
         if (self.path / "run.json").exists():
             if self.has_plan or self.read_json("run.json").get("planned") != 0:
-                raise UsageProblem(f"{self.path} already holds a run; continue it with --resume={self.path}, or name another --run-dir")
+                raise UsageProblem(
+                    f"{self.path} already holds a run; continue it with --resume={self.path}, or name another --run-dir"
+                )
         elif self.has_records:
             raise UsageProblem(
-                f"{self.path} holds records and no run.json, which would tell what they are of; put it back, or name another --run-dir"
+                f"{self.path} holds records and no run.json, which would tell what they are of; put it back, "
+                "or name another --run-dir"
             )
 
     def create(self) -> None:
@@ -194,7 +197,8 @@ class RunFolder:
         except FileNotFoundError:
             if name == "run.json" and self.has_records:
                 raise UsageProblem(
-                    f"{self.path} has records and no run.json, which would tell what they are of; put it back, or start a new run"
+                    f"{self.path} has records and no run.json, which would tell what they are of; put it back, "
+                    "or start a new run"
                 ) from None
             raise UsageProblem(
                 f"{self.path} is not a run folder: it has no {name}; name one that an earlier run wrote, such as runs/<time>-<model>"
@@ -203,11 +207,15 @@ class RunFolder:
             raise UsageProblem(f"{self.path / name} cannot be read: {error}") from None
 
     def plan(self) -> dict[CaseId, str]:
-        """The planned cases and their pytest node ids, in order. Raises UsageProblem where the file is missing or damaged."""
+        """The planned cases and their pytest node ids, in order.
+
+        Raises UsageProblem where the file is missing or damaged.
+        """
         try:
             return {(intern(task), sample, attempt): node for task, sample, attempt, node in self._planned()}
         except (TypeError, ValueError) as error:
-            raise UsageProblem(f"{self.path / 'planned.json'} is no plan of cases: {error}; put it back, or start a new run") from None
+            file = self.path / "planned.json"
+            raise UsageProblem(f"{file} is no plan of cases: {error}; put it back, or start a new run") from None
 
     def _planned(self) -> Iterator[tuple[str, str, int, str]]:
         """Line by line, as ``write_plan`` has written them: reading 100,000 cases at once takes 60 MB. Another layout is read at once."""
@@ -220,7 +228,7 @@ class RunFolder:
         yield from self.read_json("planned.json")
 
     def lines(self, order: Iterable[CaseId] = ()) -> dict[CaseId, Line]:
-        """Where the record of each case is, in the order of the plan; unplanned ones last. See Gathering for what counts."""
+        """Where the record of each case is, in the order of the plan; unplanned ones last. See Gathering."""
         return Gathering(self.path, Line.of).all(order)
 
     def own_outlines(self) -> dict[CaseId, CaseOutline]:
@@ -234,8 +242,8 @@ class RunFolder:
     def outlines(self, problems: list[str] | None = None) -> Iterator[CaseOutline]:
         """The merged records in their order.
 
-        Raises UsageProblem where there is no such file, and for a damaged line; with ``problems`` such lines are passed over, and a
-        sentence for each is added there.
+        Raises UsageProblem where there is no such file, and for a damaged line; with ``problems`` such lines are passed
+        over, and a sentence for each is added there.
         """
         file, start = self.path / "records.jsonl", 0
         if not file.exists():

@@ -31,8 +31,9 @@ class LeftOut(NamedTuple):
 class Gathering(Generic[Found]):
     """Of several records of a case a finished one beats a broken one, and the latest beats the rest.
 
-    A torn last line (the disk was full, the machine went down) is passed over: that case simply runs again. So it does after a line
-    that is no record. A record of other settings than the run's (its model, its data) is no record of this run. ``left_out`` has both.
+    A torn last line (the disk was full, the machine went down) is passed over: that case simply runs again. So it does after
+    a line that is no record. A record of other settings than the run's (its model, its data) is no record of this run.
+    ``left_out`` has both.
     """
 
     def __init__(self, run: Path, kind: Callable[[Mapping[str, Any], Path, int, int], Found]) -> None:
@@ -102,14 +103,18 @@ def parts(run: Path) -> list[Path]:
 
 
 def told(run: Path, left_out: list[LeftOut], kept_in: str = "") -> Iterator[str]:
-    """What a person should know of lines that do not count, a sentence for each file and reason. ``kept_in``: where they are now."""
+    """What a person should know of lines that do not count, a sentence for each file and reason.
+
+    ``kept_in``: where they are now.
+    """
     kept = f"; kept in {kept_in}" if kept_in else ""
     for file in dict.fromkeys(line.file for line in left_out):
         damaged = [line for line in left_out if line.file == file and line.why is not None]
         foreign = [line for line in left_out if line.file == file and line.why is None]
         if damaged:
             first, more = damaged[0], f" and {len(damaged) - 1} more" if len(damaged) > 1 else ""
-            yield f"{file} is damaged in line {first.number}{more} ({first.why}){kept}; run what is missing now with --resume={run}"
+            what = f"{file} is damaged in line {first.number}{more} ({first.why}){kept}"
+            yield f"{what}; run what is missing now with --resume={run}"
         if foreign:
             records = "1 record" if len(foreign) == 1 else f"{len(foreign)} records"
             why = "of other settings (model, data, options), which are not this run's"

@@ -1,7 +1,7 @@
-"""One process at a time writes a run folder; several may read a finished one at once, as ``--rescore`` and ``merge`` do.
+"""One process at a time writes a run folder; several may read a finished one at once: ``--rescore``, ``merge``.
 
-The kernel ends a lock with its process, also at kill -9. A network file system may know no locks. There a file names the process that
-writes, and one that has ended is recognised on the machine where it ran.
+The kernel ends a lock with its process, also at kill -9. A network file system may know no locks. There a file names
+the process that writes, and one that has ended is recognised on the machine where it ran.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ class Hold:
         """Let others have the folder. Takes it away where this process made it and it is empty."""
         if self._lock is not None:
             with contextlib.suppress(OSError):
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails where others read it, whose lock this file is
+                # fails where others read the folder, whose lock this file is too
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 (self.folder / FILE).unlink(missing_ok=True)
             os.close(self._lock)
             self._lock = None
@@ -123,7 +124,8 @@ class Hold:
     def _taken(self, holder: dict[str, Any], more: str = "") -> UsageProblem:
         command = str(holder.get("command", "?"))
         shown = command if len(command) <= _LONGEST else command[:_LONGEST] + "..."
-        who = f"process {holder.get('pid', '?')} on {holder.get('host', '?')} since {holder.get('since', '?')} (`{shown}`)"
+        pid, host, since = (holder.get(name, "?") for name in ("pid", "host", "since"))
+        who = f"process {pid} on {host} since {since} (`{shown}`)"
         return UsageProblem(f"{self.folder} is in use by {who}; wait for its end, or name another folder{more}")
 
     def _remove_made(self) -> None:

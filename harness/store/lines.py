@@ -60,7 +60,8 @@ class Line:
         tokens = usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
         status: Status = intern(data["status"])  # type: ignore[assignment]
         finished = data["finished"]
-        if status not in STATUSES or type(data["sample"]) is not str or type(data["attempt"]) is not int or finished != float(finished):
+        named = type(data["sample"]) is str and type(data["attempt"]) is int
+        if status not in STATUSES or not named or finished != float(finished):
             raise ValueError("a record needs a known status, a sample's id, an attempt and the time of its end")
         return cls(file, start, size, status, finished, tokens, usage.get("usd", 0.0))
 

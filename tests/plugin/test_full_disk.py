@@ -1,4 +1,4 @@
-"""A full disk and damaged files end a run with one sentence and status 1; what was finished stays, and a resumed run completes it."""
+"""A full disk and damaged files end a run with one sentence and status 1. What was finished stays."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def disk(tmp_path) -> Iterator[Path]:
     """2 MiB that belong to nobody else."""
     place = tmp_path / "disk"
     place.mkdir()
-    if sys.platform != "linux" or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", place], check=False).returncode:
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)]
+    if sys.platform != "linux" or subprocess.run(mount, check=False).returncode:
         pytest.skip("no small disk can be mounted here")
     yield place
     subprocess.run(["umount", "-l", place], check=True)
@@ -72,7 +73,8 @@ def test_a_disk_that_is_full_in_the_midst_costs_no_answer(tmp_path, disk, worker
         (disk / "filler").unlink()
         endpoint.choose = say
         assert project.run("--resume", str(disk / "run"), "--model-url", endpoint.url, *workers).status == 0
-        assert len(endpoint.requests) <= before + SAMPLES + 4  # answers on their way when the run stopped are given up, as after -x
+        # answers on their way when the run stopped are given up, as after -x
+        assert len(endpoint.requests) <= before + SAMPLES + 4
         assert without_times(summary(disk / "run")) == whole
 
 
@@ -97,7 +99,8 @@ def test_a_disk_that_is_full_at_the_end_of_the_run(tmp_path, disk):
         whole = expected(project, endpoint.url)
         conftest = (project.path / "conftest.py").read_text()
         (project.path / "conftest.py").write_text(conftest + AT_THE_END)
-        result = project.run("--model", "m", "--model-url", endpoint.url, "--run-dir", str(disk / "run"), env={"DISK": str(disk)})
+        arguments = ("--model", "m", "--model-url", endpoint.url, "--run-dir", str(disk / "run"))
+        result = project.run(*arguments, env={"DISK": str(disk)})
         ended_well(result, disk / "run")
         (disk / "filler").unlink()
         (project.path / "conftest.py").write_text(conftest)
@@ -158,7 +161,8 @@ def test_allure_results_without_room(tmp_path, disk):
     project = Project.make(tmp_path / "project", samples=6)
     fill(disk, 0)
     with FaultServer(choose=say) as endpoint:
-        result = project.run("--model", "m", "--model-url", endpoint.url, "--run-dir", "run", f"--alluredir={disk}/allure")
+        arguments = ("--model", "m", "--model-url", endpoint.url, "--run-dir", "run")
+        result = project.run(*arguments, f"--alluredir={disk}/allure")
     assert result.status == 1, result.output
     assert "INTERNALERROR" not in result.output
     assert f"{disk}/allure cannot be written (No space left on device)" in result.output
@@ -222,7 +226,9 @@ def test_damaged_lines_cost_their_cases_only(tmp_path, which, workers):
         (run / "records.jsonl").unlink()
         unknown = lines[5].replace(b'"task":"toy.say"', b'"task":"toy.gone"')
         (run / which).parent.mkdir(exist_ok=True)
-        (run / which).write_bytes(b"".join([*lines[:2], b"\xff\x00{\n", lines[3][:50] + b"\n", b"[]\n", unknown, *lines[6:7], lines[7][:40]]))
+        (run / which).write_bytes(
+            b"".join([*lines[:2], b"\xff\x00{\n", lines[3][:50] + b"\n", b"[]\n", unknown, *lines[6:7], lines[7][:40]])
+        )
         before = len(endpoint.requests)
         result = project.run("--resume", "run", *arguments[2:], *workers)
         assert result.status == 0, result.output
@@ -280,7 +286,12 @@ def test_damaged_files_of_a_run_are_told_in_one_sentence(tmp_path):
     with FaultServer(choose=say) as endpoint:
         assert project.run("--model", "m", "--model-url", endpoint.url, "--run-dir", "run").status == 0
     run = project.path / "run"
-    for name, damage in (("planned.json", "[[1"), ("run.json", "{"), ("run.json", "{}"), ("planned.json", '[["toy.say"]]')):
+    for name, damage in (
+        ("planned.json", "[[1"),
+        ("run.json", "{"),
+        ("run.json", "{}"),
+        ("planned.json", '[["toy.say"]]'),
+    ):
         whole = (run / name).read_text()
         (run / name).write_text(damage)
         result = project.run("--resume", "run")

@@ -27,7 +27,15 @@ def run(project: Project, *arguments: str, status: int = 0) -> str:
     """Without --data."""
     import subprocess
 
-    done = subprocess.run([*PYTEST, *arguments], cwd=project.path, env=project.environment(), capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [*PYTEST, *arguments],
+        cwd=project.path,
+        env=project.environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout + done.stderr
 
@@ -90,7 +98,7 @@ def test_merge_takes_the_data_that_the_shards_used(tmp_path, model, monkeypatch)
     announce(Toy())
     try:
         assert merge([Path("odd"), Path("even")], Path("out"))["tasks"]["toy.say"]["passed"] == 6
-        with pytest.raises(UsageProblem, match="holds other data of toy.say than the runs used"):
+        with pytest.raises(UsageProblem, match=r"holds other data of toy\.say than the runs used"):
             merge([Path("odd"), Path("even")], Path("other"), "toy")
     finally:
         del known_tasks()["toy.say"]

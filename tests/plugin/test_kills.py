@@ -42,14 +42,19 @@ def test_a_controller_that_is_killed(tmp_path, undisturbed, workers, seed):
     run = project.path / "run"
     with FaultServer(choose=slow(0.05)) as endpoint:
         arguments = ("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", *workers)
+
+        def command() -> tuple[str, ...]:
+            resumes = (run / "run.json").exists()
+            return ("--resume", "run", *arguments[2:]) if resumes else (*arguments, "--run-dir", "run")
+
         for _ in range(2):  # the resumed one is killed too
-            process = project.start(*(("--resume", "run", *arguments[2:]) if (run / "run.json").exists() else (*arguments, "--run-dir", "run")))
+            process = project.start(*command())
             time.sleep(moments.uniform(0, 1.1 * seconds))
             process.kill()
             process.communicate(timeout=20)
         endpoint.choose = say
         kept = finished(run)
-        result = project.run(*(("--resume", "run", *arguments[2:]) if (run / "run.json").exists() else (*arguments, "--run-dir", "run")))
+        result = project.run(*command())
         assert result.status == 0, result.output
         assert kept <= {(record["sample"], record["finished"]) for record in records(run)}  # nothing was run twice
         assert without_times(summary(run)) == expected
@@ -58,7 +63,8 @@ def test_a_controller_that_is_killed(tmp_path, undisturbed, workers, seed):
 
 def finished(run: Path) -> set[tuple[str, float]]:
     """Cases with a whole record."""
-    lines = [line for file in (*run.glob("records/*.jsonl"), *run.glob("records.jsonl")) for line in file.read_bytes().split(b"\n")[:-1]]
+    files = (*run.glob("records/*.jsonl"), *run.glob("records.jsonl"))
+    lines = [line for file in files for line in file.read_bytes().split(b"\n")[:-1]]
     return {(record["sample"], record["finished"]) for record in map(json.loads, lines)}
 
 

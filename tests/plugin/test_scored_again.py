@@ -1,4 +1,4 @@
-"""A fault in scoring costs no answer that is paid for: what was said is kept and scored again without asking the model."""
+"""A fault in scoring costs no answer that is paid for: what was said is kept, and scored again without the model."""
 
 from __future__ import annotations
 
@@ -78,7 +78,10 @@ def test_a_case_that_the_model_broke_is_asked_again(project, model, endpoint):
     from tests.model.fault_server import status
     from tests.plugin.conftest import say
 
-    endpoint.choose = lambda request: status(401) if "word4" in request.body["messages"][-1]["content"] else say(request)
+    def refuses(request):
+        return status(401) if "word4" in request.body["messages"][-1]["content"] else say(request)
+
+    endpoint.choose = refuses
     assert project.run(*model, "--run-dir", "run").status == 1
     endpoint.choose = say
     again = project.run("--rescore", "run", "--run-dir", "again")
@@ -93,7 +96,8 @@ def test_broken_cases_that_cannot_be_counted_as_the_original_does_end_no_run(pro
     result = project.run(*model, "--run-dir", "run")
     assert result.status == 1, result.output
     assert "INTERNALERROR" not in result.output
-    said = "toy.say: 1 broken case is in no figure: counting them as the original does failed (ZeroDivisionError: of nothing)"
+    why = "counting them as the original does failed (ZeroDivisionError: of nothing)"
+    said = f"toy.say: 1 broken case is in no figure: {why}"
     assert said in result.output.replace("\n      ", " ")
     assert said in (project.path / "run" / "leaderboard.md").read_text()
     part = json.loads((project.path / "run" / "summary.json").read_text())["tasks"]["toy.say"]

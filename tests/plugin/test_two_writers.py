@@ -1,4 +1,4 @@
-"""A run folder belongs to one run at a time: the second is told who has it, and no record of another run gets into a summary."""
+"""A run folder belongs to one run at a time: the second learns who has it. A summary has records of one run only."""
 
 from __future__ import annotations
 
@@ -19,6 +19,16 @@ from tests.plugin.conftest import say, slow
 from tests.plugin.project import Project, interrupt, records, summary, without_times
 from tests.plugin.test_faults import wait_for_records
 from tests.plugin.toy import Toy
+
+HOLDER = """
+import sys
+from pathlib import Path
+from harness.store.hold import Hold
+
+hold = Hold(Path(sys.argv[1]))
+print(flush=True)
+input()
+"""
 
 
 @pytest.fixture
@@ -43,7 +53,11 @@ def test_the_second_run_into_a_folder_is_refused_and_the_first_keeps_all_its_rec
     with FaultServer(choose=waits) as one, FaultServer(choose=say) as other:
         first = project.start("--model", "m", "--model-url", one.url, "--in-flight", "4", *workers, "--run-dir", "run")
         wait_for_records(project.path / "run", 2)
-        for arguments in (("--model", "other", "--run-dir", "run"), ("--resume", "run"), ("--rescore", "run", "--run-dir", "again")):
+        for arguments in (
+            ("--model", "other", "--run-dir", "run"),
+            ("--resume", "run"),
+            ("--rescore", "run", "--run-dir", "again"),
+        ):
             url = () if "--rescore" in arguments else ("--model-url", other.url)
             result = project.run(*arguments, *url, *workers)
             assert result.status == 4, result.output
@@ -88,7 +102,12 @@ def test_a_killed_run_leaves_no_lock(tmp_path):
 
 def test_a_run_that_plans_nothing_leaves_nothing(project):
     (project.path / "test_other.py").write_text("def test_ordinary():\n    pass\n")
-    for arguments in (("test_other.py",), ("test_other.py", "--run-dir", "deep/er"), ("--collect-only",), ("--run-dir", "run", "--co")):
+    for arguments in (
+        ("test_other.py",),
+        ("test_other.py", "--run-dir", "deep/er"),
+        ("--collect-only",),
+        ("--run-dir", "run", "--co"),
+    ):
         assert project.run(*arguments).status == 0
         assert not [path for path in project.path.iterdir() if path.name in ("runs", "run", "deep")], arguments
 
@@ -99,7 +118,8 @@ def test_records_of_another_run_are_left_out_and_nobody_is_asked_for_less(projec
         assert project.run("--model", name, "--model-url", endpoint.url, "--run-dir", run).status == 0
     expected = without_times(summary(project.path / "run"))
     merged = project.path / "run" / "records.jsonl"
-    own, foreign = (folder.read_text().splitlines(keepends=True) for folder in (merged, project.path / "foreign" / "records.jsonl"))
+    files = (merged, project.path / "foreign" / "records.jsonl")
+    own, foreign = (file.read_text().splitlines(keepends=True) for file in files)
     merged.write_text("".join([*own[:2], *foreign[2:]]))
     before = len(endpoint.requests)
     result = project.run("--resume", "run", "--model-url", endpoint.url)
@@ -115,13 +135,16 @@ def test_merge_refuses_foreign_records_and_folders_in_use(project, model, toy):
         assert project.run(*model, "-k", keyword, "--run-dir", run).status == 0
     lines = Path(shutil.copytree("odd", "mixed")) / "records.jsonl"
     lines.write_text(lines.read_text().replace('"config":"', '"config":"x', 1))
-    with pytest.raises(UsageProblem, match=r"mixed/records.jsonl has 1 record of other settings .* with --resume=mixed"):
+    told = r"mixed/records.jsonl has 1 record of other settings .* with --resume=mixed"
+    with pytest.raises(UsageProblem, match=told):
         merge([Path("mixed"), Path("even")], Path("out"))
     assert not Path("out").exists()
     for held in ("odd", "out"):
-        script = "import sys; from pathlib import Path; from harness.store.hold import Hold; h = Hold(Path(sys.argv[1])); print(flush=True); input()"
         with subprocess.Popen(
-            [sys.executable, "-c", script, held], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=project.environment()
+            [sys.executable, "-c", HOLDER, held],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=project.environment(),
         ) as holder:
             holder.stdout.readline()
             with pytest.raises(UsageProblem, match=f"{held} is in use by process {holder.pid}"):

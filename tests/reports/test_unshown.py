@@ -1,4 +1,4 @@
-"""No record keeps the others from being shown: a case whose part of a report fails says so in its place, and is counted."""
+"""No record keeps the others from being shown: a case whose part of a report fails says so in its place."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ TALK = Event("model", "m", 1.0, 0.5, {"messages": [{"role": "user", "content": "
 @pytest.fixture(params=["page part", "deep", "damaged frame", "half a record"])
 def run(request, tmp_path, toy) -> Path:
     """Three cases, the second of which cannot be shown."""
-    made = write_run(tmp_path / "run", [record(0, events=[TALK]), record(1, output="bad", events=[TALK]), record(2, events=[TALK])])
+    bad = record(1, output="bad", events=[TALK])
+    made = write_run(tmp_path / "run", [record(0, events=[TALK]), bad, record(2, events=[TALK])])
     about = json.loads((made / "run.json").read_text())
     (made / "run.json").write_text(json.dumps({**about, "configs": {}}))
     file = made / "records.jsonl"
@@ -80,7 +81,7 @@ def test_the_page_shows_the_other_cases_and_says_why_it_does_not_show_one(run, c
     else:
         assert told[1]["unshown"].startswith("This case cannot be shown here (")
         assert (status, err.count("\n")) == (0, 1)
-        assert "1 case cannot be shown in this report: toy.say s1 (" in err
+        assert "1 case cannot be shown in this report, the first of them toy.say s1 (" in err
 
 
 def test_allure_results_and_a_log_have_the_other_cases_too(run, tmp_path, request):
@@ -118,14 +119,20 @@ def test_tables_over_runs_pass_over_a_damaged_record(run, request):
 
 def test_records_of_unknown_tasks_are_not_shown(tmp_path, toy):
     run = write_run(tmp_path / "run", [record(0), record(1)])
-    (run / "records.jsonl").open("a").write((run / "records.jsonl").read_text().splitlines()[0].replace("toy.say", "toy.gone") + "\n")
+    file = run / "records.jsonl"
+    known = file.read_text()
+    file.write_text(known + known.splitlines()[0].replace("toy.say", "toy.gone") + "\n")
     write_page(run, run / "report.html")
     assert [case.sample for case in load_run(run).cases] == ["s0", "s1"]
 
 
 def test_a_full_disk_is_no_fault_of_a_case(tmp_path, toy, monkeypatch):
     run = write_run(tmp_path / "run", [record(0), record(1, output="bad")])
-    monkeypatch.setattr(Refusing, "exhibits", lambda *arguments: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Refusing, "exhibits", full)
     (run / "records.jsonl").write_text((run / "records.jsonl").read_text().replace('"output":null', '"output":"x"'))
     with pytest.raises(OSError, match="No space"):
         write_page(run, run / "report.html")

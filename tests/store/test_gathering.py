@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from pathlib import Path
@@ -84,17 +85,24 @@ def test_nothing_is_read_twice(folder, monkeypatch):
     assert len(read) == len(set(read)) == 10
 
 
+def line(**changed) -> bytes:
+    """A record with something wrong in it."""
+    data = {"task": "t", "sample": "s9", "attempt": 1, "config": "c", "status": "wrong", "finished": 1.0}
+    return json.dumps({**data, "score": None, "transcript": None, **changed}).encode() + b"\n"
+
+
 DAMAGED = {
     "garbled": b"\x00\xff{{{\n",
     "half a line": b'{"task":"t","sample":"s1"\n',
     "no object": b"[1, 2]\n",
     "no record": b'{"task": "t"}\n',
-    "another status": b'{"task":"t","sample":"s9","attempt":1,"config":"c","status":"odd","finished":1.0,"score":null,"transcript":null}\n',
-    "an id that is no text": b'{"task":"t","sample":9,"attempt":1,"config":"c","status":"wrong","finished":1.0,"score":null,"transcript":null}\n',
-    "an end that is no time": b'{"task":"t","sample":"s9","attempt":1,"config":"c","status":"wrong","finished":"x","score":null,"transcript":null}\n',
+    "another status": line(status="odd"),
+    "an id that is no text": line(sample=9),
+    "an attempt that is no number": line(attempt="1"),
+    "an end that is no time": line(finished="x"),
+    "tokens that are no numbers": line(transcript={"usage": [], "seconds": 1.0, "seed": 1}),
     "deeper than Python reads": b'{"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n",
-    "a score of texts": b'{"task":"t","sample":"s9","attempt":1,"config":"c","status":"wrong","finished":1.0,'
-    b'"score":{"passed":false,"values":{"a":"b"},"labels":[]},"transcript":null}\n',
+    "a score of texts": line(score={"passed": False, "values": {"a": "b"}, "labels": []}),
 }
 
 
@@ -110,7 +118,8 @@ def test_a_damaged_line_is_set_aside_and_costs_no_other_record(folder, kind):
     assert [case.sample for case in folder.merge_records(ORDER, early).values()] == ["s0", "s1"]
     assert (folder.path / LEFT_OUT).read_bytes() == DAMAGED[kind]
     (sentence,) = told(folder.path, early.left_out, LEFT_OUT)
-    assert re.search(rf"main.jsonl is damaged in line 2 \(.*\); kept in {LEFT_OUT}; .* with --resume={folder.path}$", sentence)
+    expected = rf"main.jsonl is damaged in line 2 \(.*\); kept in {LEFT_OUT}; .* with --resume={folder.path}$"
+    assert re.search(expected, sentence)
     assert [line.number for line in early.left_out] == [2]
     again = folder.gathering()
     assert len(folder.merge_records(ORDER, again)) == 2
@@ -118,18 +127,19 @@ def test_a_damaged_line_is_set_aside_and_costs_no_other_record(folder, kind):
 
 
 def test_records_of_other_settings_are_set_aside(folder):
-    """Two runs wrote into one folder; the finished record of the other does not take the place of this run's broken one."""
+    """Two runs wrote into one folder. The finished record of the other takes no place of this run's broken one."""
     folder.write_json("run.json", {"configs": {"t": "c"}})
     write(folder, "gw0", "s0", "broken", 1.0)
     appender = folder.appender("gw1")
-    foreign = [Record("t", "s0", 1, "other", "passed", finished=2.0), Record("unknown", "s0", 1, "c", "passed", finished=2.0)]
+    cases = (("t", "s0", 1, "other"), ("unknown", "s0", 1, "c"))
+    foreign = [Record(*case, "passed", finished=2.0) for case in cases]
     for record in foreign:
         appender.append(record)
     appender.close()
     gathering = folder.gathering()
     assert [(case.sample, case.status) for case in folder.merge_records(ORDER, gathering).values()] == [("s0", "broken")]
     (sentence,) = told(folder.path, gathering.left_out, LEFT_OUT)
-    assert "gw1.jsonl has 2 records of other settings (model, data, options), which are not this run's; kept in left-out.jsonl" in sentence
+    assert "gw1.jsonl has 2 records of other settings (model, data, options), which are not this run's; " in sentence
     assert [decoded(line) for line in (folder.path / LEFT_OUT).read_bytes().splitlines()] == foreign
 
 

@@ -32,7 +32,8 @@ def other():
     started = []
 
     def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen([sys.executable, "-c", HOLDER, str(folder), *arguments], stdout=subprocess.PIPE, text=True)
+        command = [sys.executable, "-c", HOLDER, str(folder), *arguments]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         started.append(process)
         assert process.stdout and process.stdout.readline() == "held\n"
         return process
@@ -104,9 +105,9 @@ def test_a_folder_that_cannot_be_written_can_be_read(tmp_path, monkeypatch):
 
 def test_where_the_file_system_knows_no_locks_a_file_names_the_process(tmp_path, monkeypatch):
     monkeypatch.setattr(fcntl, "flock", no_locks)
-    with Hold(tmp_path):
-        with pytest.raises(UsageProblem, match=f"in use by process {os.getpid()} .*if that process has ended, remove .*{NAMED}"):
-            Hold(tmp_path)
+    told = f"in use by process {os.getpid()} .*if that process has ended, remove .*{NAMED}"
+    with Hold(tmp_path), pytest.raises(UsageProblem, match=told):
+        Hold(tmp_path)
     assert not (tmp_path / NAMED).exists()
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
