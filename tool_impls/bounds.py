@@ -1,7 +1,8 @@
-"""How large files may be that tools take and make (GTA tools spec 5). A model, an agent or its program has made or chosen each of them.
+"""How large files may be that tools take and make (GTA tools spec 5).
 
-What a file claims to be is compared with these numbers before any of it is decoded: a PNG of a few kilobytes may hold billions of
-pixels. Whatever is larger is a ToolError, which the model reads. How office files are unpacked is bounded in ``documents.guard``.
+A model, an agent or its program has made or chosen each of them. What a file claims to be is compared with these
+numbers before any of it is decoded: a PNG of a few kilobytes may hold billions of pixels. Whatever is larger is a
+ToolError, which the model reads. How office files are unpacked is bounded in ``documents.guard``.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ PICTURE_PIXELS = 64_000_000
 """Of a picture that a tool takes or gives back; decoded it takes three or four bytes a pixel."""
 
 PLOT_PIXELS = 36_000_000
-"""Of a figure that code has drawn: 20 by 20 inches at 300 dots an inch. The code chooses, and four calls work at a time."""
+"""Of a figure that code has drawn: 20 by 20 inches at 300 dots an inch. Four such calls work at a time."""
 
 FRAME_PIXELS = 64_000_000
 """Of a video's frame."""
@@ -61,8 +62,8 @@ class Unreadable(ToolError):
 def opened_picture(source: Path | BytesIO, what: str, most: int = PICTURE_PIXELS, then: str = _SMALLER) -> Iterator[Image]:
     """A picture of which the header alone has been read.
 
-    ``what`` names it in messages, ``then`` says what happens to ``most`` pixels. Raises ToolError for one that is larger, Unreadable
-    for no picture at all, also where that comes to light while it is decoded.
+    ``what`` names it in messages, ``then`` says what happens to ``most`` pixels. Raises ToolError for one that is
+    larger, Unreadable for no picture at all, also where that comes to light while it is decoded.
     """
     limit_pillow()
     from PIL import Image
@@ -88,7 +89,8 @@ def check_pixels(what: str, width: int, height: int, most: int = PICTURE_PIXELS,
 def check_result(size: int) -> None:
     """Raises ToolError for more bytes than a result may have."""
     if size > RESULT_BYTES:
-        raise ToolError(f"the result has {size >> 20} MB; at most {RESULT_BYTES >> 20} MB are given back, so make a shorter or smaller one")
+        most = RESULT_BYTES >> 20
+        raise ToolError(f"the result has {size >> 20} MB; at most {most} MB are given back, so make a smaller one")
 
 
 @lru_cache(maxsize=1)
@@ -97,7 +99,7 @@ def limit_pillow() -> None:
     from PIL import Image
 
     Image.MAX_IMAGE_PIXELS = PICTURE_PIXELS
-    warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)  # from PICTURE_PIXELS on, where we refuse already
+    warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)  # we refuse them
 
 
 def _millions(pixels: int) -> str:

@@ -63,8 +63,8 @@ def said(text: str) -> str:
 def made_harmless(folder: Path) -> list[str]:
     """Let a folder that an agent has worked in hold ordinary files, folders and links only, which the owner can read.
 
-    Set-user-id, set-group-id and sticky bits are taken away; devices, named pipes and sockets are removed. Links are not
-    followed. Notes what was removed, and what could not be changed.
+    Set-user-id, set-group-id and sticky bits are taken away; devices, named pipes and sockets are removed. Links are
+    not followed. Notes what was removed, and what could not be changed.
     """
     notes = []
     waiting = [str(folder)]

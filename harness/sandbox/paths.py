@@ -1,4 +1,4 @@
-"""What a program may see: the interpreter, its standard library, other projects' packages, the system's shared libraries.
+"""What a program may see: the interpreter with its library, other projects' packages, the system's shared libraries.
 
 The packages of this project are left out, because their data sets hold what programs are judged by; so are the folders
 that were given to ``hide``, wherever they lie.
@@ -20,7 +20,7 @@ HIDDEN = "AGENTGAUGE_HIDDEN"
 """Environment variable with the folders that were given to ``hide``, so that the processes of a run know them too."""
 
 _SYSTEM = ("/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64", "/etc/ld.so.cache")
-_PARTS = ("bin", "lib", "lib64", "pyvenv.cfg")  # of a prefix: not all of it, a project may be its own virtual environment
+_PARTS = ("bin", "lib", "lib64", "pyvenv.cfg")  # of a prefix; a project may be its own virtual environment
 _SHARED_PREFIXES = ("/", "/usr", "/usr/local")  # their bin holds the programs of the whole system
 _PACKAGE_FOLDERS = ("site-packages", "dist-packages")
 _OWN = ("bench_gta", "bench_mmau", "bench_wild", "harness", "reports", "tool_impls", "agentgauge*", "__editable__*agentgauge*")
@@ -33,9 +33,10 @@ _ROOT = os.path.realpath(Path(__file__).parents[2])
 class View:
     """What a program sees of the machine's files.
 
-    ``mounts``: where there is a file system of the program's own, pairs of a real path and the place where it appears, parents
-    before children; a pair without a real path stands for a file or folder that appears there, but empty. ``readable``: where there
-    is none, the real paths that it may read; and ``listed``, the folders whose names it may read besides.
+    ``mounts``: where there is a file system of the program's own, pairs of a real path and the place where it
+    appears, parents before children; a pair without a real path stands for a file or folder that appears empty.
+    ``readable``: where there is none, the real paths that it may read; and ``listed``, the folders whose names it may
+    read besides.
     """
 
     mounts: tuple[tuple[str, str], ...]
@@ -99,7 +100,7 @@ def _given() -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def _own() -> tuple[str, ...]:
-    """The real paths of what belongs to this project, in every folder of packages that programs see; and of the project."""
+    """The real paths of what belongs to this project, in every folder of packages that programs see."""
     folders = {*package_folders(), _ROOT} if _is_package_folder(_ROOT) else {*package_folders()}
     for library in {real for real in _interpreter(True).values() if os.path.isdir(real)}:
         for name in _PACKAGE_FOLDERS:
@@ -113,7 +114,7 @@ def _is_package_folder(path: str) -> bool:
 
 
 def _arranged(chosen: Mapping[str, str], hidden: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """The pairs of ``View.mounts``: each hidden path is empty at every place where it would appear, but for what is chosen within."""
+    """The pairs of ``View.mounts``. Hidden paths are empty wherever they would appear, but for what is chosen within."""
     empty = {target + path[len(source) :]: "" for path in hidden for target, source in chosen.items() if path.startswith(source + "/")}
     kept: dict[str, str] = {}
     for target, source in sorted({**empty, **chosen}.items()):
@@ -131,7 +132,10 @@ def _arranged(chosen: Mapping[str, str], hidden: Iterable[str]) -> tuple[tuple[s
 
 
 def _without_mounts(mounts: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """``View.readable`` and ``View.listed``: rights cannot be taken away below a folder, so what lies there is named one by one."""
+    """``View.readable`` and ``View.listed``.
+
+    Rights cannot be taken away below a folder, so what lies there is named one by one.
+    """
     mounts = tuple(mounts)
     sources = dict.fromkeys(source for source, target in mounts if source == target)
     empty = tuple(target for source, target in mounts if not source)
@@ -146,7 +150,7 @@ def _without_mounts(mounts: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...],
 
 @lru_cache(maxsize=64)
 def _split(folder: str, empty: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What lies in a folder, as few paths as possible without those that are to appear empty, and the folders that were split.
+    """As few paths in a folder as possible without those that are to appear empty; and the folders that were split.
 
     Links are left out: what they lead to is readable if it has a place of its own.
     """

@@ -1,6 +1,7 @@
 """Uses of the sandbox, each with code that searches all that it can see for the data sets. Started by ``test_gold``.
 
-Arguments: the name of a use; an existing folder to work in; layers that this machine is to do without. Standard output: what was found.
+Arguments: the name of a use; an existing folder to work in; layers that this machine is to do without. Standard
+output: what was found.
 """
 
 from __future__ import annotations

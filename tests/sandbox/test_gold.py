@@ -1,4 +1,4 @@
-"""No program sees what it is judged by: in an installed wheel the data sets lie among the packages that programs import."""
+"""No program sees what it is judged by, although in an installed wheel the data sets lie among the packages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SEARCHES = Path(__file__).with_name("searches.py")
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of an environment with copies of this project's packages, other packages beside them, and a data set in ``lib``."""
+    """The interpreter of an environment with copies of this project's packages, others' packages, and a data set in ``lib``."""
     place = tmp_path_factory.mktemp("installed")
     venv.create(place, symlinks=True)
     (packages,) = place.glob("lib/python3*/site-packages")
@@ -108,7 +108,8 @@ def test_a_run_hides_its_data_and_itself(tmp_path: Path) -> None:
 TRIES = """
 import os
 for path in PATHS:
-    for tried in (lambda: open(path).read(1), lambda: os.listdir(os.path.dirname(path)), lambda: os.mkdir(os.path.dirname(path) + "/new")):
+    above = os.path.dirname(path)
+    for tried in (lambda: open(path).read(1), lambda: os.listdir(above), lambda: os.mkdir(above + "/new")):
         try:
             print(tried())
         except OSError as error:

@@ -161,7 +161,7 @@ def test_a_result_of_too_many_bytes_is_not_read(tmp_path: Path) -> None:
 def test_a_video_that_becomes_too_large_is_not_written_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounds, "RESULT_BYTES", 20_000)
     tool = TextToVideoTool(ToolSettings())
-    with pytest.raises(ToolError, match="make a shorter or smaller one"):
+    with pytest.raises(ToolError, match="make a smaller one"):
         tool.apply(tmp_path, "a film", num_frames=3600, resolution="512,512")
     assert (tmp_path / "text_to_video.mp4").stat().st_size < 100_000
 
