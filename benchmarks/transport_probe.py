@@ -40,7 +40,7 @@ async def ours(url: str, in_flight: int, transport: str) -> Opened:
     from harness.model.types import ChatRequest
 
     spec = replace(resolve("m", url=url, environ={}), transport=transport)
-    model = OpenAIModel(spec, AdaptiveLimiter(in_flight), environ={})
+    model = OpenAIModel(spec, AdaptiveLimiter(in_flight, start=in_flight), environ={})
 
     async def ask(number: int) -> str:
         return (await model.complete(ChatRequest(tuple(body(number)["messages"])))).text

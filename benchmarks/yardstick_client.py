@@ -15,7 +15,7 @@ from harness.model.types import ChatRequest
 
 
 async def main(url: str, samples: int, in_flight: int) -> None:
-    model = OpenAIModel(resolve("m", url=url), AdaptiveLimiter(in_flight))
+    model = OpenAIModel(resolve("m", url=url), AdaptiveLimiter(in_flight, start=in_flight))
 
     async def ask(word: str) -> None:
         reply = await model.complete(ChatRequest(messages=({"role": "user", "content": f"say {word}"},), seed=1))

@@ -187,7 +187,7 @@ def test_as_many_connections_as_requests_in_the_air() -> None:
         return serve.answer()(connection, seen, stopped)
 
     async def main(url: str) -> int:
-        model = OpenAIModel(replace(spec_at(url), timeout=20.0), AdaptiveLimiter(150), environ=ENVIRON)
+        model = OpenAIModel(replace(spec_at(url), timeout=20.0), AdaptiveLimiter(150, start=150), environ=ENVIRON)
         replies = await asyncio.gather(*(model.complete(HELLO) for _ in range(150)))
         await model.close()
         return len(replies)
