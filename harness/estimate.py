@@ -49,10 +49,13 @@ class Recipe:
 
     def units(self, scores: Iterable[Score]) -> list[Values]:
         """What varies independently: the joined values of each group, and of each sample that stands alone."""
-        groups: dict[tuple[str, int], list[Values]] = {}
+        groups: dict[str | int, list[Values]] = {}
         for place, score in enumerate(scores):
-            groups.setdefault((score.group, -1 if score.group else place), []).append(score.values)
-        return [self.join(values) for values in groups.values()]
+            groups.setdefault(score.group or place, []).append(score.values)
+        alone: dict[int, Values] = {}  # thousands of samples share their values, and so what these are joined to
+        return [
+            alone.setdefault(id(values[0]), self.join(values)) if len(values) == 1 else self.join(values) for values in groups.values()
+        ]
 
     def counted(self, name: str, values: Values) -> bool:
         """Whether what these values belong to has part in a figure."""
@@ -72,10 +75,14 @@ def by_sample(attempts: Iterable[tuple[str, Score]]) -> dict[str, Score]:
 
     Takes pairs of sample id and score; samples are in the order in which they first come. It has passed if all attempts have.
     """
-    found: dict[str, list[Score]] = defaultdict(list)
+    found: dict[str, Score] = {}
+    several: dict[str, list[Score]] = {}
     for sample, score in attempts:
-        found[sample].append(score)
-    return {sample: scores[0] if len(scores) == 1 else _mean(scores) for sample, scores in found.items()}
+        if sample in found:
+            several.setdefault(sample, [found[sample]]).append(score)
+        else:
+            found[sample] = score
+    return found | {sample: _mean(scores) for sample, scores in several.items()}
 
 
 def _mean(scores: Sequence[Score]) -> Score:

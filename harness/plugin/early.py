@@ -25,6 +25,10 @@ LINES = 4
 """Records that are read in one step: each step opens a file, and nothing may wait long for it."""
 
 
+WAITING = 10_000
+"""Cases that have ended and wait for one before them to be told, 0.3 KB each. With more, the rest of the page is left to the end."""
+
+
 class RecordPlace(NamedTuple):
     file: str
     start: int  # bytes
@@ -125,6 +129,9 @@ class EarlyPage(Early):
 
     def _add(self, case: CaseId, place: RecordPlace) -> None:
         self._waiting[case] = place
+        if len(self._waiting) > WAITING:
+            self._failed = True
+            self._waiting.clear()
 
     def _next(self) -> Callable[[], None] | None:
         if (transcripts := self._transcripts) is None:

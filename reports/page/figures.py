@@ -68,8 +68,9 @@ def figures(run: Run, seen: Seen) -> dict[str, Any]:
     about, tasks = run.summary["run"], run.summary["tasks"]
     names = list(tasks)
     kinds = [_kind(case) for case in run.cases]
-    tags = list(dict.fromkeys(tag for case in run.cases for tag in (*case.tags, *(case.score.labels if case.score else ()))))
+    tags = list(dict.fromkeys(tag for case in run.cases for tag in _words(case)))
     tag_of = {tag: number for number, tag in enumerate(tags)}
+    numbers = {words: [tag_of[tag] for tag in words] for words in set(map(_words, run.cases))}
     kind_names = list(dict.fromkeys([*TITLES, *kinds, ""]))
     return {
         "model": run.model,
@@ -92,7 +93,7 @@ def figures(run: Run, seen: Seen) -> dict[str, Any]:
             "attempt": [case.attempt for case in run.cases],
             "status": [STATUSES.index(case.status) for case in run.cases],
             "kind": [kind_names.index(kind) for kind in kinds],
-            "tags": [[tag_of[tag] for tag in (*case.tags, *(case.score.labels if case.score else ()))] for case in run.cases],
+            "tags": [numbers[_words(case)] for case in run.cases],
             "why": seen.why,
             "tokens": [case.usage.prompt_tokens + case.usage.completion_tokens for case in run.cases],
             "usd": [round(case.usage.usd, 6) for case in run.cases],
@@ -131,6 +132,10 @@ def percentiles(seconds: Sequence[float]) -> list[float]:
     ordered = sorted(seconds)
     ranks = [-(-len(ordered) * share // 100) for share in (50, 90, 99)]
     return [len(ordered), *(round(ordered[rank - 1], 3) for rank in ranks), round(ordered[-1], 3)]
+
+
+def _words(case: CaseOutline) -> tuple[str, ...]:
+    return (*case.tags, *case.score.labels) if case.score else case.tags
 
 
 def _kind(case: CaseOutline) -> str:
