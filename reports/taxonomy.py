@@ -99,6 +99,7 @@ BREAKS: tuple[Kind, ...] = (
     ),
     Kind("sandbox", "Sandbox", causes=("sandbox", "no process", "no program", "no folder", "no shell", "SandboxFault")),
     Kind("data", "Data", ("unscorable",), ("missing file", "no notebook data", "not scorable", "ReplayMiss", "Fault")),
+    Kind("disk", "Full disk", causes=("disk full",)),
     Kind("internal", "Internal error", causes=("internal error", "worker died")),
 )
 """Kinds of broken cases, in the order of tables. Some benchmarks count such a case as wrong and give it a label."""

@@ -40,12 +40,12 @@ def find_used_data(about: Mapping[str, Any], rootpath: Path) -> tuple[dict[str, 
     roots: dict[str, Path] = {}
     official: dict[str, bool] = {}
     for name, one in about["data"].items():
-        if task := known_tasks().get(name):
-            roots[name] = Path(one["folder"]) if one["official"] else bundled[name]
-            official[name] = one["official"]
-            if missing := [file for file in task.data_files if not (roots[name] / file).is_file()]:
-                gone = f"{missing[0]} is missing now"
-                raise UsageProblem(f"the data of {name} was in {roots[name]}, where {gone}; give --data=DIR")
+        if (task := known_tasks().get(name)) is None:
+            continue
+        root = task.find(Path(one["folder"])) if one["official"] else bundled[name]
+        if root is None:
+            raise UsageProblem(f"the data of {name} was in {one['folder']}, and is not there now; give --data=DIR")
+        roots[name], official[name] = root, one["official"]
     sandbox.hide([root for name, root in roots.items() if official[name]])
     return roots, official
 
