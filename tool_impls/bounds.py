@@ -74,8 +74,8 @@ def opened_picture(source: Path | BytesIO, what: str, most: int = PICTURE_PIXELS
             if image.format in _PROGRAMS:
                 raise ToolError(f"{what} is an {image.format} file, which is a program and not run; give a PNG or JPEG")
             yield image
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        raise ToolError(f"{what} has more than {_millions(PICTURE_PIXELS)} pixels; at most {_millions(most)} {then}") from None
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):  # at twice the limit, before the size is known here
+        raise ToolError(f"{what} has more than {_millions(2 * PICTURE_PIXELS)} pixels; at most {_millions(most)} {then}") from None
     except (OSError, EOFError, SyntaxError, ValueError) as error:
         raise Unreadable(f"{what} is not a picture that can be read ({type(error).__name__})") from None
 
