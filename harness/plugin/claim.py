@@ -125,8 +125,9 @@ def continue_selection(config: pytest.Config) -> None:
     """
     folder = RunFolder(Path(config.option.resume or "."))
     if config.option.resume and not folder.has_plan and (folder.path / "run.json").exists():
-        config.stash[SELECTION] = folder.read_json("run.json").get("selection") or {}
-        select(config, config.stash[SELECTION])
+        selection: dict[str, Any] = folder.read_json("run.json").get("selection") or {}
+        config.stash[SELECTION] = selection
+        select(config, selection)
 
 
 def select(config: pytest.Config, selection: Mapping[str, Any]) -> None:

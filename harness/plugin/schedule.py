@@ -76,8 +76,8 @@ class DealtScheduling:
         self.pending[node] = []
 
     def add_node_collection(self, node: WorkerController, collection: Sequence[str]) -> None:
-        same = (known for known in self.collections.values() if known == collection)
-        self.collections[node] = next(same, None) or list(collection)  # one list for all: each is 10 MB long with 100,000 cases
+        same = [known for known in self.collections.values() if known == collection]
+        self.collections[node] = same[0] if same else list(collection)  # one list for all: 10 MB with 100,000 cases
 
     def schedule(self) -> None:
         """Deal everything on the first call; afterwards hand orphans to the replacement that has just arrived."""
