@@ -98,7 +98,7 @@ class Controller:
     def pytest_configure_node(self, node: Any) -> None:
         node.workerinput["agentgauge_run_dir"] = str(self.settings.run_dir)
         node.workerinput["agentgauge_controller"] = os.getpid()
-        node.workerinput["agentgauge_selection"] = dict(self.config.stash.get(SELECTION, {}))
+        node.workerinput["agentgauge_selection"] = self.config.stash.get(SELECTION, {})
         worker = node.gateway.id
         # a replacement takes the place of the one that died
         self._places[worker] = self._free_places.pop(0) if self._free_places else int(worker.removeprefix("gw"))
