@@ -86,7 +86,7 @@ FAULTS: tuple[Kind, ...] = (
 """Kinds of wrong cases, in the order of tables."""
 
 BREAKS: tuple[Kind, ...] = (
-    Kind("endpoint", "Model endpoint"),
+    Kind("endpoint", "Model endpoint", causes=("no choices", "failed")),
     Kind("tool", "Tool or tool server", causes=("no services", "memory", "ToolFault")),
     Kind(
         "judge",
@@ -97,7 +97,7 @@ BREAKS: tuple[Kind, ...] = (
             *("judge silent", "solver silent", "planner silent", "QA model silent"),
         ),
     ),
-    Kind("sandbox", "Sandbox", causes=("sandbox", "no process", "no program", "no folder", "no shell", "SandboxFault")),
+    Kind("sandbox", "Sandbox", causes=("sandbox", "no process", "no room", "no program", "no folder", "no shell", "SandboxFault")),
     Kind("data", "Data", ("unscorable",), ("missing file", "no notebook data", "not scorable", "ReplayMiss", "Fault")),
     Kind("disk", "Full disk", causes=("disk full",)),
     Kind("internal", "Internal error", causes=("internal error", "worker died")),
