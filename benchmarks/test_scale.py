@@ -13,6 +13,9 @@ FLAT = 1.25
 
 FEW, MANY = 2_000, 20_000
 
+PROCESS, CONTROLLER = 150 + 0.004 * POINTS[-1], 150 + 0.001 * POINTS[-1]
+"""MB that a run of the most may take: a process that collects, and one that only distributes. Of pytest's own an item takes 2.9 KB."""
+
 
 @pytest.mark.perf
 def test_cost_of_a_sample_from_1000_to_100000(tmp_path, benchmark, figure, curve):
@@ -26,26 +29,41 @@ def test_cost_of_a_sample_from_1000_to_100000(tmp_path, benchmark, figure, curve
     for samples in POINTS:
         figure(f"{samples:,} samples: CPU a sample", cost[samples], "ms")
     figure(f"CPU a sample among {POINTS[-1]:,} / among {POINTS[0]:,}", cost[POINTS[-1]] / cost[POINTS[0]], most=FLAT)
-    figure(f"{POINTS[-1]:,} samples: memory", costs[POINTS[-1]][0].own, "MB")
+    most = max(cost.own for cost in costs[POINTS[-1]])
+    figure(f"{POINTS[-1]:,} samples, -n 0: memory", most, "MB", most=PROCESS)
+    assert most <= PROCESS
 
 
 @pytest.mark.perf
-def test_memory_of_a_worker_does_not_grow_with_the_samples_behind_it(tmp_path, benchmark, figure):
-    """Every worker holds pytest's items of all cases, with us as without; what is beyond that is asked here."""
+def test_memory_of_a_distributed_run_of_100000(tmp_path, benchmark, figure):
+    """From the first to the last moment, collection, summary and page included."""
+    project = toy_project(tmp_path / "ours", POINTS[-1], "SilentToy")
+    cost = benchmark.pedantic(lambda: run(project, *toy_alone("2")), rounds=1)
+    figure(f"{POINTS[-1]:,} samples, -n 2: memory of the controller", cost.own, "MB", most=CONTROLLER)
+    figure(f"{POINTS[-1]:,} samples, -n 2: memory of the largest worker", cost.child, "MB", most=PROCESS)
+    assert cost.own <= CONTROLLER
+    assert cost.child <= PROCESS
+
+
+@pytest.mark.perf
+def test_memory_a_case_beside_bare_pytest(tmp_path, benchmark, figure):
+    """Every worker holds pytest's items of all cases, and a bare controller the reports of all."""
     peaks = {}
 
     def measure() -> None:
         for samples in (FEW, MANY):
             ours = toy_project(tmp_path / f"ours{samples}", samples, "SilentToy")
             bare = bare_project(tmp_path / f"bare{samples}", samples)
-            peaks["ours", samples] = run(ours, *toy_alone("2")).child
-            peaks["bare", samples] = run(bare, "-q", "-n", "2").child
+            for workers in ("0", "2"):
+                peaks["AgentGauge", workers, samples] = run(ours, *toy_alone(workers))
+                peaks["bare pytest", workers, samples] = run(bare, "-q", "-n", workers)
 
     benchmark.pedantic(measure, rounds=1)
-    growth = {name: 1e6 / 1024 * (peaks[name, MANY] - peaks[name, FEW]) / (MANY - FEW) for name in ("ours", "bare")}
-    figure("-n 2: KiB that a case adds to the peak of a worker", growth["ours"], "KiB")
-    figure("the same of bare pytest, whose items are as many", growth["bare"], "KiB")
-    figure(f"-n 2: memory of a worker among {MANY:,} samples", peaks["ours", MANY], "MB")
+    for name in ("AgentGauge", "bare pytest"):
+        for workers, process in (("0", "own"), ("2", "own"), ("2", "child")):
+            few, many = (getattr(peaks[name, workers, samples], process) for samples in (FEW, MANY))
+            which = {("0", "own"): "-n 0", ("2", "own"): "-n 2, the controller", ("2", "child"): "-n 2, a worker"}[workers, process]
+            figure(f"{name}, {which}: memory a case", 1000 * (many - few) / (MANY - FEW), "KB")
 
 
 def toy_alone(workers: str) -> tuple[str, ...]:

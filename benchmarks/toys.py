@@ -61,3 +61,11 @@ class SilentToy(Toy):
 
     async def run(self, case):
         return {"answer": case.sample.payload["say"]}
+
+
+class HalfWrongToy(SilentToy):
+    """Every second answer is wrong, with an explanation of the length that those of WildToolBench have."""
+
+    def score(self, sample, output, scoring, similarity):
+        passed = sample.position % 2 == 0
+        return Score(passed, {"right": float(passed), "all": 1.0}, explanation="expected another answer; " * 30)

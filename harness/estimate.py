@@ -52,10 +52,12 @@ class Recipe:
         groups: dict[str | int, list[Values]] = {}
         for place, score in enumerate(scores):
             groups.setdefault(score.group or place, []).append(score.values)
-        alone: dict[int, Values] = {}  # thousands of samples share their values, and so what these are joined to
-        return [
-            alone.setdefault(id(values[0]), self.join(values)) if len(values) == 1 else self.join(values) for values in groups.values()
-        ]
+        alone: dict[int, Values] = {}  # joined values by identity: thousands of samples that stand alone share theirs
+        found = []
+        for values in groups.values():
+            joined = self.join(values)
+            found.append(alone.setdefault(id(values[0]), joined) if len(values) == 1 else joined)
+        return found
 
     def counted(self, name: str, values: Values) -> bool:
         """Whether what these values belong to has part in a figure."""

@@ -64,7 +64,11 @@ class Run:
 
 
 def load_run(
-    path: Path, plan: Iterable[CaseId] | None = None, outlines: Mapping[CaseId, CaseOutline] | None = None, *, tolerant: bool = False
+    path: Path,
+    plan: Iterable[CaseId] | None = None,
+    outlines: Mapping[CaseId, CaseOutline] | None = None,
+    *,
+    tolerant: bool = False,
 ) -> Run:
     """Read a run's folder. ``plan`` and ``outlines``: its own, where they have just been read.
 

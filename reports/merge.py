@@ -197,7 +197,9 @@ def _plan(shards: Sequence[Shard], indices: Mapping[str, Index]) -> dict[CaseId,
     return {case: united[case] for case in sorted(united, key=place)}
 
 
-def _copy(shards: Sequence[Shard], outlines: Sequence[Mapping[CaseId, CaseOutline]], target: RunFolder, plan: Iterable[CaseId]) -> None:
+def _copy(
+    shards: Sequence[Shard], outlines: Sequence[Mapping[CaseId, CaseOutline]], target: RunFolder, plan: Iterable[CaseId]
+) -> None:
     """The best record of every case, and the files that belong to it."""
     chosen: dict[CaseId, tuple[Shard, CaseOutline]] = {}
     for shard, own in zip(shards, outlines, strict=True):

@@ -296,8 +296,10 @@ def _recall(cached: Path | None) -> tuple[str, tuple[Row, ...], tuple[str, ...]]
         return None
     try:
         data = json.loads(cached.read_bytes())
-        rows = enumerate(data["rows"])
-        found = tuple(Row(str(id), _shared(tuple(map(str, tags))), int(start), int(end), place) for place, (id, tags, start, end) in rows)
+        found = tuple(
+            Row(str(id), _shared(tuple(map(str, tags))), int(start), int(end), place)
+            for place, (id, tags, start, end) in enumerate(data["rows"])
+        )
         return str(data["fingerprint"]), found, tuple(map(str, data["differences"]))
     except (OSError, ValueError, TypeError, KeyError):
         return None  # missing or broken: it is built anew

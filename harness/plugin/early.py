@@ -26,7 +26,7 @@ LINES = 4
 
 
 WAITING = 10_000
-"""Cases that have ended and wait for one before them to be told, 0.3 KB each. With more, the rest of the page is left to the end."""
+"""Cases that may wait for one before them, 0.3 KB each. With more, the rest of the page is left to the end."""
 
 
 class RecordPlace(NamedTuple):

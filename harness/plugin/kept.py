@@ -1,4 +1,4 @@
-"""What pytest's terminal keeps of the reports of benchmark cases: three a case, of 1 to 3 KB each, for as long as the run takes."""
+"""What pytest's terminal keeps of the reports of benchmark cases: three a case, of 1 to 3 KB each, to the end of the run."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 def lighten(report: pytest.TestReport, category: str, config: pytest.Config) -> None:
     """Leave only as much of a case's report as somebody will read. To be called once all plugins have had it.
 
-    The terminal counts its reports by category at its end. Where it lists them too (``-v``, ``-rp``, ``--durations``), each is
-    kept, without what no list shows. Else the first few are kept, and each further one is replaced by the first.
+    The terminal counts its reports by category at its end. Where it lists them too (``-v``, ``-rp``, ``--durations``), each
+    is kept, without what no list shows. Else the first few are kept, and each further one is replaced by the first.
     """
     _take_away(report)
     terminal: Any = config.pluginmanager.get_plugin("terminalreporter")

@@ -306,7 +306,10 @@ class WorkerSide:
     @pytest.hookimpl(tryfirst=True, specname="pytest_runtest_makereport")
     def report_failure(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport | None:
         """What pytest finds out of a traceback of ours takes a fifth of its time, and names our own file and line."""
-        if PLANNED not in item.stash or call.excinfo is None or not isinstance(error := call.excinfo.value, (WrongAnswer, BrokenCase)):
+        if PLANNED not in item.stash or call.excinfo is None:
+            return None
+        error = call.excinfo.value
+        if not isinstance(error, (WrongAnswer, BrokenCase)):
             return None
         without = copy(call)
         without.excinfo = None
@@ -460,7 +463,8 @@ def _share_keywords(items: Iterable[pytest.Item]) -> None:
     shared: dict[frozenset[str], set[str]] = {}
     for item in items:
         if PLANNED in item.stash:
-            item.extra_keyword_matches = shared.setdefault(frozenset(item.extra_keyword_matches), item.extra_keyword_matches)
+            own = item.extra_keyword_matches
+            item.extra_keyword_matches = shared.setdefault(frozenset(own), own)
 
 
 def _release(item: pytest.Item) -> None:

@@ -105,7 +105,9 @@ class RunFolder:
         """For ``merge_records``: takes what there is to read before the workers' files are complete."""
         return Gathering(self.path, CaseOutline.of)
 
-    def merge_records(self, order: Iterable[CaseId], gathered: Gathering[CaseOutline] | None = None) -> dict[CaseId, CaseOutline]:
+    def merge_records(
+        self, order: Iterable[CaseId], gathered: Gathering[CaseOutline] | None = None
+    ) -> dict[CaseId, CaseOutline]:
         """Make records.jsonl of all records, and take the workers' files away once it is wholly on the disk. Returns its outlines.
 
         Whenever the process is killed, each record is in one of the files that ``lines`` reads, or in several. For when all
@@ -218,7 +220,7 @@ class RunFolder:
             raise UsageProblem(f"{file} is no plan of cases: {error}; put it back, or start a new run") from None
 
     def _planned(self) -> Iterator[tuple[str, str, int, str]]:
-        """Line by line, as ``write_plan`` has written them: reading 100,000 cases at once takes 60 MB. Another layout is read at once."""
+        """Line by line, as ``write_plan`` has written them, which takes half the memory; another layout is read at once."""
         with contextlib.suppress(OSError, ValueError), (self.path / "planned.json").open("rb") as stream:
             if stream.readline() == b"[\n":
                 for line in stream:

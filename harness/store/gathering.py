@@ -60,7 +60,8 @@ class Gathering(Generic[Found]):
     def all(self, order: Iterable[CaseId]) -> dict[CaseId, Found]:
         """Read all that has not been read. The order of files matters only between copies of one record.
 
-        Returns the best of each case, in the ``order`` given; those that are not in it last. Keeps nothing but ``left_out``: this ends it.
+        Returns the best of each case, in the ``order`` given; those that are not in it last. Keeps nothing but
+        ``left_out``: this ends it.
         """
         merged = self._run / "records.jsonl"
         for file in ([merged] if merged.exists() else []) + parts(self._run):

@@ -15,7 +15,7 @@ from harness.types import Score, Status, Usage
 
 @dataclass(slots=True)
 class CaseOutline:
-    """Stands for a case in memory, of which there may be hundreds of thousands: about 0.4 KB. What many share is held once."""
+    """Stands for a case in memory, of which there may be hundreds of thousands: 0.4 KB. What many share is held once."""
 
     task: str
     sample: str

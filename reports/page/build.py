@@ -103,7 +103,7 @@ def _page(run: Run, data: dict[str, Any], local: dict[str, Any], chunks: list[st
 
 def _json(value: Any) -> str:
     """JSON that can end no script element and begin no comment in one; ASCII, so that no text can damage the file."""
-    if isinstance(value, dict):  # part by part: what the encoder needs for a column of 100,000 cases it needs once, and not for all
+    if isinstance(value, dict):  # part by part: the encoder takes four times the memory of what it writes
         return "{" + ",".join(f"{_json(name)}:{_json(part)}" for name, part in value.items()) + "}"
     text = json.dumps(value, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -1,0 +1,37 @@
+"""What a case takes in memory in each process of a run: how the peak grows with the cases, page and summary included.
+
+Of these KB pytest's own items take 2.9 in each process that collects. benchmarks/test_scale.py holds a run of 100,000 cases to
+its limits; here few cases show what grows with them. What the end of a run needs for a moment is a good part of it.
+"""
+
+from __future__ import annotations
+
+from benchmarks.measure import run
+from benchmarks.projects import toy_project
+
+FEW, MANY = 1_000, 5_000
+
+PROCESS, CONTROLLER, WORKER = 6.5, 2.5, 4.5
+"""KB (1,000 bytes) a case. With every report kept and outlines held twice the first two were 8.6 and 4.6."""
+
+
+def growth(tmp_path, workers):
+    """KB a case, of pytest's first process and of the largest below it."""
+    peaks = {}
+    for cases in (FEW, MANY):
+        project = toy_project(tmp_path / str(cases), cases, "HalfWrongToy")
+        address = ("--model", "m", "--model-url", "http://127.0.0.1:9/v1")
+        cost = run(project, "-q", "--data", "toy", *address, "-n", workers)
+        peaks[cases] = cost.own, cost.child
+    return [1000 * (many - few) / (MANY - FEW) for few, many in zip(peaks[FEW], peaks[MANY], strict=True)]
+
+
+def test_a_run_in_one_process(tmp_path):
+    own, _ = growth(tmp_path, "0")
+    assert own < PROCESS
+
+
+def test_a_controller_and_its_workers(tmp_path):
+    controller, worker = growth(tmp_path, "2")
+    assert controller < CONTROLLER
+    assert worker < WORKER
