@@ -10,11 +10,11 @@ from benchmarks.measure import endpoint, run, toy
 from benchmarks.projects import toy_project
 
 FEW, MANY = 1000, 5000
-LIMIT = 4  # KiB
+LIMIT = 2  # KiB
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])
-def test_a_finished_case_leaves_less_than_4_kib(tmp_path, benchmark, figure, workers):
+def test_a_finished_case_leaves_less_than_2_kib(tmp_path, benchmark, figure, workers):
     """Growth of the peak from 1,000 to 5,000 cases, summing up included.
 
     Without workers the same process also holds pytest's items; those are there before the first case runs, so the
