@@ -198,7 +198,10 @@ def _plan(shards: Sequence[Shard], indices: Mapping[str, Index]) -> dict[CaseId,
 
 
 def _copy(
-    shards: Sequence[Shard], outlines: Sequence[Mapping[CaseId, CaseOutline]], target: RunFolder, plan: Iterable[CaseId]
+    shards: Sequence[Shard],
+    outlines: Sequence[Mapping[CaseId, CaseOutline]],
+    target: RunFolder,
+    plan: Iterable[CaseId],
 ) -> None:
     """The best record of every case, and the files that belong to it."""
     chosen: dict[CaseId, tuple[Shard, CaseOutline]] = {}
