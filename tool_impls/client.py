@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
 import secrets
@@ -112,8 +113,9 @@ class ToolServerBox:
         while True:
             start = time.monotonic()
             try:
+                data = io.BytesIO(body) if body else None  # aiohttp sends raw bytes of more than a megabyte with a warning
                 async with self._session.request(
-                    method, url, data=body, headers=headers, skip_auto_headers=("Content-Type",), allow_redirects=False
+                    method, url, data=data, headers=headers, skip_auto_headers=("Content-Type",), allow_redirects=False
                 ) as reply:
                     names = reply.headers.get(protocol.NAMES_HEADER, "")
                     return reply.status, reply.reason or "", await reply.read(), reply.content_type, names

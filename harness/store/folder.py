@@ -55,13 +55,10 @@ class RunFolder:
         """Raises UsageProblem where the folder already holds a run, save for one that ended before it had a plan."""
         if (self.path / "run.json").exists():
             if self.has_plan or self.read_json("run.json").get("planned") != 0:
-                raise UsageProblem(
-                    f"{self.path} already holds a run; continue it with --resume={self.path}, or name another --run-dir"
-                )
+                raise UsageProblem(f"{self.path} already holds a run; continue it with --resume={self.path}, or name another --run-dir")
         elif self.has_records:
             raise UsageProblem(
-                f"{self.path} holds records and no run.json, which would tell what they are of; put it back, "
-                "or name another --run-dir"
+                f"{self.path} holds records and no run.json, which would tell what they are of; put it back, or name another --run-dir"
             )
 
     def create(self) -> None:
@@ -105,9 +102,7 @@ class RunFolder:
         """For ``merge_records``: takes what there is to read before the workers' files are complete."""
         return Gathering(self.path, CaseOutline.of)
 
-    def merge_records(
-        self, order: Iterable[CaseId], gathered: Gathering[CaseOutline] | None = None
-    ) -> dict[CaseId, CaseOutline]:
+    def merge_records(self, order: Iterable[CaseId], gathered: Gathering[CaseOutline] | None = None) -> dict[CaseId, CaseOutline]:
         """Make records.jsonl of all records, and take the workers' files away once it is wholly on the disk. Returns its outlines.
 
         Whenever the process is killed, each record is in one of the files that ``lines`` reads, or in several. For when all
@@ -199,8 +194,7 @@ class RunFolder:
         except FileNotFoundError:
             if name == "run.json" and self.has_records:
                 raise UsageProblem(
-                    f"{self.path} has records and no run.json, which would tell what they are of; put it back, "
-                    "or start a new run"
+                    f"{self.path} has records and no run.json, which would tell what they are of; put it back, or start a new run"
                 ) from None
             raise UsageProblem(
                 f"{self.path} is not a run folder: it has no {name}; name one that an earlier run wrote, such as runs/<time>-<model>"

@@ -572,8 +572,7 @@ def runs(argv: list[str]) -> bool:
 def test_an_interrupted_run_goes_on(number: int, agent: Agent, tmp_path: Path) -> None:
     """The signal ends the agents at once; finished tasks stay, the others are run by the next call."""
     agent.script.write_text(
-        "import os, sys, time\nif sys.argv[1] == '8' and not os.path.exists(sys.argv[2]):\n"
-        "    time.sleep(600)\nprint(time.time_ns())"
+        "import os, sys, time\nif sys.argv[1] == '8' and not os.path.exists(sys.argv[2]):\n    time.sleep(600)\nprint(time.time_ns())"
     )
     state = tmp_path / "state"
     state.mkdir()
