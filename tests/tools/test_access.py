@@ -332,7 +332,7 @@ def test_a_refused_request_is_answered_before_its_body(open_: Served) -> None:
     head = f"POST /Echo HTTP/1.1\r\nHost: evil.example\r\nContent-Length: {10 * 2**20}\r\n\r\n"
     start = time.monotonic()
     assert open_.raw(head.encode()).startswith(b"HTTP/1.1 403")
-    assert time.monotonic() - start < 15
+    assert time.monotonic() - start < 3
 
 
 def test_no_header_lets_pages_read_answers(open_: Served) -> None:
@@ -458,7 +458,7 @@ def test_our_client_reads_that_its_upload_is_too_large(open_: Served, tmp_path: 
 def test_millions_of_fields_are_refused_at_once(open_: Served) -> None:
     start = time.monotonic()
     assert open_.ask("POST /Echo", Content_Type="application/x-www-form-urlencoded", body=b"a=1&" * 2**21)[0] == 413
-    assert time.monotonic() - start < 15
+    assert time.monotonic() - start < 3
 
 
 def test_slow_forms_take_no_place_in_the_queue_and_are_ended() -> None:
