@@ -7,6 +7,9 @@ output: what was found.
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -73,8 +76,21 @@ def use(name: str, folder: Path) -> Any:
     if name == "calculator":
         from tool_impls.calculator import evaluate
 
-        reach = "[c for c in ().__class__.__base__.__subclasses__() if c.__name__ == 'BuiltinImporter'][0].load_module('builtins')"
-        return evaluate(f"[b := {reach}, d := {{'__builtins__': b}}, b.exec({SEARCH!r}, d), d['search']()][3]", folder=folder, seconds=50)
+        return evaluate(in_an_expression(), folder=folder, seconds=50)
+    if name == "prover":  # what its process could do; the language of claims itself can only name files
+        from tool_impls import prover
+
+        answer = "import json\nprint(json.dumps({'verdict': 'unknown', 'detail': search()}))"
+        prover._child_source = lambda: f"import sys\nsys.stdin.read()\n{SEARCH}\n{answer}"  # type: ignore[assignment]
+        return prover.prove("(assert true)", folder=folder, seconds=50)
+    if name == "claim":
+        from tool_impls.prover import prove
+
+        gold = Path(sys.prefix, "lib", "gold", "claim.smt2")
+        gold.write_text("(assert false)")
+        return prove(f'(include "{gold}")(assert true)', folder=folder, seconds=50)
+    if name.startswith("served "):
+        return served(name.removeprefix("served "), folder)
     if name == "agent":
         from bench_gta.pack.process import Place, run_agent
 
@@ -86,6 +102,42 @@ def use(name: str, folder: Path) -> Any:
         readable = confined._sources()
         return sandbox.run([sys.executable, "-I", "-S", "-c", code], folder=folder, readable=readable).stdout
     raise AssertionError(name)
+
+
+def served(tool: str, folder: Path) -> str:
+    """The same by a tool server as runs start it: three processes on, with the few variables that tools get."""
+    from harness.services import TOOL_TOKEN
+    from tool_impls.client import ToolServerBox
+
+    gold = Path(sys.prefix, "lib", "gold", "claim.smt2")
+    gold.write_text("(assert false)")
+    arguments = {
+        "Calculator": {"expression": in_an_expression()},
+        "Solver": {"command": f"```python\n{SEARCH}\nsolution = search\n```"},
+        "Plot": {"command": f"```python\n{SEARCH}\ndef solution(): raise ValueError(search())\n```"},
+        "Prover": {"theorem": f'(include "{gold}")(assert true)'},
+    }[tool]
+    os.environ[TOOL_TOKEN] = "of-this-test"
+    command = [sys.executable, "-m", "tool_impls.serve", "--port", "0", "--tools", tool]
+
+    async def call(url: str) -> str:
+        box = ToolServerBox(url)
+        try:
+            return (await box.call(tool, arguments, folder=folder, readable=()))[0].content
+        finally:
+            await box.close()
+
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
+        try:
+            assert server.stdout
+            return asyncio.run(call(json.loads(server.stdout.readline())["url"]))
+        finally:
+            server.terminate()
+
+
+def in_an_expression() -> str:
+    reach = "[c for c in ().__class__.__base__.__subclasses__() if c.__name__ == 'BuiltinImporter'][0].load_module('builtins')"
+    return f"[b := {reach}, d := {{'__builtins__': b}}, b.exec({SEARCH!r}, d), d['search']()][3]"
 
 
 def main() -> None:

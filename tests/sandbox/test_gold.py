@@ -48,7 +48,7 @@ def test_outside_there_is_much_to_find(installed: Path, tmp_path: Path) -> None:
     assert int(found(installed, "nothing", tmp_path).split()[3].strip(",")) > 300
 
 
-@pytest.mark.parametrize("use", ["contest", "notebook", "solver", "plot", "calculator", "agent"])
+@pytest.mark.parametrize("use", ["contest", "notebook", "solver", "plot", "calculator", "prover", "agent"])
 def test_a_program_finds_nothing(use: str, installed: Path, tmp_path: Path) -> None:
     answer = found(installed, use, tmp_path)
     assert "much seen, named 0, read 0: []" in answer
@@ -60,6 +60,17 @@ def test_a_program_finds_nothing(use: str, installed: Path, tmp_path: Path) -> N
 def test_without_mounts_it_can_read_nothing(use: str, installed: Path, tmp_path: Path) -> None:
     """Landlock cannot hide names: rights that a folder of packages has hold for what lies in it."""
     assert "much seen" in (answer := found(installed, use, tmp_path, ["namespaces"])) and "read 0: []" in answer
+
+
+@pytest.mark.parametrize("tool", ["Solver", "Plot", "Calculator"])
+def test_a_program_finds_nothing_behind_a_tool_server(tool: str, installed: Path, tmp_path: Path) -> None:
+    assert "much seen, named 0, read 0: []" in found(installed, f"served {tool}", tmp_path)
+
+
+@pytest.mark.parametrize("use", ["claim", "served Prover"])
+def test_a_claim_can_include_no_file(use: str, installed: Path, tmp_path: Path) -> None:
+    """The file would make it a false one."""
+    assert "failed to open file" in found(installed, use, tmp_path)
 
 
 def test_a_reader_of_deliverables_sees_the_sources_that_it_runs(installed: Path, tmp_path: Path) -> None:
