@@ -157,6 +157,12 @@ class _Worker:
     def alive(self) -> bool:
         return not self._ended_by_us and not self._reader.done()
 
+    def take(self, number: int, call: _Call) -> None:
+        """Raises _Ended where the process was ended before it got any call: nobody would tell this one."""
+        if self._reader.done():
+            raise _Ended(_how(self._process.returncode or 0), innocent=True, begun=False)
+        self.calls[number] = call
+
     async def send(self, message: bytes) -> None:
         assert self._process.stdin is not None
         with suppress(ConnectionError):  # it has just ended: the reader says so
@@ -253,7 +259,7 @@ class _Seat:
             async with asyncio.timeout(LOAD_SECONDS) as limit:
                 call.begin = lambda: limit.reschedule(asyncio.get_running_loop().time() + seconds)
                 worker = await self._running()
-                worker.calls[number] = call
+                worker.take(number, call)
                 await worker.send(pack({"id": number, **message}))
                 return await asyncio.shield(call.answer)
         except TimeoutError:
