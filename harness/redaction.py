@@ -6,9 +6,11 @@ are not found (hexadecimal, reversed, split over two values): an endpoint that w
 against keys that are repeated by accident.
 
 Where it is applied: to each text of an endpoint's answer as it is received (``harness.model.wire.clean``), so that no judge, tool or
-produced file gets a key either; to what tools return (``harness.case``); to every message of an error (``harness.errors``); and to
-JSON as it is written (``harness.store.whole.encoded``: records, checkpoints, run.json, summary.json; and ``harness.model.tape``:
-cassettes). Pages, tables and Allure results are made of these.
+produced file gets a key either; to what a tool server announces (``tool_impls.client``), to what tools return (``harness.case``) and to
+files of text that tools and agents leave; to every message of an error (``harness.errors``); and to JSON as it is written
+(``harness.store.whole.encoded``: records, checkpoints, run.json, summary.json; and ``harness.model.tape``: cassettes). Pages, tables
+and Allure results are made of these. What others write passes it on its way: messages of ``logging`` (``redact_logs``), the reports
+and the terminal of pytest, standard output and error of the commands (``Printed``), and logs of services (``harness.services``).
 
 Values of fewer than ``SHORTEST`` characters are not registered. Such keys are placeholders that local servers accept (``EMPTY``,
 ``ollama``), and replacing them would change ordinary words of a model.
@@ -18,10 +20,11 @@ from __future__ import annotations
 
 import html
 import json
+import logging
 import os
 import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -35,6 +38,8 @@ LIKELY = 16
 """Characters from which on a value that holds both letters and digits counts as random, so that no text holds it by chance."""
 
 _SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD)$", re.IGNORECASE)
+_OURS = "AGENTGAUGE_"
+_PASSWORD = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@:]*:([^\s/?#]+)@", re.IGNORECASE)
 _NESTED = 16
 """Backslashes before one character: JSON in JSON, four levels deep."""
 _PARTS = re.compile(r"\\+|.", re.DOTALL)
@@ -99,8 +104,17 @@ def register_login(address: str) -> None:
 
 def register_environment(environ: Mapping[str, str] = os.environ) -> None:
     """Add the values of variables that are named like a secret (``SERPER_API_KEY``, ``HF_TOKEN``) and look random: tools and other
-    programs of a run may read them."""
-    register(*(value for name, value in environ.items() if _SECRET_NAME.search(name) and looks_random(value)))
+    programs of a run may read them. Ours need not look so. Of addresses the password counts, where it looks so or is a proxy's."""
+    named = {name: value for name, value in environ.items() if is_secret_name(name)}
+    register(*(value for name, value in named.items() if name.startswith(_OURS) or looks_random(value)))
+    for name, value in environ.items():
+        if (found := _PASSWORD.match(value)) and (name.lower().endswith("_proxy") or looks_random(unquote(found[1]))):
+            register_login(value)
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a variable of this name likely holds a key."""
+    return _SECRET_NAME.search(name) is not None
 
 
 def looks_random(value: str) -> bool:
@@ -114,6 +128,55 @@ def redact(text: str) -> str:
     for secret in _known:
         text = secret.out_of(text)
     return text
+
+
+def redact_file(content: bytes) -> bytes:
+    """A file's content without secrets, where it is text in UTF-8. In other files they stay: without them they would be damaged."""
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return content
+    return redact(text).encode()
+
+
+def redact_logs() -> Callable[[], None]:
+    """Let every message of ``logging`` be without secrets and logins, whoever writes it wherever: libraries tell of requests and their
+    headers. Returns what undoes it."""
+    before = logging.getLogRecordFactory()
+    formatter = logging.Formatter()
+
+    def make(*args: Any, **options: Any) -> logging.LogRecord:
+        record = before(*args, **options)
+        try:
+            record.msg, record.args = printed(record.getMessage()), ()
+        except Exception:  # a message that does not fit its arguments, of which the handlers will tell
+            return record
+        if record.exc_info and record.exc_info[0]:
+            record.exc_text = printed(formatter.formatException(record.exc_info))
+        return record
+
+    logging.setLogRecordFactory(make)
+    return lambda: logging.setLogRecordFactory(before)
+
+
+def printed(text: str) -> str:
+    """A text for people, without secrets and logins."""
+    return without_logins(redact(text))
+
+
+class Printed:
+    """A stream of text that ``clean`` takes the secrets out of. Each call of ``write`` is looked at for itself."""
+
+    def __init__(self, stream: Any, clean: Callable[[str], str] = printed) -> None:
+        self._stream = stream
+        self._clean = clean
+
+    def write(self, text: str) -> int:
+        self._stream.write(self._clean(text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def redacted(value: Any) -> Any:

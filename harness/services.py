@@ -25,11 +25,16 @@ from typing import IO
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from harness.errors import UsageProblem
+from harness.redaction import printed
 
 START_SECONDS = 60.0
 """How long a service may take to become ready. OCR models load lazily, so this is imports on a busy machine."""
 
 STOP_SECONDS = 5.0
+LOG_SECONDS = 1.0
+"""How long is waited for the last lines of a log: a child of the process may live on and hold its end of the stream."""
+LONGEST_LINE = 1 << 20
+"""Bytes of a line of a log; a longer one is looked at in pieces."""
 RESTARTS = 3
 PARENT = "AGENTGAUGE_PARENT"
 """Environment variable with the process id of a service's controller."""
@@ -96,6 +101,7 @@ class Service:
         self._settled = threading.Event()  # it is ready, or did not start
         self._problem: UsageProblem | None = None
         self._watcher: threading.Thread | None = None
+        self._logging: threading.Thread | None = None  # writes the log of the process
 
     def start(self) -> str:
         """Start it and wait until it is ready; returns its address. Raises UsageProblem with its last words."""
@@ -148,6 +154,8 @@ class Service:
             with contextlib.suppress(OSError):  # wakes who waits for the first who asks; nobody waits where it did not start
                 socket.create_connection(self._address, STOP_SECONDS).close()
         self._watcher.join(STOP_SECONDS)
+        if self._logging:
+            self._logging.join(LOG_SECONDS)
         self._process = self._watcher = None
 
     @property
@@ -156,16 +164,22 @@ class Service:
 
     def _spawned(self, listener: socket.socket) -> subprocess.Popen[bytes]:
         self._log.parent.mkdir(parents=True, exist_ok=True)
-        with self._log.open("ab") as log:
-            return subprocess.Popen(
+        with contextlib.ExitStack() as stack:
+            log = stack.enter_context(self._log.open("ab", buffering=0))
+            process = subprocess.Popen(
                 self._command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=log,
+                stderr=subprocess.PIPE,
                 env={**os.environ, PARENT: str(os.getpid()), LISTENER: str(listener.fileno())},
                 pass_fds=[listener.fileno()],
                 start_new_session=True,
             )
+            stack.pop_all()
+        assert process.stderr is not None
+        self._logging = threading.Thread(target=_log_lines, args=(process.stderr, log), name=f"agentgauge-{self.name}-log", daemon=True)
+        self._logging.start()
+        return process
 
     # -- in the watching thread
 
@@ -232,6 +246,8 @@ class Service:
         return False
 
     def _last_words(self) -> str:
+        if self._logging:
+            self._logging.join(LOG_SECONDS)
         text = self._log.read_text(encoding="utf-8", errors="replace").strip() if self._log.exists() else ""
         return text.splitlines()[-1] if text else f"it printed nothing; its log is {self._log}"
 
@@ -256,6 +272,15 @@ def _first_line(stream: IO[bytes], seconds: float) -> bytes:
                 break
             data += chunk
     return data
+
+
+def _log_lines(stream: IO[bytes], log: IO[bytes]) -> None:
+    """Write what a process prints, line by line as it comes, without secrets: libraries print addresses and headers of requests. Until
+    its last child has closed the stream; a disk that is full must not stop it from printing."""
+    with stream, log:
+        while line := stream.readline(LONGEST_LINE):
+            with contextlib.suppress(OSError):
+                log.write(printed(line.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape"))
 
 
 def _close_output(process: subprocess.Popen[bytes]) -> None:
