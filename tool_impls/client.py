@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from harness.errors import ToolError, ToolFault
+from harness.redaction import redact, redact_file, redacted, register
 from harness.services import TOOL_TOKEN, without_token
 from harness.tools import FILE_TYPES, Parameter, Tool, ToolOutput
 from tool_impls import protocol
@@ -49,6 +50,7 @@ class ToolServerBox:
         url, token = without_token(url)
         self._url = url.rstrip("/")
         self._token = token or os.environ.get(TOOL_TOKEN)
+        register(self._token)
         self._answer_seconds = answer_seconds
         self._retry_seconds = retry_seconds
         self._session: aiohttp.ClientSession | None = None
@@ -68,7 +70,7 @@ class ToolServerBox:
                     words = f"the tool server {self._url} answered HTTP {status} for its list of tools{advice}"
                     raise ToolFault(words, cause=f"http {status}")
                 try:
-                    self._tools = read_document(_decoded(body), self._url)
+                    self._tools = read_document(redacted(_decoded(body)), self._url)
                 except ProtocolError as error:
                     raise ToolFault(f"{self._url} is no tool server: {error}", cause="protocol") from None
             return self._tools
@@ -221,13 +223,13 @@ def _output(output: Parameter, value: Any, folder: Path, name: str | None) -> To
         if isinstance(value, bytes):
             raise ProtocolError("it answered with a file where text was due")
         return ToolOutput("text", value if isinstance(value, str) else str(value))
-    data = value if isinstance(value, bytes) else protocol.decode_file(value)
+    data = redact_file(value if isinstance(value, bytes) else protocol.decode_file(value))
     if output.type == "file":
         category, _, kind = (output.filetype or "file").partition("/")
     else:
         category, kind = output.type, SUFFIXES[output.type]
     folder = folder / _clean(category)
-    path = _store_as(folder, plain_name(name), data) if name else _store(folder, _clean(kind or "bin"), data)
+    path = _store_as(folder, plain_name(redact(name)), data) if name else _store(folder, _clean(kind or "bin"), data)
     return ToolOutput(output.type, str(path))  # type: ignore[arg-type]
 
 

@@ -17,7 +17,7 @@ from tempfile import NamedTemporaryFile
 from typing import Any
 
 from harness.errors import ToolUnavailable, UsageProblem
-from harness.redaction import without_logins
+from harness.redaction import redacted, register, without_logins
 from harness.services import TOOL_TOKEN, without_token
 from tool_impls.availability import check
 from tool_impls.base import UNAVAILABLE
@@ -125,6 +125,7 @@ def of_server(url: str, names: Iterable[str]) -> dict[str, dict[str, Any]]:
     wanted = sorted(set(names))
     url, token = without_token(url)
     token = token or os.environ.get(TOOL_TOKEN)
+    register(token)
     try:
         told = _get(f"{url}/tools", token)
         if told is None:
@@ -161,7 +162,7 @@ def _get(url: str, token: str | None) -> Any:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Unmoved)
     try:
         with opener.open(request, timeout=ANSWER_SECONDS) as reply:
-            return json.load(reply)
+            return redacted(json.load(reply))
     except urllib.error.HTTPError as error:
         with error:
             if error.code == 404:
