@@ -22,6 +22,7 @@ from harness.plugin.processes import limit_restarts, limit_workers, started_here
 from harness.plugin.tool_token import make_tool_token, take_tool_token
 from harness.plugin.worker import Place, WorkerSide
 from harness.pools import processors
+from harness.redaction import redact_logs
 from harness.services import end_with
 from harness.task import known_tasks
 
@@ -72,6 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in known_tasks():
         config.addinivalue_line("markers", f"{name.replace('.', '_')}: the task {name}")
     given: dict[str, Any] | None = getattr(config, "workerinput", None)
+    config.add_cleanup(redact_logs())
     try:
         if given is None:
             continue_selection(config)

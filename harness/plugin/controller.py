@@ -19,6 +19,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
+from _pytest._code.code import ReprTracebackNative
 
 from harness.budget import BudgetWatch
 from harness.errors import UsageProblem
@@ -36,6 +37,7 @@ from harness.plugin.waiting import FILE as WAITING
 from harness.plugin.waiting import waiting_requests
 from harness.plugin.wiring import await_services, start_services, stop_services
 from harness.plugin.worker import MEANWHILE, STOP_FILE
+from harness.redaction import Printed, redact
 from harness.services import Service
 from harness.store import RunFolder
 from harness.store.folder import LEFT_OUT, CaseId
@@ -301,11 +303,23 @@ class Controller:
 
     # -- afterwards
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
+        if self.config.pluginmanager.has_plugin("terminalreporter"):
+            writer: Any = self.config.get_terminal_writer()  # errors within pytest show variables of every function, with --showlocals
+            writer._file = Printed(writer._file, redact)
         if hasattr(self.config.option, "clean_alluredir"):
             self.config.option.clean_alluredir = False  # it is clean by now; a worker that cleans wipes the others' results
         if not self.config.option.collectonly and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, _terminate)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_internalerror(self, excrepr: Any) -> None:
+        """Others write it too, such as JUnit's report."""
+        shown = str(excrepr)
+        if (clean := redact(shown)) != shown:
+            excrepr.reprtraceback = ReprTracebackNative(clean.splitlines(keepends=True))
+            excrepr.chain = [(excrepr.reprtraceback, None, None)]
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         # xdist's own Interrupted is one too; it also stands for -x and --maxfail, and says so when a worker got the signal

@@ -27,6 +27,7 @@ from harness.plugin.places import FILE as PLACES
 from harness.plugin.places import Places
 from harness.plugin.waiting import OLD, WaitingRequests
 from harness.plugin.wiring import Wiring
+from harness.redaction import redact
 from harness.solve import Planned, Solver
 from harness.store import Line, RunFolder
 from harness.store.folder import CaseId
@@ -301,6 +302,8 @@ class WorkerSide:
             report.agentgauge_record = kept  # type: ignore[attr-defined]  # properties are shown by other reports
         if call.when == "teardown" and PLANNED in item.stash:
             _release(item)
+        if report.longrepr or report.sections:
+            _clean(report)
         return report
 
     @pytest.hookimpl(tryfirst=True, specname="pytest_runtest_makereport")
@@ -465,6 +468,14 @@ def _share_keywords(items: Iterable[pytest.Item]) -> None:
         if PLANNED in item.stash:
             own = item.extra_keyword_matches
             item.extra_keyword_matches = shared.setdefault(frozenset(own), own)
+
+
+def _clean(report: pytest.TestReport) -> None:
+    """Take the secrets out of what a report shows: a traceback may show variables, and what was captured what libraries print."""
+    report.sections = [(title, redact(text)) for title, text in report.sections]
+    shown = str(report.longrepr or "")
+    if (clean := redact(shown)) != shown:
+        report.longrepr = clean
 
 
 def _release(item: pytest.Item) -> None:
