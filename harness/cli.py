@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TextIO, cast
 
 from harness.errors import AgentGaugeError, UsageProblem
+from harness.redaction import Printed, redact_logs, register_environment
 from harness.task import configure_tasks, find_task, known_options, known_tasks
 
 FORWARDED = {
@@ -29,14 +32,29 @@ PIPE_CLOSED = 141
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Returns the exit status: 0 done, 4 for something that the user must fix."""
+    register_environment()
     try:
-        status = _run(argv)
-        sys.stdout.flush()
+        with _clean_output():
+            status = _run(argv)
+            sys.stdout.flush()
     except BrokenPipeError:
         # whoever read this has gone; the interpreter must not fail on it again when it ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     return status
+
+
+@contextlib.contextmanager
+def _clean_output() -> Iterator[None]:
+    """Nothing that is printed holds a secret, be it a refused option or a message of a library."""
+    undo = redact_logs()
+    out, err = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = cast("TextIO", Printed(out)), cast("TextIO", Printed(err))
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = out, err
+        undo()
 
 
 def _run(argv: Sequence[str] | None) -> int:

@@ -13,6 +13,7 @@ import os
 import re
 import shlex
 import shutil
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,14 +26,17 @@ from bench_gta.pack.process import Place, run_agent
 from bench_gta.pack.records import RECORD, number, read_record, read_usage
 from bench_gta.pack.tasks import SetTask, TaskSet, input_files
 from harness.errors import UsageProblem
+from harness.redaction import is_secret_name, redact, redact_file, register
 from harness.sandbox import SandboxResult
 from harness.sandbox.scratch import remove_tree
+from harness.store.whole import write_whole
 from harness.types import Json
 
 WORK, INPUT, PROMPT, USAGE, STDERR = "work", "input", "prompt.txt", "usage.json", "stderr.txt"
 PLACEHOLDERS = ("prompt", "prompt_file", "input", "output", "task_id")
 MOST_LOG = 1 << 20  # characters of stdout.txt and of stderr.txt
 LONGEST_WORD = 128 << 10  # bytes, less one, of a word of a command; the kernel's limit
+MOST_CLEANED = 16 << 20  # bytes of a file that is looked through for keys
 _SHORTEST_SECRET = 8  # characters; shorter values would be found by chance
 
 _PLACEHOLDER = re.compile(r"\{(" + "|".join(PLACEHOLDERS) + r")\}")
@@ -116,10 +120,12 @@ async def solve(task: SetTask, tasks: TaskSet, folder: Path, command: Command, p
     started = datetime.now(UTC)
     result = await run_agent(filled(command, task, prompt, work), work, place)
     secrets = {value: name for name, value in (place.env or {}).items() if len(value) >= _SHORTEST_SECRET}
+    register(*(value for value, name in secrets.items() if is_secret_name(name)))
     notes = [*map(said, result.notes), *made_harmless(here)]
     usage, note = read_usage(work, USAGE)
     notes += [note] if note else []
     notes += _noting(FILES, lambda: _take_files(work, here))
+    notes += _noting(here.name, lambda: _clean_files(here))
     answer, more = _answer(work, result)
     for name, text in ((FINAL, answer), ("stdout.txt", result.stdout[:MOST_LOG]), (STDERR, result.stderr[:MOST_LOG])):
         write_text(here / name, _hidden(text, secrets))
@@ -216,4 +222,15 @@ def _hidden(text: str, secrets: Mapping[str, str]) -> str:
     """The text without the values of variables that the agent was given: one of them is likely a key."""
     for value, name in secrets.items():
         text = text.replace(value, f"[{name}]")
-    return text
+    return redact(text)
+
+
+def _clean_files(folder: Path) -> list[str]:
+    """Take the secrets out of files of text that the agent has left: settings and logs of agents hold keys. Links are not followed."""
+    for name in plain_files(folder).files:
+        path = folder / name
+        if path.stat().st_size <= MOST_CLEANED and (clean := redact_file(content := path.read_bytes())) != content:
+            mode = path.stat().st_mode
+            write_whole(path, clean)  # not into the file, which may have another name elsewhere
+            path.chmod(stat.S_IMODE(mode))
+    return []

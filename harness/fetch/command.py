@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from harness.errors import AgentGaugeError, UsageProblem
 from harness.fetch.dataset import find_data_set, known_data_sets
 from harness.fetch.fetching import Order, fetch
+from harness.redaction import register_login
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as a shell has it."""
@@ -73,8 +74,16 @@ def data_folder(given: Path | None) -> Path:
 def _mirror(given: str | None) -> str | None:
     if given is None:
         return None
-    if urlsplit(given).scheme not in ("http", "https") or not urlsplit(given).hostname:
-        raise UsageProblem(f"--mirror {given!r} is no URL of a server; give one such as https://mirror.example.org")
+    try:
+        parts = urlsplit(given)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        usable = False
+    if not usable:
+        # A password with a slash in it ends up elsewhere than in the login, so nothing of such an address is shown.
+        shown, more = ("with a login", ", with the password percent-encoded") if "@" in given else (repr(given), "")
+        raise UsageProblem(f"--mirror {shown} is no URL of a server; give one such as https://mirror.example.org{more}")
+    register_login(given)
     return given.rstrip("/")
 
 

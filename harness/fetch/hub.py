@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from harness.errors import UsageProblem
 from harness.fetch.net import BUSY, Patience, offline, refused, unreachable
 from harness.fetch.source import Listing, Say, Wanted
+from harness.redaction import register, register_login
 
 if TYPE_CHECKING:
     import httpx2
@@ -61,9 +62,11 @@ class Hub:
 
         token = False if mirror else None  # None: the user's, if there is one; a mirror is not whom it was made for
         api = HfApi(endpoint=mirror.rstrip("/") if mirror else None, token=token)
+        headers = {name: value for name, value in build_hf_headers(token=token).items() if name.lower() == "authorization"}
+        register(*(value.removeprefix("Bearer ") for value in headers.values()))
+        register_login(api.endpoint)
         info = _told(api, self.repo, revision)
         commit = str(info.sha or revision)
-        headers = {name: value for name, value in build_hf_headers(token=token).items() if name.lower() == "authorization"}
         files = []
         for one in sorted(info.siblings or (), key=lambda one: one.rfilename):
             if self._fits(one.rfilename):
