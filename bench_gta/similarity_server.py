@@ -1,9 +1,9 @@
 """One process that compares texts for all workers of a run, so that the model is in memory once: ``python -m
 bench_gta.similarity_server --backend minilm``; and how a worker asks it.
 
-The process loads the model with the first two texts, and compares as a run in one process would, by the same functions and one
-text after the other: in a batch a sentence model's last digits depend on the other texts. It speaks HTTP on loopback, a pair of
-texts as a JSON list and a number back, which JSON keeps to the last bit.
+The process loads the model with the first two texts, and compares as a run in one process would, by the same functions
+and one text after the other: in a batch a sentence model's last digits depend on the other texts. It speaks HTTP on
+loopback, a pair of texts as a JSON list and a number back, which JSON keeps to the last bit.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
+from agentgauge.core.errors import Fault, UsageProblem
+from agentgauge.run.services import BACKLOG, end_with_parent, given_listener
 from bench_gta.similarity import Similarity, similarity
-from harness.errors import Fault, UsageProblem
-from harness.services import BACKLOG, end_with_parent, given_listener
 
 ANSWER_SECONDS = 300.0
 """How long a pair may take: the model loads first, and other workers' pairs come before it."""
@@ -36,7 +36,8 @@ class SimilarityFault(Fault):
 
 
 def remote(url: str, *, gone: float = GONE_SECONDS) -> Similarity:
-    """The measure of a server. It raises SimilarityFault where that is away for ``gone`` seconds or cannot load its model."""
+    """The measure of a server. It raises SimilarityFault where that is away for ``gone`` seconds or cannot load its
+    model."""
     return lambda a, b: _asked(url, a, b, time.monotonic() + gone)
 
 
@@ -50,11 +51,14 @@ def _asked(url: str, a: str, b: str, until: float) -> float:
             answer = connection.getresponse()
             said = json.loads(answer.read())
         except TimeoutError:
-            raise SimilarityFault(f"{url} has not compared two texts within {ANSWER_SECONDS:g} s", cause="similarity timeout") from None
+            raise SimilarityFault(
+                f"{url} has not compared two texts within {ANSWER_SECONDS:g} s", cause="similarity timeout"
+            ) from None
         except (OSError, http.client.HTTPException, ValueError) as error:  # it ended before or while it answered
             if time.monotonic() > until:
                 raise SimilarityFault(
-                    f"the similarity server at {url} does not answer ({type(error).__name__}); see logs/similarity.log in the run folder",
+                    f"the similarity server at {url} does not answer ({type(error).__name__}); see logs/similarity.log"
+                    " in the run folder",
                     cause="similarity server",
                 ) from None
             time.sleep(_PAUSE)
@@ -106,10 +110,15 @@ def make_server(similar: Similarity, port: int = 0) -> ThreadingHTTPServer:
 def main(argv: Sequence[str] | None = None, *, load: Callable[[str], Similarity] = similarity) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m bench_gta.similarity_server",
-        description="Compare texts for the workers of a run. Prints one line of JSON with the address when ready, ends on SIGTERM.",
+        description=(
+            "Compare texts for the workers of a run. Prints one line of JSON with the address when ready, ends on"
+            " SIGTERM."
+        ),
     )
     parser.add_argument("--backend", required=True, metavar="NAME", help="minilm, mpnet or trigram")
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="port on 127.0.0.1; 0, the default, takes a free one")
+    parser.add_argument(
+        "--port", type=int, default=0, metavar="N", help="port on 127.0.0.1; 0, the default, takes a free one"
+    )
     options = parser.parse_args(argv)
     end_with_parent()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # nothing is kept that an end could spoil

@@ -1,6 +1,6 @@
 """GTA-Atomic, end to end: the model works on its own, with real tools."""
 
-from harness.plugin import benchmark_task
+from agentgauge.pytest_plugin import benchmark_task
 
 
 @benchmark_task("gta_atomic.e2e")

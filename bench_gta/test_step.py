@@ -1,6 +1,6 @@
 """GTA-Atomic, step by step: each turn is predicted from the gold history; no tool runs."""
 
-from harness.plugin import benchmark_task
+from agentgauge.pytest_plugin import benchmark_task
 
 
 @benchmark_task("gta_atomic.step")

@@ -1,6 +1,6 @@
 """GTA-Workflow: long tasks with all tools, judged on what is delivered."""
 
-from harness.plugin import benchmark_task
+from agentgauge.pytest_plugin import benchmark_task
 
 
 @benchmark_task("gta_workflow")

@@ -11,7 +11,8 @@ CATEGORIES: Mapping[str, tuple[str, ...]] = {
     "creativity": ("TextToImage", "ImageStylization"),
 }
 
-"""The fourteen that GTA-Atomic's evaluator knows. It gives no other name a category, so that they stay apart from the 24 below."""
+"""The fourteen that GTA-Atomic's evaluator knows. It gives no other name a category, so that they stay apart from
+the 24 below."""
 
 CATEGORY_OF: Mapping[str, str] = {tool: category for category, tools in CATEGORIES.items() for tool in tools}
 """Other names, such as NoAction, have no category."""
@@ -47,10 +48,14 @@ _ADDED: Mapping[str, tuple[str, ...]] = {
     "creativity": ("TextToVideoTool",),
 }
 
-WORKFLOW_CATEGORIES: Mapping[str, tuple[str, ...]] = {category: (*tools, *_ADDED[category]) for category, tools in CATEGORIES.items()}
+WORKFLOW_CATEGORIES: Mapping[str, tuple[str, ...]] = {
+    category: (*tools, *_ADDED[category]) for category, tools in CATEGORIES.items()
+}
 """All 38 tools of both benchmarks by category; GTA-Workflow offers 37 of them, all but TextToBbox."""
 
-WORKFLOW_CATEGORY_OF: Mapping[str, str] = {tool: category for category, tools in WORKFLOW_CATEGORIES.items() for tool in tools}
+WORKFLOW_CATEGORY_OF: Mapping[str, str] = {
+    tool: category for category, tools in WORKFLOW_CATEGORIES.items() for tool in tools
+}
 
 DRAWING: frozenset[str] = frozenset({"DrawBox", "AddText", "Plot", "TextToImage", "ImageStylization"})
 """Tools whose calls are compared for queries that are answered by a picture."""

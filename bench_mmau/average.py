@@ -1,4 +1,5 @@
-"""Adding up: verdicts to sums, metrics to the combined score, task scores to domains and capabilities (MMAU spec 1.2, 1.3, 11).
+"""Adding up: verdicts to sums, metrics to the combined score, task scores to domains and capabilities (MMAU spec 1.2,
+1.3, 11).
 
 A score that is built from several tasks says which of them are missing; it has no value until all are there.
 """
@@ -11,14 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from bench_mmau.errors import NotScorable
+from bench_mmau.tool_use.errors import NotScorable
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What a metric says about one record.
 
-    ``passed`` None: the record leaves the denominator. ``values``: the counters that the metric adds up. ``labels``: why it is wrong.
+    ``passed`` None: the record leaves the denominator. ``values``: the counters that the metric adds up. ``labels``:
+    why it is wrong.
     """
 
     passed: bool | None
@@ -28,7 +30,7 @@ class Verdict:
 
 
 class Counted(Protocol):
-    """A verdict, or what was stored of it (``harness.types.Score``)."""
+    """A verdict, or what was stored of it (``agentgauge.core.types.Score``)."""
 
     @property
     def values(self) -> Mapping[str, float]: ...
@@ -48,7 +50,8 @@ EVAL_SET = ("tool_use_execution", "tool_use_plan", "math", "code_contests")
 
 @dataclass(frozen=True, slots=True)
 class Average:
-    """A weighted mean in the unit of its terms. ``value`` is None as long as ``missing`` names a task, or without any task."""
+    """A weighted mean in the unit of its terms. ``value`` is None as long as ``missing`` names a task, or without
+    any task."""
 
     value: float | None
     weights: Mapping[str, int]
@@ -69,7 +72,10 @@ def headline(metric: Mapping[str, Any]) -> float:
     for name in ("pass_rate", "accuracy"):
         if name in metric:
             return float(metric[name])
-    raise NotScorable("", f"a metric with the keys {sorted(metric)} has neither 'pass_rate' nor 'accuracy'; leave it out of the average")
+    raise NotScorable(
+        "",
+        f"a metric with the keys {sorted(metric)} has neither 'pass_rate' nor 'accuracy'; leave it out of the average",
+    )
 
 
 def aggregate(metrics: Sequence[Mapping[str, Any]]) -> dict[str, float]:
@@ -110,7 +116,8 @@ CAPABILITIES: Mapping[str, Mapping[str, int]] = {
     "self_correction_without_tool_use": _SELF_CORRECTION,
     "self_correction_with_tool_use": {**_SELF_CORRECTION, "tool_self_correct": 282},
 }
-"""Weights by task: numbers of prompts, recovered from the published tables. Five capabilities, two of them also without tool use."""
+"""Weights by task: numbers of prompts, recovered from the published tables. Five capabilities, two of them also
+without tool use."""
 
 FIVE = ("understanding", "reasoning", "planning", "problem_solving_with_tool_use", "self_correction_with_tool_use")
 """The five capability scores of a model that can use tools."""
@@ -128,18 +135,23 @@ def domains(scores: Mapping[str, float | None], *, multi_step: bool = True) -> d
 def capabilities(scores: Mapping[str, float | None], *, multi_step: bool = True) -> dict[str, Average]:
     """The capability scores, in the unit of the scores by task, which are named without the leading ``mmau.``.
 
-    ``multi_step`` False is for a model that takes no multi-step conversations: other than in the domain score they are left out.
+    ``multi_step`` False is for a model that takes no multi-step conversations: other than in the domain score they are
+    left out.
     """
     return {
-        name: average(scores, {task: weight for task, weight in weights.items() if multi_step or task not in MULTI_STEP})
+        name: average(
+            scores, {task: weight for task, weight in weights.items() if multi_step or task not in MULTI_STEP}
+        )
         for name, weights in CAPABILITIES.items()
     }
 
 
 def combined(scores: Mapping[str, float | None]) -> dict[str, dict[str, dict[str, Any]]]:
-    """Everything that is made of several tasks' headline scores, in their unit: ``{"domains": {name: {"value", "missing"}}, ...}``.
+    """Everything that is made of several tasks' headline scores, in their unit: ``{"domains": {name: {"value",
+    "missing"}}, ...}``.
 
-    ``mmau`` is the mean of the four domains of section 11. Capabilities without tool use are for models that cannot use any.
+    ``mmau`` is the mean of the four domains of section 11. Capabilities without tool use are for models that cannot use
+    any.
     """
     found_domains = domains(scores)
     four = {name: one.value for name, one in found_domains.items() if name != "ds_ml"}

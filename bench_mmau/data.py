@@ -1,7 +1,7 @@
 """The files of Apple MMAU: one JSON record a line, one record a case (MMAU spec 2).
 
-Which file belongs to a task is told by its name without the date. Not all names are known (MMAU spec 2.1): those of three
-tool-use files follow the pattern of the others.
+Which file belongs to a task is told by its name without the date. Not all names are known (MMAU spec 2.1): those of
+three tool-use files follow the pattern of the others.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.errors import DataProblem
+from agentgauge.core.index import Entry, Index, Row, build_index
+from agentgauge.core.types import Sample
+from agentgauge.data.differences import Differences
 from bench_mmau import layout
 from bench_mmau.contests.candidate import read_groups
-from bench_mmau.errors import NotScorable
-from harness.data.differences import Differences
-from harness.data.index import Entry, Index, Row, build_index
-from harness.errors import DataProblem
-from harness.types import Sample
+from bench_mmau.tool_use.errors import NotScorable
 
 _KIND = "mmau 2"  # to be raised when keywords or checks change
 _DATED = re.compile(r"_(\d{8})$")
@@ -42,7 +42,13 @@ def _tools(pattern: str, shown: str) -> Kind:
 
 
 def _plan(pattern: str, shown: str) -> Kind:
-    return Kind(f"tool_use_plan_{pattern}", f"tool_use_plan_{shown}", {"target_plan_number": (int, str)}, ("dag_qa",), parts=True)
+    return Kind(
+        f"tool_use_plan_{pattern}",
+        f"tool_use_plan_{shown}",
+        {"target_plan_number": (int, str)},
+        ("dag_qa",),
+        parts=True,
+    )
 
 
 def _contest(name: str, **fields: type) -> Kind:
@@ -102,15 +108,21 @@ def find_all(folder: Path, kind: Kind) -> list[Path]:
     if len(found) > 1:
         found = [path for path in found if "_all" in path.stem] or found
     if len(found) > 1 and not (kind.parts and len({_undated(path) for path in found}) == len(found)):
-        raise DataProblem(f"{folder} has {len(found)} files for one task: {', '.join(path.name for path in found)}; leave one there")
+        raise DataProblem(
+            f"{folder} has {len(found)} files for one task: {', '.join(path.name for path in found)}; leave one there"
+        )
     return found
 
 
 def strangers(folder: Path) -> list[str]:
     """What is to be said of files that belong to no task; they are left alone."""
     known = [re.compile(kind.files) for kind in KINDS]
-    stray = (path for path in sorted(folder.glob("*.jsonl")) if not any(named.fullmatch(_undated(path)) for named in known))
-    return [f"{path.name} belongs to no task and is left alone" for path in stray if not _UNUSED.fullmatch(_undated(path))]
+    stray = (
+        path for path in sorted(folder.glob("*.jsonl")) if not any(named.fullmatch(_undated(path)) for named in known)
+    )
+    return [
+        f"{path.name} belongs to no task and is left alone" for path in stray if not _UNUSED.fullmatch(_undated(path))
+    ]
 
 
 def _undated(path: Path) -> str:
@@ -121,7 +133,9 @@ def index(root: Path, kind: Kind, keywords: Sequence[str]) -> Index:
     """The records of a kind. Raises DataProblem that names file, line, field and rule."""
     files, told = find_all(root, kind) or [root / f"{kind.shown}.jsonl"], Differences("record")
     if len(files) > 1:
-        told.of_file(f"{', '.join(file.name for file in files)} are read one after the other, as no file of all is there")
+        told.of_file(
+            f"{', '.join(file.name for file in files)} are read one after the other, as no file of all is there"
+        )
     return build_index(
         files,
         lambda file: _described(file, kind, keywords, told),
@@ -136,7 +150,10 @@ def _described(file: Path, kind: Kind, keywords: Sequence[str], told: Difference
     """Every record's id, with its keywords for a value."""
     date = _DATED.search(file.stem)
     if date is None or date[1] != _RELEASED:
-        told.of_file(f"{file.name} {'has no date' if date is None else 'has another date'} in its name; the release has {_RELEASED}")
+        told.of_file(
+            f"{file.name} {'has no date' if date is None else 'has another date'} in its name; the release has"
+            f" {_RELEASED}"
+        )
     for entry in layout.records(file, told):
         id = _checked(file, entry, kind)
         yield replace(entry, key=id, value=(*kind.keywords, *keywords, *_more(entry.value)))
@@ -159,22 +176,33 @@ def _checked(file: Path, entry: Entry, kind: Kind) -> str:
         raise DataProblem(f"{where}: id (or deliverable_id) must be a text, not {number!r}")
     where = f"{where}, record {number!r}"
     if "id" in kind.fields and ":" in str(number):
-        raise DataProblem(f"{where}: the id must not contain a colon, behind which the published evaluator loses the samples")
+        raise DataProblem(
+            f"{where}: the id must not contain a colon, behind which the published evaluator loses the samples"
+        )
     if "async_index" in record:
         raise DataProblem(f"{where}: the field async_index is reserved; remove it")
     messages = record.get("messages")
-    if not isinstance(messages, list) or not messages or not all(isinstance(one, Mapping) and "role" in one for one in messages):
+    if (
+        not isinstance(messages, list)
+        or not messages
+        or not all(isinstance(one, Mapping) and "role" in one for one in messages)
+    ):
         raise DataProblem(f"{where}: messages must be a list of chat messages with roles")
     for name, wanted in kind.fields.items():
         if not isinstance(record.get(name), wanted) or (isinstance(record[name], bool) and wanted is not bool):
             names = " or ".join(one.__name__ for one in (wanted if isinstance(wanted, tuple) else (wanted,)))
-            raise DataProblem(f"{where}: {name} must be of type {names}, not {json.dumps(record.get(name), ensure_ascii=False)[:80]}")
+            raise DataProblem(
+                f"{where}: {name} must be of type {names}, not {json.dumps(record.get(name), ensure_ascii=False)[:80]}"
+            )
     try:
         read_groups(record)
     except NotScorable as problem:
         raise DataProblem(f"{where}: {problem}") from None
     if "questions" in kind.fields and len(record["questions"]) != len(record["gt_answers"]):
-        raise DataProblem(f"{where}: {len(record['questions'])} questions and {len(record['gt_answers'])} gt_answers; give one for each")
+        raise DataProblem(
+            f"{where}: {len(record['questions'])} questions and {len(record['gt_answers'])} gt_answers; give one for"
+            " each"
+        )
     return str(number)
 
 
@@ -183,5 +211,7 @@ def load(index: Index, row: Row, task: str) -> Sample:
     try:
         record, _ = layout.official(json.loads(index.read(row)))
     except ValueError:
-        raise DataProblem(f"{index.file} changed while it was used: record {row.id!r} is not where it was; start the run again") from None
+        raise DataProblem(
+            f"{index.file} changed while it was used: record {row.id!r} is not where it was; start the run again"
+        ) from None
     return Sample(row.id, task, row.tags, record, index.root, row.position)

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.errors import DataProblem
+from agentgauge.core.task import Task
+from agentgauge.data.fetch.dataset import DataSet, Verified
+from agentgauge.data.fetch.hub import Hub
 from bench_mmau import data
 from bench_mmau.tasks import TASKS
-from harness.errors import DataProblem
-from harness.fetch.dataset import DataSet, Verified
-from harness.fetch.hub import Hub
-from harness.task import Task
 
 ARCHIVE = "code_kaggle_source.zip"
 
@@ -121,7 +121,9 @@ MMAU = DataSet(
     folder="mmau",
     main=("*.jsonl",),
     licence="data under CC-BY-SA-4.0",
-    citation=("Yin et al., MMAU: A Holistic Benchmark of Agent Capabilities Across Diverse Domains, arXiv:2407.18961 (2024)",),
+    citation=(
+        "Yin et al., MMAU: A Holistic Benchmark of Agent Capabilities Across Diverse Domains, arXiv:2407.18961 (2024)",
+    ),
     homepage="https://huggingface.co/datasets/apple/mmau",
     sources={"hub": Hub("apple/mmau", ("*.jsonl", f"*{ARCHIVE}"))},
     verify=verify,

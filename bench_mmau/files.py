@@ -8,20 +8,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench_mmau import replies
+from agentgauge.core.chat import CaseKey, ChatRequest
+from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.estimate import totals
+from agentgauge.core.types import Score, Scoring
+from agentgauge.model.wire import clean
 from bench_mmau.judging import usable
-from bench_mmau.math_task import PARITY, STRICT, grader_request
+from bench_mmau.mathematics import PARITY, STRICT, grader_request
 from bench_mmau.oracle import mathematics
 from bench_mmau.run import JUDGE, Output
 from bench_mmau.tables import Column, recipe
-from harness.errors import DataProblem, UsageProblem
-from harness.estimate import totals
-from harness.model.types import CaseKey, ChatRequest
-from harness.model.wire import clean
-from harness.types import Score, Scoring
+from bench_mmau.tool_use import replies
 
 _NEEDS_A_MODEL = {
-    **dict.fromkeys(("ds_e2e", "ds_codegen", "ds_oracle", "ds_retry"), "a model that answers questions about the notebooks"),
+    **dict.fromkeys(
+        ("ds_e2e", "ds_codegen", "ds_oracle", "ds_retry"), "a model that answers questions about the notebooks"
+    ),
     "contest_planner": "a solver for the plans",
     "contest_retry": "the tested model for the second try",
     "math_planner": "a solver for the plans",
@@ -41,12 +43,14 @@ def score_file(
     """``metrics`` by the tables' columns, ``samples`` what became of each record, ``stops`` the records with a reply on
     which the published evaluator stops; such a reply counts as an invalid one.
 
-    Mathematics is judged by comparing answers as text or number, since a judge model is not asked here. Raises UsageProblem
-    for a task of which a response file says only half, and DataProblem for a damaged file.
+    Mathematics is judged by comparing answers as text or number, since a judge model is not asked here. Raises
+    UsageProblem for a task of which a response file says only half, and DataProblem for a damaged file.
     """
     short = task.removeprefix("mmau.")
     if short in _NEEDS_A_MODEL:
-        raise UsageProblem(f"a response file of {task} cannot be scored by itself: that takes {_NEEDS_A_MODEL[short]}; use pytest")
+        raise UsageProblem(
+            f"a response file of {task} cannot be scored by itself: that takes {_NEEDS_A_MODEL[short]}; use pytest"
+        )
     scored = []
     for record in _lines(predictions):
         number = replies.record_id(record)
@@ -59,7 +63,13 @@ def score_file(
     return {
         "metrics": dict(recipe(rule).fn(totals(score.values for _, score in scored))),
         "samples": [
-            {"id": number, "passed": one.passed, "values": dict(one.values), "labels": list(one.labels), "explanation": one.explanation}
+            {
+                "id": number,
+                "passed": one.passed,
+                "values": dict(one.values),
+                "labels": list(one.labels),
+                "explanation": one.explanation,
+            }
             for number, one in scored
         ],
         "stops": [{"sample": number, "reason": one.stops} for number, one in scored if one.stops],
@@ -78,7 +88,9 @@ def _lines(file: Path) -> Iterator[dict[str, Any]]:
         except (ValueError, RecursionError) as error:
             raise DataProblem(f"{file}, line {place}: not valid JSON ({error}); each line is one record") from None
         if not isinstance(record, dict) or "response" not in record:
-            raise DataProblem(f"{file}, line {place}: must be a record with a response; give a response file of the original")
+            raise DataProblem(
+                f"{file}, line {place}: must be a record with a response; give a response file of the original"
+            )
         if not isinstance(record.get("n_responses", []), list):
             raise DataProblem(f"{file}, line {place}: n_responses must be a list of responses; mend the record")
         yield record
@@ -123,7 +135,8 @@ def client_of(response: object) -> replies.Client:
 
 def _plain(message: replies.Message) -> dict[str, Any]:
     calls = [
-        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}} for call in message.calls or ()
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+        for call in message.calls or ()
     ]
     said: dict[str, Any] = {"role": "assistant", "content": message.content}
     return {**said, "tool_calls": calls} if message.calls is not None else said

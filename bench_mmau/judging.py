@@ -11,16 +11,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bench_mmau import math_task, plan, replies, tool_use
+from agentgauge.core.types import Json, Score, Scoring
+from bench_mmau import mathematics as math_task
+from bench_mmau import plans as plan
 from bench_mmau.contests import fixes as contest_fixes
 from bench_mmau.contests import score as contest_score
-from bench_mmau.errors import StopsOnReply
 from bench_mmau.notebooks import cells, qa
 from bench_mmau.notebooks import fixes as notebook_fixes
 from bench_mmau.notebooks import score as notebook_score
-from bench_mmau.replies import Message, contents
 from bench_mmau.tables import RECORDS
-from harness.types import Json, Score, Scoring
+from bench_mmau.tool_use import metric as tool_use
+from bench_mmau.tool_use import replies
+from bench_mmau.tool_use.errors import StopsOnReply
+from bench_mmau.tool_use.replies import Message, contents
 
 Record = Mapping[str, Any]
 Output = Mapping[str, Json]
@@ -64,8 +67,12 @@ def mathematics(record: Record, output: Output, scoring: Scoring) -> Score:
 def contest(record: Record, output: Output, scoring: Scoring) -> Score:
     """Every program runs. The tested model's, or those of ``solutions`` where another model wrote them."""
     fixes = contest_fixes.STRICT if scoring == "strict" else contest_fixes.PARITY
-    if "solutions" in output and output["solutions"] is None:  # the record leaves the metric: its plan could not be read
-        return Score(False, {}, ("no_plan",), "the plan could not be read, and the published evaluator drops the record")
+    if (
+        "solutions" in output and output["solutions"] is None
+    ):  # the record leaves the metric: its plan could not be read
+        return Score(
+            False, {}, ("no_plan",), "the plan could not be read, and the published evaluator drops the record"
+        )
     programs, stops = usable_contents(output.get("solutions") or output["responses"], scoring)
     if "solutions" in output:
         stops = usable(output["responses"][0], scoring)[1] or stops  # of the plan
@@ -115,7 +122,9 @@ def notebook(record: Record, output: Output, scoring: Scoring, *, writes: bool =
     found = verdict.values
     kind = "image" if found["image"] else "text"
     share = found["correct"] / found["questions"] if found["questions"] else 0.0
-    score = _score(verdict, share=share, **{f"{kind}_correct": found["correct"], f"{kind}_questions": found["questions"]})
+    score = _score(
+        verdict, share=share, **{f"{kind}_correct": found["correct"], f"{kind}_questions": found["questions"]}
+    )
     errors = [one["error"].strip().splitlines()[-1] for one in solutions if one["error"].strip()]
     explanation = "; ".join([score.explanation, *errors[:1]])
     return replace(score, explanation=explanation, group=_notebook_of(record), stops=next(filter(None, stops), ""))
@@ -143,7 +152,8 @@ def _answers(record: Record, solution: Output, scoring: Scoring, fixes: notebook
 
 
 def _notebook_of(record: Record) -> str:
-    """What the turns of one notebook have in common, which no field tells: the data files that the first user message names."""
+    """What the turns of one notebook have in common, which no field tells: the data files that the first user
+    message names."""
     content = next((message.get("content") for message in record["messages"] if message["role"] == "user"), None)
     return " ".join(sorted(set(_DATA_FILE.findall(content)))) if isinstance(content, str) else ""
 

@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from harness.data.differences import Differences, from_text, replaced
-from harness.data.index import Entry, first_line, line_entries, list_entries
+from agentgauge.core.index import Entry, first_line, line_entries, list_entries
+from agentgauge.data.differences import Differences, from_text, replaced
 
 _NESTED: Mapping[str, type] = {
     "messages": list,
@@ -34,7 +34,8 @@ _NESTED: Mapping[str, type] = {
 
 
 def records(file: Path, told: Differences | None = None) -> Iterator[Entry]:
-    """The records of a file in the official layout, one a line; how they differed from it is ``told``. Raises DataProblem.
+    """The records of a file in the official layout, one a line; how they differed from it is ``told``. Raises
+    DataProblem.
 
     A file may hold one list instead. The keys are line numbers, or positions in the list, from 0.
     """
@@ -45,7 +46,9 @@ def records(file: Path, told: Differences | None = None) -> Iterator[Entry]:
     for entry in list_entries(file) if is_list else line_entries(file):
         value, ways = official(entry.value)
         if int(entry.key) > lines:
-            ways.append("blank lines stand before the record, which the published evaluator cannot read; they are passed over")
+            ways.append(
+                "blank lines stand before the record, which the published evaluator cannot read; they are passed over"
+            )
         lines = int(entry.key) + 1
         if told and ways:
             told.of_record(_name(value, lines), ways)

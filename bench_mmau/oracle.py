@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from bench_mmau.math_task import MARKER
-from bench_mmau.replies import format_target
+from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
+from agentgauge.core.errors import UsageProblem
+from bench_mmau.mathematics import MARKER
 from bench_mmau.run import JUDGE
-from harness.errors import UsageProblem
-from harness.model.types import ChatReply, ChatRequest, ToolCall
+from bench_mmau.tool_use.replies import format_target
 
 _HUGE = re.compile(r"e[+-]?\d{4}")
 """A power of ten that would take long to write out, as a model may answer."""
@@ -42,7 +42,9 @@ def plan_choice(record: Mapping[str, Any], request: ChatRequest) -> ChatReply:
 
 def mathematics(record: Mapping[str, Any], request: ChatRequest) -> ChatReply:
     if request.case and request.case.part == JUDGE:
-        return ChatReply("correct" if _agrees(str(request.messages[-1]["content"]), str(record["gt_answer"])) else "wrong")
+        return ChatReply(
+            "correct" if _agrees(str(request.messages[-1]["content"]), str(record["gt_answer"])) else "wrong"
+        )
     return ChatReply(f"#THOUGHTS#: The answer follows from the problem.\n{MARKER}: {record['gt_answer']}")
 
 
@@ -89,5 +91,7 @@ def answers(record: Mapping[str, Any], request: ChatRequest) -> ChatReply:
 
 def _gold(record: Mapping[str, Any], field: str) -> str:
     if not isinstance(record.get(field), str):
-        raise UsageProblem(f"record {record.get('id')!r} has no {field!r}: official contest data has no gold, so oracle cannot answer")
+        raise UsageProblem(
+            f"record {record.get('id')!r} has no {field!r}: official contest data has no gold, so oracle cannot answer"
+        )
     return str(record[field])

@@ -1,5 +1,5 @@
-"""The texts of the two-stage mathematics tasks. The release has neither prompts nor files for them: they are ours, after the
-paper's description (MMAU spec 1.1, 5.2). Every other prompt is in the data or beside its metric.
+"""The texts of the two-stage mathematics tasks. The release has neither prompts nor files for them: they are ours,
+after the paper's description (MMAU spec 1.1, 5.2). Every other prompt is in the data or beside its metric.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from agentgauge.agent.dialects.conversation import fill
+from agentgauge.core.errors import UsageProblem
 from bench_mmau.contests.prompts import SOLVER
-from bench_mmau.math_task import GRADER
-from harness.agent.dialects.conversation import fill
-from harness.errors import UsageProblem
+from bench_mmau.mathematics import GRADER
 
 MATH_PLAN = """Below is a mathematics problem. Do not solve it. Write a plan for solving it: a few numbered steps, each with what is to be \
 computed and how, so that somebody who follows them reaches the answer. Compute nothing yourself.
@@ -30,19 +30,27 @@ MATH_SOLVE = """Below are a mathematics problem and a plan for solving it. Follo
 Write your solution in two parts. Behind #THOUGHTS# go through the plan step by step, in a few sentences. Behind #ANSWER#: give the \
 answer and nothing else."""
 
-TEXTS: Mapping[str, str] = {"math_plan": MATH_PLAN, "math_solve": MATH_SOLVE, "math_judge": GRADER, "contest_solver": SOLVER}
+TEXTS: Mapping[str, str] = {
+    "math_plan": MATH_PLAN,
+    "math_solve": MATH_SOLVE,
+    "math_judge": GRADER,
+    "contest_solver": SOLVER,
+}
 """What a folder of texts may replace, one file each: ``mmau_math_judge.txt`` and so on."""
 
 PREFIX = "mmau_"
 
 
 def load(folder: Path | None) -> dict[str, str]:
-    """The texts, with those of ``folder`` in their place. Raises UsageProblem for a file of ours by name that is unknown or unreadable."""
+    """The texts, with those of ``folder`` in their place. Raises UsageProblem for a file of ours by name that is
+    unknown or unreadable."""
     texts = dict(TEXTS)
     for file in sorted(folder.glob(f"{PREFIX}*.txt")) if folder else ():
         name = file.stem.removeprefix(PREFIX)
         if name not in texts:
-            raise UsageProblem(f"{file} is no prompt text; accepted are {', '.join(f'{PREFIX}{one}.txt' for one in TEXTS)}")
+            raise UsageProblem(
+                f"{file} is no prompt text; accepted are {', '.join(f'{PREFIX}{one}.txt' for one in TEXTS)}"
+            )
         try:
             texts[name] = file.read_text(encoding="utf-8").removesuffix("\n")
         except (OSError, UnicodeDecodeError) as error:

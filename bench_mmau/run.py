@@ -1,7 +1,7 @@
 """Solving one record: what is asked of which model (MMAU spec 3, 5.2, 6.5, 6.6, 7).
 
-An output has ``responses``, the tested model's replies as a response file keeps them, and what else scoring needs. Programs
-run again whenever they are scored; notebooks run here, since a model is asked about what they show.
+An output has ``responses``, the tested model's replies as a response file keeps them, and what else scoring needs.
+Programs run again whenever they are scored; notebooks run here, since a model is asked about what they show.
 
 A reply on which the published evaluator stops ends nothing here: the run goes on as after an empty reply, and scoring
 finds the stop in the stored reply.
@@ -13,23 +13,24 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench_mmau import math_task, prompts
+from agentgauge.core.case import Case
+from agentgauge.core.chat import ChatReply, Message, Sampling
+from agentgauge.core.errors import ModelFault, SandboxFault
+from agentgauge.core.types import Json
+from agentgauge.run.thread_pools import apart
+from bench_mmau import mathematics as math_task
+from bench_mmau import prompts
 from bench_mmau.contests import fixes as contest_fixes
 from bench_mmau.contests import prompts as contest_prompts
 from bench_mmau.contests import score as contest_score
 from bench_mmau.contests.pool import shared
 from bench_mmau.data import NOTEBOOK_DATA
-from bench_mmau.errors import StopsOnReply
 from bench_mmau.judging import usable, usable_contents
 from bench_mmau.notebooks import cells, execute, qa, retry
 from bench_mmau.notebooks import fixes as notebook_fixes
-from bench_mmau.replies import contents
 from bench_mmau.stored import stored
-from harness.case import Case
-from harness.errors import ModelFault, SandboxFault
-from harness.model.types import ChatReply, Message, Sampling
-from harness.pools import apart
-from harness.types import Json
+from bench_mmau.tool_use.errors import StopsOnReply
+from bench_mmau.tool_use.replies import contents
 
 JUDGE, SOLVER, PLANNER, QA = "--mmau-judge", "--mmau-solver", "--mmau-planner", "--mmau-qa"
 """The options that name models of their own."""
@@ -153,7 +154,8 @@ def _contest_fixes(case: Case) -> contest_fixes.Fixes:
 
 
 async def notebook(case: Case, *, part: str = "", again: bool = False) -> Output:
-    """Cells are written and run; ``again``: failed ones are written once more; then questions about what they show are asked."""
+    """Cells are written and run; ``again``: failed ones are written once more; then questions about what they show
+    are asked."""
     fixes = _notebook_fixes(case)
     output = await direct(case)
     where = _workplace(case)
@@ -206,14 +208,18 @@ def _workplace(case: Case) -> execute.Workplace:
     data = case.sample.root / NOTEBOOK_DATA
     if not data.is_dir():
         raise SandboxFault(
-            f"{data} does not exist, and notebooks read their data there; unpack the released archive of data files into {data.parent}",
+            f"{data} does not exist, and notebooks read their data there; unpack the released archive of data files"
+            f" into {data.parent}",
             cause="no notebook data",
         )
     return execute.Workplace(data)
 
 
-async def _executed(solution: cells.Solution, where: execute.Workplace, fixes: notebook_fixes.Fixes) -> execute.Execution:
-    """Run beside at most as many others as there are processors, over all workers; the published evaluator runs five at a time."""
+async def _executed(
+    solution: cells.Solution, where: execute.Workplace, fixes: notebook_fixes.Fixes
+) -> execute.Execution:
+    """Run beside at most as many others as there are processors, over all workers; the published evaluator runs five
+    at a time."""
 
     def run() -> execute.Execution:
         with shared().beside():  # contests, whose time is short, must know of it

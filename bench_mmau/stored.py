@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from harness.model.types import ChatReply
+from agentgauge.core.chat import ChatReply
 
 
 def stored(reply: ChatReply) -> str:
@@ -18,4 +18,6 @@ def stored(reply: ChatReply) -> str:
     message: dict[str, Any] = {"role": "assistant", "content": content or reply.refusal or content}
     if "tool_calls" in received:
         message["tool_calls"] = received["tool_calls"]
-    return json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": reply.finish_reason}]}, ensure_ascii=False)
+    return json.dumps(
+        {"choices": [{"index": 0, "message": message, "finish_reason": reply.finish_reason}]}, ensure_ascii=False
+    )

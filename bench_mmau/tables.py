@@ -1,10 +1,11 @@
-"""The tables' columns, in percent, from sums over records. The original metrics with all their keys are beside each rule."""
+"""The tables' columns, in percent, from sums over records. The original metrics with all their keys are beside each
+rule."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from harness.estimate import Recipe
+from agentgauge.core.estimate import Recipe
 
 Sums = Mapping[str, float]
 Column = tuple[str, str, str | None]
@@ -31,7 +32,11 @@ MATH: Sequence[Column] = (
     ("Wrong", "incorrect", None),
     ("Invalid Judgments", "invalid", None),
 )
-CONTESTS: Sequence[Column] = (("Pass Rate", "solved", RECORDS), ("Pass@1", "pass_at_1", RECORDS), ("Average Score", "score", RECORDS))
+CONTESTS: Sequence[Column] = (
+    ("Pass Rate", "solved", RECORDS),
+    ("Pass@1", "pass_at_1", RECORDS),
+    ("Average Score", "score", RECORDS),
+)
 PARSING: Sequence[Column] = (("Accuracy", "correct", RECORDS), ("Valid Answers", "valid", RECORDS))
 RETRY: Sequence[Column] = (
     ("Pass Rate", "retried_solved", "retried"),
@@ -58,7 +63,9 @@ def counts(columns: Sequence[Column]) -> frozenset[str]:
 
 def recipe(columns: Sequence[Column]) -> Recipe:
     """The row from sums of counters. A rate without anything below is not available."""
-    return Recipe(lambda sums: _rates(columns, sums), {title: (below,) for title, _, below in columns if below is not None})
+    return Recipe(
+        lambda sums: _rates(columns, sums), {title: (below,) for title, _, below in columns if below is not None}
+    )
 
 
 def _rates(columns: Sequence[Column], sums: Sums) -> dict[str, float | None]:

@@ -9,27 +9,34 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+from agentgauge.core.case import Case
+from agentgauge.core.chat import ChatReply, ChatRequest
+from agentgauge.core.estimate import Recipe
+from agentgauge.core.index import Index, Row
+from agentgauge.core.task import SAME, Chosen, Task, TaskOption
+from agentgauge.core.types import Json, Sample, Score, Scoring
 from bench_mmau import average, data, judging, oracle, prompts, run, tables
 from bench_mmau.data import Kind
 from bench_mmau.run import JUDGE, PLANNER, QA, SOLVER, Output, response_records
-from harness.case import Case
-from harness.data.index import Index, Row
-from harness.estimate import Recipe
-from harness.model.types import ChatReply, ChatRequest
-from harness.task import SAME, Chosen, Task, TaskOption
-from harness.types import Json, Sample, Score, Scoring
 
 _HERE = Path(__file__).parent
 
 JUDGES = TaskOption(
     JUDGE,
-    "Apple MMAU: model that judges mathematics; oracle compares with the true answer as text or number (default: oracle)",
+    "Apple MMAU: model that judges mathematics; oracle compares with the true answer as text or number (default:"
+    " oracle)",
     default="oracle",
     model=True,
 )
-SOLVERS = TaskOption(SOLVER, "Apple MMAU: model that solves what the tested one planned (default: same)", default=SAME, model=True)
-PLANNERS = TaskOption(PLANNER, "Apple MMAU: model that plans for the tested one to solve (default: same)", default=SAME, model=True)
-QAS = TaskOption(QA, "Apple MMAU: model that answers questions on notebooks in ds_codegen (default: same)", default=SAME, model=True)
+SOLVERS = TaskOption(
+    SOLVER, "Apple MMAU: model that solves what the tested one planned (default: same)", default=SAME, model=True
+)
+PLANNERS = TaskOption(
+    PLANNER, "Apple MMAU: model that plans for the tested one to solve (default: same)", default=SAME, model=True
+)
+QAS = TaskOption(
+    QA, "Apple MMAU: model that answers questions on notebooks in ds_codegen (default: same)", default=SAME, model=True
+)
 
 
 class _Mmau(Task):
@@ -85,15 +92,23 @@ class _Mmau(Task):
 
         return score_file(self.name, predictions, self.judge, self.rule, scoring)
 
-    def export(self, results: Iterable[tuple[Sample, Json, Path]], folder: Path, *, model: str, scoring: Scoring) -> list[str]:
+    def export(
+        self, results: Iterable[tuple[Sample, Json, Path]], folder: Path, *, model: str, scoring: Scoring
+    ) -> list[str]:
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / f"{model.replace('/', '_')}_{self.name.removeprefix('mmau.')}_response.jsonl"
-        lines = (json.dumps(response_records(sample.payload, output), ensure_ascii=False) for sample, output, _ in results)
+        lines = (
+            json.dumps(response_records(sample.payload, output), ensure_ascii=False) for sample, output, _ in results
+        )
         file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         return []
 
     def not_comparable(self, chosen: Chosen) -> Sequence[str]:
-        return [f"{name.removeprefix('--mmau-')} {chosen[name]}" for name in self._parts() if chosen[name] in (SAME, "oracle")]
+        return [
+            f"{name.removeprefix('--mmau-')} {chosen[name]}"
+            for name in self._parts()
+            if chosen[name] in (SAME, "oracle")
+        ]
 
     def _parts(self) -> list[str]:
         return [option.name for option in self.options]
@@ -106,7 +121,12 @@ class _Mmau(Task):
 
 
 def _columns(rule: Sequence[tables.Column]) -> dict[str, Any]:
-    return {"rule": rule, "columns": tables.titles(rule), "counts": tables.counts(rule), "published": tables.titles(rule)[:1]}
+    return {
+        "rule": rule,
+        "columns": tables.titles(rule),
+        "counts": tables.counts(rule),
+        "published": tables.titles(rule)[:1],
+    }
 
 
 Ask = Callable[[Mapping[str, Any], ChatRequest], ChatReply]
@@ -137,7 +157,13 @@ def _task(
         def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
             return gold(sample.payload, request)
 
-    made = {"title": title, "kind": kind, "skills": skills, "options": options, "data_files": (f"{kind.shown}_*.jsonl",)}
+    made = {
+        "title": title,
+        "kind": kind,
+        "skills": skills,
+        "options": options,
+        "data_files": (f"{kind.shown}_*.jsonl",),
+    }
     made["runs_code"] = name.startswith(("ds_", "contest_")) and name not in ("ds_oracle", "contest_parsing")
     board = {tables.titles(rule)[0]: name}
     for field, value in {"name": f"mmau.{name}", "board": board, **made, **_columns(rule)}.items():
@@ -220,10 +246,29 @@ TASKS: tuple[Task, ...] = (
         judge=judging.contest_retry,
     ),
     _math("math_standard", "mathematics", data.MATH, (), runs=run.math, options=(JUDGES,)),
-    _math("math_comprehend", "mathematics, Comprehend+", data.MATH_COMPREHEND, (_UNDERSTANDING,), runs=run.math, options=(JUDGES,)),
     _math(
-        "math_planner", "mathematics, planner-shift", data.MATH, (_REASONING, _PLANNING), runs=run.math_planner, options=(JUDGES, SOLVERS)
+        "math_comprehend",
+        "mathematics, Comprehend+",
+        data.MATH_COMPREHEND,
+        (_UNDERSTANDING,),
+        runs=run.math,
+        options=(JUDGES,),
     ),
-    _math("math_solver", "mathematics, solver-shift", data.MATH, (_SOLVING,), runs=run.math_solver, options=(JUDGES, PLANNERS)),
+    _math(
+        "math_planner",
+        "mathematics, planner-shift",
+        data.MATH,
+        (_REASONING, _PLANNING),
+        runs=run.math_planner,
+        options=(JUDGES, SOLVERS),
+    ),
+    _math(
+        "math_solver",
+        "mathematics, solver-shift",
+        data.MATH,
+        (_SOLVING,),
+        runs=run.math_solver,
+        options=(JUDGES, PLANNERS),
+    ),
 )
 """What the entry point ``agentgauge.tasks`` announces."""

@@ -1,6 +1,6 @@
 """Contest-level coding: programs run against the tests of their problem."""
 
-from harness.plugin import benchmark_task
+from agentgauge.pytest_plugin import benchmark_task
 
 
 @benchmark_task("mmau.contest_standard")

@@ -1,6 +1,6 @@
 """DAG QA: the right one of several orders of calls."""
 
-from harness.plugin import benchmark_task
+from agentgauge.pytest_plugin import benchmark_task
 
 
 @benchmark_task("mmau.dag_reasoning")

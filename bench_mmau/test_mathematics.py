@@ -1,6 +1,6 @@
 """Mathematics: answers are judged by a model."""
 
-from harness.plugin import benchmark_task
+from agentgauge.pytest_plugin import benchmark_task
 
 
 @benchmark_task("mmau.math_standard")

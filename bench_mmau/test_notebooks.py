@@ -1,6 +1,6 @@
 """Data science notebooks: cells are written and run, and questions on what they show are answered."""
 
-from harness.plugin import benchmark_task
+from agentgauge.pytest_plugin import benchmark_task
 
 
 @benchmark_task("mmau.ds_e2e")

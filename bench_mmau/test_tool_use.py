@@ -1,6 +1,6 @@
 """Tool use: the next turn of a conversation, its calls compared with the target."""
 
-from harness.plugin import benchmark_task
+from agentgauge.pytest_plugin import benchmark_task
 
 
 @benchmark_task("mmau.tool_single")

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench_wild.earlier import check_earlier, is_earlier, modern
 from bench_wild.labels import ASK, SUBTYPES, TYPES, UNKNOWN_SUBTYPE
+from bench_wild.release2025.records import check_earlier, is_earlier, modern
 
 TASKS = 4
 """Tasks of every session."""
@@ -22,7 +22,8 @@ class Rule:
 
 
 def check_record(record: Any, language: str) -> Rule | None:
-    """The first rule that a record of either release breaks in what a run in ``language`` reads; None if it keeps all."""
+    """The first rule that a record of either release breaks in what a run in ``language`` reads; None if it keeps
+    all."""
     if not isinstance(record, Mapping):
         return Rule("the line", f"must be a JSON object, not {_kind(record)}")
     if not isinstance(record.get("id"), str) or not record["id"]:
@@ -51,7 +52,9 @@ def _texts(record: Mapping[str, Any], field: str, count: int, accepted: Sequence
         return Rule(field, f"must be a list of {count} texts, not {_shown(values)}")
     if len(values) != count:
         return Rule(
-            field, f"must have {count} entries, one for each task{' after the first' if count < TASKS else ''}; it has {len(values)}"
+            field,
+            f"must have {count} entries, one for each task{' after the first' if count < TASKS else ''}; it has"
+            f" {len(values)}",
         )
     for place, value in enumerate(values):
         if not isinstance(value, str):
@@ -116,7 +119,9 @@ def _node(node: Any, where: str, count: int) -> Rule | None:
         return Rule(f"{where}.dependency_list", f"must be a list of positions, not {_shown(depends)}")
     for dependency in depends:
         if type(dependency) is not int or not 0 <= dependency < count:
-            return Rule(f"{where}.dependency_list", f"names {dependency!r}; accepted are the positions 0 to {count - 1}")
+            return Rule(
+                f"{where}.dependency_list", f"names {dependency!r}; accepted are the positions 0 to {count - 1}"
+            )
     if action["name"] == ASK and not isinstance(node.get("user_input"), str):
         return Rule(f"{where}.user_input", f"must be the user's reply, a text, not {_shown(node.get('user_input'))}")
     return None
@@ -125,13 +130,17 @@ def _node(node: Any, where: str, count: int) -> Rule | None:
 def _circle(nodes: Sequence[Mapping[str, Any]]) -> list[int]:
     """The actions that can never be reached."""
     done: set[int] = set()
-    while ready := [place for place, node in enumerate(nodes) if place not in done and done.issuperset(node["dependency_list"])]:
+    while ready := [
+        place for place, node in enumerate(nodes) if place not in done and done.issuperset(node["dependency_list"])
+    ]:
         done.update(ready)
     return [place for place in range(len(nodes)) if place not in done]
 
 
 def _kind(value: Any) -> str:
-    return {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}.get(type(value), "a number")
+    return {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}.get(
+        type(value), "a number"
+    )
 
 
 def _shown(value: Any) -> str:

@@ -1,7 +1,7 @@
 """WildToolBench's data files: sessions of four tasks with gold graphs (wild spec 2).
 
-Both releases are read: ``Wild-Tool-Bench.jsonl`` of April 2026, and ``WildToolBench.jsonl``, the earlier one. One line is
-one session; one task of a session is one sample, ``<session id>-t<1..4>``.
+Both releases are read: ``Wild-Tool-Bench.jsonl`` of April 2026, and ``WildToolBench.jsonl``, the earlier one. One line
+is one session; one task of a session is one sample, ``<session id>-t<1..4>``.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.errors import DataProblem
+from agentgauge.core.identity_cache import recently
+from agentgauge.core.index import Entry, Index, Row, build_index
+from agentgauge.core.types import Json, Sample
+from agentgauge.data.differences import Differences
 from bench_wild.check import TASKS, Rule, check_record
-from bench_wild.earlier import is_earlier, modern
 from bench_wild.labels import ASK, FIRST_TURN, PREPARE, PSEUDO, SUBTYPE_TAGS, SUBTYPES, TYPE_TAGS, TYPES
 from bench_wild.layout import official, sessions
-from bench_wild.structure import structure_of
-from harness.data.differences import Differences
-from harness.data.index import Entry, Index, Row, build_index
-from harness.errors import DataProblem
-from harness.recent import recently
-from harness.types import Json, Sample
+from bench_wild.matching.structure import structure_of
+from bench_wild.release2025.records import is_earlier, modern
 
 FILES = ("Wild-Tool-Bench.jsonl", "WildToolBench.jsonl")
 """File names of the releases, the newer first. The releases keep them in a folder ``data``."""
@@ -68,7 +68,9 @@ class WildTask:
     answer_list: tuple[GoldNode, ...]
     type: str  # "Single-Tool" ...
     subtype: str  # "First Turn" for the first task
-    gold_nodes: int  # denominator of the progress rate: the length of the Chinese list, whatever the language (wild spec 6)
+    gold_nodes: (
+        int  # denominator of the progress rate: the length of the Chinese list, whatever the language (wild spec 6)
+    )
 
     @property
     def structure(self) -> str | None:
@@ -95,7 +97,10 @@ class RecordProblem(DataProblem):
     """A session that breaks a rule. Has what a report needs: file, line (from 1), session, field, rule."""
 
     def __init__(self, file: Path, line: int, session: str, found: Rule) -> None:
-        super().__init__(f"{file}, line {line}, session {session!r}: {found.field} {found.rule}; mend the line, or give --skip-invalid")
+        super().__init__(
+            f"{file}, line {line}, session {session!r}: {found.field} {found.rule}; mend the line, or give"
+            " --skip-invalid"
+        )
         self.file, self.line, self.session, self.field, self.rule = file, line, session, found.field, found.rule
 
 
@@ -141,7 +146,8 @@ def structure(nodes: Sequence[GoldNode]) -> str | None:
 
 
 def read_sessions(path: Path, language: str = "en") -> Iterator[Session | RecordProblem]:
-    """Every session of a file in its order, or what is wrong with it. Raises DataProblem for a file that cannot be read."""
+    """Every session of a file in its order, or what is wrong with it. Raises DataProblem for a file that cannot be
+    read."""
     seen: dict[str, int] = {}
     for entry in sessions(path):
         found = _problem(path, entry, language, seen)
@@ -161,7 +167,8 @@ def load_sessions(path: Path, language: str = "en", *, skip_invalid: bool = Fals
 
 
 def differences(path: Path) -> tuple[str, ...]:
-    """How a file's layout differs from the official one, one sentence each. Raises DataProblem for a file that cannot be read."""
+    """How a file's layout differs from the official one, one sentence each. Raises DataProblem for a file that
+    cannot be read."""
     told = Differences("session")
     for _ in sessions(path, told):
         pass
@@ -195,7 +202,8 @@ def index(root: Path, language: str = "en", *, skip_invalid: bool = False) -> In
 
 
 def _tasks(path: Path, language: str, skip_invalid: bool, told: Differences) -> Iterator[Entry]:
-    """The tasks of every session, each with its tags, the last of them the session's id, and the place of its session."""
+    """The tasks of every session, each with its tags, the last of them the session's id, and the place of its
+    session."""
     seen: dict[str, int] = {}
     for entry in sessions(path, told):
         found = _problem(path, entry, language, seen)
@@ -231,7 +239,9 @@ def load(index: Index, row: Row, task: str, language: str = "en") -> Sample:
     try:
         record = _record(index.read(row))
     except ValueError:
-        raise DataProblem(f"{index.file} changed while it was used: sample {row.id!r} is not where it was; start the run again") from None
+        raise DataProblem(
+            f"{index.file} changed while it was used: sample {row.id!r} is not where it was; start the run again"
+        ) from None
     payload = {"session": record, "task": split_id(row.id)[1], "language": language}
     return Sample(row.id, task, row.tags, payload, index.root, row.position)
 
@@ -263,7 +273,9 @@ def _problem(path: Path, entry: Entry, language: str, seen: dict[str, int]) -> R
     record = entry.value
     id = record.get("id") if isinstance(record, Mapping) else None
     # a session that does not exist in the run's language is not run, but checked all the same
-    spoken = next((one for one in (language, *LANGUAGES) if isinstance(record, Mapping) and has_language(record, one)), language)
+    spoken = next(
+        (one for one in (language, *LANGUAGES) if isinstance(record, Mapping) and has_language(record, one)), language
+    )
     rule = check_record(record, spoken)
     if rule is None and id in seen:
         rule = Rule("id", f"is the same as in line {seen[id]}; ids must be unique")

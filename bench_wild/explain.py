@@ -1,4 +1,5 @@
-"""Why a task is wrong: words for a report, and for a person what was expected beside what came, argument by argument."""
+"""Why a task is wrong: words for a report, and for a person what was expected beside what came, argument by
+argument."""
 
 from __future__ import annotations
 
@@ -6,10 +7,10 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from bench_wild.evaluator2025 import BadCall
+from agentgauge.core.types import Json
 from bench_wild.labels import ASK, PREPARE
+from bench_wild.release2025.evaluator import BadCall
 from bench_wild.steps import CORRECT, ERROR, Call, Step
-from harness.types import Json
 
 SHOWN = 3
 """Candidates of a step, and wrong steps of a task, that are spelled out; the rest is counted."""
@@ -96,7 +97,9 @@ def _action(step: Step) -> str:
         lines.append(f"            and {len(groups) - SHOWN} more candidates")
     if not groups:
         lines.append("  expected: nothing more")
-    came = " + ".join(map(shown_call, step.calls)) or (f"the text {_shown(step.content)}" if step.content else "nothing")
+    came = " + ".join(map(shown_call, step.calls)) or (
+        f"the text {_shown(step.content)}" if step.content else "nothing"
+    )
     return "\n".join([*lines, f"  got:      {came}"])
 
 

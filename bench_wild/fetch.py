@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from agentgauge.core.errors import DataProblem
+from agentgauge.data.fetch.dataset import DataSet, Verified
+from agentgauge.data.fetch.github import RawFile
 from bench_wild import data
 from bench_wild.data import RecordProblem
-from bench_wild.tasks import Wild
-from harness.errors import DataProblem
-from harness.fetch.dataset import DataSet, Verified
-from harness.fetch.github import RawFile
+from bench_wild.task import Wild
 
 SESSIONS, TASKS = 256, 4  # wild spec 1
 PER_COARSE_TYPE = 256
@@ -30,7 +30,9 @@ def verify(root: Path) -> Verified:
     types = Counter(one.type for session in sessions for one in session.tasks)
     tasks = sum(types.values())
     if len(sessions) != SESSIONS or tasks != SESSIONS * TASKS:
-        problems.append(f"{len(sessions)} sound sessions with {tasks} tasks, and {SESSIONS} with {SESSIONS * TASKS} are published")
+        problems.append(
+            f"{len(sessions)} sound sessions with {tasks} tasks, and {SESSIONS} with {SESSIONS * TASKS} are published"
+        )
     coarse = Counter("Multi-Tool" if "Multi-Tool" in name else name for name in types.elements())
     strange += [
         f"{count} tasks of the type {name}, and {PER_COARSE_TYPE} are published"
@@ -40,9 +42,13 @@ def verify(root: Path) -> Verified:
     strange += data.differences(file)
     displaced = [session.id for place, session in enumerate(sessions) if not session.id.endswith(f"_{place}")]
     if displaced:
-        strange.append(f"{len(displaced)} ids are not those of their lines, first {displaced[0]!r}; the published evaluator mistakes them")
+        strange.append(
+            f"{len(displaced)} ids are not those of their lines, first {displaced[0]!r}; the published evaluator"
+            " mistakes them"
+        )
     found = (
-        f"{len(sessions)} sessions with {tasks} tasks: " + ", ".join(f"{count} {name}" for name, count in sorted(types.items())),
+        f"{len(sessions)} sessions with {tasks} tasks: "
+        + ", ".join(f"{count} {name}" for name, count in sorted(types.items())),
         f"{sum(len(session.tools) for session in sessions)} tool entries",
     )
     return Verified(tasks, found, tuple(problems), tuple(strange))

@@ -1,4 +1,5 @@
-"""The original benchmark's own files: result files of both releases are read, ours are written like those of April 2026.
+"""The original benchmark's own files: result files of both releases are read, ours are written like those of April
+2026.
 
 Wild spec 3.1, 3.5 and 6 for the later release, 7.1 for the earlier one.
 """
@@ -12,18 +13,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.errors import DataProblem
+from agentgauge.core.estimate import totals
+from agentgauge.core.types import Json, Score, Scoring
 from bench_wild import data
 from bench_wild.data import GoldNode, Session, WildTask, read_sessions, sample_id
-from bench_wild.evaluator2025 import Reply
 from bench_wild.fixes import Fixes, fixes_of
 from bench_wild.metrics import TASKS_PER_SESSION, Values, official, recipe, session_values
 from bench_wild.prompts import ORIGINAL, Sending
+from bench_wild.release2025.evaluator import Reply
 from bench_wild.run import FAILED, with_inputs
 from bench_wild.score import Evaluator, Verdict, judge, score_soft, score_task
 from bench_wild.steps import CORRECT, ERROR, Call, read_calls
-from harness.errors import DataProblem
-from harness.estimate import totals
-from harness.types import Json, Score, Scoring
 
 RESULTS = "Wild-Tool-Bench_result.jsonl"
 
@@ -51,10 +52,10 @@ def score_files(
 ) -> dict[str, Any]:
     """Score a result file of either release, or the folder of one.
 
-    ``metrics`` are the tables' columns in percent, None where there is nothing to count; ``official`` the content of the
-    original metric file (evaluator 2026); ``samples`` what became of each task; ``stops`` where the published evaluator
-    would have stopped, and why. Sessions are those of the result file; with ``skip_invalid`` those of which the data
-    breaks a rule are left out, and ``left_out`` names them. Raises DataProblem, and RecordProblem without it.
+    ``metrics`` are the tables' columns in percent, None where there is nothing to count; ``official`` the content of
+    the original metric file (evaluator 2026); ``samples`` what became of each task; ``stops`` where the published
+    evaluator would have stopped, and why. Sessions are those of the result file; with ``skip_invalid`` those of which
+    the data breaks a rule are left out, and ``left_out`` names them. Raises DataProblem, and RecordProblem without it.
     """
     file = samples if samples.is_file() else data.find(samples)
     if file is None:
@@ -73,9 +74,14 @@ def score_files(
     earlier = bool(lines) and "predict_result" in lines[0][1]
     if earlier and evaluator != "2025":
         raise DataProblem(
-            f"{found} holds predictions of the earlier release, which lack what {evaluator} scores; give --wild-evaluator 2025"
+            f"{found} holds predictions of the earlier release, which lack what {evaluator} scores; give"
+            " --wild-evaluator 2025"
         )
-    score = _earlier(found, sessions, lines) if earlier else _later(sessions, len(sessions) + len(left_out), lines, scoring, evaluator)
+    score = (
+        _earlier(found, sessions, lines)
+        if earlier
+        else _later(sessions, len(sessions) + len(left_out), lines, scoring, evaluator)
+    )
     scored = list(score)
     fixes = fixes_of(scoring)
     values: list[Values] = [session_values([score.values for _, score in one.tasks], fixes) for one in scored]
@@ -103,7 +109,9 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise DataProblem(f"{path} cannot be read: {error}; give a result file of WildToolBench, or the folder of a {RESULTS}") from None
+        raise DataProblem(
+            f"{path} cannot be read: {error}; give a result file of WildToolBench, or the folder of a {RESULTS}"
+        ) from None
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -111,9 +119,13 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         try:
             entry = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise DataProblem(f"{where} is no JSON: {error}; give a result file as it was written, one object a line") from None
+            raise DataProblem(
+                f"{where} is no JSON: {error}; give a result file as it was written, one object a line"
+            ) from None
         if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
-            raise DataProblem(f"{where} must be an object with the text 'id'; give a result file in the original layout")
+            raise DataProblem(
+                f"{where} must be an object with the text 'id'; give a result file in the original layout"
+            )
         yield where, entry
 
 
@@ -122,10 +134,14 @@ def _number_of(session: str) -> int:
     return int(found[1]) if found else -1
 
 
-def _session_of(where: str, line: Mapping[str, Any], sessions: Mapping[str, tuple[int, Session]]) -> tuple[int, Session]:
+def _session_of(
+    where: str, line: Mapping[str, Any], sessions: Mapping[str, tuple[int, Session]]
+) -> tuple[int, Session]:
     """Line of the data set, from 0, and session."""
     if line["id"] not in sessions:
-        raise DataProblem(f"{where}: the data set has no session {line['id']!r}; both files must be of the same data set")
+        raise DataProblem(
+            f"{where}: the data set has no session {line['id']!r}; both files must be of the same data set"
+        )
     return sessions[line["id"]]
 
 
@@ -142,7 +158,10 @@ def _later(
     for where, line in sorted(lines, key=lambda line: _number_of(line[1]["id"])):
         (place, session), results = _session_of(where, line, sessions), line.get("result")
         if not isinstance(results, str) and not (isinstance(results, list) and len(results) <= len(session.tasks)):
-            raise DataProblem(f"{where}: 'result' must be a list of at most {TASKS_PER_SESSION} task results, or the text of a failure")
+            raise DataProblem(
+                f"{where}: 'result' must be a list of at most {TASKS_PER_SESSION} task results, or the text of a"
+                " failure"
+            )
         outputs: Sequence[Json] = [results] * len(session.tasks) if isinstance(results, str) else results
         tasks = []
         for task, output in zip(session.tasks, outputs, strict=False):
@@ -151,13 +170,17 @@ def _later(
             except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
                 what = f"{type(error).__name__}: {error}"
                 raise DataProblem(
-                    f"{where}, task {task.position + 1}: the result has an unknown shape ({what}); give a file in the original layout"
+                    f"{where}, task {task.position + 1}: the result has an unknown shape ({what}); give a file in the"
+                    " original layout"
                 ) from None
-        yield _Scored(session, tuple(tasks), reference_stop(session.id, place, count, results, [score for _, score in tasks]))
+        yield _Scored(
+            session, tuple(tasks), reference_stop(session.id, place, count, results, [score for _, score in tasks])
+        )
 
 
 def reference_stop(session: str, place: int, count: int, results: Json, scores: Sequence[Score]) -> str:
-    """Why the published evaluator stops on a session, or goes wrong; empty: it does neither. ``place`` is its line, from 0.
+    """Why the published evaluator stops on a session, or goes wrong; empty: it does neither. ``place`` is its line,
+    from 0.
 
     It takes the number at the end of an id for the line of the data set (wild spec 2.1); here sessions are found by id.
     """
@@ -175,7 +198,9 @@ def reference_stop(session: str, place: int, count: int, results: Json, scores: 
 # -- the earlier release
 
 
-def _earlier(path: Path, sessions: Mapping[str, tuple[int, Session]], lines: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[_Scored]:
+def _earlier(
+    path: Path, sessions: Mapping[str, tuple[int, Session]], lines: Sequence[tuple[str, Mapping[str, Any]]]
+) -> Iterator[_Scored]:
     """One line is one task. Lines of a task that is already known are left out, as upstream does."""
     scored: dict[str, dict[int, tuple[WildTask, Score]]] = {}
     for where, line in lines:
@@ -186,7 +211,9 @@ def _earlier(path: Path, sessions: Mapping[str, tuple[int, Session]], lines: Seq
                 tasks[place] = _earlier_task(session, session.tasks[place], line, xlam=bool(_XLAM_1.search(path.stem)))
         except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
             what = f"{type(error).__name__}: {error}"
-            raise DataProblem(f"{where}: the prediction has an unknown shape ({what}); give a file in the original layout") from None
+            raise DataProblem(
+                f"{where}: the prediction has an unknown shape ({what}); give a file in the original layout"
+            ) from None
     for id, tasks in scored.items():
         yield _Scored(sessions[id][1], tuple(tasks[place] for place in sorted(tasks)))
 
@@ -208,7 +235,9 @@ def _earlier_task(session: Session, task: WildTask, line: Mapping[str, Any], *, 
 
 def _node(position: int, node: Mapping[str, Any]) -> GoldNode:
     action, depends = node["action"], tuple(node["dependency_list"])
-    return GoldNode(position, action["name"], action["arguments"], node.get("observation"), depends, node.get("user_input"))
+    return GoldNode(
+        position, action["name"], action["arguments"], node.get("observation"), depends, node.get("user_input")
+    )
 
 
 def _call(call: Mapping[str, Any]) -> Call:
@@ -219,12 +248,17 @@ def _call(call: Mapping[str, Any]) -> Call:
 
 
 def write_result_lines(
-    path: Path, results: Iterable[tuple[Session, WildTask, Json]], model: str, *, sending: Sending = ORIGINAL, tolerant: bool = False
+    path: Path,
+    results: Iterable[tuple[Session, WildTask, Json]],
+    model: str,
+    *,
+    sending: Sending = ORIGINAL,
+    tolerant: bool = False,
 ) -> list[str]:
     """Write task results as an original result file, by session, in the order of the ids' numbers.
 
-    A result is that of ``run.solve``; a text is a failure's. ``sending`` and ``tolerant`` are as in the run. As in the original,
-    a session of which a task failed has that text for a result. Returns the sessions that are left out: those
+    A result is that of ``run.solve``; a text is a failure's. ``sending`` and ``tolerant`` are as in the run. As in the
+    original, a session of which a task failed has that text for a result. Returns the sessions that are left out: those
     with a task that is missing before another, which the layout cannot express.
     """
     sessions: dict[str, Session] = {}
@@ -252,7 +286,10 @@ def write_result_lines(
 
 def score_line(session: Session, line: Mapping[str, Any], fixes: Fixes) -> dict[str, Any]:
     """A line of the original's score file from one of its result file: ``{"id", "results"}``."""
-    return {"id": line["id"], "results": [_with_labels(result, judge(result, session.tools, fixes)) for result in line["result"]]}
+    return {
+        "id": line["id"],
+        "results": [_with_labels(result, judge(result, session.tools, fixes)) for result in line["result"]],
+    }
 
 
 def _with_labels(result: Mapping[str, Any], verdict: Verdict) -> dict[str, Any]:
@@ -262,7 +299,9 @@ def _with_labels(result: Mapping[str, Any], verdict: Verdict) -> dict[str, Any]:
         if step.outcomes:
             output = {**entry["inference_output"], "current_action_arguments_label": step.arguments}
             left = list(output["tool_calls"])
-            output["tool_calls"] = [left.pop(next(n for n, one in enumerate(left) if _call(one) == call)) for call in step.calls]
+            output["tool_calls"] = [
+                left.pop(next(n for n, one in enumerate(left) if _call(one) == call)) for call in step.calls
+            ]
             if step.arguments == ERROR:
                 output["current_action_arguments_check_result"] = list(step.outcomes)
             entry["inference_output"] = output

@@ -9,24 +9,36 @@ from __future__ import annotations
 
 from enum import Enum
 
-from harness.types import Scoring
+from agentgauge.core.types import Scoring
 
 
 class Fix(Enum):
     """The value says what the fix does."""
 
     PSEUDO_CALLS = "3.4: asking the user or answering by a tool call is an action error: no such tool was offered"
-    EVERY_STEP = "5.1: a wrong argument neither removes the next step from the log nor forgives a wrong action in a later step"
+    EVERY_STEP = (
+        "5.1: a wrong argument neither removes the next step from the log nor forgives a wrong action in a later step"
+    )
     BEST_PAIRS = "5.1: calls of one name are paired so that most of them are right, not by the order of their texts"
-    ARGUMENT_OBJECTS = "5.1: arguments given as an object are judged like their JSON text; the published evaluator stops"
-    ANY_TEXT = "5.2: arguments nested too deep to be read, or with a number too long, are invalid JSON; the published evaluator stops"
+    ARGUMENT_OBJECTS = (
+        "5.1: arguments given as an object are judged like their JSON text; the published evaluator stops"
+    )
+    ANY_TEXT = (
+        "5.2: arguments nested too deep to be read, or with a number too long, are invalid JSON; the published"
+        " evaluator stops"
+    )
     ANY_TYPE = "5.2a: a parameter without a type takes any value, not only text"
     FREE_OBJECTS = "5.2a: an object whose schema names no properties may have any"
     DEFAULTS = "5.2b: an argument that says the default of the schema and one that is left out are the same"
     SAME_NUMBER = "5.2b: 1 and 1.0 are the same number where the schema asks for a number"
     LONG_TEXTS = "5.3: texts of any length are compared; the published evaluator's recursion ends at about 1000 tokens"
-    WHOLE_SESSIONS = "6: a session with fewer results than tasks counts for nothing; upstream judges it by what is there"
-    NODE_PROGRESS = "6: progress is the paper's, completed nodes over nodes of the gold that was run, so that it is 100 for a correct task"
+    WHOLE_SESSIONS = (
+        "6: a session with fewer results than tasks counts for nothing; upstream judges it by what is there"
+    )
+    NODE_PROGRESS = (
+        "6: progress is the paper's, completed nodes over nodes of the gold that was run, so that it is 100 for a"
+        " correct task"
+    )
 
 
 Fixes = frozenset[Fix]

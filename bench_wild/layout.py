@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.errors import DataProblem
+from agentgauge.core.index import Entry, first_line, list_entries
+from agentgauge.data.differences import Differences, from_text, mapped, replaced
 from bench_wild.labels import FIRST_TURN, SUBTYPES, TYPES, UNKNOWN_SUBTYPE
-from harness.data.differences import Differences, from_text, mapped, replaced
-from harness.data.index import Entry, first_line, list_entries
-from harness.errors import DataProblem
 
 TWINS = ("english_", "")
 
@@ -61,7 +61,10 @@ def sessions(file: Path, told: Differences | None = None) -> Iterator[Entry]:
         value, ways = official(entry.value)
         if told and isinstance(value, dict):
             if value.get("id") != f"wild_tool_bench_{entry.key}":
-                ways.append("the id is not that of its line, by which the published evaluator finds a session; here the id counts")
+                ways.append(
+                    "the id is not that of its line, by which the published evaluator finds a session; here the id"
+                    " counts"
+                )
             told.of_record(str(value.get("id") or f"line {int(entry.key) + 1}"), ways)
         yield replace(entry, value=value)
 
@@ -85,7 +88,9 @@ def official(record: Any) -> tuple[Any, Ways]:
     if not isinstance(record, dict):
         return record, ways
     if record.keys() - FIELDS - EARLIER_FIELDS:
-        ways += [f"the field {name!r} is unknown and not read" for name in record if name not in FIELDS | EARLIER_FIELDS]
+        ways += [
+            f"the field {name!r} is unknown and not read" for name in record if name not in FIELDS | EARLIER_FIELDS
+        ]
     if UNVERIFIED in record or GENERATED in record:
         ways.append(NOT_VERIFIED if record.get(UNVERIFIED) else ACCEPTED)
     changed: dict[str, Any] = record
@@ -95,7 +100,9 @@ def official(record: Any) -> tuple[Any, Ways]:
         changed = _each(changed, types, partial(_label, field=types, known=tuple(TYPES), ways=ways))
         if "type" not in record:  # of the earlier release the subtypes are aligned where it is read
             changed = replaced(changed, subtypes, partial(_three, field=subtypes, ways=ways))
-            changed = _each(changed, subtypes, partial(_label, field=subtypes, known=(*SUBTYPES, UNKNOWN_SUBTYPE), ways=ways))
+            changed = _each(
+                changed, subtypes, partial(_label, field=subtypes, known=(*SUBTYPES, UNKNOWN_SUBTYPE), ways=ways)
+            )
             if isinstance(changed.get(env), str) and _PREFIX.match(changed[env]):
                 ways.append(f"{env!r} begins with a prefix, which is sent to the model as it is")
         changed = _each(changed, f"{twin}answer_list", partial(_graph, ways=ways))
@@ -144,7 +151,9 @@ def _three(subtypes: Any, field: str, ways: Ways) -> Any:
 def _graph(nodes: Any, ways: Ways) -> Any:
     if not isinstance(nodes, list):
         return nodes
-    if any(isinstance(node, dict) and node.get("idx", place) not in (place, str(place)) for place, node in enumerate(nodes)):
+    if any(
+        isinstance(node, dict) and node.get("idx", place) not in (place, str(place)) for place, node in enumerate(nodes)
+    ):
         ways.append("'idx' of actions differs from their place in the list, which counts")
     return mapped(nodes, partial(_node, ways=ways))
 
@@ -171,7 +180,9 @@ def _dependencies(depends: Any, ways: Ways) -> Any:
         return []
     if not isinstance(depends, list):
         return depends
-    changed = mapped(depends, lambda one: int(one) if isinstance(one, str) and re.fullmatch(r"\d{1,6}", one, re.ASCII) else one)
+    changed = mapped(
+        depends, lambda one: int(one) if isinstance(one, str) and re.fullmatch(r"\d{1,6}", one, re.ASCII) else one
+    )
     if changed is not depends:
         ways.append("'dependency_list' has texts, read as numbers")
     return changed

@@ -10,10 +10,21 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from agentgauge.core.estimate import Recipe, totals
+from agentgauge.core.types import Scoring
 from bench_wild.fixes import Fix, Fixes, fixes_of
-from bench_wild.labels import CHAT, CLARIFY, COREFERENTIAL, FIRST_TURN, LONG_RANGE, MIXED, PARALLEL, PARTIAL, SEQUENTIAL, SINGLE
-from harness.estimate import Recipe, totals
-from harness.types import Scoring
+from bench_wild.labels import (
+    CHAT,
+    CLARIFY,
+    COREFERENTIAL,
+    FIRST_TURN,
+    LONG_RANGE,
+    MIXED,
+    PARALLEL,
+    PARTIAL,
+    SEQUENTIAL,
+    SINGLE,
+)
 
 Values = Mapping[str, float]
 
@@ -111,7 +122,18 @@ ERRORS_PUBLISHED_AS: Mapping[str, str] = {
 
 ERROR_CLASSES = tuple(name for names in ERROR_COLUMNS.values() for name in names)
 
-PARAMETER_KINDS = ("string", "string enum", "integer", "integer enum", "float", "boolean", "array", "object", "nested object", "other")
+PARAMETER_KINDS = (
+    "string",
+    "string enum",
+    "integer",
+    "integer enum",
+    "float",
+    "boolean",
+    "array",
+    "object",
+    "nested object",
+    "other",
+)
 """Kinds of parameters, by their schema, that the earlier evaluator counts wrong values of."""
 
 DONE = " done"
@@ -193,7 +215,9 @@ def _percentages(sums: Values, columns: Mapping[str, Kinds]) -> dict[str, float 
     values = {name: _percent(*_parts(sums, kinds)) for name, kinds in columns.items()}
     if "errors" in sums:
         for name, classes in ERROR_COLUMNS.items():
-            values[name] = _percent(math.fsum(sums.get(f"error {each}", 0.0) for each in classes), sums.get("errors", 0.0))
+            values[name] = _percent(
+                math.fsum(sums.get(f"error {each}", 0.0) for each in classes), sums.get("errors", 0.0)
+            )
         values |= {f"Wrong Values, {kind}": sums.get(f"parameter {kind}", 0.0) for kind in PARAMETER_KINDS}
     return values
 
@@ -214,7 +238,9 @@ def official(sessions: Sequence[Values], model: str) -> dict[str, Any]:
     """The content of ``Wild-Tool-Bench_metric.json``: fractions with their counters, 0 where there is nothing."""
     sums = totals(sessions)
 
-    def entry(*kinds: str, names: tuple[str, str, str] = ("accuracy", "correct_count", "total_count")) -> dict[str, float]:
+    def entry(
+        *kinds: str, names: tuple[str, str, str] = ("accuracy", "correct_count", "total_count")
+    ) -> dict[str, float]:
         part, whole = _parts(sums, kinds)
         return dict(zip(names, (part / whole if whole else 0.0, round(part), round(whole)), strict=True))
 

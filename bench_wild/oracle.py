@@ -6,12 +6,12 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agentgauge.core.chat import ChatReply, Message, ToolCall
+from agentgauge.core.types import Sample
 from bench_wild.data import GoldNode, Session, WildTask, resolve
-from bench_wild.graph import Graph
+from bench_wild.matching.graph import Graph
 from bench_wild.prompts import HistoryFails, as_json, opening
 from bench_wild.run import Answer, Result, solve
-from harness.model.types import ChatReply, Message, ToolCall
-from harness.types import Sample
 
 DONE = "It is done."
 """What is said where the gold has no words."""
@@ -49,7 +49,10 @@ def answer(sample: Sample, turn: int, *, one_call: bool = False) -> Answer:
 
 
 def native_reply(answer: Answer) -> ChatReply:
-    calls = tuple(ToolCall(call["function"]["name"], call["function"]["arguments"], call["id"]) for call in answer.tool_calls or ())
+    calls = tuple(
+        ToolCall(call["function"]["name"], call["function"]["arguments"], call["id"])
+        for call in answer.tool_calls or ()
+    )
     return ChatReply(text=answer.content or "", tool_calls=calls, finish_reason="tool_calls" if calls else "stop")
 
 
@@ -73,7 +76,8 @@ def play(session: Session, task: WildTask, replies: Sequence[Answer]) -> Result 
 
 
 def unreachable(session: Session) -> list[str]:
-    """What in a session the evaluator would not accept even from a model that answers with the gold, one sentence each."""
+    """What in a session the evaluator would not accept even from a model that answers with the gold, one sentence
+    each."""
     from bench_wild.score import score_task
 
     found: list[str] = []

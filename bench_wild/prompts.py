@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bench_wild.azure import normalised
+from agentgauge.core.chat import Message
+from agentgauge.core.identity_cache import recently
+from agentgauge.core.types import Json
 from bench_wild.data import GoldNode, Session, WildTask
-from bench_wild.graph import Graph, Group
-from harness.model.types import Message
-from harness.recent import recently
-from harness.types import Json
+from bench_wild.matching.graph import Graph, Group
+from bench_wild.release2025.azure import normalised
 
 DATE = "Current Date: "
 """The system message is this and the session's date."""
@@ -57,7 +57,8 @@ class HistoryFails(Exception):
 
 
 def convert_tools(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The tools as they are offered: the type ``float``, which no endpoint knows, becomes ``number``; nothing else changes."""
+    """The tools as they are offered: the type ``float``, which no endpoint knows, becomes ``number``; nothing else
+    changes."""
     text = json.dumps(list(tools), ensure_ascii=False)
     converted: list[dict[str, Any]] = json.loads(text.replace('"type": "float"', '"type": "number"'))
     return converted
@@ -90,7 +91,8 @@ def opening(session: Session, task: WildTask, sending: Sending = ORIGINAL, *, to
 
 
 def _without_role(message: dict[str, Any], language: str) -> dict[str, Any]:
-    """The message without its speaker's name. Results of tools are left alone, and blanks after the colon stay: as upstream."""
+    """The message without its speaker's name. Results of tools are left alone, and blanks after the colon stay: as
+    upstream."""
     colon, names = _ROLES[language]
     content = message["content"]
     if message["role"] == "tool" or not isinstance(content, str) or colon not in content:
@@ -114,14 +116,19 @@ def _groups(task: WildTask, tolerant: bool) -> Iterator[Group]:
 
 
 def _turns(nodes: Sequence[GoldNode], ids: Iterator[str]) -> list[dict[str, Any]]:
-    """A group of the gold as messages. Results are JSON, texts in quotes too: as upstream, other than in a running task."""
+    """A group of the gold as messages. Results are JSON, texts in quotes too: as upstream, other than in a running
+    task."""
     first = nodes[0]
     if not first.is_tool:
         said = [{"role": "assistant", "content": first.observation}]
         return [*said, {"role": "user", "content": first.user_input}] if first.is_ask else said
-    calls = [{"type": "function", "function": {"name": node.name, "arguments": as_json(node.arguments)}, "id": next(ids)} for node in nodes]
+    calls = [
+        {"type": "function", "function": {"name": node.name, "arguments": as_json(node.arguments)}, "id": next(ids)}
+        for node in nodes
+    ]
     results = [
-        {"role": "tool", "content": as_json(node.observation), "tool_call_id": call["id"]} for node, call in zip(nodes, calls, strict=True)
+        {"role": "tool", "content": as_json(node.observation), "tool_call_id": call["id"]}
+        for node, call in zip(nodes, calls, strict=True)
     ]
     return [{"role": "assistant", "content": "", "tool_calls": calls}, *results]
 

@@ -12,17 +12,17 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agentgauge.agent.dialect import ask as put
+from agentgauge.agent.dialects.format import Sent
+from agentgauge.agent.dialects.registry import format_of
+from agentgauge.agent.spoken import heard
+from agentgauge.core.case import Case
+from agentgauge.core.chat import ChatReply, Message, Sampling
+from agentgauge.core.types import Json
 from bench_wild.data import GoldNode, Session, WildTask, resolve
-from bench_wild.graph import Graph, Group
+from bench_wild.matching.graph import Graph, Group
+from bench_wild.matching.matcher import Walk
 from bench_wild.prompts import ORIGINAL, HistoryFails, Sending, as_json, observed, offered_tools, opening
-from bench_wild.walk import Walk
-from harness.agent.dialect import ask as put
-from harness.agent.dialects.format import Sent
-from harness.agent.dialects.registry import format_of
-from harness.agent.spoken import heard
-from harness.case import Case
-from harness.model.types import ChatReply, Message, Sampling
-from harness.types import Json
 
 EMPTY = "tool_calls and content are None or empty"
 NOT_EXPECTED = "action name not in candidate_answer_function_list"
@@ -91,7 +91,9 @@ class _Log:
 
     def _listed(self, group: Group) -> dict[str, Json]:
         nodes = in_order(self.task, group)
-        listed: dict[str, Json] = {"action": [{"arguments": as_json(node.arguments), "name": node.name} for node in nodes]}
+        listed: dict[str, Json] = {
+            "action": [{"arguments": as_json(node.arguments), "name": node.name} for node in nodes]
+        }
         if not nodes[0].is_tool:
             listed["observation"] = nodes[0].observation
             if nodes[0].is_ask:
@@ -108,7 +110,9 @@ def in_order(task: WildTask, group: Group) -> list[GoldNode]:
     return sorted((task.answer_list[place] for place in group), key=lambda node: node.name)
 
 
-async def solve(session: Session, task: WildTask, ask: Ask, *, sending: Sending = ORIGINAL, tolerant: bool = False) -> Result | str:
+async def solve(
+    session: Session, task: WildTask, ask: Ask, *, sending: Sending = ORIGINAL, tolerant: bool = False
+) -> Result | str:
     """Run one task; the outcome is a task result of the original layout, without each step's ``inference_input``.
 
     Where upstream stops and loses the whole session, the outcome is the text that it then has for a result; with
@@ -178,7 +182,9 @@ def _calls(log: _Log, answer: Answer) -> list[Message] | None:
         return None
     try:
         names.sort()
-    except TypeError as error:  # a null beside texts: upstream sorts them outside of its error handling (corrections to wild spec 3.4)
+    except (
+        TypeError
+    ) as error:  # a null beside texts: upstream sorts them outside of its error handling (corrections to wild spec 3.4)
         raise _SessionFails(str(error)) from None
     if walk.over:
         log.wrong(step, _no_table(walk))
@@ -192,10 +198,14 @@ def _calls(log: _Log, answer: Answer) -> list[Message] | None:
     if answer.reasoning is not None:
         said["reasoning_content"] = answer.reasoning
     said |= {"content": answer.content, "tool_calls": [dict(call) for call in answer.tool_calls]}
-    # the j-th result goes to the j-th call as emitted, although results are sorted by name and calls are not: as upstream
+    # the j-th result goes to the j-th call as emitted, although results are sorted by name and calls are not: as
+    # upstream
     results = [node.observation for node in in_order(log.task, group)]
     ids = [call["id"] for call in answer.tool_calls]
-    told = [{"role": "tool", "content": observed(result), "tool_call_id": id} for result, id in zip(results, ids, strict=True)]
+    told = [
+        {"role": "tool", "content": observed(result), "tool_call_id": id}
+        for result, id in zip(results, ids, strict=True)
+    ]
     return [said, *told]
 
 
@@ -244,7 +254,8 @@ def with_inputs(
 
 
 async def run_task(case: Case, sending: Sending = ORIGINAL) -> Json:
-    """Solve a sample. Lets ModelFault through: a request that fails breaks this task and not its session, other than upstream."""
+    """Solve a sample. Lets ModelFault through: a request that fails breaks this task and not its session, other than
+    upstream."""
     session, task = resolve(case.sample)
     dialect, tolerant = case.settings.dialect, case.settings.scoring == "strict"
     format = None if dialect == "native" else format_of(dialect, case.settings.prompts)
@@ -259,7 +270,9 @@ async def run_task(case: Case, sending: Sending = ORIGINAL) -> Json:
         reply = await put(case, sent, usual)
         seconds = round(time.monotonic() - clock, 3)
         asked += 1
-        return answer_of(heard(format, reply, tolerant=tolerant) if format else reply, asked, tolerant=tolerant, seconds=seconds)
+        return answer_of(
+            heard(format, reply, tolerant=tolerant) if format else reply, asked, tolerant=tolerant, seconds=seconds
+        )
 
     return await solve(session, task, ask, sending=sending, tolerant=tolerant)
 
@@ -267,8 +280,9 @@ async def run_task(case: Case, sending: Sending = ORIGINAL) -> Json:
 def answer_of(reply: ChatReply, number: int, *, tolerant: bool = False, seconds: float = 0.0) -> Answer:
     """A reply as the protocol has it: the message as it came (corrections to wild spec 3.4).
 
-    ``number`` counts a task's replies, to name calls of a dialect, which have no ids. ``tolerant`` reads the message as the other
-    benchmarks do: calls that name a function, with ids made up and arguments as text, and a refusal for a text.
+    ``number`` counts a task's replies, to name calls of a dialect, which have no ids. ``tolerant`` reads the message as
+    the other benchmarks do: calls that name a function, with ids made up and arguments as text, and a refusal for a
+    text.
     """
     message, usage = reply.message, reply.usage
     content, calls = message["content"], message.get("tool_calls")

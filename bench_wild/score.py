@@ -11,17 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from bench_wild.arguments import check, find_tool
+from agentgauge.core.types import Json, Score, Scoring
 from bench_wild.data import Session, WildTask
-from bench_wild.evaluator2025 import Reply, SoftVerdict, judge_softly, wrong_parameters
 from bench_wild.explain import explain, explain_softly, labels_of
 from bench_wild.fixes import Fix, Fixes, fixes_of
 from bench_wild.labels import MIXED, PARALLEL, PSEUDO, SEQUENTIAL
+from bench_wild.matching.arguments import check, find_tool
+from bench_wild.matching.parameter_types import wrong_types
 from bench_wild.metrics import ERROR_CLASSES, PARAMETER_KINDS, PARAMETER_TYPE, STRUCTURED, task_values
-from bench_wild.parameter_types import wrong_types
 from bench_wild.prompts import convert_tools
+from bench_wild.release2025.evaluator import Reply, SoftVerdict, judge_softly, wrong_parameters
 from bench_wild.steps import CORRECT, ERROR, Call, Step, read_steps
-from harness.types import Json, Score, Scoring
 
 Evaluator = Literal["2026", "2025"]
 
@@ -52,7 +52,9 @@ FAILED = Verdict(ERROR, None, False, (), "TypeError")
 """A task of a session that failed during inference: upstream stops on its result, which is a text."""
 
 
-def score_task(session: Session, task: WildTask, output: Json, scoring: Scoring = "parity", evaluator: Evaluator = "2026") -> Score:
+def score_task(
+    session: Session, task: WildTask, output: Json, scoring: Scoring = "parity", evaluator: Evaluator = "2026"
+) -> Score:
     """Score a task result in the original layout. The score's group is the session.
 
     None is a case that broke, and a text the result of a session that failed: both are wrong.
@@ -81,7 +83,9 @@ def score_task(session: Session, task: WildTask, output: Json, scoring: Scoring 
     return Score(False, values, labels or ("unscorable",), _explanation(verdict), session.id, verdict.stops)
 
 
-def score_soft(session: Session, task: WildTask, replies: Sequence[Reply], *, action_correct: bool, optimal: bool) -> Score:
+def score_soft(
+    session: Session, task: WildTask, replies: Sequence[Reply], *, action_correct: bool, optimal: bool
+) -> Score:
     """Score a task's replies by the earlier evaluator."""
     verdict = judge_softly(replies, task.answer_list, session.tools, action_correct=action_correct, optimal=optimal)
     values = _soft_values(session, task, verdict)
@@ -115,13 +119,16 @@ def _soft_values(session: Session, task: WildTask, verdict: SoftVerdict | None) 
     error = verdict.error if verdict else None
     wrong = wrong_parameters(verdict, session.tools) if verdict else {}
     values |= {f"error {name}": float(name == error) for name in ERROR_CLASSES}
-    values |= {"errors": float(error is not None)} | {f"parameter {kind}": float(wrong.get(kind, 0)) for kind in PARAMETER_KINDS}
+    values |= {"errors": float(error is not None)} | {
+        f"parameter {kind}": float(wrong.get(kind, 0)) for kind in PARAMETER_KINDS
+    }
     types = wrong_types(verdict, session.tools) if verdict else {}
     return values | {f"{PARAMETER_TYPE}{name}": float(count) for name, count in types.items()}
 
 
 def _completed(verdict: Verdict, result: Mapping[str, Json] | None, session: Session) -> int:
-    """Gold nodes that were done right, by the paper's definition: steps after a wrong argument are looked at as well."""
+    """Gold nodes that were done right, by the paper's definition: steps after a wrong argument are looked at as
+    well."""
     if verdict.arguments == ERROR and result is not None:
         verdict = judge(result, session.tools, frozenset({Fix.EVERY_STEP}))
     done = 0
@@ -145,7 +152,8 @@ def judge(result: Mapping[str, Json], tools: Sequence[Mapping[str, Any]], fixes:
     action, arguments, stops = result["action_name_label"], CORRECT, ""
     for step in read_steps(result["inference_log"]):
         if arguments == ERROR and Fix.EVERY_STEP not in fixes:
-            # the step after a wrong argument leaves the log, later ones stay, and their actions no longer matter: as upstream
+            # the step after a wrong argument leaves the log, later ones stay, and their actions no longer matter: as
+            # upstream
             action = CORRECT
             steps += [later for later in read_steps(result["inference_log"]) if later.place > step.place]
             break
@@ -200,9 +208,14 @@ def _check_step(step: Step, tools: Sequence[Mapping[str, Any]], fixes: Fixes) ->
     return replace(step, calls=calls, outcomes=outcomes), ""
 
 
-def _best_order(calls: Sequence[Call], wanted: Sequence[Call], outcome: Callable[[Call, Call], str]) -> tuple[Call, ...]:
+def _best_order(
+    calls: Sequence[Call], wanted: Sequence[Call], outcome: Callable[[Call, Call], str]
+) -> tuple[Call, ...]:
     """The calls in an order in which as many as possible are right, each facing a gold call of its name."""
-    fits = [[place for place, call in enumerate(calls) if call.name == gold.name and outcome(call, gold) == CORRECT] for gold in wanted]
+    fits = [
+        [place for place, call in enumerate(calls) if call.name == gold.name and outcome(call, gold) == CORRECT]
+        for gold in wanted
+    ]
     taken: dict[int, int] = {}  # place of a call → place of its gold call
 
     def place_it(gold: int, tried: set[int]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from harness.types import Json
+from agentgauge.core.types import Json
 
 CORRECT = "correct"
 ERROR = "error"
@@ -56,7 +56,9 @@ def _step(place: int, entry: Mapping[str, Json]) -> Step:
         output.get("error_reason") or "",
         output.get("content"),
         tuple(read_calls(output.get("tool_calls"))),
-        tuple(tuple(Call(one["name"], one["arguments"]) for one in group["action"]) for group in (answer or {}).values()),
+        tuple(
+            tuple(Call(one["name"], one["arguments"]) for one in group["action"]) for group in (answer or {}).values()
+        ),
         answer is not None,
     )
 
@@ -65,5 +67,7 @@ def read_calls(calls: Json) -> Iterator[Call]:
     """Calls as they came; one without a function has an empty name and null for arguments."""
     for call in calls if isinstance(calls, list) else ():
         function = call.get("function") if isinstance(call, Mapping) else None
-        name, arguments = (function.get("name"), function.get("arguments")) if isinstance(function, Mapping) else ("", None)
+        name, arguments = (
+            (function.get("name"), function.get("arguments")) if isinstance(function, Mapping) else ("", None)
+        )
         yield Call(name if isinstance(name, str) else "", arguments)

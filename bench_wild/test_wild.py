@@ -1,6 +1,6 @@
 """WildToolBench: one case a task, four tasks a session."""
 
-from harness.plugin import benchmark_task
+from agentgauge.pytest_plugin import benchmark_task
 
 
 @benchmark_task("wild")

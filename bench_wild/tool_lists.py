@@ -1,4 +1,5 @@
-"""What a tool list lacks, by name. Nothing here keeps a list from being used: the published ones have such gaps (wild spec 2.2)."""
+"""What a tool list lacks, by name. Nothing here keeps a list from being used: the published ones have such gaps
+(wild spec 2.2)."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.errors import DataProblem
-from harness.types import Json
+from agentgauge.core.errors import DataProblem
+from agentgauge.core.types import Json
 
 FILES = ("tools_en.jsonl", "tools_zh.jsonl")
 """The generator's tool lists, one JSON list a line."""
@@ -28,9 +29,13 @@ def read_tool_lists(file: Path) -> Iterator[list[dict[str, Any]]]:
         try:
             tools = json.loads(line)
         except ValueError as error:
-            raise DataProblem(f"{file.name}, line {number}: not valid JSON: {error}; each line is a JSON list of tools") from None
+            raise DataProblem(
+                f"{file.name}, line {number}: not valid JSON: {error}; each line is a JSON list of tools"
+            ) from None
         if not isinstance(tools, list) or not all(isinstance(tool, Mapping) and _function(tool) for tool in tools):
-            raise DataProblem(f"{file.name}, line {number}: must be a list of tools, each an object with a function that has a name")
+            raise DataProblem(
+                f"{file.name}, line {number}: must be a list of tools, each an object with a function that has a name"
+            )
         yield tools
 
 
@@ -85,6 +90,8 @@ def _of_value(rule: Json, path: str) -> Iterator[str]:
         yield from _of_object(rule, path)
     if kind == "array":
         if isinstance(rule.get("items"), Mapping):
-            yield from (text for text in _of_value(rule["items"], f"{path}[]") if not text.endswith("has no description"))
+            yield from (
+                text for text in _of_value(rule["items"], f"{path}[]") if not text.endswith("has no description")
+            )
         else:
             yield f"{path} is an array without items"

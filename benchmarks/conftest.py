@@ -1,4 +1,5 @@
-"""Figures of the benchmarks with their targets: shown together at the end of the run, and written with ``--figures FILE``.
+"""Figures of the benchmarks with their targets: shown together at the end of the run, and written with ``--figures
+FILE``.
 
 A figure that is a ratio and misses its target makes the run fail, after all else has been measured; one in seconds,
 megabytes and the like only says so, since it may be the machine's doing.
@@ -52,7 +53,9 @@ class Notes:
     load: float = field(default_factory=lambda: os.getloadavg()[0])
     figures: list[Figure] = field(default_factory=list)
     curves: dict[str, dict[str, list[tuple[float, float]]]] = field(default_factory=dict)  # plot → line → points
-    paces: dict[str, list[float]] = field(default_factory=dict)  # module → seconds of ``pace`` before and after each of its benchmarks
+    paces: dict[str, list[float]] = field(
+        default_factory=dict
+    )  # module → seconds of ``pace`` before and after each of its benchmarks
 
 
 NOTES = pytest.StashKey[Notes]()
@@ -84,14 +87,17 @@ def figure(request: pytest.FixtureRequest, benchmark: Any) -> Callable[..., None
 
     def note(name: str, value: float, unit: str = "", *, most: float | None = None, least: float | None = None) -> None:
         benchmark.extra_info[name] = value
-        request.config.stash[NOTES].figures.append(Figure(request.module.__name__.rsplit(".", 1)[-1], name, value, unit, most, least))
+        request.config.stash[NOTES].figures.append(
+            Figure(request.module.__name__.rsplit(".", 1)[-1], name, value, unit, most, least)
+        )
 
     return note
 
 
 @pytest.fixture
 def curve(request: pytest.FixtureRequest) -> Callable[[str, str, list[tuple[float, float]]], None]:
-    """Note a line of a plot: ``curve("workers", "wall, s", [(0, 3.2), (2, 3.1)])``. benchmarks.write knows the plots."""
+    """Note a line of a plot: ``curve("workers", "wall, s", [(0, 3.2), (2, 3.1)])``. benchmarks.write knows the
+    plots."""
 
     def note(plot: str, line: str, points: list[tuple[float, float]]) -> None:
         request.config.stash[NOTES].curves.setdefault(plot, {})[line] = points
@@ -112,7 +118,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     for figure in config.stash[NOTES].figures:
         terminalreporter.write_line(figure.line, red=not figure.met, bold=not figure.met)
     if missed := sum(not figure.met for figure in config.stash[NOTES].figures):
-        terminalreporter.write_line(f"NOT MET: {missed} of {sum(bool(f.target) for f in config.stash[NOTES].figures)} targets", red=True)
+        terminalreporter.write_line(
+            f"NOT MET: {missed} of {sum(bool(f.target) for f in config.stash[NOTES].figures)} targets", red=True
+        )
 
 
 def _written(notes: Notes) -> dict[str, Any]:
@@ -126,7 +134,9 @@ def _written(notes: Notes) -> dict[str, Any]:
             "minutes": (time.time() - notes.started) / 60,
             "paces": notes.paces,
         },
-        "versions": {"Python": platform.python_version()} | _versions("pytest", "pytest-xdist", "aiohttp", "openai") | _inspect(),
+        "versions": {"Python": platform.python_version()}
+        | _versions("pytest", "pytest-xdist", "aiohttp", "openai")
+        | _inspect(),
         "figures": [asdict(figure) | {"target": figure.target, "met": figure.met} for figure in notes.figures],
         "curves": notes.curves,
     }

@@ -1,7 +1,7 @@
 """What an endpoint does with a request: drawn from a seed and the request's own text.
 
-The same request meets the same fate in every run, whatever the order in which requests arrive. So an ideal scheduler can be
-worked out beside a real run on exactly the latencies and faults that the run met.
+The same request meets the same fate in every run, whatever the order in which requests arrive. So an ideal scheduler
+can be worked out beside a real run on exactly the latencies and faults that the run met.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """Latencies are lognormal: ``tail`` is p99 over the median, 1 makes all alike. Shares are of all requests, 0 to 1."""
+    """Latencies are lognormal: ``tail`` is p99 over the median, 1 makes all alike. Shares are of all requests, 0 to
+    1."""
 
     median: float = 0.2  # seconds
     tail: float = 1.0
@@ -62,4 +63,7 @@ class Draws:
     def _latency(self, place: float) -> float:
         if self.tail == 1:
             return self.median
-        return min(self.most, self.median * math.exp(math.log(self.tail) / _P99 * _NORMAL.inv_cdf(min(max(place, 1e-12), 1 - 1e-12))))
+        return min(
+            self.most,
+            self.median * math.exp(math.log(self.tail) / _P99 * _NORMAL.inv_cdf(min(max(place, 1e-12), 1 - 1e-12))),
+        )

@@ -1,11 +1,12 @@
-"""An endpoint that takes its time, in a process of its own: ``python -m benchmarks.endpoint '{"median": 0.2, "limited": 0.05}'``.
+"""An endpoint that takes its time, in a process of its own: ``python -m benchmarks.endpoint '{"median": 0.2, "limited":
+0.05}'``.
 
-The argument is what ``Draws`` takes, and ``calls`` and ``cap``; a number alone is a fixed latency in seconds. A request is answered
-with the last word of its last user message, which is the right answer to "say N"; one with tools by ``calls`` calls of
-the first of them. Above ``cap`` requests in the air each further one gets a 429.
+The argument is what ``Draws`` takes, and ``calls`` and ``cap``; a number alone is a fixed latency in seconds. A request
+is answered with the last word of its last user message, which is the right answer to "say N"; one with tools by
+``calls`` calls of the first of them. Above ``cap`` requests in the air each further one gets a 429.
 
-It prints one line of JSON with its address when it is ready, and on SIGTERM one with what it did and the CPU that took, so
-that a figure can be read without its share. A GET of any path answers the same line at once.
+It prints one line of JSON with its address when it is ready, and on SIGTERM one with what it did and the CPU that took,
+so that a figure can be read without its share. A GET of any path answers the same line at once.
 
 Written on asyncio's protocols: a few hundred lines of a web framework would cost more CPU than the client under test.
 asyncio sets TCP_NODELAY by itself and an answer is one write, so nothing waits for an acknowledgement.
@@ -27,7 +28,9 @@ from benchmarks.draws import Drawn, Draws
 
 REASONS = {200: "OK", 400: "Bad Request", 429: "Too Many Requests", 500: "Internal Server Error"}
 STATUSES = {"refused": 400, "limited": 429, "limited for a second": 429, "failed": 500}
-HEAD = '{"id":"chatcmpl-benchmark","object":"chat.completion","created":0,"model":"echo","choices":[{"index":0,"message":'
+HEAD = (
+    '{"id":"chatcmpl-benchmark","object":"chat.completion","created":0,"model":"echo","choices":[{"index":0,"message":'
+)
 TAIL = '}],"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}}'
 
 
@@ -41,7 +44,9 @@ class Log:
     in_air: int = 0
     most_in_air: int = 0
     tries: Counter[str] = field(default_factory=Counter)  # request → how often it was drawn
-    paid: Counter[str] = field(default_factory=Counter)  # request → how often a whole answer was worked out, wanted or not
+    paid: Counter[str] = field(
+        default_factory=Counter
+    )  # request → how often a whole answer was worked out, wanted or not
     kinds: Counter[str] = field(default_factory=Counter)
 
     def report(self) -> dict[str, Any]:
@@ -124,7 +129,11 @@ class Connection(asyncio.Protocol):
             return f'{{"role":"assistant","content":{json.dumps(word)}}},"finish_reason":"stop"'
         arguments = json.dumps(dict.fromkeys(tool["parameters"]["properties"], word))
         calls = [
-            {"id": f"call_{place}_{number}", "type": "function", "function": {"name": tool["name"], "arguments": arguments}}
+            {
+                "id": f"call_{place}_{number}",
+                "type": "function",
+                "function": {"name": tool["name"], "arguments": arguments},
+            }
             for number in range(self.calls)
         ]
         return f'{{"role":"assistant","content":null,"tool_calls":{json.dumps(calls)}}},"finish_reason":"tool_calls"'
@@ -136,7 +145,9 @@ class Connection(asyncio.Protocol):
         self.log.in_air -= 1
         self.log.answered += 1
         self.log.last_answer = time.monotonic()
-        self.write(STATUSES.get(drawn.kind, 200), body, b"Retry-After: 1\r\n" if drawn.kind == "limited for a second" else b"")
+        self.write(
+            STATUSES.get(drawn.kind, 200), body, b"Retry-After: 1\r\n" if drawn.kind == "limited for a second" else b""
+        )
 
     def write(self, status: int, body: bytes, headers: bytes = b"") -> None:
         start = f"HTTP/1.1 {status} {REASONS[status]}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n".encode()

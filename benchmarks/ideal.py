@@ -14,11 +14,12 @@ Key = TypeVar("Key", int, str)
 
 
 def simulated(fate: Callable[[Key, int], tuple[float, float | None]], keys: Sequence[Key], in_flight: int) -> float:
-    """Seconds from the first request to the last answer when the requests ``keys`` are started in order, ``in_flight`` at once.
+    """Seconds from the first request to the last answer when the requests ``keys`` are started in order, ``in_flight``
+    at once.
 
-    ``fate`` of a request and its tries before: for how many seconds it holds its place, and how many more it must wait before its
-    next try, None for one that is answered. A place is free the moment its request has ended. One that is to be repeated is
-    first in line from the moment it may be; meanwhile its place serves another.
+    ``fate`` of a request and its tries before: for how many seconds it holds its place, and how many more it must wait
+    before its next try, None for one that is answered. A place is free the moment its request has ended. One that is to
+    be repeated is first in line from the moment it may be; meanwhile its place serves another.
     """
     free = [0.0] * in_flight  # when each place is free
     again: list[tuple[float, Key, int]] = []  # (may start at, request, tries before)
@@ -41,8 +42,8 @@ def simulated(fate: Callable[[Key, int], tuple[float, float | None]], keys: Sequ
 
 
 def seconds(draws: Draws, keys: Sequence[str], in_flight: int, *, timeout: float) -> float:
-    """As ``simulated``, with what the endpoint draws: a next try at once, or after the second that "Retry-After" asks for. One
-    without an answer holds its place for ``timeout`` seconds."""
+    """As ``simulated``, with what the endpoint draws: a next try at once, or after the second that "Retry-After" asks
+    for. One without an answer holds its place for ``timeout`` seconds."""
 
     def fate(key: str, tries: int) -> tuple[float, float | None]:
         drawn = draws.draw(key, tries)

@@ -31,7 +31,9 @@ class Cost:
     child: float = 0.0  # MB, the largest peak of one process below it
 
 
-def command(arguments: Sequence[str], *, cwd: Path, env: Mapping[str, str], log: Path, expect: tuple[int, ...] = (0,)) -> Cost:
+def command(
+    arguments: Sequence[str], *, cwd: Path, env: Mapping[str, str], log: Path, expect: tuple[int, ...] = (0,)
+) -> Cost:
     """Run a command to its end. Raises AssertionError with what it wrote where it ends with another status."""
     with log.open("wb") as output:
         start = time.perf_counter()
@@ -56,12 +58,23 @@ def command(arguments: Sequence[str], *, cwd: Path, env: Mapping[str, str], log:
 
 def run(project: Project, *arguments: str, env: dict[str, str] | None = None, expect: tuple[int, ...] = (0,)) -> Cost:
     """Run pytest in a project's folder."""
-    return command([*PYTEST, *arguments], cwd=project.path, env=project.environment(env), log=project.path / "output.txt", expect=expect)
+    return command(
+        [*PYTEST, *arguments],
+        cwd=project.path,
+        env=project.environment(env),
+        log=project.path / "output.txt",
+        expect=expect,
+    )
 
 
 def script(module: str, *arguments: str, folder: Path) -> Cost:
     """Run one of the yardsticks beside this file."""
-    return command([sys.executable, "-m", f"benchmarks.{module}", *arguments], cwd=ROOT, env=dict(os.environ), log=folder / f"{module}.txt")
+    return command(
+        [sys.executable, "-m", f"benchmarks.{module}", *arguments],
+        cwd=ROOT,
+        env=dict(os.environ),
+        log=folder / f"{module}.txt",
+    )
 
 
 @contextmanager
@@ -71,7 +84,9 @@ def endpoint(latency: float = 0.2, **options: Any) -> Iterator[tuple[str, dict[s
     ``latency``: seconds, the median. ``options``: of ``Draws``, and ``calls`` and ``cap``; see benchmarks.endpoint.
     """
     given = json.dumps({"median": latency, **options})
-    process = subprocess.Popen([sys.executable, "-m", "benchmarks.endpoint", given], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.endpoint", given], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
     done: dict[str, Any] = {}
     try:
         assert process.stdout is not None
@@ -83,7 +98,8 @@ def endpoint(latency: float = 0.2, **options: Any) -> Iterator[tuple[str, dict[s
 
 
 def inspect_ai() -> tuple[str, str] | None:
-    """The Python that has inspect_ai, and its version: the one that INSPECT_PYTHON names, else this one. None where it lacks it."""
+    """The Python that has inspect_ai, and its version: the one that INSPECT_PYTHON names, else this one. None where
+    it lacks it."""
     python = os.environ.get("INSPECT_PYTHON") or sys.executable
     ask = "import importlib.metadata; print(importlib.metadata.version('inspect-ai'))"
     done = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=False)
@@ -94,7 +110,9 @@ def inspect_ai() -> tuple[str, str] | None:
 def started(project: Project, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     """Pytest in a project's folder, while it runs. What is left of it at the end of the block is ended."""
     with (project.path / "output.txt").open("wb") as output:
-        process = subprocess.Popen([*PYTEST, *arguments], cwd=project.path, env=project.environment(), stdout=output, stderr=output)
+        process = subprocess.Popen(
+            [*PYTEST, *arguments], cwd=project.path, env=project.environment(), stdout=output, stderr=output
+        )
     try:
         yield process
     finally:
@@ -127,7 +145,8 @@ def processes(count: int) -> tuple[str, ...]:
 
 
 def alternate(contestants: Mapping[str, Callable[[], Cost]], rounds: int) -> dict[str, list[Cost]]:
-    """Let all run in turn, every second round in the opposite order: what disturbs a machine for a while disturbs all alike."""
+    """Let all run in turn, every second round in the opposite order: what disturbs a machine for a while disturbs
+    all alike."""
     costs: dict[str, list[Cost]] = {name: [] for name in contestants}
     for number in range(rounds):
         for name in (list if number % 2 == 0 else reversed)(list(contestants)):

@@ -1,9 +1,10 @@
-"""Data sets in the official layout at full size: ``python -m benchmarks.official DIR [--scale 1.0] [--only wild,mmau]``.
+"""Data sets in the official layout at full size: ``python -m benchmarks.official DIR [--scale 1.0] [--only
+wild,mmau]``.
 
-The samples are the bundled ones over and over, varied by a fixed seed, under the folder names of the original archives and
-with the published numbers of samples, files, leaves and tests (GTA spec 1.6, GTA-Workflow spec 1.1, wild spec 1, MMAU
-spec 1.2 and 2.1). Their gold stays reachable, so that ``pytest --data DIR --model=oracle`` passes everything. What is not
-imitated is the attachments' size: GTA-Workflow's archive has 6 GB, ours the bundled files once a task.
+The samples are the bundled ones over and over, varied by a fixed seed, under the folder names of the original archives
+and with the published numbers of samples, files, leaves and tests (GTA spec 1.6, GTA-Workflow spec 1.1, wild spec 1,
+MMAU spec 1.2 and 2.1). Their gold stays reachable, so that ``pytest --data DIR --model=oracle`` passes everything. What
+is not imitated is the attachments' size: GTA-Workflow's archive has 6 GB, ours the bundled files once a task.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def write_all(folder: Path, scale: float = 1.0, only: Sequence[str] = ()) -> dic
 
 def gta_atomic(folder: Path, scale: float) -> Path:
     """Queries in the published mix of tools; each has pictures of its own while the number of pictures lasts."""
-    root, mini = folder / "gta_dataset", ROOT / "bench_gta" / "mini"
+    root, mini = folder / "gta_dataset", ROOT / "bench_gta" / "atomic" / "mini"
     (root / "image").mkdir(parents=True)
     shutil.copy(mini / "toolmeta.json", root)
     shutil.copytree(mini / "search", root / "search")
@@ -86,7 +87,9 @@ def _in_mix(samples: Sequence[Record], scale: float) -> list[Record]:
     for tools, count in TOOLS_A_QUERY.items():
         share = scaled(count * DRAWN / able, scale) if pictures[tools] else 0
         chosen += islice(cycle(pictures[tools]), share)
-        chosen += islice(cycle([sample for sample in groups[tools] if sample["gt_answer"]]), scaled(count, scale) - share)
+        chosen += islice(
+            cycle([sample for sample in groups[tools] if sample["gt_answer"]]), scaled(count, scale) - share
+        )
     random.Random(SEED).shuffle(chosen)
     return chosen
 
@@ -95,8 +98,9 @@ def _in_mix(samples: Sequence[Record], scale: float) -> list[Record]:
 
 
 def gta_workflow(folder: Path, scale: float) -> Path:
-    """Every task has its attached files in a folder of its own, and leaves are repeated until there are as many as published."""
-    root, mini = folder / "gta_dataset_v2", ROOT / "bench_gta" / "mini_workflow"
+    """Every task has its attached files in a folder of its own, and leaves are repeated until there are as many as
+    published."""
+    root, mini = folder / "gta_dataset_v2", ROOT / "bench_gta" / "workflow" / "mini"
     root.mkdir(parents=True)
     shutil.copy(mini / "toolmeta.json", root)
     samples = list(json.loads((mini / "end.json").read_text(encoding="utf-8")).values())
@@ -134,7 +138,8 @@ def _leaves(nodes: Iterable[Record]) -> list[Record]:
 
 
 def wild(folder: Path, scale: float) -> Path:
-    """Every sequence of four types of tasks, in order, each task with the tools of the sessions that its tasks come from."""
+    """Every sequence of four types of tasks, in order, each task with the tools of the sessions that its tasks come
+    from."""
     root = folder / "WildToolBench" / "data"
     root.mkdir(parents=True)
     bundled = [json.loads(line) for line in _lines(ROOT / "bench_wild" / "mini" / "Wild-Tool-Bench.jsonl")]
@@ -144,7 +149,10 @@ def wild(folder: Path, scale: float) -> Path:
             pools.setdefault("Multi" if kind.endswith("Multi-Tool") else kind, []).append((session, place))
     chance = random.Random(SEED)
     sequences = list(product(pools, repeat=4))[: scaled(SESSIONS, scale)]
-    lines = (json.dumps(_session(number, [chance.choice(pools[kind]) for kind in kinds], chance)) for number, kinds in enumerate(sequences))
+    lines = (
+        json.dumps(_session(number, [chance.choice(pools[kind]) for kind in kinds], chance))
+        for number, kinds in enumerate(sequences)
+    )
     (root / "Wild-Tool-Bench.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return root
 
@@ -188,14 +196,17 @@ TESTS = 100
 
 
 def mmau(folder: Path, scale: float) -> Path:
-    """The records of every file; those whose size is known are brought to it, contests by long inputs that nobody reads."""
+    """The records of every file; those whose size is known are brought to it, contests by long inputs that nobody
+    reads."""
     root, mini = folder / "mmau", ROOT / "bench_mmau" / "mini"
     root.mkdir(parents=True)
     shutil.copytree(mini / "code_kaggle_source", root / "code_kaggle_source")
     for name, (count, size) in MMAU.items():
         grow = _with_tests if size > 10_000_000 else _with_remark
         records = _grown(mini / f"{name}_{DATE}.jsonl", scaled(count, scale), size // count, grow)
-        (root / f"{name}_{DATE}.jsonl").write_text("".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in records), encoding="utf-8")
+        (root / f"{name}_{DATE}.jsonl").write_text(
+            "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in records), encoding="utf-8"
+        )
     return root
 
 
@@ -212,7 +223,10 @@ def _with_tests(record: Record, missing: int) -> Record:
     tests = [pair for group in groups for pair in zip(group["input"], group["output"], strict=True)]
     pairs = list(islice(cycle(tests), TESTS))
     blank = "\n" * max(0, (missing - sum(len(json.dumps(pair)) for pair in pairs)) // (2 * TESTS))
-    return {**record, "generated_tests": {"input": [given + blank for given, _ in pairs], "output": [wanted for _, wanted in pairs]}}
+    return {
+        **record,
+        "generated_tests": {"input": [given + blank for given, _ in pairs], "output": [wanted for _, wanted in pairs]},
+    }
 
 
 def _with_remark(record: Record, missing: int) -> Record:
@@ -225,13 +239,21 @@ def _lines(file: Path) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.official", description=__doc__.splitlines()[0] if __doc__ else None)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.official", description=__doc__.splitlines()[0] if __doc__ else None
+    )
     parser.add_argument("folder", type=Path, metavar="DIR", help="a folder that does not hold them yet")
-    parser.add_argument("--scale", type=float, default=1.0, metavar="X", help="so many times the official numbers (default: 1.0)")
-    parser.add_argument("--only", default="", metavar="NAMES", help="gta_atomic, gta_workflow, wild, mmau; with commas (default: all)")
+    parser.add_argument(
+        "--scale", type=float, default=1.0, metavar="X", help="so many times the official numbers (default: 1.0)"
+    )
+    parser.add_argument(
+        "--only", default="", metavar="NAMES", help="gta_atomic, gta_workflow, wild, mmau; with commas (default: all)"
+    )
     options = parser.parse_args()
     began = time.perf_counter()
-    for name, root in write_all(options.folder, options.scale, [name for name in options.only.split(",") if name]).items():
+    for name, root in write_all(
+        options.folder, options.scale, [name for name in options.only.split(",") if name]
+    ).items():
         size = sum(path.stat().st_size for path in root.rglob("*") if path.is_file())
         print(f"{name}: {root}, {size / 1e6:.1f} MB")
     print(f"written in {time.perf_counter() - began:.1f} s")

@@ -1,7 +1,7 @@
 """A pytest plugin (``-p benchmarks.peaks``) with which the workers of a run write down the most memory that each had.
 
-Into the folder that ``PEAKS`` names, one file a worker, ``gw0``, ``gw1`` and so on, in KiB. Written when a worker's session
-ends: what comes later, xdist may cut off.
+Into the folder that ``PEAKS`` names, one file a worker, ``gw0``, ``gw1`` and so on, in KiB. Written when a worker's
+session ends: what comes later, xdist may cut off.
 """
 
 from __future__ import annotations

@@ -27,7 +27,8 @@ PLOTS = {
 
 
 def draw(curves: Mapping[str, Mapping[str, Points]], folder: Path) -> None:
-    """Write ``performance-NAME.svg`` for each plot; those without points stay as they are. Raises KeyError for an unknown plot."""
+    """Write ``performance-NAME.svg`` for each plot; those without points stay as they are. Raises KeyError for an
+    unknown plot."""
     if not curves:
         return
     import matplotlib

@@ -10,10 +10,10 @@ from pathlib import Path
 from tests.plugin.project import ROOT, Project
 
 OURS = """
-from harness.task import announce
+from agentgauge.core.task import announce
 from {module} import {name}
 announce({name}())
-pytest_plugins = ["harness.plugin"]
+pytest_plugins = ["agentgauge.pytest_plugin"]
 """
 
 BARE = """
@@ -42,7 +42,9 @@ def test_say(client, sample):
 def toy_project(path: Path, cases: int, name: str = "Toy") -> Project:
     """The toy benchmark, or one of benchmarks.toys."""
     project = Project.make(path, cases)
-    (path / "conftest.py").write_text(OURS.format(module="tests.plugin.toy" if name == "Toy" else "benchmarks.toys", name=name))
+    (path / "conftest.py").write_text(
+        OURS.format(module="tests.plugin.toy" if name == "Toy" else "benchmarks.toys", name=name)
+    )
     return project
 
 
@@ -67,11 +69,11 @@ def gta_project(path: Path, cases: int) -> Project:
     """GTA-Atomic step by step on so many samples: the bundled ones over and over, under new keys."""
     path.mkdir()
     (path / "pytest.ini").write_text("[pytest]\n")
-    (path / "conftest.py").write_text('pytest_plugins = ["harness.plugin"]\n')
+    (path / "conftest.py").write_text('pytest_plugins = ["agentgauge.pytest_plugin"]\n')
     (path / "test_step.py").write_text((ROOT / "bench_gta" / "test_step.py").read_text())
     data = path / "gta_atomic"
     data.mkdir()
-    mini = ROOT / "bench_gta" / "mini"
+    mini = ROOT / "bench_gta" / "atomic" / "mini"
     shutil.copy(mini / "toolmeta.json", data)
     (data / "image").symlink_to(mini / "image")
     samples = cycle(json.loads((mini / "dataset.json").read_text()).values())

@@ -1,7 +1,7 @@
 """Run folders with many cases, made without a run, and what it costs to read them and to make reports of them.
 
-As a script it does one of ``WORK`` with a folder and tells seconds of CPU and MB at the peak: ``python -m benchmarks.run_folders load A``.
-Each is a process of its own, so that no peak hides behind another's.
+As a script it does one of ``WORK`` with a folder and tells seconds of CPU and MB at the peak: ``python -m
+benchmarks.run_folders load A``. Each is a process of its own, so that no peak hides behind another's.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from harness.store import RunFolder
-from harness.task import announce, find_task
-from harness.types import Event, Record, Score, Transcript, Usage
+from agentgauge.core.task import announce, find_task
+from agentgauge.core.types import Event, Record, Score, Transcript, Usage
+from agentgauge.store import RunFolder
 from tests.plugin.toy import Toy
 
 TASKS = ("toy.say", "toy.sing", "toy.spell")
@@ -56,7 +56,13 @@ def write_run(path: Path, data: Path, cases: int, *, shard: int | None = None, s
     for appender in appenders:
         appender.close()
     settings = {"data": str(data), "options": {}, "tools": {}, "attempts": 1, "scoring": "parity", "rescore": None}
-    about = {"configs": dict.fromkeys(TASKS, "c"), "settings": settings, "started": 1.0, "finished": 9.0, "rescore": None}
+    about = {
+        "configs": dict.fromkeys(TASKS, "c"),
+        "settings": settings,
+        "started": 1.0,
+        "finished": 9.0,
+        "rescore": None,
+    }
     folder.write_json("run.json", about)
     return path
 
@@ -64,7 +70,9 @@ def write_run(path: Path, data: Path, cases: int, *, shard: int | None = None, s
 def _records(where: Mapping[int, tuple[str, str, int]], seed: int) -> Iterator[Record]:
     dice = random.Random(seed)
     words = ["".join(dice.choices("etaoinshrdlu", k=dice.randint(2, 9))) for _ in range(800)]
-    often = [1 / number**1.2 for number in range(1, len(words) + 1)]  # so that it compresses as transcripts of GTA and WildToolBench do
+    often = [
+        1 / number**1.2 for number in range(1, len(words) + 1)
+    ]  # so that it compresses as transcripts of GTA and WildToolBench do
     text = " ".join(dice.choices(words, often, k=200_000))
     for number, case in where.items():
         fate = (number * 7919 + seed) % 100
@@ -82,7 +90,9 @@ def _records(where: Mapping[int, tuple[str, str, int]], seed: int) -> Iterator[R
             yield Record(*case, "c", status, told, None, "HTTP 500", "http 500", tags, finished=float(number))
             continue
         right = float(status == "passed")
-        verdict = Score(right == 1, {"right": right, "all": 1.0}, () if right else ("wrong_answer",), f"expected {said[:200]!r}")
+        verdict = Score(
+            right == 1, {"right": right, "all": 1.0}, () if right else ("wrong_answer",), f"expected {said[:200]!r}"
+        )
         yield Record(*case, "c", status, told, verdict, tags=tags, finished=float(number))  # type: ignore[arg-type]
 
 
@@ -93,12 +103,30 @@ def sum_up(run: Path) -> dict[str, Any]:
     plan = list(folder.plan())
     data = find_task(TASKS[0]).index(Path(folder.read_json("run.json")["settings"]["data"]))
     about: dict[str, Any] = {
-        **{"model": "m", "model_fingerprint": "f", "dialect": "native", "scoring": "parity", "attempts": 1, "agentgauge": "0"},
-        "data": {name: {"official": True, "fingerprint": data.fingerprint, "samples": len(data.rows), "left_out": []} for name in TASKS},
+        **{
+            "model": "m",
+            "model_fingerprint": "f",
+            "dialect": "native",
+            "scoring": "parity",
+            "attempts": 1,
+            "agentgauge": "0",
+        },
+        "data": {
+            name: {"official": True, "fingerprint": data.fingerprint, "samples": len(data.rows), "left_out": []}
+            for name in TASKS
+        },
         **{"prompts": {}, "tools": {}, "tool_set": None, "options": {}},
     }
     outlines = folder.merge_records(plan)
-    return summed(folder, plan, outlines, about=about, index_of=lambda task: data, scoring="parity", similarity=dict.fromkeys(TASKS, ""))
+    return summed(
+        folder,
+        plan,
+        outlines,
+        about=about,
+        index_of=lambda task: data,
+        scoring="parity",
+        similarity=dict.fromkeys(TASKS, ""),
+    )
 
 
 def _plan(run: Path) -> object:
@@ -188,7 +216,9 @@ def main(name: str, run: Path) -> None:
     if callable(kept):
         start, wall = time.process_time(), time.perf_counter()
         kept()
-    print(json.dumps({"cpu": time.process_time() - start, "wall": time.perf_counter() - wall, "memory": _peak() - begin}))
+    print(
+        json.dumps({"cpu": time.process_time() - start, "wall": time.perf_counter() - wall, "memory": _peak() - begin})
+    )
 
 
 if __name__ == "__main__":

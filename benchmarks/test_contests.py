@@ -19,7 +19,8 @@ COLLECTED = 0.05  # seconds
 
 
 def test_a_program_in_the_sandbox(benchmark, figure):
-    """A program of some tenths of a second, like most that are judged, against ``python program.py`` with the same input."""
+    """A program of some tenths of a second, like most that are judged, against ``python program.py`` with the same
+    input."""
     bare: list[float] = []
     ours: list[float] = []
 
@@ -47,5 +48,10 @@ def test_collecting_large_contest_files(tmp_path, benchmark, figure, monkeypatch
     assert (tmp_path / "code_contests_regular_20240712.jsonl").stat().st_size > 0.8 * MEGABYTES * 1e6
     assert len(data.index(tmp_path, data.CONTESTS, ()).rows) == 261  # builds the index
     benchmark.pedantic(lambda: data.index(tmp_path, data.CONTESTS, ()), rounds=5)
-    figure(f"Apple MMAU: collecting 261 problems of a {MEGABYTES} MB file", 1000 * benchmark.stats.stats.min, "ms", most=1000 * COLLECTED)
+    figure(
+        f"Apple MMAU: collecting 261 problems of a {MEGABYTES} MB file",
+        1000 * benchmark.stats.stats.min,
+        "ms",
+        most=1000 * COLLECTED,
+    )
     assert benchmark.stats.stats.min < COLLECTED

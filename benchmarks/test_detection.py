@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tool_impls.detection import finder
-from tool_impls.detection.shapes.draw import KINDS, Drawing, draw
+from tool_impls.perception.detection import finder
+from tool_impls.perception.detection.shapes.draw import KINDS, Drawing, draw
 from tool_impls.settings import ToolSettings
 
 pytest.importorskip("torch")

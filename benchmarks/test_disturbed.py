@@ -1,4 +1,5 @@
-"""Long-tailed latency, faults, and a worker that is killed: against what an ideal scheduler makes of the very same draws."""
+"""Long-tailed latency, faults, and a worker that is killed: against what an ideal scheduler makes of the very same
+draws."""
 
 from __future__ import annotations
 
@@ -45,7 +46,9 @@ def test_long_tails(tmp_path, benchmark, figure, workers):
     latencies = [Draws(**LONG).draw(key, 0).seconds for key in KEYS]
     limit = sum(latencies) / IN_FLIGHT
     figure(
-        f"long tails, -n {workers}: all requests started / {limit:.1f} s", (done["last_arrival"] - done["first_arrival"]) / limit, most=1.1
+        f"long tails, -n {workers}: all requests started / {limit:.1f} s",
+        (done["last_arrival"] - done["first_arrival"]) / limit,
+        most=1.1,
     )
     figure(f"long tails, -n {workers}: requests paid twice", done["paid_twice"], most=0)
     assert passed(project) == SAMPLES
@@ -72,7 +75,8 @@ def test_faults_and_long_tails(tmp_path, benchmark, figure, workers):
 
 @pytest.mark.perf
 def test_a_worker_is_killed(tmp_path, benchmark, figure):
-    """kill -9 when a third of the answers are there. What was in the air then, at most the worker's window, is paid again."""
+    """kill -9 when a third of the answers are there. What was in the air then, at most the worker's window, is paid
+    again."""
     walls = {}
 
     def measure(kill: bool) -> None:

@@ -16,13 +16,26 @@ from tests.plugin.project import ROOT
 
 FEW, MANY = 5_000, 100_000
 FLAT = 2
-"""How much more CPU a case may cost among 100,000 than among 5,000. What grows with the square would show as 20; a larger heap as 1.5."""
+"""How much more CPU a case may cost among 100,000 than among 5,000. What grows with the square would show as 20; a
+larger heap as 1.5."""
 
 QUICK = ("plan", "write_plan")
 """One or two µs a case, of which a larger heap and the processor's cache are a good part: told, without a limit."""
 
-LIMITS = {"plan": 1, "write_plan": 1, "lines": 1, "sum_up": 3, "load": 2, "page": 4, "compare": 8, "items": 8, "eval": 4, "merge": 4}
-"""KB (1,000 bytes) that a case may add to the peak of memory. Reports hold the outlines of all cases of each run that they read."""
+LIMITS = {
+    "plan": 1,
+    "write_plan": 1,
+    "lines": 1,
+    "sum_up": 3,
+    "load": 2,
+    "page": 4,
+    "compare": 8,
+    "items": 8,
+    "eval": 4,
+    "merge": 4,
+}
+"""KB (1,000 bytes) that a case may add to the peak of memory. Reports hold the outlines of all cases of each run
+that they read."""
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +46,9 @@ def folders(tmp_path_factory):
         run = write_run(made / f"run{cases}", data, cases)
         for shard in range(SHARDS):
             work("sum_up", write_run(run.with_name(f"{run.name}-{shard}"), data, cases, shard=shard))
-        work("sum_up", shutil.copytree(run, made / f"copy{cases}"))  # reads all files once: the disk is not what is measured
+        work(
+            "sum_up", shutil.copytree(run, made / f"copy{cases}")
+        )  # reads all files once: the disk is not what is measured
         shutil.rmtree(made / f"copy{cases}")
     return made
 

@@ -27,7 +27,9 @@ def test_a_finished_case_leaves_less_than_2_kib(tmp_path, benchmark, figure, wor
             project = toy_project(tmp_path / str(cases), cases, "LongToy")
             probe = project.path / "memory.json"
             with endpoint(0.0) as (url, _):
-                run(project, "-p", "benchmarks.memory_probe", *toy(url, "-n", workers), env={"MEMORY_PROBE": str(probe)})
+                run(
+                    project, "-p", "benchmarks.memory_probe", *toy(url, "-n", workers), env={"MEMORY_PROBE": str(probe)}
+                )
             seen = json.loads(probe.read_text())
             grown[cases] = seen["peak"] - seen["collected"]
 

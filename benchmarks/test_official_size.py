@@ -1,7 +1,7 @@
 """The four benchmarks on data sets in the official layout: everything runs through, and what that costs.
 
-``OFFICIAL_SCALE=1`` gives the official numbers of samples; on two cores most of that time goes to programs that the tasks
-themselves run in the sandbox and to real tools. Without it the data sets are a twentieth as large.
+``OFFICIAL_SCALE=1`` gives the official numbers of samples; on two cores most of that time goes to programs that the
+tasks themselves run in the sandbox and to real tools. Without it the data sets are a twentieth as large.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.task import known_tasks
-from harness.types import Event
+from agentgauge.core.task import known_tasks
+from agentgauge.core.types import Event
 from reports.allure import DASHBOARD, write_results, write_run
 from reports.load import load_run
 from reports.page import write_page
@@ -29,12 +29,20 @@ def run(tmp_path_factory):
     def events(case):
         talk = f"{case} {TALK * 12}"
         for number in range(4):
-            yield Event("model", "m", 0, 0.1, {"messages": [{"role": "user", "content": f"{number} {talk}"}], "reply": f"{talk} {number}"})
+            yield Event(
+                "model",
+                "m",
+                0,
+                0.1,
+                {"messages": [{"role": "user", "content": f"{number} {talk}"}], "reply": f"{talk} {number}"},
+            )
             result = [{"type": "text", "content": talk}]
             yield Event("tool", f"Tool{number}", 0, 0.1, {"arguments": {"query": talk[:200]}, "result": result})
 
     folder = tmp_path_factory.mktemp("run") / "run"
-    yield made_run(folder, (record(number, events=list(events(number)), passed=number % 3 == 0) for number in range(CASES)))
+    yield made_run(
+        folder, (record(number, events=list(events(number)), passed=number % 3 == 0) for number in range(CASES))
+    )
     del known_tasks()[Toy.name]
 
 
@@ -59,7 +67,9 @@ def test_the_page(run, benchmark, figure):
 
 def test_allure(run, tmp_path, benchmark, figure):
     read = timed(lambda: load_run(run))
-    benchmark.pedantic(lambda: (write_results if shutil.which("allure") else write_run)(run, tmp_path / "allure"), rounds=1)
+    benchmark.pedantic(
+        lambda: (write_results if shutil.which("allure") else write_run)(run, tmp_path / "allure"), rounds=1
+    )
     made = "results and dashboard" if (tmp_path / "allure" / DASHBOARD).exists() else "results"
     figure(f"Allure {made} of 8,000 cases", benchmark.stats.stats.max, "s")
     figure("Allure of 8,000 cases / reading the records once", benchmark.stats.stats.max / read)

@@ -1,4 +1,5 @@
-"""What a sample costs when there are many: from 1,000 to 100,000, with cases that ask nobody, so that only the harness is left."""
+"""What a sample costs when there are many: from 1,000 to 100,000, with cases that ask nobody, so that only the
+harness is left."""
 
 from __future__ import annotations
 
@@ -14,18 +15,25 @@ FLAT = 1.25
 FEW, MANY = 2_000, 20_000
 
 PROCESS, CONTROLLER = 150 + 0.004 * POINTS[-1], 150 + 0.001 * POINTS[-1]
-"""MB that a run of the most may take: a process that collects, and one that only distributes. Of pytest's own an item takes 2.9 KB."""
+"""MB that a run of the most may take: a process that collects, and one that only distributes. Of pytest's own an
+item takes 2.9 KB."""
 
 
 @pytest.mark.perf
 def test_cost_of_a_sample_from_1000_to_100000(tmp_path, benchmark, figure, curve):
     projects = {samples: toy_project(tmp_path / str(samples), samples, "SilentToy") for samples in (1, *POINTS)}
-    contestants = {samples: lambda project=project: run(project, *toy_alone("0")) for samples, project in projects.items()}
+    contestants = {
+        samples: lambda project=project: run(project, *toy_alone("0")) for samples, project in projects.items()
+    }
     costs = {}
     benchmark.pedantic(lambda: costs.update(alternate(contestants, 2)), rounds=1)
     cost = {samples: 1000 * (cpu(costs[samples]) - cpu(costs[1])) / samples for samples in POINTS}
     curve("samples", "CPU a sample, ms", [(samples, cost[samples]) for samples in POINTS])
-    curve("samples", "wall a sample, ms", [(samples, 1000 * (wall(costs[samples]) - wall(costs[1])) / samples) for samples in POINTS])
+    curve(
+        "samples",
+        "wall a sample, ms",
+        [(samples, 1000 * (wall(costs[samples]) - wall(costs[1])) / samples) for samples in POINTS],
+    )
     for samples in POINTS:
         figure(f"{samples:,} samples: CPU a sample", cost[samples], "ms")
     figure(f"CPU a sample among {POINTS[-1]:,} / among {POINTS[0]:,}", cost[POINTS[-1]] / cost[POINTS[0]], most=FLAT)
@@ -62,10 +70,24 @@ def test_memory_a_case_beside_bare_pytest(tmp_path, benchmark, figure):
     for name in ("AgentGauge", "bare pytest"):
         for workers, process in (("0", "own"), ("2", "own"), ("2", "child")):
             few, many = (getattr(peaks[name, workers, samples], process) for samples in (FEW, MANY))
-            which = {("0", "own"): "-n 0", ("2", "own"): "-n 2, the controller", ("2", "child"): "-n 2, a worker"}[workers, process]
+            which = {("0", "own"): "-n 0", ("2", "own"): "-n 2, the controller", ("2", "child"): "-n 2, a worker"}[
+                workers, process
+            ]
             figure(f"{name}, {which}: memory a case", 1000 * (many - few) / (MANY - FEW), "KB")
 
 
 def toy_alone(workers: str) -> tuple[str, ...]:
     """Options of a run whose cases ask no model; the address is never used."""
-    return ("-q", "--data", "toy", "--model", "m", "--model-url", "http://127.0.0.1:9/v1", "-n", workers, "--in-flight", "128")
+    return (
+        "-q",
+        "--data",
+        "toy",
+        "--model",
+        "m",
+        "--model-url",
+        "http://127.0.0.1:9/v1",
+        "-n",
+        workers,
+        "--in-flight",
+        "128",
+    )

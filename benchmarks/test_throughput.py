@@ -1,7 +1,8 @@
-"""1,024 samples of one request each to an endpoint that takes 200 ms: how close a run comes to samples × latency / in flight.
+"""1,024 samples of one request each to an endpoint that takes 200 ms: how close a run comes to samples × latency / in
+flight.
 
-Start-up is the same command on one sample, without the latency of its one request. Contestants take turns, and the best round of
-each counts.
+Start-up is the same command on one sample, without the latency of its one request. Contestants take turns, and the best
+round of each counts.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ def test_one_process(tmp_path, benchmark, figure, in_flight, most, rounds):
     )
     if in_flight == IN_FLIGHT:
         figure("-n 0: CPU a sample, start-up included", 1000 * cpu(costs["run"]) / SAMPLES, "ms")
-        figure("-n 0: CPU a sample", 1000 * (cpu(costs["run"]) - cpu(costs["start-up"])) / (SAMPLES - 1), "ms", most=2.5)
+        figure(
+            "-n 0: CPU a sample", 1000 * (cpu(costs["run"]) - cpu(costs["start-up"])) / (SAMPLES - 1), "ms", most=2.5
+        )
         figure("the endpoint itself: CPU a request", 1000 * served["cpu_seconds"] / served["requests"], "ms")
         figure("-n 0: memory", max(cost.own for cost in costs["run"]), "MB", most=110)
 
@@ -98,7 +101,9 @@ def test_against_other_runners(tmp_path, benchmark, figure):
         if found:
             yardstick = [found[0], str(Path(__file__).with_name("yardstick_inspect.py")), url, *size]
             inspect = command(yardstick, cwd=tmp_path, env=dict(os.environ), log=tmp_path / "inspect.txt")
-            cheapest = command([*yardstick, "cheapest"], cwd=tmp_path, env=dict(os.environ), log=tmp_path / "inspect.txt")
+            cheapest = command(
+                [*yardstick, "cheapest"], cwd=tmp_path, env=dict(os.environ), log=tmp_path / "inspect.txt"
+            )
     figure("asyncio + aiohttp without a runner: wall", wall(costs["aiohttp"]), "s")
     figure("asyncio + aiohttp without a runner: CPU a sample", 1000 * cpu(costs["aiohttp"]) / SAMPLES, "ms")
     figure("-n 0 / asyncio + aiohttp, wall", wall(costs["ours"]) / wall(costs["aiohttp"]))
@@ -130,7 +135,9 @@ def test_wall_time_against_workers(tmp_path, benchmark, figure, curve):
     many, workers = toy_project(tmp_path / "many", SAMPLES), (0, 1, 2, 4, 8, 16)
     costs = {}
     with endpoint(LATENCY) as (url, _):
-        contestants = {n: lambda n=n: run(many, *toy(url, *processes(n), "--in-flight", str(IN_FLIGHT))) for n in workers}
+        contestants = {
+            n: lambda n=n: run(many, *toy(url, *processes(n), "--in-flight", str(IN_FLIGHT))) for n in workers
+        }
         benchmark.pedantic(lambda: costs.update(alternate(contestants, 1)), rounds=1)
     curve("workers", "wall, s", [(n, wall(costs[n])) for n in workers])
     curve("workers", "CPU, s", [(n, cpu(costs[n])) for n in workers])

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from tool_impls.base import BenchTool
-from tool_impls.client import ToolServerBox
 from tool_impls.endpoints import png
 from tool_impls.registry import TOOLS
+from tool_impls.server.client import ToolServerBox
 from tool_impls.settings import ToolSettings
 
 ROOT = Path(__file__).parents[1]
@@ -30,7 +30,7 @@ OCR_SECONDS = 0.3
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    command = [sys.executable, "-m", "tool_impls.serve", "--port", "0", "--no-token"]
+    command = [sys.executable, "-m", "tool_impls.server.command", "--port", "0", "--no-token"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         yield json.loads(server.stdout.readline())["url"]
@@ -108,11 +108,20 @@ def test_ocr_of_a_receipt(benchmark, figure):
     from PIL import Image
 
     given = os.environ.get("AGENTGAUGE_GTA_DATA")
-    picture = Path(given, "image", "receipt.jpg") if given else ROOT / "bench_gta" / "mini" / "image" / "receipt_market.jpg"
+    picture = (
+        Path(given, "image", "receipt.jpg")
+        if given
+        else ROOT / "bench_gta" / "atomic" / "mini" / "image" / "receipt_market.jpg"
+    )
     tool = TOOLS["OCR"](ToolSettings())
     tool.setup()
     with Image.open(picture) as image:
         image.load()
         benchmark.pedantic(lambda: tool.apply(Path(), image=image), rounds=5, warmup_rounds=2)
-    figure(f"tools: OCR of {'the published' if given else 'a bundled'} receipt", benchmark.stats.stats.median, "s", most=OCR_SECONDS)
+    figure(
+        f"tools: OCR of {'the published' if given else 'a bundled'} receipt",
+        benchmark.stats.stats.median,
+        "s",
+        most=OCR_SECONDS,
+    )
     assert benchmark.stats.stats.median < OCR_SECONDS

@@ -64,4 +64,6 @@ def test_transports(benchmark, figure, http2_url):
         for key, (title, factor, unit) in FIGURES.items():
             figure(f"{name}: {title}", cost[key] * factor, unit)
     figure("lean / openai, CPU a request", best["lean"]["cpu"] / best["openai"]["cpu"], most=0.5)
-    figure("lean / openai, CPU up to the first answer", best["lean"]["first_cpu"] / best["openai"]["first_cpu"], most=0.5)
+    figure(
+        "lean / openai, CPU up to the first answer", best["lean"]["first_cpu"] / best["openai"]["first_cpu"], most=0.5
+    )

@@ -1,7 +1,8 @@
 """All benchmarks at official size in one process, 128 in flight, against requests × latency / in flight.
 
-The data is made by benchmarks.official. The endpoint answers with a word, so that cases end wrong, after few turns. Tasks that
-run a model's programs are left out: the word would be run as one, hundreds of times, and that is the processor's time.
+The data is made by benchmarks.official. The endpoint answers with a word, so that cases end wrong, after few turns.
+Tasks that run a model's programs are left out: the word would be run as one, hundreds of times, and that is the
+processor's time.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from agentgauge.core.task import known_tasks
 from benchmarks.measure import ROOT, Cost, endpoint, run
 from benchmarks.official import write_all
-from harness.task import known_tasks
 from tests.plugin.project import Project, summary
 
 LATENCY = 0.2  # seconds
@@ -38,8 +39,14 @@ _TASK = re.compile(r'@benchmark_task\("(.+)"\)\ndef (\w+)')
 
 def _functions() -> list[str]:
     """The test functions of all tasks that run no program."""
-    found = [(file, *match.groups()) for file in sorted(ROOT.glob("bench_*/test_*.py")) for match in _TASK.finditer(file.read_text())]
-    ours = {name for name, task in known_tasks().items() if type(task).__module__.startswith("bench_")}  # other benchmarks here have toys
+    found = [
+        (file, *match.groups())
+        for file in sorted(ROOT.glob("bench_*/test_*.py"))
+        for match in _TASK.finditer(file.read_text())
+    ]
+    ours = {
+        name for name, task in known_tasks().items() if type(task).__module__.startswith("bench_")
+    }  # other benchmarks here have toys
     assert {task for _, task, _ in found} == ours, "a task has no function that looks like the others"
     return [f"{file}::{function}" for file, task, function in found if not known_tasks()[task].runs_code]
 
@@ -51,7 +58,18 @@ def test_the_whole_suite_at_official_size(tmp_path, benchmark, figure, workers):
     project = Project(tmp_path)
     suite = ("-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), *_functions())
     # builds what is kept between runs: the indices, the digest of the detector's weights
-    run(project, *suite, "--data", str(tmp_path / "data"), "--limit", "1", "--model", "baseline", "--run-dir", str(tmp_path / "first"))
+    run(
+        project,
+        *suite,
+        "--data",
+        str(tmp_path / "data"),
+        "--limit",
+        "1",
+        "--model",
+        "baseline",
+        "--run-dir",
+        str(tmp_path / "first"),
+    )
     rounds: list[Round] = []
 
     def all_of_it() -> None:
@@ -71,7 +89,10 @@ def test_the_whole_suite_at_official_size(tmp_path, benchmark, figure, workers):
     figure(f"{who}: cases", sum(task["planned"] for task in tasks))
     figure(f"{who}: requests", done["requests"])
     figure(f"{who}: wall, start-up included / limit of {limit:.1f} s", best.cost.wall / limit, most=MOST)
-    figure(f"{who}: first request to last answer / limit of {limit:.1f} s", (done["last_answer"] - done["first_arrival"]) / limit)
+    figure(
+        f"{who}: first request to last answer / limit of {limit:.1f} s",
+        (done["last_answer"] - done["first_arrival"]) / limit,
+    )
     figure(f"{who}: start to first request", min(one.first for one in rounds), "s", most=FIRST)
     figure(f"{who}: CPU a request", 1000 * best.cost.cpu / done["requests"], "ms")
     figure(f"{who}: memory of the first process", best.cost.own, "MB")

@@ -9,7 +9,7 @@ from typing import Any
 from bench_wild.data import GoldNode, Session, WildTask, load_sessions
 from bench_wild.oracle import answers, play
 from bench_wild.score import score_task
-from bench_wild.tasks import Wild
+from bench_wild.task import Wild
 from tests.wild.test_graph import distinct, enumerate_paths
 
 STORED = 1024
@@ -21,7 +21,9 @@ LIMIT = 1.0  # ms a task
 def test_scoring_stored_results(benchmark, figure):
     """Results of the bundled tasks, once with the gold and once with a wrong argument in every call."""
     sessions = load_sessions(Wild.mini / "Wild-Tool-Bench.jsonl")
-    stored = [(session, task, result) for session in sessions for task in session.tasks for result in _results(session, task)]
+    stored = [
+        (session, task, result) for session in sessions for task in session.tasks for result in _results(session, task)
+    ]
     stored = (stored * -(-STORED // len(stored)))[:STORED]
 
     def score_all() -> int:
@@ -35,7 +37,9 @@ def test_scoring_stored_results(benchmark, figure):
 
 def _results(session: Session, task: WildTask) -> list[Any]:
     right = answers(task)
-    wrong = [type(one)(one.content, [_spoiled(call) for call in one.tool_calls]) if one.tool_calls else one for one in right]
+    wrong = [
+        type(one)(one.content, [_spoiled(call) for call in one.tool_calls]) if one.tool_calls else one for one in right
+    ]
     return [play(session, task, right), play(session, task, wrong)]
 
 
@@ -57,7 +61,11 @@ def test_a_graph_of_eight_parallel_calls(benchmark, figure):
     enumerated = time.perf_counter() - began
     assert len(paths) == 545_835
     ratio = enumerated / benchmark.stats.stats.min
-    figure(f"WildToolBench: listing all paths of {CALLS} parallel calls / solving and scoring the task", ratio, least=FASTER)
+    figure(
+        f"WildToolBench: listing all paths of {CALLS} parallel calls / solving and scoring the task",
+        ratio,
+        least=FASTER,
+    )
     assert ratio >= FASTER
 
 
@@ -65,7 +73,10 @@ def _session_of(nodes: list[GoldNode]) -> tuple[Session, WildTask]:
     session = load_sessions(Wild.mini / "Wild-Tool-Bench.jsonl")[0]
 
     tools = tuple(
-        {"type": "function", "function": {"name": node.name, "description": "", "parameters": {"type": "object", "properties": {}}}}
+        {
+            "type": "function",
+            "function": {"name": node.name, "description": "", "parameters": {"type": "object", "properties": {}}},
+        }
         for node in nodes
         if node.is_tool
     )

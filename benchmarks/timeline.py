@@ -1,7 +1,7 @@
 """A picture of who had which case in the air when: ``python -m benchmarks.timeline RUN picture.svg``.
 
-Reads the records of a finished run: each case ends at its ``finished`` and took its transcript's ``seconds``. Every worker is
-a row of lanes, a case takes the first lane that is free.
+Reads the records of a finished run: each case ends at its ``finished`` and took its transcript's ``seconds``. Every
+worker is a row of lanes, a case takes the first lane that is free.
 """
 
 from __future__ import annotations
@@ -65,7 +65,13 @@ def draw(run: Path, picture: Path) -> None:
             rows = lanes(by_worker[worker])
             for place, row in enumerate(rows):
                 bars = [(case.start, case.end - case.start) for case in row]
-                axes.broken_barh(bars, (base + place, 0.8), facecolors=COLOURS[number % len(COLOURS)], edgecolors="white", linewidth=0.3)
+                axes.broken_barh(
+                    bars,
+                    (base + place, 0.8),
+                    facecolors=COLOURS[number % len(COLOURS)],
+                    edgecolors="white",
+                    linewidth=0.3,
+                )
             axes.text(0, base + len(rows) + 0.2, f"{worker}: {len(by_worker[worker])} cases", va="bottom")
             base += len(rows) + 3
         axes.set(xlabel="seconds since the first request", yticks=[], ylim=(-1, base))

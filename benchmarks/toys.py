@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from harness.agent.loop import use_tools
-from harness.tools import Parameter, Tool, ToolOutput
-from harness.types import Score
+from agentgauge.agent.loop import use_tools
+from agentgauge.core.tools import Parameter, Tool, ToolOutput
+from agentgauge.core.types import Score
 from tests.plugin.toy import Toy
 
 TURNS = 5
@@ -25,7 +25,9 @@ class Instant:
     async def catalog(self) -> Mapping[str, Tool]:
         return self.tools
 
-    async def call(self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]) -> tuple[ToolOutput, ...]:
+    async def call(
+        self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]
+    ) -> tuple[ToolOutput, ...]:
         return (ToolOutput("text", f"{arguments['word']} is a word"),)
 
     async def close(self) -> None: ...
@@ -35,11 +37,13 @@ class AgentToy(Toy):
     """The model calls tools in every one of its turns; right where each call was made and answered."""
 
     async def run(self, case):
-        from harness.agent.native import Native
+        from agentgauge.agent.native import Native
 
         case.toolbox = Instant()
         memory = [{"role": "user", "content": f"say {case.sample.payload['say']}"}]
-        exchanges = await use_tools(case, Native("say something", "no such tool"), Instant.tools, memory, max_turns=TURNS)
+        exchanges = await use_tools(
+            case, Native("say something", "no such tool"), Instant.tools, memory, max_turns=TURNS
+        )
         return {"answers": sum(exchange.outputs is not None for exchange in exchanges)}
 
     def score(self, sample, output, scoring, similarity):

@@ -1,4 +1,5 @@
-"""What requests cost through one client, in a process of its own: ``python -m benchmarks.transport_probe lean URL 1024 128``.
+"""What requests cost through one client, in a process of its own: ``python -m benchmarks.transport_probe lean URL 1024
+128``.
 
 Prints one line of JSON: CPU and wall of the requests in seconds, CPU and memory (MB) of what the first request imports.
 ``http2`` needs ``h2``, and a server of its own: ``python -m benchmarks.transport_probe serve-http2 0.2``.
@@ -34,10 +35,10 @@ def said(content: bytes) -> str:
 
 async def ours(url: str, in_flight: int, transport: str) -> Opened:
     """The whole of our client."""
-    from harness.model.client import OpenAIModel
-    from harness.model.limits import AdaptiveLimiter
-    from harness.model.presets import resolve
-    from harness.model.types import ChatRequest
+    from agentgauge.core.chat import ChatRequest
+    from agentgauge.model.client import OpenAIModel
+    from agentgauge.model.limits import AdaptiveLimiter
+    from agentgauge.model.presets import resolve
 
     spec = replace(resolve("m", url=url, environ={}), transport=transport)
     model = OpenAIModel(spec, AdaptiveLimiter(in_flight, start=in_flight), environ={})
@@ -135,7 +136,9 @@ class Http2Echo(asyncio.Protocol):
                 self.connection.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
             elif isinstance(event, h2.events.StreamEnded):
                 message = json.loads(self.received.pop(event.stream_id))["messages"][-1]["content"]
-                asyncio.get_running_loop().call_later(self.latency, self.answer, event.stream_id, message.rsplit(None, 1)[-1])
+                asyncio.get_running_loop().call_later(
+                    self.latency, self.answer, event.stream_id, message.rsplit(None, 1)[-1]
+                )
         self.flush()
 
     def answer(self, stream: int, word: str) -> None:

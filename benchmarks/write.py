@@ -1,7 +1,7 @@
 """Put measured figures into the page on performance: ``python -m benchmarks.write figures.json``.
 
-The page has a place for the table of each module, between ``<!-- figures: test_throughput -->`` and ``<!-- end -->``, and one for
-the machine. Tables of modules that did not run stay as they are. The plots are pictures beside the page.
+The page has a place for the table of each module, between ``<!-- figures: test_throughput -->`` and ``<!-- end -->``,
+and one for the machine. Tables of modules that did not run stay as they are. The plots are pictures beside the page.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ def write(noted: Mapping[str, Any], page: Path) -> None:
     modules = dict.fromkeys(figure["module"] for figure in noted["figures"])
     lost = [module for module in modules if f"<!-- figures: {module} -->" not in text]
     if lost:
-        raise SystemExit(f"{page.name} has no place for the figures of {', '.join(lost)}; add '<!-- figures: {lost[0]} -->' and '{END}'")
+        raise SystemExit(
+            f"{page.name} has no place for the figures of {', '.join(lost)}; add '<!-- figures: {lost[0]} -->' and"
+            f" '{END}'"
+        )
     text = _put(text, "<!-- machine -->", machine(noted))
     for module in modules:
         own = [figure for figure in noted["figures"] if figure["module"] == module]
@@ -47,7 +50,10 @@ def table(figures: Sequence[Mapping[str, Any]], about: Mapping[str, Any], module
     best = min(min(paces) for paces in about["paces"].values())
     slow = max(about["paces"][module]) / best
     lines = [
-        f"Measured on {about['date']}, load {about['load']:.1f} at the start; the machine at down to {100 / slow:.0f} % of its best speed.",
+        (
+            f"Measured on {about['date']}, load {about['load']:.1f} at the start; the machine at down to"
+            f" {100 / slow:.0f} % of its best speed."
+        ),
         "",
         "| what | figure | target | |",
         "|---|---|---|---|",
@@ -56,7 +62,9 @@ def table(figures: Sequence[Mapping[str, Any]], about: Mapping[str, Any], module
         unit = figure["unit"] or ("×" if " / " in figure["name"] else "")
         verdict = ("met" if figure["met"] else "**not met**") if figure["target"] else ""
         target = f"{figure['target']} {unit}" if figure["target"] else ""
-        lines.append(f"| {figure['name'].replace('|', '/')} | {number(figure['value'])} {unit} | {target} | {verdict} |")
+        lines.append(
+            f"| {figure['name'].replace('|', '/')} | {number(figure['value'])} {unit} | {target} | {verdict} |"
+        )
     return "\n".join(lines)
 
 

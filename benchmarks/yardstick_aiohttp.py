@@ -1,4 +1,5 @@
-"""The same requests by plain asyncio and aiohttp, without any runner: ``python -m benchmarks.yardstick_aiohttp URL SAMPLES IN_FLIGHT``."""
+"""The same requests by plain asyncio and aiohttp, without any runner: ``python -m benchmarks.yardstick_aiohttp URL
+SAMPLES IN_FLIGHT``."""
 
 from __future__ import annotations
 

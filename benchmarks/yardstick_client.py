@@ -1,4 +1,5 @@
-"""The same requests by our own client alone, without pytest: ``python -m benchmarks.yardstick_client URL SAMPLES IN_FLIGHT``.
+"""The same requests by our own client alone, without pytest: ``python -m benchmarks.yardstick_client URL SAMPLES
+IN_FLIGHT``.
 
 What a run takes beyond this is the framework's.
 """
@@ -8,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from harness.model.client import OpenAIModel
-from harness.model.limits import AdaptiveLimiter
-from harness.model.presets import resolve
-from harness.model.types import ChatRequest
+from agentgauge.core.chat import ChatRequest
+from agentgauge.model.client import OpenAIModel
+from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.presets import resolve
 
 
 async def main(url: str, samples: int, in_flight: int) -> None:

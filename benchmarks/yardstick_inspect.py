@@ -1,4 +1,5 @@
-"""The same samples in inspect_ai: ``python yardstick_inspect.py URL SAMPLES IN_FLIGHT [cheapest]``, run by the Python that has it.
+"""The same samples in inspect_ai: ``python yardstick_inspect.py URL SAMPLES IN_FLIGHT [cheapest]``, run by the Python
+that has it.
 
 As it comes, without its display. ``cheapest`` also leaves out its log of samples while they run, which we always keep.
 """
@@ -15,7 +16,9 @@ def main(url: str, samples: int, in_flight: int, *how: str) -> None:
     from inspect_ai.model import GenerateConfig, get_model
     from inspect_ai.scorer import match
 
-    model = get_model("openai/m", base_url=url, api_key="none", responses_api=False, config=GenerateConfig(max_connections=in_flight))
+    model = get_model(
+        "openai/m", base_url=url, api_key="none", responses_api=False, config=GenerateConfig(max_connections=in_flight)
+    )
     data = MemoryDataset([Sample(input=f"say word{number}", target=f"word{number}") for number in range(samples)])
     with tempfile.TemporaryDirectory() as logs:
         done = eval(

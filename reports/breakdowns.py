@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.task import find_task
+from agentgauge.core.task import find_task
 from reports.leaderboard import not_comparable, number
 
 Table = Mapping[str, Any]
@@ -17,9 +17,10 @@ Table = Mapping[str, Any]
 def breakdowns_of(summary: Mapping[str, Any]) -> list[Table]:
     """The breakdowns of every task of the run. Summaries of earlier versions have none.
 
-    Each has the keys of a published table (``reports.tables``), with ``source`` and ``date`` empty, since no such rows are
-    published; and ``"what", "counts", "heat", "note"``, which are those of ``harness.breakdown.Breakdown``. A row is
-    ``{"model", "this_run", "row", "values": {column: number or None}, "n": {column: what the value rests on}}``.
+    Each has the keys of a published table (``reports.tables``), with ``source`` and ``date`` empty, since no such rows
+    are published; and ``"what", "counts", "heat", "note"``, which are those of ``agentgauge.core.breakdown.Breakdown``.
+    A row is ``{"model", "this_run", "row", "values": {column: number or None}, "n": {column: what the value rests
+    on}}``.
     """
     tasks = summary["tasks"].items()
     return [_table(name, breakdown, summary) for name, part in tasks for breakdown in part.get("breakdowns", ())]

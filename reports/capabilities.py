@@ -1,8 +1,8 @@
 """What a model is good at, over all benchmarks: our own mapping of tasks and keywords to capabilities.
 
-No benchmark publishes these figures; those that publish capabilities of their own have them in ``leaderboard.md``. A figure is
-the share of passed cases: of every task by itself, and then the mean over the tasks, so that a large task does not drown a
-small one. The interval is that of the mean of such shares, each with its own variance.
+No benchmark publishes these figures; those that publish capabilities of their own have them in ``leaderboard.md``. A
+figure is the share of passed cases: of every task by itself, and then the mean over the tasks, so that a large task
+does not drown a small one. The interval is that of the mean of such shares, each with its own variance.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.intervals import Z, student
+from agentgauge.core.intervals import Z, student
 from reports.load import UNFINISHED, CaseOutline, Run
 
 
@@ -45,12 +45,23 @@ CAPABILITIES: Mapping[str, tuple[Part, ...]] = {
         wild=("single", *_MULTI),
     ),
     "understanding": _parts("mmau.contest_parsing", "mmau.math_comprehend", "mmau.ds_oracle", wild=("clarify", "chat")),
-    "reasoning": _parts("mmau.dag_reasoning", "mmau.math_standard", gta_atomic__e2e=("logic",), gta_workflow=("logic",)),
+    "reasoning": _parts(
+        "mmau.dag_reasoning", "mmau.math_standard", gta_atomic__e2e=("logic",), gta_workflow=("logic",)
+    ),
     "planning": _parts(
-        "mmau.dag_planning", "mmau.contest_planner", "mmau.math_planner", gta_workflow=("planning_decision",), wild=("sequential", "mixed")
+        "mmau.dag_planning",
+        "mmau.contest_planner",
+        "mmau.math_planner",
+        gta_workflow=("planning_decision",),
+        wild=("sequential", "mixed"),
     ),
     "problem solving": _parts(
-        "gta_atomic.e2e", "mmau.contest_standard", "mmau.contest_solver", "mmau.math_solver", "mmau.ds_e2e", "mmau.ds_codegen"
+        "gta_atomic.e2e",
+        "mmau.contest_standard",
+        "mmau.contest_solver",
+        "mmau.math_solver",
+        "mmau.ds_e2e",
+        "mmau.ds_codegen",
     ),
     "self-correction": _parts("mmau.contest_retry", "mmau.ds_retry", "mmau.tool_self_correct"),
     "perception": _parts(gta_atomic__e2e=("perception",), gta_workflow=("perception",), mmau__ds_e2e=("image",)),
@@ -63,8 +74,9 @@ CAPABILITIES: Mapping[str, tuple[Part, ...]] = {
 def capabilities(run: Run) -> dict[str, dict[str, Any]]:
     """Capability → ``{"value", "low", "high", "n", "made_of"}``, of those that the run has something of.
 
-    ``value``, ``low`` and ``high`` are 0 to 100, or None without a finished case; ``n`` counts finished samples; ``made_of``
-    names the parts that the run has. Attempts are averaged per sample first; broken and missing cases have no part.
+    ``value``, ``low`` and ``high`` are 0 to 100, or None without a finished case; ``n`` counts finished samples;
+    ``made_of`` names the parts that the run has. Attempts are averaged per sample first; broken and missing cases have
+    no part.
     """
     by_task: dict[str, list[CaseOutline]] = defaultdict(list)
     for case in run.cases:
@@ -82,7 +94,8 @@ def _belongs(tags: tuple[str, ...], part: Part) -> bool:
 
 
 def _shares(cases: Iterable[CaseOutline]) -> list[tuple[str, float]]:
-    """Of every sample that has a finished case: the group that it belongs to, and the share of its attempts that passed."""
+    """Of every sample that has a finished case: the group that it belongs to, and the share of its attempts that
+    passed."""
     passed: dict[str, list[bool]] = defaultdict(list)
     groups: dict[str, str] = {}
     for case in cases:
@@ -104,7 +117,8 @@ def _averaged(samples: Mapping[Part, list[tuple[str, float]]]) -> dict[str, Any]
 
 
 def _half_width(tasks: Sequence[list[tuple[str, float]]]) -> float:
-    """Of the interval of the mean of tasks. Groups make the quantile Student's, with Welch and Satterthwaite's degrees of freedom."""
+    """Of the interval of the mean of tasks. Groups make the quantile Student's, with Welch and Satterthwaite's
+    degrees of freedom."""
     variances = [_variance(shares) for shares in tasks]
     error = math.sqrt(math.fsum(variances)) / len(tasks)
     groups = [len({group for group, _ in shares}) for shares in tasks]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.errors import UsageProblem
-from harness.task import find_task
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.task import find_task
 from reports.comparison.paired import ALPHA, holm
 from reports.comparison.pairs import TaskPairs, cases_by_task, pair
 from reports.load import Run, load_run
@@ -45,18 +45,22 @@ class Comparison:
 def compare(paths: Sequence[Path]) -> Comparison:
     """Compare runs with the first of them, task by task, on the samples that both finished.
 
-    Raises UsageProblem for fewer than two runs, more than 26, a folder that is no finished run, and runs without a common task.
+    Raises UsageProblem for fewer than two runs, more than 26, a folder that is no finished run, and runs without a
+    common task.
     """
     if not 2 <= len(paths) <= len(LETTERS):
         raise UsageProblem(
-            f"compare takes 2 to {len(LETTERS)} run folders, the first of which the others are compared with; got {len(paths)}"
+            f"compare takes 2 to {len(LETTERS)} run folders, the first of which the others are compared with; got"
+            f" {len(paths)}"
         )
     first, *others = map(load_run, paths)
     found = []
     for letter, run in zip(LETTERS[1:], others, strict=False):
         tasks = common_tasks(first, run)
         if not tasks:
-            raise UsageProblem(f"{first.path} and {run.path} have no task in common; they ran {_names(first)} and {_names(run)}")
+            raise UsageProblem(
+                f"{first.path} and {run.path} have no task in common; they ran {_names(first)} and {_names(run)}"
+            )
         found.append((letter, run, pairs_of(first, run, tasks), tuple(differences(first, run, tasks))))
     corrected, family = correct({letter: tasks for letter, _, tasks, _ in found})
     against = (
@@ -137,9 +141,12 @@ def _by_name(key: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[s
 
 
 def _tools(one: Mapping[str, Mapping[str, Any]], other: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Tools that are not the same. Those of one run alone are told only where both have tools: fewer cases use fewer tools."""
+    """Tools that are not the same. Those of one run alone are told only where both have tools: fewer cases use fewer
+    tools."""
     for name in sorted(one.keys() & other.keys()):
-        if keys := [key for key in sorted(one[name].keys() | other[name].keys()) if one[name].get(key) != other[name].get(key)]:
+        if keys := [
+            key for key in sorted(one[name].keys() | other[name].keys()) if one[name].get(key) != other[name].get(key)
+        ]:
             parts = ", ".join(f"{key} {one[name].get(key)!r} and {other[name].get(key)!r}" for key in keys)
             yield f"the tool sets differ: {name} has {parts}"
     if one and other and (alone := sorted(one.keys() ^ other.keys())):

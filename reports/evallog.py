@@ -1,7 +1,7 @@
 """A run as an ``.eval`` log, which inspect_ai reads and shows: a zip archive of JSON (its log format 2).
 
-All tasks of the run stand in one log. A sample's id is ``task/sample`` and its epoch the attempt; each task is a scorer, with our
-metrics. Paths in what was said start with tokens, as in the run folder; pictures are named, not held.
+All tasks of the run stand in one log. A sample's id is ``task/sample`` and its epoch the attempt; each task is a
+scorer, with our metrics. Paths in what was said start with tokens, as in the run folder; pictures are named, not held.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from tempfile import TemporaryFile
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from harness.errors import UsageProblem
-from harness.model.tape import digest
-from harness.model_json import read_json
-from harness.types import Event, Json, Record
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.model_json import read_json
+from agentgauge.core.types import Event, Json, Record
+from agentgauge.model.cassette_file import digest
 from reports.load import CaseOutline, Run, load_run
 from reports.taxonomy import kind_of
 from reports.unshown import Unshown
@@ -29,14 +29,17 @@ LONGEST = 500
 
 
 def write_eval(run: Path, target: Path, *, unshown: Unshown | None = None) -> Path:
-    """Write a finished run's log to ``target``, which must end in ``.eval``. Cases that were not attempted are left out.
+    """Write a finished run's log to ``target``, which must end in ``.eval``. Cases that were not attempted are left
+    out.
 
     Of a case that cannot be shown stands what its outline has; ``unshown`` collects them.
 
     Raises UsageProblem for another name, for a folder that does not exist, and for a folder without a finished run.
     """
     if target.suffix != ".eval":
-        raise UsageProblem(f"{target} does not end in .eval, which inspect_ai asks for; name it {target.with_suffix('.eval').name}")
+        raise UsageProblem(
+            f"{target} does not end in .eval, which inspect_ai asks for; name it {target.with_suffix('.eval').name}"
+        )
     if not target.parent.is_dir():
         raise UsageProblem(f"{target.parent} is no folder; make it first, or name another place for {target.name}")
     loaded = load_run(run, tolerant=True)
@@ -63,7 +66,11 @@ def write_eval(run: Path, target: Path, *, unshown: Unshown | None = None) -> Pa
             summaries.seek(0)
             with archive.open(_entry("summaries.json"), "w") as entry:
                 shutil.copyfileobj(summaries, entry)
-            _add(archive, "header.json", {**started, "status": "success", "results": _results(loaded, attempted), "stats": _stats(loaded)})
+            _add(
+                archive,
+                "header.json",
+                {**started, "status": "success", "results": _results(loaded, attempted), "stats": _stats(loaded)},
+            )
         scratch.replace(target)
     finally:
         scratch.unlink(missing_ok=True)
@@ -94,7 +101,11 @@ def _spec(run: Run) -> dict[str, Any]:
         "created": _time(run.about["started"]),
         "task": "agentgauge",
         "task_id": digest(run.about["configs"]),
-        "dataset": {"name": "agentgauge", "samples": len(samples), "sample_ids": [f"{task}/{sample}" for task, sample in samples]},
+        "dataset": {
+            "name": "agentgauge",
+            "samples": len(samples),
+            "sample_ids": [f"{task}/{sample}" for task, sample in samples],
+        },
         "model": run.model,
         "config": {"epochs": told["attempts"]},
         "packages": {"agentgauge": told["agentgauge"]},
@@ -111,7 +122,10 @@ def _results(run: Run, attempted: Iterable[CaseOutline]) -> dict[str, Any]:
             for name, one in part["metrics"].items()
             if one["value"] is not None
         }
-        counts = {"scored_samples": part["passed"] + part["wrong"], "unscored_samples": part["broken"] + part["missing"]}
+        counts = {
+            "scored_samples": part["passed"] + part["wrong"],
+            "unscored_samples": part["broken"] + part["missing"],
+        }
         scores.append({"name": task, "scorer": task, **counts, "metrics": metrics})
     return {"total_samples": len(run.cases), "completed_samples": len(done), "scores": scores}
 
@@ -119,7 +133,10 @@ def _results(run: Run, attempted: Iterable[CaseOutline]) -> dict[str, Any]:
 def _stats(run: Run) -> dict[str, Any]:
     usage = run.summary["usage"]
     tokens = _tokens(usage["prompt_tokens"], usage["completion_tokens"])
-    ends = {"started_at": _time(run.about["started"]), "completed_at": _time(run.about["finished"] or run.about["started"])}
+    ends = {
+        "started_at": _time(run.about["started"]),
+        "completed_at": _time(run.about["finished"] or run.about["started"]),
+    }
     return {**ends, "model_usage": {run.model: tokens}}
 
 
@@ -150,7 +167,11 @@ def _sample(run: Run, case: CaseOutline, record: Record) -> dict[str, Any]:
         "uuid": digest([*case.id, record.config]),
     }
     if case.status == "broken":
-        sample["error"] = {"message": case.error or "", "traceback": case.error or "", "traceback_ansi": case.error or ""}
+        sample["error"] = {
+            "message": case.error or "",
+            "traceback": case.error or "",
+            "traceback_ansi": case.error or "",
+        }
     return sample
 
 
@@ -164,14 +185,22 @@ def _summary(sample: Mapping[str, Any]) -> dict[str, Any]:
     keys = ("id", "epoch", "target", "metadata", "scores", "model_usage", "completed_at", "total_time", "uuid")
     told = {key: sample[key] for key in keys}
     error = {"error": sample["error"]["message"]} if "error" in sample else {}
-    return {**told, **error, "input": sample["input"][:LONGEST], "completed": True, "message_count": len(sample["messages"])}
+    return {
+        **told,
+        **error,
+        "input": sample["input"][:LONGEST],
+        "completed": True,
+        "message_count": len(sample["messages"]),
+    }
 
 
 def _output(model: str, messages: list[dict[str, Any]]) -> dict[str, Any]:
     last = messages[-1] if messages and messages[-1]["role"] == "assistant" else None
     return {
         "model": model,
-        "choices": [{"message": last, "stop_reason": "tool_calls" if last.get("tool_calls") else "stop"}] if last else [],
+        "choices": [{"message": last, "stop_reason": "tool_calls" if last.get("tool_calls") else "stop"}]
+        if last
+        else [],
     }
 
 
@@ -201,7 +230,9 @@ def _message(message: Mapping[str, Json], names: dict[str, str]) -> dict[str, An
         "content": _text(message.get("content")),
     }
     if calls := message.get("tool_calls"):
-        told["tool_calls"] = [_call(call["function"]["name"], call["function"]["arguments"], str(call.get("id") or "")) for call in calls]
+        told["tool_calls"] = [
+            _call(call["function"]["name"], call["function"]["arguments"], str(call.get("id") or "")) for call in calls
+        ]
         names |= {call["id"]: call["function"] for call in told["tool_calls"]}
     if told["role"] == "tool":
         number = str(message.get("tool_call_id") or "")
@@ -214,9 +245,15 @@ def _reply(event: Event) -> dict[str, Any] | None:
     detail = event.detail
     if "reply" not in detail:
         return None
-    told: dict[str, Any] = {"role": "assistant", "content": detail["reply"] or detail.get("refusal") or "", "model": event.name}
+    told: dict[str, Any] = {
+        "role": "assistant",
+        "content": detail["reply"] or detail.get("refusal") or "",
+        "model": event.name,
+    }
     if calls := detail.get("tool_calls"):
-        told["tool_calls"] = [_call(call["name"], call["arguments"], f"call_{number}") for number, call in enumerate(calls)]
+        told["tool_calls"] = [
+            _call(call["name"], call["arguments"], f"call_{number}") for number, call in enumerate(calls)
+        ]
     return told
 
 
@@ -236,6 +273,7 @@ def _text(content: Json) -> str:
     """A message's text; other parts are named by their kind."""
     if isinstance(content, list):
         return "\n".join(
-            str(part.get("text") or f"[{part.get('type', 'part')}]") if isinstance(part, dict) else str(part) for part in content
+            str(part.get("text") or f"[{part.get('type', 'part')}]") if isinstance(part, dict) else str(part)
+            for part in content
         )
     return "" if content is None else str(content)

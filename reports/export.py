@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from harness.data.find import find_data
-from harness.data.used import find_used_data, refuse_other_data
-from harness.errors import UsageProblem
-from harness.portable import Portable
-from harness.store import Line, RunFolder
-from harness.store.folder import CaseId
-from harness.store.gathering import Gathering, told
-from harness.task import Task, configure_tasks, known_tasks
-from harness.types import ROOT_TOKEN, RUN_TOKEN, Json, Sample
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.path_placeholders import Portable
+from agentgauge.core.task import Task, configure_tasks, known_tasks
+from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Sample
+from agentgauge.data.find import find_data
+from agentgauge.data.used import find_used_data, refuse_other_data
+from agentgauge.store import Line, RunFolder
+from agentgauge.store.folder import CaseId
+from agentgauge.store.record_merge import Gathering, told
 
 
 def export(run: Path, format: str, output: Path, data: str | None = None) -> tuple[list[Path], list[str]]:
-    """Write what a run has of the tasks of ``format`` below ``output``, further attempts in folders ``attempt-2`` and so on.
+    """Write what a run has of the tasks of ``format`` below ``output``, further attempts in folders ``attempt-2`` and
+    so on.
 
     Returns the files written and what a reader must know of them, one sentence each. Raises UsageProblem.
     """
@@ -31,7 +32,9 @@ def export(run: Path, format: str, output: Path, data: str | None = None) -> tup
         raise UsageProblem(f"--output {output} is a file; give an empty folder or a new one")
     before = set(output.rglob("*"))
     if taken := [path for path in before if path.is_file()]:
-        raise UsageProblem(f"--output {output} holds files already, such as {taken[0].name}; give an empty folder or a new one")
+        raise UsageProblem(
+            f"--output {output} holds files already, such as {taken[0].name}; give an empty folder or a new one"
+        )
     gathering = Gathering(run, Line.of)
     lines = gathering.all({})
     notes = list(told(run, gathering.left_out))
@@ -54,7 +57,9 @@ def _left_out(lines: Mapping[CaseId, Line], task: Task, attempt: int) -> list[st
     return [f"{task.name}: {count} left out; go on with --resume to have all"] if broken else []
 
 
-def _results(folder: RunFolder, lines: Mapping[CaseId, Line], task: Task, root: Path, attempt: int) -> Iterator[tuple[Sample, Json, Path]]:
+def _results(
+    folder: RunFolder, lines: Mapping[CaseId, Line], task: Task, root: Path, attempt: int
+) -> Iterator[tuple[Sample, Json, Path]]:
     """Finished cases, with the paths of this machine in what they yielded."""
     places = Portable({str(root.absolute()): ROOT_TOKEN, str(folder.path.absolute()): RUN_TOKEN})
     index = task.index(root)
@@ -63,7 +68,13 @@ def _results(folder: RunFolder, lines: Mapping[CaseId, Line], task: Task, root: 
         if name != task.name or number != attempt or not line.finished:
             continue
         if sample not in rows:
-            raise UsageProblem(f"{root} has no sample {sample!r} of {task.name}, which the run has; give --data as in the run")
+            raise UsageProblem(
+                f"{root} has no sample {sample!r} of {task.name}, which the run has; give --data as in the run"
+            )
         transcript = line.read().transcript
         if transcript is not None:
-            yield task.load(index, rows[sample]), places.unpack(transcript.output), folder.files(name, sample, number).absolute()
+            yield (
+                task.load(index, rows[sample]),
+                places.unpack(transcript.output),
+                folder.files(name, sample, number).absolute(),
+            )

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.errors import UsageProblem
+from agentgauge.core.errors import UsageProblem
 from reports.load import UNFINISHED, Run, load_run
 from reports.text import fill
 
@@ -36,10 +36,12 @@ class Item:
 
 
 def item_health(runs: Sequence[Run]) -> list[Item]:
-    """Every planned sample, in the order of the first plan that has it. Broken and missing cases say nothing of a sample.
+    """Every planned sample, in the order of the first plan that has it. Broken and missing cases say nothing of a
+    sample.
 
-    Discrimination is Pearson's correlation, over runs, of the sample's share with the mean share of the task's other samples
-    (the point-biserial one where a run has one attempt). It needs at least FEWEST_RUNS runs that differ in both.
+    Discrimination is Pearson's correlation, over runs, of the sample's share with the mean share of the task's other
+    samples (the point-biserial one where a run has one attempt). It needs at least FEWEST_RUNS runs that differ in
+    both.
     """
     names: dict[tuple[str, str], None] = {}
     passed: list[dict[tuple[str, str], list[bool]]] = []
@@ -77,7 +79,12 @@ def _item(
 ) -> Item:
     task, sample = name
     own = [of_run[name] for of_run in shares if name in of_run]
-    pairs = [(count * (count - 1) // 2, right * (count - right)) for run in models if name in run for right, count in [_counts(run[name])]]
+    pairs = [
+        (count * (count - 1) // 2, right * (count - right))
+        for run in models
+        if name in run
+        for right, count in [_counts(run[name])]
+    ]
     gold = [attempt for run in oracles for attempt in run.get(name, ())]
     all_pairs = sum(pair for pair, _ in pairs)
     rest = [
@@ -114,7 +121,8 @@ def _correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
 
 
 def items(runs: Sequence[Path], format: str = "text") -> str:
-    """The health of the samples of the runs as ``text`` or ``json``. Raises UsageProblem for no run, and for other data."""
+    """The health of the samples of the runs as ``text`` or ``json``. Raises UsageProblem for no run, and for other
+    data."""
     if not runs:
         raise UsageProblem("no run is named; name the folders of one run or more")
     if format not in ("text", "json"):
@@ -140,7 +148,9 @@ def _same_data(runs: Sequence[Run]) -> None:
         for task, data in run.summary["run"]["data"].items():
             first, fingerprint = known.setdefault(task, (run, data["fingerprint"]))
             if fingerprint != data["fingerprint"]:
-                raise UsageProblem(f"{first.path} and {run.path} have different data of {task}; name runs on the same data")
+                raise UsageProblem(
+                    f"{first.path} and {run.path} have different data of {task}; name runs on the same data"
+                )
 
 
 def _text(runs: Sequence[Run], found: Sequence[Item]) -> Iterator[str]:
@@ -167,13 +177,19 @@ def _task(task: str, found: Sequence[Item]) -> Iterator[str]:
         shaky = sorted((item for item in flips if item.flip_rate), key=lambda item: -(item.flip_rate or 0.0))
         yield from _listed("flip", [f"{item.sample} ({item.flip_rate:.2f})" for item in shaky], len(flips))
     if gold:
-        yield from _listed("gold that the oracle does not reach", [item.sample for item in gold if not item.gold], len(gold))
+        yield from _listed(
+            "gold that the oracle does not reach", [item.sample for item in gold if not item.gold], len(gold)
+        )
     told = [item for item in found if item.discrimination is not None]
     if told:
         mean = math.fsum(item.discrimination or 0.0 for item in told) / len(told)
         yield f"    discrimination: {mean:+.2f} on average of {len(told)}"
-        wrong_way = sorted((item.discrimination or 0.0, item.sample) for item in told if (item.discrimination or 0.0) < 0)
-        yield from _listed("better models fail more often", [f"{sample} ({value:+.2f})" for value, sample in wrong_way], len(told))
+        wrong_way = sorted(
+            (item.discrimination or 0.0, item.sample) for item in told if (item.discrimination or 0.0) < 0
+        )
+        yield from _listed(
+            "better models fail more often", [f"{sample} ({value:+.2f})" for value, sample in wrong_way], len(told)
+        )
     yield ""
 
 

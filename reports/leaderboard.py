@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.task import Task, find_task
-from harness.tools import by_state
-from reports.boards import EDITIONS
+from agentgauge.core.task import Task, find_task
+from agentgauge.core.tools import by_state
+from reports.leaderboards import EDITIONS
 
 
 def leaderboard(summary: Mapping[str, Any]) -> str:
@@ -53,7 +53,10 @@ def _notes(summary: Mapping[str, Any], tasks: Sequence[Task]) -> list[str]:
     for task in tasks:
         part = summary["tasks"][task.name]
         done = part["passed"] + part["wrong"]
-        notes.append(f"- `{task.name}`: {done} of {part['planned']} cases scored, {part['broken']} broken, {part['missing']} missing.")
+        notes.append(
+            f"- `{task.name}`: {done} of {part['planned']} cases scored, {part['broken']} broken, {part['missing']}"
+            " missing."
+        )
         notes += [f"- {remark}" for remark in remarks(task, part)]
         notes += [f"- **Not comparable:** {reason}." for reason in not_comparable(run, task, part)]
     return list(dict.fromkeys(notes))
@@ -64,10 +67,14 @@ def remarks(task: Task, part: Mapping[str, Any]) -> list[str]:
     found = list(task.remarks(part["metrics"]))
     if count := part.get("stops"):  # runs of earlier versions do not count them
         cases = "1 case" if count == 1 else f"{count} cases"
-        found.append(f"{task.name}: the published evaluator stops on replies of {cases} (`stops`); they count as invalid here")
+        found.append(
+            f"{task.name}: the published evaluator stops on replies of {cases} (`stops`); they count as invalid here"
+        )
     if uncounted := part.get("uncounted"):
         cases = "1 broken case is" if uncounted["cases"] == 1 else f"{uncounted['cases']} broken cases are"
-        found.append(f"{task.name}: {cases} in no figure: counting them as the original does failed ({uncounted['why']})")
+        found.append(
+            f"{task.name}: {cases} in no figure: counting them as the original does failed ({uncounted['why']})"
+        )
     return found
 
 
@@ -103,7 +110,9 @@ def _joined(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
     head = ["| model | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
-    return head + [f"| {row['model']} | " + " | ".join(number(row.get(column)) for column in columns) + " |" for row in rows]
+    return head + [
+        f"| {row['model']} | " + " | ".join(number(row.get(column)) for column in columns) + " |" for row in rows
+    ]
 
 
 def number(value: float | None, *, count: bool = False) -> str:

@@ -9,12 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from harness.errors import UsageProblem
-from harness.store import RunFolder
-from harness.store.folder import CaseId
-from harness.store.lines import decoded
-from harness.store.outline import CaseOutline
-from harness.types import Record, Status, Usage
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.types import Record, Status, Usage
+from agentgauge.store import RunFolder
+from agentgauge.store.folder import CaseId
+from agentgauge.store.jsonl import decoded
+from agentgauge.store.outline import CaseOutline
 
 __all__ = ["UNFINISHED", "CaseOutline", "Run", "load_run"]
 
@@ -56,7 +56,9 @@ class Run:
 
             def record(case: CaseOutline) -> Record:
                 if case.start < 0:
-                    raise UsageProblem(f"{self.path}: the case {case.task} {case.sample} was not attempted; there is nothing to read")
+                    raise UsageProblem(
+                        f"{self.path}: the case {case.task} {case.sample} was not attempted; there is nothing to read"
+                    )
                 stream.seek(case.start)
                 return decoded(stream.read(case.size))
 
@@ -72,8 +74,8 @@ def load_run(
 ) -> Run:
     """Read a run's folder. ``plan`` and ``outlines``: its own, where they have just been read.
 
-    Raises UsageProblem where it is none, or where the run was never summed up, and for a damaged record; with ``tolerant`` that case
-    counts as missing.
+    Raises UsageProblem where it is none, or where the run was never summed up, and for a damaged record; with
+    ``tolerant`` that case counts as missing.
     """
     problems: list[str] = []
     folder = RunFolder(path)
@@ -81,7 +83,9 @@ def load_run(
     if outlines is None:
         outlines = {case.id: case for case in folder.outlines(problems if tolerant else None)}
     found = {case: outline for case, outline in outlines.items() if outline.task in summary["tasks"]}
-    planned = (found.pop(case) if case in found else _missing(case) for case in (folder.plan() if plan is None else plan))
+    planned = (
+        found.pop(case) if case in found else _missing(case) for case in (folder.plan() if plan is None else plan)
+    )
     return Run(path, about, summary, (*planned, *found.values()), problems)
 
 

@@ -12,17 +12,17 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
-from harness.data.find import find_data
-from harness.data.index import Index
-from harness.data.used import find_used_data
-from harness.errors import UsageProblem
-from harness.model.tape import digest
-from harness.store import RunFolder
-from harness.store.folder import CaseId
-from harness.store.hold import Hold
-from harness.store.outline import CaseOutline
-from harness.task import configure_tasks, find_task
-from harness.tools import not_ready
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.index import Index
+from agentgauge.core.task import configure_tasks, find_task
+from agentgauge.core.tools import not_ready
+from agentgauge.data.find import find_data
+from agentgauge.data.used import find_used_data
+from agentgauge.model.cassette_file import digest
+from agentgauge.store import RunFolder
+from agentgauge.store.folder import CaseId
+from agentgauge.store.folder_lock import Hold
+from agentgauge.store.outline import CaseOutline
 from reports.run import sum_up
 
 SAME = ("model", "model_fingerprint", "dialect", "scoring", "attempts", "agentgauge")
@@ -63,8 +63,9 @@ class Shard:
 def merge(runs: Sequence[Path], out: Path, data: str | None = None) -> dict[str, Any]:
     """Write the run folder ``out`` from shards of one run, and return its summary.
 
-    A case that several shards have is taken once: a finished one before a broken one, then the latest. ``data``: where the data
-    set is, if not where it was in the first shard. Raises UsageProblem for runs that differ in settings, naming what.
+    A case that several shards have is taken once: a finished one before a broken one, then the latest. ``data``: where
+    the data set is, if not where it was in the first shard. Raises UsageProblem for runs that differ in settings,
+    naming what.
     """
     if len(runs) < 2:
         raise UsageProblem(f"merge needs two runs or more and got {len(runs)}; name the folders of the shards")
@@ -82,7 +83,10 @@ def merge(runs: Sequence[Path], out: Path, data: str | None = None) -> dict[str,
 def _merge(shards: Sequence[Shard], target: RunFolder, hold: Hold, data: str | None) -> dict[str, Any]:
     for other in shards[1:]:
         if found := next(_differences(shards[0], other), None):
-            raise UsageProblem(f"{shards[0].folder.path} and {other.folder.path} are no shards of one run: {found}; merge runs that agree")
+            raise UsageProblem(
+                f"{shards[0].folder.path} and {other.folder.path} are no shards of one run: {found}; merge runs that"
+                " agree"
+            )
     target.refuse_taken()
     if not hold.is_alone:
         raise UsageProblem(f"{target.path} holds files already; name an empty folder or a new one")
@@ -122,7 +126,9 @@ def _differences(one: Shard, other: Shard) -> Iterator[str]:
     for key in SAME_BY_NAME:
         pairs += [(f"{key} of {name}", a[key][name], b[key][name]) for name in a[key] if name in b[key]]
     tasks = [name for name in one.summary["tasks"] if name in other.summary["tasks"]]
-    pairs += [(f"similarity of {name}", *(run.summary["tasks"][name]["similarity"] for run in (one, other))) for name in tasks]
+    pairs += [
+        (f"similarity of {name}", *(run.summary["tasks"][name]["similarity"] for run in (one, other))) for name in tasks
+    ]
     tools, others = (run.about["settings"]["tools"] for run in (one, other))
     pairs += [(f"the tool {name}", tools[name], others[name]) for name in tools if name in others]
     pairs += [(f"the fingerprint of {name}", *(run.about["configs"][name] for run in (one, other))) for name in tasks]
@@ -158,7 +164,8 @@ def _tools(shards: Sequence[Shard]) -> dict[str, Any]:
 
 
 def _tasks(shards: Sequence[Shard]) -> list[str]:
-    """The tasks in the order in which one run would have had them, as far as the shards tell: each has its own in that order."""
+    """The tasks in the order in which one run would have had them, as far as the shards tell: each has its own in
+    that order."""
     orders = [list(dict.fromkeys(task for task, _, _ in shard.plan)) for shard in shards]
     before: TopologicalSorter[str] = TopologicalSorter()
     for order in orders:
@@ -178,7 +185,9 @@ def _indices(about: Mapping[str, Any], roots: Mapping[str, Path]) -> dict[str, I
             raise UsageProblem(f"the data of {name} is not found; give --data as in the runs")
         indices[name] = find_task(name).index(roots[name])
         if indices[name].fingerprint != told["fingerprint"]:
-            raise UsageProblem(f"{roots[name]} holds other data of {name} than the runs used; give --data as in the runs")
+            raise UsageProblem(
+                f"{roots[name]} holds other data of {name} than the runs used; give --data as in the runs"
+            )
     return indices
 
 
@@ -191,7 +200,9 @@ def _plan(shards: Sequence[Shard], indices: Mapping[str, Index]) -> dict[CaseId,
     def place(case: CaseId) -> tuple[int, int, int]:
         task, sample, attempt = case
         if sample not in places[task]:
-            raise UsageProblem(f"the data of {task} has no sample {sample!r}, which a run has; give --data as in the runs")
+            raise UsageProblem(
+                f"the data of {task} has no sample {sample!r}, which a run has; give --data as in the runs"
+            )
         return tasks[task], places[task][sample], attempt
 
     return {case: united[case] for case in sorted(united, key=place)}
@@ -219,7 +230,8 @@ def _copy(
 
 
 def _link(source: Path, target: Path) -> None:
-    """Hard links cost nothing and are safe: a case that runs again writes new files. Copies where the disk cannot link."""
+    """Hard links cost nothing and are safe: a case that runs again writes new files. Copies where the disk cannot
+    link."""
     if source.is_dir():
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(source, target, symlinks=True, copy_function=_link_file)

@@ -12,16 +12,25 @@ _GRID, _INK, _FILL = "#c8c8c8", "#222222", "#2f6fb0"
 
 
 def radar(scores: Mapping[str, Mapping[str, Any]]) -> str:
-    """An SVG page. A score without a value is no point of the line: its axis is dashed and says that it is incomplete."""
+    """An SVG page. A score without a value is no point of the line: its axis is dashed and says that it is
+    incomplete."""
     names = list(scores)
     middle = _SIZE / 2
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_SIZE} {_SIZE}" font-family="sans-serif" font-size="13">',
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_SIZE} {_SIZE}" font-family="sans-serif"'
+            ' font-size="13">'
+        ),
         f'<rect width="{_SIZE}" height="{_SIZE}" fill="white"/>',
     ]
     for share in (25, 50, 75, 100):
-        parts.append(f'<circle cx="{middle}" cy="{middle}" r="{_RADIUS * share / 100:.1f}" fill="none" stroke="{_GRID}"/>')
-        parts.append(f'<text x="{middle + 3}" y="{middle - _RADIUS * share / 100 + 12:.1f}" fill="#707070" font-size="10">{share}</text>')
+        parts.append(
+            f'<circle cx="{middle}" cy="{middle}" r="{_RADIUS * share / 100:.1f}" fill="none" stroke="{_GRID}"/>'
+        )
+        parts.append(
+            f'<text x="{middle + 3}" y="{middle - _RADIUS * share / 100 + 12:.1f}" fill="#707070"'
+            f' font-size="10">{share}</text>'
+        )
     points = []
     for place, name in enumerate(names):
         value = scores[name]["value"]
@@ -42,7 +51,9 @@ def radar(scores: Mapping[str, Mapping[str, Any]]) -> str:
             parts.append(f'<text x="{x:.1f}" y="{height:.1f}" {style}>{escape(line)}</text>')
     outline = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     if len(points) == len(names):  # only a complete picture has an area
-        parts.append(f'<polygon points="{outline}" fill="{_FILL}" fill-opacity="0.25" stroke="{_FILL}" stroke-width="2"/>')
+        parts.append(
+            f'<polygon points="{outline}" fill="{_FILL}" fill-opacity="0.25" stroke="{_FILL}" stroke-width="2"/>'
+        )
     parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{_FILL}"/>' for x, y in points]
     return "\n".join([*parts, "</svg>", ""])
 

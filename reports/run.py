@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from harness.estimate import by_sample, kinds, part_in
-from harness.solve import broken_score
-from harness.store import RunFolder
-from harness.store.folder import CaseId
-from harness.store.outline import CaseOutline
-from harness.task import Task, find_task, known_tasks
-from harness.types import Metric, Score, Scoring, Usage
+from agentgauge.core.estimate import by_sample, kinds, part_in
+from agentgauge.core.task import Task, find_task, known_tasks
+from agentgauge.core.types import Metric, Score, Scoring, Usage
+from agentgauge.run.solve import broken_score
+from agentgauge.store import RunFolder
+from agentgauge.store.folder import CaseId
+from agentgauge.store.outline import CaseOutline
 from reports.leaderboard import leaderboard
-from reports.passes import passes
+from reports.pass_at_k import passes
 from reports.radar import radar
 
 
@@ -57,14 +57,18 @@ def _combined(tasks: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dic
     for name, part in tasks.items():
         task = find_task(name)
         by_benchmark.setdefault(task.benchmark, {})[name] = part["metrics"][task.published[0]]
-    found = {benchmark: _combine(find_task(next(iter(headlines))), headlines) for benchmark, headlines in by_benchmark.items()}
+    found = {
+        benchmark: _combine(find_task(next(iter(headlines))), headlines)
+        for benchmark, headlines in by_benchmark.items()
+    }
     return {benchmark: parts for benchmark, parts in found.items() if parts}
 
 
 def _combine(task: Task, headlines: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
     """``Task.combine`` with 95 % intervals. What is combined is a weighted mean of tasks that have no sample in common.
 
-    An end of the interval is as far from the value as the tasks' own ends are together: the root of their squares (Zou and Donner 2008).
+    An end of the interval is as far from the value as the tasks' own ends are together: the root of their squares (Zou
+    and Donner 2008).
     """
     values = {name: metric["value"] for name, metric in headlines.items()}
     combined = task.combine(values)
@@ -84,14 +88,26 @@ def _combine(task: Task, headlines: Mapping[str, Mapping[str, Any]]) -> dict[str
 
 
 def summarise(
-    task: Task, cases: Sequence[CaseId], records: Mapping[CaseId, CaseOutline], index: Any, scoring: Scoring, similarity: str
+    task: Task,
+    cases: Sequence[CaseId],
+    records: Mapping[CaseId, CaseOutline],
+    index: Any,
+    scoring: Scoring,
+    similarity: str,
 ) -> dict[str, Any]:
-    """One task's part of the summary. Broken cases count as the original counts them; ``value_clean`` leaves them out."""
+    """One task's part of the summary. Broken cases count as the original counts them; ``value_clean`` leaves them
+    out."""
     counts = Counter(records[case].status if case in records else "missing" for case in cases)
-    scored = {case: record.score for case in cases if (record := records.get(case)) and record.score and record.status != "broken"}
+    scored = {
+        case: record.score
+        for case in cases
+        if (record := records.get(case)) and record.score and record.status != "broken"
+    }
     broken = [case for case in cases if case in records and records[case].status == "broken"]
     rows = {row.id: row for row in index.rows} if broken else {}
-    as_read, uncounted = _read_as_broken(task, index, {case: rows[case[1]] for case in broken if case[1] in rows}, scoring, similarity)
+    as_read, uncounted = _read_as_broken(
+        task, index, {case: rows[case[1]] for case in broken if case[1] in rows}, scoring, similarity
+    )
     counted = scored | as_read
     metrics = task.metrics(_one_per_sample(counted), scoring)
     clean = task.metrics(_one_per_sample(scored), scoring) if broken else metrics
@@ -107,7 +123,9 @@ def summarise(
         "similarity": similarity,
         "comparable": task.comparable(similarity),
         "metrics": {
-            name: _metric(metric, len(as_read) if (count := faults[name]) is None else count, clean[name] if broken else None)
+            name: _metric(
+                metric, len(as_read) if (count := faults[name]) is None else count, clean[name] if broken else None
+            )
             for name, metric in metrics.items()
         },
         **({"pass": _passes(counted, scored, most)} if most > 1 else {}),
@@ -137,7 +155,9 @@ def _one_per_sample(scores: Mapping[CaseId, Score]) -> list[Score]:
     return list(by_sample((sample, score) for (_, sample, _), score in scores.items()).values())
 
 
-def _passes(counted: Mapping[CaseId, Score], scored: Mapping[CaseId, Score], most: int) -> dict[str, dict[str, dict[str, Any]]]:
+def _passes(
+    counted: Mapping[CaseId, Score], scored: Mapping[CaseId, Score], most: int
+) -> dict[str, dict[str, dict[str, Any]]]:
     """pass@k and pass^k up to ``most`` attempts. A broken attempt is one that failed; ``value_clean`` leaves it out."""
     tries = [
         (sample, score if (task, sample, attempt) in scored else replace(score, passed=False))

@@ -1,4 +1,5 @@
-"""A run's rows between the published ones, in the shape of the published tables: for a spreadsheet, a page, or a program."""
+"""A run's rows between the published ones, in the shape of the published tables: for a spreadsheet, a page, or a
+program."""
 
 from __future__ import annotations
 
@@ -9,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.errors import UsageProblem
-from harness.store import RunFolder
-from harness.task import find_task, known_tasks
-from reports.boards import BOARDS, COMBINED, Board
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.task import find_task, known_tasks
+from agentgauge.store import RunFolder
 from reports.breakdowns import breakdowns_of, csv_block, markdown
 from reports.leaderboard import not_comparable, number
+from reports.leaderboards import BOARDS, COMBINED, Board
 
 Table = Mapping[str, Any]
 """A published table with a row of ours: see ``tables_of``."""
@@ -23,8 +24,8 @@ Table = Mapping[str, Any]
 def rows(run: Path, kind: str) -> str:
     """The published tables that the run has a figure of, then its breakdowns, as ``md``, ``csv`` or ``json``.
 
-    CSV has one block a table, with a line of names each and an empty line between. Raises UsageProblem for another kind, and
-    for a folder without a finished run.
+    CSV has one block a table, with a line of names each and an empty line between. Raises UsageProblem for another
+    kind, and for a folder without a finished run.
     """
     if kind not in _WRITERS:
         raise UsageProblem(f"there is no table as {kind!r}; accepted are {', '.join(_WRITERS)}")
@@ -33,10 +34,11 @@ def rows(run: Path, kind: str) -> str:
 
 
 def tables_of(summary: Mapping[str, Any]) -> list[Table]:
-    """``{"benchmark", "table", "source", "date", "columns", "not_comparable", "rows"}`` of each table; the first row is the run's.
+    """``{"benchmark", "table", "source", "date", "columns", "not_comparable", "rows"}`` of each table; the first row is
+    the run's.
 
-    A row: ``{"model", "this_run", "values": {column: number or None}}``; the run's has ``"intervals": {column: [low, high]}``
-    as well. Values are in the published unit: per cent, but Root Score, which is 0 to 10.
+    A row: ``{"model", "this_run", "values": {column: number or None}}``; the run's has ``"intervals": {column: [low,
+    high]}`` as well. Values are in the published unit: per cent, but Root Score, which is 0 to 10.
     """
     found: list[Table] = []
     for board in BOARDS:
@@ -52,9 +54,14 @@ def _table(board: Board, summary: Mapping[str, Any], ours: Mapping[str, Mapping[
         "model": summary["run"]["model"],
         "this_run": True,
         "values": {name: _rounded(ours[name]["value"]) if name in ours else None for name in columns},
-        "intervals": {name: [_rounded(one["low"]), _rounded(one["high"])] for name, one in ours.items() if one["low"] is not None},
+        "intervals": {
+            name: [_rounded(one["low"]), _rounded(one["high"])] for name, one in ours.items() if one["low"] is not None
+        },
     }
-    published = [{"model": row["model"], "this_run": False, "values": {name: row[name] for name in columns}} for row in board.rows()]
+    published = [
+        {"model": row["model"], "this_run": False, "values": {name: row[name] for name in columns}}
+        for row in board.rows()
+    ]
     return {
         "benchmark": board.benchmark,
         "table": board.title,
@@ -86,10 +93,16 @@ def _markdown(tables: Sequence[Table], breakdowns: Sequence[Table]) -> str:
         lines += [f"## {table['table']}", "", f"Published rows: {table['source']}, {table['date']}.", ""]
         if table["not_comparable"]:
             lines += [f"Our row is not comparable: {'; '.join(table['not_comparable'])}.", ""]
-        lines += ["| " + " | ".join(["model", *table["columns"]]) + " |", "|---" + "|---:" * len(table["columns"]) + "|"]
+        lines += [
+            "| " + " | ".join(["model", *table["columns"]]) + " |",
+            "|---" + "|---:" * len(table["columns"]) + "|",
+        ]
         for row in table["rows"]:
             name = row["model"].replace("|", "\\|")
-            cells = [f"**{name} (this run)**" if row["this_run"] else name, *(_cell(row, column) for column in table["columns"])]
+            cells = [
+                f"**{name} (this run)**" if row["this_run"] else name,
+                *(_cell(row, column) for column in table["columns"]),
+            ]
             lines.append("| " + " | ".join(cells) + " |")
         lines.append("")
     lines += [line for table in breakdowns for line in markdown(table)]
@@ -108,8 +121,20 @@ def _csv(tables: Sequence[Table], breakdowns: Sequence[Table]) -> str:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(["benchmark", "table", "source", "date", "this_run", "model", *table["columns"]])
         for row in table["rows"]:
-            told = [table["benchmark"], table["table"], table["source"], table["date"], int(row["this_run"]), row["model"]]
-            writer.writerow([*told, *("" if row["values"][name] is None else f"{row['values'][name]:.2f}" for name in table["columns"])])
+            told = [
+                table["benchmark"],
+                table["table"],
+                table["source"],
+                table["date"],
+                int(row["this_run"]),
+                row["model"],
+            ]
+            writer.writerow(
+                [
+                    *told,
+                    *("" if row["values"][name] is None else f"{row['values'][name]:.2f}" for name in table["columns"]),
+                ]
+            )
         blocks.append(stream.getvalue())
     blocks += map(csv_block, breakdowns)
     return "\n".join(blocks).rstrip("\n")

@@ -1,7 +1,7 @@
 """Why a case is wrong or broken, in a few words of our own that all benchmarks share.
 
-The benchmarks' labels are finer and differ; every one of them is sorted into one kind here. A case has one kind: that of
-its first label, because benchmarks put the label that decided first.
+The benchmarks' labels are finer and differ; every one of them is sorted into one kind here. A case has one kind: that
+of its first label, because benchmarks put the label that decided first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,11 @@ class Kind:
 
 
 FAULTS: tuple[Kind, ...] = (
-    Kind("wrong_tool", "Wrong tool", ("wrong_tool", "unknown_tool", "call_the_wrong_function", "function_name_hallucination")),
+    Kind(
+        "wrong_tool",
+        "Wrong tool",
+        ("wrong_tool", "unknown_tool", "call_the_wrong_function", "function_name_hallucination"),
+    ),
     Kind(
         "wrong_argument",
         "Wrong argument",
@@ -58,9 +62,15 @@ FAULTS: tuple[Kind, ...] = (
             "wrong_number_of_calls",
         ),
     ),
-    Kind("extra_call", "Extra call", ("extra_call", "needless_call", "redundant_tool_calling", "call_function_without_reject")),
     Kind(
-        "stopped_early", "Stopped early", ("stopped_early", "early_stop", "no_answer", "no_files", "empty_reply", "no_reply", "no_action")
+        "extra_call",
+        "Extra call",
+        ("extra_call", "needless_call", "redundant_tool_calling", "call_function_without_reject"),
+    ),
+    Kind(
+        "stopped_early",
+        "Stopped early",
+        ("stopped_early", "early_stop", "no_answer", "no_files", "empty_reply", "no_reply", "no_action"),
     ),
     Kind("wrong_answer", "Wrong answer", ("wrong_answer", "wrong_text", "wrong_plan", "wrong_output")),
     Kind("failed_code", "Code that fails", ("runtime_error", "timeout", "code_failed", "group_lost", "tool_errors")),
@@ -97,7 +107,11 @@ BREAKS: tuple[Kind, ...] = (
             *("judge silent", "solver silent", "planner silent", "QA model silent"),
         ),
     ),
-    Kind("sandbox", "Sandbox", causes=("sandbox", "no process", "no room", "no program", "no folder", "no shell", "SandboxFault")),
+    Kind(
+        "sandbox",
+        "Sandbox",
+        causes=("sandbox", "no process", "no room", "no program", "no folder", "no shell", "SandboxFault"),
+    ),
     Kind("data", "Data", ("unscorable",), ("missing file", "no notebook data", "not scorable", "ReplayMiss", "Fault")),
     Kind("disk", "Full disk", causes=("disk full",)),
     Kind("internal", "Internal error", causes=("internal error", "worker died")),
@@ -130,7 +144,8 @@ def kind_of_labels(task: str, labels: tuple[str, ...]) -> str:
 
 
 def kind_of_cause(cause: str, error: str) -> str:
-    """The kind of a broken case. Endpoints and tool servers share causes such as ``http 500``; the error's text tells them apart."""
+    """The kind of a broken case. Endpoints and tool servers share causes such as ``http 500``; the error's text
+    tells them apart."""
     if kind := _BY_CAUSE.get(cause):
         return kind
     return "endpoint" if cause in ("ModelFault", "server parsed") or error.startswith("model ") else "tool"

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.intervals import wilson
-from harness.task import Task, find_task
+from agentgauge.core.intervals import wilson
+from agentgauge.core.task import Task, find_task
 from reports.capabilities import effective_number
 from reports.leaderboard import not_comparable, number, remarks
 from reports.load import UNFINISHED, CaseOutline, Run
@@ -26,7 +26,8 @@ FEWEST = 5
 
 
 def tables(summary: Mapping[str, Any], width: int = WIDTH) -> Iterator[str]:
-    """Of each task how the cases ended and the metrics with their 95 % intervals, then why rows are not comparable, and an overview.
+    """Of each task how the cases ended and the metrics with their 95 % intervals, then why rows are not comparable, and
+    an overview.
 
     Lines have at most ``width`` characters; only a longer word overhangs.
     """
@@ -107,7 +108,16 @@ def _overview(summary: Mapping[str, Any]) -> Iterator[str]:
             rows.append((name, *done, "", "", "", ""))
         else:
             metric = part["metrics"][headline]
-            rows.append((name, *done, headline, number(metric["value"]), _interval(metric["low"], metric["high"]), str(metric["n"])))
+            rows.append(
+                (
+                    name,
+                    *done,
+                    headline,
+                    number(metric["value"]),
+                    _interval(metric["low"], metric["high"]),
+                    str(metric["n"]),
+                )
+            )
     yield from _aligned(rows, left=(0, 4))
 
 
@@ -126,14 +136,16 @@ def combined(summary: Mapping[str, Any]) -> Iterator[str]:
         for part, scores in parts.items():
             yield f"{benchmark}, {part}"
             for name, score in scores.items():
-                lacks = f"incomplete, without {', '.join(score['missing'])}" if score["missing"] else number(score["value"])
+                lacks = (
+                    f"incomplete, without {', '.join(score['missing'])}" if score["missing"] else number(score["value"])
+                )
                 yield from fill(_INDENT, f"{name:34} {lacks}", hanging=" " * 35)
         yield ""
 
 
 def by_keyword(run: Run, width: int = WIDTH) -> Iterator[str]:
-    """For ``-v``: of each task why cases did not pass, and the share that passed by keyword, with Wilson's 95 % interval for the
-    effective number of samples.
+    """For ``-v``: of each task why cases did not pass, and the share that passed by keyword, with Wilson's 95 %
+    interval for the effective number of samples.
 
     Attempts count by their share. Keywords of all samples or of fewer than FEWEST, and names of groups, have no line.
     """
@@ -170,7 +182,8 @@ def _keywords(cases: Sequence[CaseOutline]) -> Iterator[Row]:
 
 
 def explanations(status: str, texts: Sequence[tuple[str, str]], *, full: bool) -> Iterator[str]:
-    """Why cases are wrong or broken, from pairs of node id and text: the first few by their first line, all whole with ``-v``."""
+    """Why cases are wrong or broken, from pairs of node id and text: the first few by their first line, all whole
+    with ``-v``."""
     for node, text in texts if full else texts[:SHOWN]:
         yield f"{status}  {node}"
         for line in text.splitlines() if full else text.splitlines()[:1]:

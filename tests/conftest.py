@@ -10,7 +10,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "faults: the long form of a fault test; `make faults` runs it, `make test` does not")
+    config.addinivalue_line(
+        "markers", "faults: the long form of a fault test; `make faults` runs it, `make test` does not"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harness.errors import ToolUnavailable, UsageProblem
-from harness.sandbox import check_minimum
+from agentgauge.core.errors import ToolUnavailable, UsageProblem
+from agentgauge.sandbox import check_minimum
 from tool_impls.base import DISABLED, READY, UNAVAILABLE
 from tool_impls.registry import TOOLS
 from tool_impls.settings import ToolSettings
@@ -23,7 +23,8 @@ def check(settings: ToolSettings, names: Iterable[str] | None = None) -> dict[st
     states = {name: TOOLS[name].state(settings) for name in wanted}
     if settings.missing == "disable":
         states = {
-            name: state.replace(UNAVAILABLE, DISABLED, 1) if state.startswith(UNAVAILABLE) else state for name, state in states.items()
+            name: state.replace(UNAVAILABLE, DISABLED, 1) if state.startswith(UNAVAILABLE) else state
+            for name, state in states.items()
         }
     return states
 
@@ -34,7 +35,9 @@ def require(settings: ToolSettings, names: Iterable[str]) -> dict[str, str]:
     Raises UsageProblem where a tool would run a model's code and this machine cannot confine it.
     """
     states = check(settings, names)
-    lacking = {name: state.removeprefix(f"{UNAVAILABLE}: ") for name, state in states.items() if state.startswith(UNAVAILABLE)}
+    lacking = {
+        name: state.removeprefix(f"{UNAVAILABLE}: ") for name, state in states.items() if state.startswith(UNAVAILABLE)
+    }
     if lacking:
         name, reason = next(iter(lacking.items()))
         others = f" (also unavailable: {', '.join(list(lacking)[1:])})" if len(lacking) > 1 else ""

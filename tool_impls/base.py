@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from harness.errors import ToolError
-from harness.tools import Attach, Parameter, Tool
+from agentgauge.core.errors import ToolError
+from agentgauge.core.tools import Attach, Parameter, Tool
 from tool_impls.options import Option
 from tool_impls.settings import ToolSettings
 
@@ -38,8 +38,12 @@ class BenchTool(ABC):
     concurrency: ClassVar[int] = 1  # calls at a time in one process
     seconds: ClassVar[float] = 60.0  # for one call, waiting not included; more ends it, and the process that it runs in
     runs_code: ClassVar[bool] = False  # code that a model wrote, in the sandbox
-    confined: ClassVar[bool] = False  # its process may use no network, no device, no other program, and no files but the call's
-    variables: ClassVar[tuple[str, ...]] = ()  # of the environment, with its keys; those that ``key_env`` names need not be here
+    confined: ClassVar[bool] = (
+        False  # its process may use no network, no device, no other program, and no files but the call's
+    )
+    variables: ClassVar[
+        tuple[str, ...]
+    ] = ()  # of the environment, with its keys; those that ``key_env`` names need not be here
 
     def __init__(self, settings: ToolSettings) -> None:
         self.settings = settings
@@ -99,12 +103,13 @@ class BenchTool(ABC):
     def apply(self, folder: Path, /, *args: Any, **values: Any) -> Any:
         """Run the tool.
 
-        ``folder`` is this call's own empty folder, removed after the reply is encoded. ``values`` are typed as the inputs
-        say: pictures are loaded PIL images, other media paths of files. An input that names one file (``attach="file"``)
-        arrives as the path of a copy that still has its name; a tool with inputs that name several gets ``files``, from each
-        name as the model wrote it to a path. One output is returned bare, several as a tuple; pictures as PIL images or
-        paths of PNG files, other media as paths below ``folder``, whose base name is kept. Raises ToolError for what the
-        caller did wrong, Fault for what it did not; any other exception reaches the model as a failed call.
+        ``folder`` is this call's own empty folder, removed after the reply is encoded. ``values`` are typed as the
+        inputs say: pictures are loaded PIL images, other media paths of files. An input that names one file
+        (``attach="file"``) arrives as the path of a copy that still has its name; a tool with inputs that name several
+        gets ``files``, from each name as the model wrote it to a path. One output is returned bare, several as a tuple;
+        pictures as PIL images or paths of PNG files, other media as paths below ``folder``, whose base name is kept.
+        Raises ToolError for what the caller did wrong, Fault for what it did not; any other exception reaches the model
+        as a failed call.
         """
 
 
@@ -129,12 +134,14 @@ def text(name: str, description: str | None = None) -> Parameter:
     return Parameter("text", name, description)
 
 
-def optional(type_: Literal["text", "int", "float", "bool"], name: str, default: Any, description: str | None = None) -> Parameter:
+def optional(
+    type_: Literal["text", "int", "float", "bool"], name: str, default: Any, description: str | None = None
+) -> Parameter:
     return Parameter(type_, name, description, optional=True, default=default)
 
 
 def path(name: str, description: str | None = None, attach: Attach = "file") -> Parameter:
-    """A text that names a file of the task, which travels with the call (``harness.tools.Attach``)."""
+    """A text that names a file of the task, which travels with the call (``agentgauge.core.tools.Attach``)."""
     return Parameter("text", name, description, attach=attach)
 
 

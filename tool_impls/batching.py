@@ -18,9 +18,9 @@ SIZES: deque[int] = deque(maxlen=10_000)
 class Batched(Generic[T, R]):
     """Lets many threads share a function that works on lists.
 
-    While one list is worked on, further calls gather; they are the next list, at most ``limit`` long. So a lone call never
-    waits for company, and a busy model gets full batches. Where the function
-    fails, each value of its list is tried alone, so that an exception reaches the call that it is about.
+    While one list is worked on, further calls gather; they are the next list, at most ``limit`` long. So a lone call
+    never waits for company, and a busy model gets full batches. Where the function fails, each value of its list is
+    tried alone, so that an exception reaches the call that it is about.
     """
 
     def __init__(self, function: Callable[[list[T]], Sequence[R]], limit: int) -> None:
@@ -42,7 +42,8 @@ class Batched(Generic[T, R]):
         return mine.result()
 
     def _work_off(self, until: Future[R] | None = None) -> None:
-        """Work off lists until none waits. The calling thread leaves with its own result; another goes on for the rest."""
+        """Work off lists until none waits. The calling thread leaves with its own result; another goes on for the
+        rest."""
         while True:
             with self._lock:
                 if not self._waiting:

@@ -15,7 +15,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.errors import ToolError
+from agentgauge.core.errors import ToolError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -59,7 +59,9 @@ class Unreadable(ToolError):
 
 
 @contextmanager
-def opened_picture(source: Path | BytesIO, what: str, most: int = PICTURE_PIXELS, then: str = _SMALLER) -> Iterator[Image]:
+def opened_picture(
+    source: Path | BytesIO, what: str, most: int = PICTURE_PIXELS, then: str = _SMALLER
+) -> Iterator[Image]:
     """A picture of which the header alone has been read.
 
     ``what`` names it in messages, ``then`` says what happens to ``most`` pixels. Raises ToolError for one that is
@@ -74,8 +76,13 @@ def opened_picture(source: Path | BytesIO, what: str, most: int = PICTURE_PIXELS
             if image.format in _PROGRAMS:
                 raise ToolError(f"{what} is an {image.format} file, which is a program and not run; give a PNG or JPEG")
             yield image
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning):  # at twice the limit, before the size is known here
-        raise ToolError(f"{what} has more than {_millions(2 * PICTURE_PIXELS)} pixels; at most {_millions(most)} {then}") from None
+    except (
+        Image.DecompressionBombError,
+        Image.DecompressionBombWarning,
+    ):  # at twice the limit, before the size is known here
+        raise ToolError(
+            f"{what} has more than {_millions(2 * PICTURE_PIXELS)} pixels; at most {_millions(most)} {then}"
+        ) from None
     except (OSError, EOFError, SyntaxError, ValueError) as error:
         raise Unreadable(f"{what} is not a picture that can be read ({type(error).__name__})") from None
 
@@ -95,7 +102,8 @@ def check_result(size: int) -> None:
 
 @lru_cache(maxsize=1)
 def limit_pillow() -> None:
-    """Let Pillow itself refuse twice as many pixels as are taken: libraries of documents open pictures by themselves."""
+    """Let Pillow itself refuse twice as many pixels as are taken: libraries of documents open pictures by
+    themselves."""
     from PIL import Image
 
     Image.MAX_IMAGE_PIXELS = PICTURE_PIXELS

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from harness.errors import ToolError, ToolFault
-from harness.redaction import redact, register, without_logins
+from agentgauge.core.errors import ToolError, ToolFault
+from agentgauge.core.redaction import redact, register, without_logins
 from tool_impls.base import READY, unavailable
 from tool_impls.bounds import opened_picture
 from tool_impls.options import Option
@@ -57,11 +57,15 @@ def endpoint_of(settings: ToolSettings, table: str) -> Endpoint | None:
 def endpoint_state(endpoint: Endpoint, table: str) -> str:
     """READY, or which setting is missing or wrong. ``table`` is the endpoint's name in the settings: ``vision``."""
     if not endpoint.url.startswith(("http://", "https://")):
-        return unavailable(f"url in [tools.{table}] must start with http:// or https://; got {without_logins(endpoint.url)!r}")
+        return unavailable(
+            f"url in [tools.{table}] must start with http:// or https://; got {without_logins(endpoint.url)!r}"
+        )
     if not endpoint.model:
         return unavailable(f"[tools.{table}] has a url but no model; give the name of the model that it serves")
     if endpoint.key is None:
-        return unavailable(f"[tools.{table}] takes its key from the environment variable {endpoint.key_env}, which is not set")
+        return unavailable(
+            f"[tools.{table}] takes its key from the environment variable {endpoint.key_env}, which is not set"
+        )
     return READY
 
 
@@ -73,7 +77,8 @@ class Vision:
         self._max_tokens = max_tokens
 
     def ask(self, image: Image, question: str) -> str:
-        """The model's answer, stripped. Raises ToolFault when the service fails, ToolError when it refuses the request."""
+        """The model's answer, stripped. Raises ToolFault when the service fails, ToolError when it refuses the
+        request."""
         shown = image.convert("RGB")
         shown.thumbnail((LONGEST, LONGEST))
         address = "data:image/png;base64," + base64.b64encode(png(shown)).decode()
@@ -120,12 +125,15 @@ class Painter:
             _guarded(
                 "image",
                 self._endpoint,
-                lambda client: client.images.edit(model=self._endpoint.model, image=upload, prompt=instruction, n=1, **self._form()),
+                lambda client: client.images.edit(
+                    model=self._endpoint.model, image=upload, prompt=instruction, n=1, **self._form()
+                ),
             )
         )
 
     def _form(self) -> dict[str, Any]:
-        # The gpt-image models always answer in base64 and refuse the parameter; others answer with an address unless asked.
+        # The gpt-image models always answer in base64 and refuse the parameter; others answer with an address unless
+        # asked.
         return {} if self._endpoint.model.startswith("gpt-image") else {"response_format": "b64_json"}
 
 
@@ -146,11 +154,15 @@ def _guarded(service: str, endpoint: Endpoint, request: Callable[[OpenAI], T]) -
     except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
         raise ToolError(f"the {service} service refused the request (HTTP {error.status_code})") from None
     except openai.APIStatusError as error:
-        raise ToolFault(f"the {service} endpoint answered HTTP {error.status_code}", cause=f"http {error.status_code}") from None
+        raise ToolFault(
+            f"the {service} endpoint answered HTTP {error.status_code}", cause=f"http {error.status_code}"
+        ) from None
     except openai.APITimeoutError:
         raise ToolFault(f"the {service} endpoint gave no answer within {SECONDS:g} s", cause="timeout") from None
     except (openai.APIError, ValueError):  # ValueError: a body that is no JSON
-        raise ToolFault(f"the {service} endpoint cannot be reached or does not answer in the OpenAI form", cause="connection") from None
+        raise ToolFault(
+            f"the {service} endpoint cannot be reached or does not answer in the OpenAI form", cause="connection"
+        ) from None
 
 
 def _picture(reply: Any) -> Image:

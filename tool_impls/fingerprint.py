@@ -16,14 +16,14 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-from harness.errors import ToolUnavailable, UsageProblem
-from harness.redaction import redacted, register, without_logins
-from harness.services import TOOL_TOKEN, without_token
+from agentgauge.core.errors import ToolUnavailable, UsageProblem
+from agentgauge.core.redaction import redacted, register, without_logins
+from agentgauge.run.services import TOOL_TOKEN, without_token
 from tool_impls.availability import check
 from tool_impls.base import UNAVAILABLE
-from tool_impls.openapi import read_document
 from tool_impls.options import Option
 from tool_impls.registry import BACKENDS, TOOLS
+from tool_impls.server.openapi import read_document
 from tool_impls.settings import ToolSettings
 from tool_impls.weights import digest
 
@@ -32,7 +32,8 @@ ANSWER_SECONDS = 120.0
 
 
 def fingerprints(settings: ToolSettings, names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """For each tool its state, version, back end, the versions of its packages, its options and a digest of its weights."""
+    """For each tool its state, version, back end, the versions of its packages, its options and a digest of its
+    weights."""
     return {name: _fingerprint(name, state, settings) for name, state in check(settings, names).items()}
 
 
@@ -52,14 +53,17 @@ def _fingerprint(name: str, state: str, settings: ToolSettings) -> dict[str, Any
         "options": _options(settings, name, kind.options),
     }
     for table in kind.tables:
-        found["options"] |= {f"{table}.{option}": value for option, value in _options(settings, table, BACKENDS[table]).items()}
+        found["options"] |= {
+            f"{table}.{option}": value for option, value in _options(settings, table, BACKENDS[table]).items()
+        }
     if weights := kind.weights(settings):
         found["weights"] = _remembered(weights)
     return found
 
 
 def _options(settings: ToolSettings, table: str, options: tuple[Option, ...]) -> dict[str, Any]:
-    """The values of options. Where one is a path, what lies there counts and not where; the name of a key is nobody's business."""
+    """The values of options. Where one is a path, what lies there counts and not where; the name of a key is
+    nobody's business."""
     values = {}
     for option in options:
         value = settings.value(table, option)
@@ -72,13 +76,15 @@ def _options(settings: ToolSettings, table: str, options: tuple[Option, ...]) ->
 
 @cache
 def _distributions() -> Mapping[str, list[Distribution]]:
-    """Import name → what is installed under it. As importlib.metadata's packages_distributions, which makes an object of every
-    installed file and takes five times as long."""
+    """Import name → what is installed under it. As importlib.metadata's packages_distributions, which makes an object
+    of every installed file and takes five times as long."""
     found: dict[str, list[Distribution]] = {}
     for distribution in distributions():
         names = set((distribution.read_text("top_level.txt") or "").split())
         if not names:
-            firsts = (line.partition(",")[0].partition("/") for line in (distribution.read_text("RECORD") or "").splitlines())
+            firsts = (
+                line.partition(",")[0].partition("/") for line in (distribution.read_text("RECORD") or "").splitlines()
+            )
             names = {name for first, folder, _ in firsts if (name := first if folder else getmodulename(first))}
         for name in names:
             found.setdefault(name, []).append(distribution)
@@ -101,8 +107,13 @@ def _versions_of(package: str) -> list[tuple[str, str]]:
 
 
 def _remembered(paths: tuple[Path, ...]) -> str | None:
-    """The digest of weights, which may be many gigabytes: kept in the user's cache under their paths, sizes and times of change."""
-    files = [file for path in paths for file in ([path] if path.is_file() else sorted(item for item in path.rglob("*") if item.is_file()))]
+    """The digest of weights, which may be many gigabytes: kept in the user's cache under their paths, sizes and
+    times of change."""
+    files = [
+        file
+        for path in paths
+        for file in ([path] if path.is_file() else sorted(item for item in path.rglob("*") if item.is_file()))
+    ]
     key = json.dumps([[str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns] for file in files])
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path("~").expanduser() / ".cache") / "agentgauge" / "weights"
     kept = base / hashlib.sha256(key.encode()).hexdigest()[:32]
@@ -120,7 +131,8 @@ def _remembered(paths: tuple[Path, ...]) -> str | None:
 def of_server(url: str, names: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Fingerprints of the named tools from a running server of ours; of another, a digest of what it announces of each.
 
-    Raises UsageProblem where it does not answer as a tool server or lacks a tool, ToolUnavailable where one cannot work there.
+    Raises UsageProblem where it does not answer as a tool server or lacks a tool, ToolUnavailable where one cannot work
+    there.
     """
     wanted = sorted(set(names))
     url, token = without_token(url)
@@ -130,19 +142,29 @@ def of_server(url: str, names: Iterable[str]) -> dict[str, dict[str, Any]]:
         told = _get(f"{url}/tools", token)
         if told is None:
             remote = read_document(_get(f"{url}/openapi.json", token), url)
-            told = {name: {"backend": "another server", "announced": _short(tool.tool.to_json())} for name, tool in remote.items()}
+            told = {
+                name: {"backend": "another server", "announced": _short(tool.tool.to_json())}
+                for name, tool in remote.items()
+            }
     except urllib.error.HTTPError as error:
         if error.code != 401:
-            raise UsageProblem(f"--tool-server {url} does not answer as a tool server ({error}); correct the address") from None
+            raise UsageProblem(
+                f"--tool-server {url} does not answer as a tool server ({error}); correct the address"
+            ) from None
         words = "takes another token" if token else "wants a token"
         raise UsageProblem(
             f"--tool-server {url} {words}; give the one that it printed, as --tool-server=http://:TOKEN@HOST:PORT, "
             f"or in the environment variable {TOOL_TOKEN}"
         ) from None
     except (OSError, ValueError, http.client.HTTPException) as error:
-        raise UsageProblem(f"--tool-server {url} does not answer as a tool server ({error}); start it, or correct the address") from None
+        raise UsageProblem(
+            f"--tool-server {url} does not answer as a tool server ({error}); start it, or correct the address"
+        ) from None
     if lacking := [name for name in wanted if name not in told]:
-        raise UsageProblem(f"--tool-server {url} does not have {', '.join(lacking)}, which selected cases offer; start it with all tools")
+        raise UsageProblem(
+            f"--tool-server {url} does not have {', '.join(lacking)}, which selected cases offer; start it with all"
+            " tools"
+        )
     for name in wanted:
         if str(told[name].get("state", "")).startswith(UNAVAILABLE):
             raise ToolUnavailable(f"--tool-server {url}: {name} is {told[name]['state']}")

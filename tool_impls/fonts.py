@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import ToolError
+from agentgauge.core.errors import ToolError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -23,7 +23,18 @@ FOLDERS = (
     "/Library/Fonts",
     "C:/Windows/Fonts",
 )
-WIDE = ("notosanscjk", "notoserifcjk", "sourcehansans", "wqy", "droidsansfallback", "pingfang", "msyh", "simhei", "simsun", "unifont")
+WIDE = (
+    "notosanscjk",
+    "notoserifcjk",
+    "sourcehansans",
+    "wqy",
+    "droidsansfallback",
+    "pingfang",
+    "msyh",
+    "simhei",
+    "simsun",
+    "unifont",
+)
 """How the names of files with Chinese, Japanese and Korean signs begin, the better ones first."""
 
 SUFFIXES = (".ttf", ".otf", ".ttc")
@@ -33,9 +44,12 @@ LINE = 1.3  # distance of lines, in font sizes
 
 
 class Pen:
-    """Fonts of one size, in pixels. ``own``: a font file of the settings, before all others. Raises ToolError where it is none."""
+    """Fonts of one size, in pixels. ``own``: a font file of the settings, before all others. Raises ToolError where
+    it is none."""
 
-    def __init__(self, size: float, *, serif: bool = False, bold: bool = False, italic: bool = False, own: str | None = None) -> None:
+    def __init__(
+        self, size: float, *, serif: bool = False, bold: bool = False, italic: bool = False, own: str | None = None
+    ) -> None:
         from PIL import ImageFont
 
         self.size = size
@@ -44,7 +58,9 @@ class Pen:
             try:
                 self._fonts.append(ImageFont.truetype(own, size))
             except OSError:
-                raise ToolError("the font that the settings of this tool name is no font file that can be read") from None
+                raise ToolError(
+                    "the font that the settings of this tool name is no font file that can be read"
+                ) from None
         for path in (*_bundled(serif, bold, italic), *_wide()):
             self._fonts.append(ImageFont.truetype(path, size))
         if not self._fonts:
@@ -59,7 +75,9 @@ class Pen:
         for number, line in enumerate(text.splitlines()):
             left = x
             for font, run in self._runs(line):
-                drawing.text((left, y + number * LINE * self.size), run, fill=255, font=font, anchor="ls", stroke_width=stroke)
+                drawing.text(
+                    (left, y + number * LINE * self.size), run, fill=255, font=font, anchor="ls", stroke_width=stroke
+                )
                 left += font.getlength(run)
 
     def length(self, line: str) -> float:
@@ -73,7 +91,9 @@ class Pen:
 
     def _place(self, sign: str) -> int:
         if sign not in self._known:
-            self._known[sign] = next((place for place, font in enumerate(self._fonts) if sign.isspace() or _has(font, sign)), 0)
+            self._known[sign] = next(
+                (place for place, font in enumerate(self._fonts) if sign.isspace() or _has(font, sign)), 0
+            )
         return self._known[sign]
 
 

@@ -6,7 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from harness.errors import ToolError
+from agentgauge.core.errors import ToolError
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import PurePosixPath
 
-from harness.errors import ToolError
+from agentgauge.core.errors import ToolError
 
 LONGEST = 180  # bytes, suffix not included; file systems take 255
 
@@ -13,8 +13,8 @@ LONGEST = 180  # bytes, suffix not included; file systems take 255
 def file_name(wanted: str | None, default: str, suffix: str) -> str:
     """The base name of a file to make: what the model asked for or the default, with the suffix if it is missing.
 
-    Raises ToolError where it holds a path: a tool's files lie where the run puts them (GTA tools spec 2). Signs that file
-    systems do not take become ``_``.
+    Raises ToolError where it holds a path: a tool's files lie where the run puts them (GTA tools spec 2). Signs that
+    file systems do not take become ``_``.
     """
     name = (wanted or "").strip() or default
     if "/" in name or "\\" in name or name in (".", ".."):
@@ -26,7 +26,8 @@ def file_name(wanted: str | None, default: str, suffix: str) -> str:
 
 
 def plain_name(path: str) -> str:
-    """The base name of a path that somebody else gave, such that it can do no harm: no folders, nothing hidden, nothing long."""
+    """The base name of a path that somebody else gave, such that it can do no harm: no folders, nothing hidden,
+    nothing long."""
     base = path.replace("\\", "/").rpartition("/")[2]
     name = "".join(sign if sign.isprintable() and sign not in '<>:"|?*' else "_" for sign in base)
     path_name = PurePosixPath(name.strip(" ."))

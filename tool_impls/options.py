@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from harness.errors import UsageProblem
+from agentgauge.core.errors import UsageProblem
 
 Kind = Literal["bool", "int", "float", "text", "path", "weights"]
 NOUNS: Mapping[Kind, str] = {
@@ -70,5 +70,7 @@ def as_table(value: Any, table: str, accepted: Mapping[str, object]) -> Mapping[
     if not isinstance(value, Mapping):
         raise UsageProblem(f"[{table}] in the settings must be a table; got {value!r}")
     if unknown := sorted(set(value) - set(accepted)):
-        raise UsageProblem(f"[{table}] in the settings does not know {', '.join(unknown)}; accepted are {', '.join(sorted(accepted))}")
+        raise UsageProblem(
+            f"[{table}] in the settings does not know {', '.join(unknown)}; accepted are {', '.join(sorted(accepted))}"
+        )
     return value

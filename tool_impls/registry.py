@@ -1,4 +1,5 @@
-"""Every tool that the server can offer, and the back ends that several of them share. A family adds its classes here."""
+"""Every tool that the server can offer, and the back ends that several of them share. A family adds its classes
+here."""
 
 from __future__ import annotations
 
@@ -7,18 +8,25 @@ from collections.abc import Mapping
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-from harness.errors import UsageProblem
-from tool_impls import asking, audio, describe, detection, documents, generate, prover, speech, video
+from agentgauge.core.errors import UsageProblem
+from tool_impls import documents
+from tool_impls.audio import speech
+from tool_impls.audio import tools as audio
 from tool_impls.base import BenchTool
-from tool_impls.code import Calculator, Plot, Solver
-from tool_impls.describe import ImageDescription, RegionAttributeDescription
-from tool_impls.detection import CountGivenObject, TextToBbox, VideoObjectDetection
-from tool_impls.drawing import AddText, DrawBox
-from tool_impls.generate import ImageStylization, TextToImage
-from tool_impls.mathocr import MathOCR
-from tool_impls.ocr import OCR
+from tool_impls.creativity import generate
+from tool_impls.creativity.generate import ImageStylization, TextToImage
+from tool_impls.logic import prover
+from tool_impls.logic.code import Calculator, Plot, Solver
+from tool_impls.operation.drawing import AddText, DrawBox
+from tool_impls.operation.search import GoogleSearch
 from tool_impls.options import Option
-from tool_impls.search import GoogleSearch
+from tool_impls.perception import describe, detection
+from tool_impls.perception import vision as asking
+from tool_impls.perception.describe import ImageDescription, RegionAttributeDescription
+from tool_impls.perception.detection import CountGivenObject, TextToBbox, VideoObjectDetection
+from tool_impls.perception.mathocr import MathOCR
+from tool_impls.perception.ocr import OCR
+from tool_impls.video import tools as video
 
 GTA_ATOMIC: tuple[type[BenchTool], ...] = (
     OCR,
@@ -59,7 +67,8 @@ BACKENDS: Mapping[str, tuple[Option, ...]] = {
 
 
 def add(path: Path) -> None:
-    """Offer the tools of a Python file too: every subclass of BenchTool that it defines. Same names replace ours. Raises UsageProblem."""
+    """Offer the tools of a Python file too: every subclass of BenchTool that it defines. Same names replace ours.
+    Raises UsageProblem."""
     spec = spec_from_file_location(f"agentgauge_extra_{path.stem}", path)
     if spec is None or spec.loader is None or not path.is_file():
         raise UsageProblem(f"--extra names no Python file: {path}")
@@ -69,7 +78,13 @@ def add(path: Path) -> None:
         spec.loader.exec_module(module)
     except Exception as error:  # the user's own code
         raise UsageProblem(f"--extra {path} cannot be loaded: {error!r}") from error
-    kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, BenchTool) and hasattr(kind, "meta")]
+    kinds = [
+        kind
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, BenchTool) and hasattr(kind, "meta")
+    ]
     if not kinds:
-        raise UsageProblem(f"--extra {path} defines no tool: a subclass of tool_impls.base.BenchTool with meta, category and apply")
+        raise UsageProblem(
+            f"--extra {path} defines no tool: a subclass of tool_impls.base.BenchTool with meta, category and apply"
+        )
     TOOLS.update({kind.meta.name: kind for kind in kinds if kind.__module__ == module.__name__})

@@ -12,7 +12,8 @@
     url = "http://127.0.0.1:8000/v1"
     model = "some-vision-model"
 
-docs/tools.md has an example for each. Relative paths start from the settings file's folder. Keys never stand in the file.
+docs/tools.md has an example for each. Relative paths start from the settings file's folder. Keys never stand in the
+file.
 """
 
 from __future__ import annotations
@@ -23,13 +24,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.errors import UsageProblem
+from agentgauge.core.errors import UsageProblem
 from tool_impls.options import Option, as_table, read_table
 
 TOP = (
     Option("basic", "bool", False, "allow the plain stand-ins of tools that would need a model"),
     Option("missing", "text", "refuse", "what to do with tools that cannot work", accepted=("refuse", "disable")),
-    Option("devices", "text", "auto", "where models run: cpu, cuda:0, or several with commas; auto is cuda:0 where there is one"),
+    Option(
+        "devices",
+        "text",
+        "auto",
+        "where models run: cpu, cuda:0, or several with commas; auto is cuda:0 where there is one",
+    ),
 )
 
 
@@ -43,7 +49,9 @@ class ToolSettings:
     devices: str = "auto"
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     released: bool = True  # options that have a released value take it: --scoring=parity
-    allow_unsafe: bool = False  # run code without the minimum of protection; the command line's to say, never the file's
+    allow_unsafe: bool = (
+        False  # run code without the minimum of protection; the command line's to say, never the file's
+    )
 
     def value(self, table: str, option: Option) -> Any:
         """What an option of ``[tools.<table>]`` is set to, or its preset."""
@@ -65,13 +73,18 @@ def load(path: Path) -> ToolSettings:
 
 
 def parse(table: Any, base: Path) -> ToolSettings:
-    """Settings from the decoded table. ``base``: where relative paths start. Raises UsageProblem naming what is accepted."""
+    """Settings from the decoded table. ``base``: where relative paths start. Raises UsageProblem naming what is
+    accepted."""
     from tool_impls.registry import BACKENDS, TOOLS  # the tools import this module
 
     known = {**BACKENDS, **{name: kind.known_options() for name, kind in TOOLS.items()}}
     table = as_table(table, "tools", {**known, "disable": None, **{option.name: None for option in TOP}})
     top = read_table({option.name: table[option.name] for option in TOP if option.name in table}, "tools", TOP, base)
-    tables = {name: read_table(table[name], f"tools.{name}", options, base) for name, options in known.items() if name in table}
+    tables = {
+        name: read_table(table[name], f"tools.{name}", options, base)
+        for name, options in known.items()
+        if name in table
+    }
     return ToolSettings(disable=_names(table.get("disable", []), frozenset(TOOLS)), tables=tables, **top)
 
 
@@ -79,5 +92,7 @@ def _names(value: Any, known: frozenset[str]) -> frozenset[str]:
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         raise UsageProblem(f"disable in [tools] must be a list of tool names; got {value!r}")
     if unknown := sorted(set(value) - known):
-        raise UsageProblem(f"disable in [tools] names unknown tools: {', '.join(unknown)}; known are {', '.join(sorted(known))}")
+        raise UsageProblem(
+            f"disable in [tools] names unknown tools: {', '.join(unknown)}; known are {', '.join(sorted(known))}"
+        )
     return frozenset(value)

@@ -10,12 +10,16 @@ from tool_impls.base import READY, unavailable
 from tool_impls.options import Option
 from tool_impls.settings import ToolSettings
 
-ALLOW_DOWNLOAD = Option("allow_download", "bool", False, "let weights be a name on the model hub, fetched at the first need")
+ALLOW_DOWNLOAD = Option(
+    "allow_download", "bool", False, "let weights be a name on the model hub, fetched at the first need"
+)
 CHUNK = 2**20  # bytes
 
 
 def weights_option(example: str) -> Option:
-    return Option("weights", "weights", None, f"a local folder or file, or with allow_download a name such as {example}")
+    return Option(
+        "weights", "weights", None, f"a local folder or file, or with allow_download a name such as {example}"
+    )
 
 
 def resolve(settings: ToolSettings, table: str, given: str | None) -> Path | str | None:
@@ -31,13 +35,17 @@ def resolve(settings: ToolSettings, table: str, given: str | None) -> Path | str
 
 
 def weights_state(settings: ToolSettings, table: str, given: str | None, default: str, size: str) -> str:
-    """READY, or what to set. ``default`` and ``size``: a model that works, and what it takes on disk (``about 5 GB``)."""
+    """READY, or what to set. ``default`` and ``size``: a model that works, and what it takes on disk (``about 5
+    GB``)."""
     if resolve(settings, table, given) is not None:
         return READY
     if given is None:
-        return unavailable(f"name its weights in [tools.{table}]: a local folder, or {default} ({size}) with allow_download = true")
+        return unavailable(
+            f"name its weights in [tools.{table}]: a local folder, or {default} ({size}) with allow_download = true"
+        )
     return unavailable(
-        f"weights in [tools.{table}] names nothing that exists: {given}; to fetch that name from the hub set allow_download = true"
+        f"weights in [tools.{table}] names nothing that exists: {given}; to fetch that name from the hub set"
+        " allow_download = true"
     )
 
 

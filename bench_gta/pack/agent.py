@@ -4,7 +4,8 @@
 <run>/<task id>/files/     its deliverables, moved there when it has ended
 <run>/<task id>/final.txt, stdout.txt, stderr.txt, run.json      ours, out of its reach
 
-A task that is run again gets the folder <run>/<task id>.retry, which takes the other's place when its record is written.
+A task that is run again gets the folder <run>/<task id>.retry, which takes the other's place when its record is
+written.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench_gta.pack.atomic import write_json, write_text
+from agentgauge.core.atomic_write import write_whole
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.redaction import is_secret_name, redact, redact_file, register
+from agentgauge.core.types import Json
+from agentgauge.sandbox import SandboxResult
+from agentgauge.sandbox.scratch import remove_tree
+from bench_gta.pack.atomic_write import write_json, write_text
 from bench_gta.pack.create import FILES, FINAL, MOST_ANSWER
-from bench_gta.pack.places import made_harmless, plain_files, problem_of, said
+from bench_gta.pack.file_selection import made_harmless, plain_files, problem_of, said
 from bench_gta.pack.process import Place, run_agent
 from bench_gta.pack.records import RECORD, number, read_record, read_usage
 from bench_gta.pack.tasks import SetTask, TaskSet, input_files
-from harness.errors import UsageProblem
-from harness.redaction import is_secret_name, redact, redact_file, register
-from harness.sandbox import SandboxResult
-from harness.sandbox.scratch import remove_tree
-from harness.store.whole import write_whole
-from harness.types import Json
 
 WORK, INPUT, PROMPT, USAGE, STDERR = "work", "input", "prompt.txt", "usage.json", "stderr.txt"
 PLACEHOLDERS = ("prompt", "prompt_file", "input", "output", "task_id")
@@ -58,15 +59,17 @@ class Command:
 def read_command(text: str) -> Command:
     """Cut a command into words as a shell would; no shell runs it.
 
-    The program becomes an absolute path, and so does every other word that names an existing file: the agent works in another
-    folder. Raises UsageProblem for a program that is not there and for placeholders that are not known.
+    The program becomes an absolute path, and so does every other word that names an existing file: the agent works in
+    another folder. Raises UsageProblem for a program that is not there and for placeholders that are not known.
     """
     try:
         words = shlex.split(text)
     except ValueError as error:
         raise UsageProblem(f"--command {text!r} cannot be read: {error}; quote it as for a shell") from None
     if not words:
-        raise UsageProblem("--command is empty; write the agent's program and its arguments, such as 'my-agent --task {prompt_file}'")
+        raise UsageProblem(
+            "--command is empty; write the agent's program and its arguments, such as 'my-agent --task {prompt_file}'"
+        )
     for name in _BRACED.findall(text):
         if name not in PLACEHOLDERS:
             known = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
@@ -93,7 +96,9 @@ def filled(command: Command, task: SetTask, prompt: str, work: Path) -> list[str
     }
     words = [_PLACEHOLDER.sub(lambda found: values[found[1]], word) for word in command.words]
     if any(len(word.encode("utf-8", "replace")) >= LONGEST_WORD for word in words):
-        raise UsageProblem(f"task {task.id}: its request is too long for a command line; write {{prompt_file}} instead of {{prompt}}")
+        raise UsageProblem(
+            f"task {task.id}: its request is too long for a command line; write {{prompt_file}} instead of {{prompt}}"
+        )
     return words
 
 
@@ -107,11 +112,12 @@ def prompt_of(task: SetTask, names: Sequence[str]) -> str:
 
 
 async def solve(task: SetTask, tasks: TaskSet, folder: Path, command: Command, place: Place) -> dict[str, Json]:
-    """Let the agent work on one task in a new folder. Its record, which is also written last: with it the task is finished.
+    """Let the agent work on one task in a new folder. Its record, which is also written last: with it the task is
+    finished.
 
-    Where the folder holds a record already, time, cost and the number of attempts go on from it, and it stays until then.
-    Raises UsageProblem where the folder cannot be made and SandboxFault where the agent cannot be started; whatever the
-    agent does is in the record. Cancelling leaves no record.
+    Where the folder holds a record already, time, cost and the number of attempts go on from it, and it stays until
+    then. Raises UsageProblem where the folder cannot be made and SandboxFault where the agent cannot be started;
+    whatever the agent does is in the record. Cancelling leaves no record.
     """
     before = _record(folder)
     here = folder.with_name(f"{folder.name}.retry") if before else folder
@@ -193,7 +199,8 @@ def _noting(what: str, step: Callable[[], list[str]]) -> list[str]:
 
 
 def _take_files(work: Path, folder: Path) -> list[str]:
-    """Move the deliverables out of the agent's folder. Links stay links and are never followed; a pack leaves them out."""
+    """Move the deliverables out of the agent's folder. Links stay links and are never followed; a pack leaves them
+    out."""
     left = work / FILES
     if left.is_symlink() or not left.is_dir():
         (folder / FILES).mkdir(mode=0o700)
@@ -203,7 +210,8 @@ def _take_files(work: Path, folder: Path) -> list[str]:
 
 
 def _answer(work: Path, result: SandboxResult) -> tuple[str, list[str]]:
-    """final.txt, else what was printed; of an agent that failed without either, why (GTA-Workflow spec 6.1). And notes."""
+    """final.txt, else what was printed; of an agent that failed without either, why (GTA-Workflow spec 6.1). And
+    notes."""
     problem = problem_of(work.resolve(), FINAL)
     if problem is None:
         try:
@@ -226,7 +234,8 @@ def _hidden(text: str, secrets: Mapping[str, str]) -> str:
 
 
 def _clean_files(folder: Path) -> list[str]:
-    """Take the secrets out of files of text that the agent has left: settings and logs of agents hold keys. Links are not followed."""
+    """Take the secrets out of files of text that the agent has left: settings and logs of agents hold keys. Links
+    are not followed."""
     for name in plain_files(folder).files:
         path = folder / name
         if path.stat().st_size <= MOST_CLEANED and (clean := redact_file(content := path.read_bytes())) != content:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agentgauge.core.errors import DataProblem, UsageProblem
+from bench_gta.pack.file_selection import problem_of
 from bench_gta.pack.format import Pack, PackTask, select_trace
-from bench_gta.pack.places import problem_of
 from bench_gta.pack.tasks import TaskSet
 from bench_gta.workflow import tree
-from bench_gta.workflow.fields import leaf_fields
-from harness.errors import DataProblem, UsageProblem
+from bench_gta.workflow.judging.fields import leaf_fields
 
 NO_ANSWER = "(empty)"
 """What the judge is shown for an answer that is not there (GTA-Workflow spec 3.1)."""
@@ -27,8 +27,11 @@ class Problem:
 
 
 def problems_of(pack: Pack, tasks: TaskSet | None) -> list[Problem]:
-    """Everything that is wrong, in the order of the pack. ``tasks``: the data set that it was made from, where it is at hand."""
-    return [Problem(task.task_id, what) for task in pack.tasks for what in (*_of_set(task, tasks), *_of_task(pack, task))]
+    """Everything that is wrong, in the order of the pack. ``tasks``: the data set that it was made from, where it is
+    at hand."""
+    return [
+        Problem(task.task_id, what) for task in pack.tasks for what in (*_of_set(task, tasks), *_of_task(pack, task))
+    ]
 
 
 def notes_of_pack(pack: Pack) -> list[str]:
@@ -47,8 +50,8 @@ def require_safe(pack: Pack) -> None:
         for name, problem in file_problems(pack, task):
             if problem != "missing":
                 raise UsageProblem(
-                    f"{pack.path}: task {task.task_id}: the file {name!r} is {problem} ({pack.base}), so it is not shown to a judge; "
-                    "take it out, or give the folder that it lies in with --base-dir"
+                    f"{pack.path}: task {task.task_id}: the file {name!r} is {problem} ({pack.base}), so it is not"
+                    " shown to a judge; take it out, or give the folder that it lies in with --base-dir"
                 )
 
 
@@ -56,7 +59,9 @@ def require_of_set(pack: Pack, tasks: TaskSet) -> None:
     """Raises UsageProblem for a task that is not the task set's own, whatever the pack says that it was made from."""
     for task in pack.tasks:
         if found := _of_set(task, tasks):
-            raise UsageProblem(f"{pack.path}: task {task.task_id}: {found[0]}; make the pack again, or give the right data with --data")
+            raise UsageProblem(
+                f"{pack.path}: task {task.task_id}: {found[0]}; make the pack again, or give the right data with --data"
+            )
 
 
 def missing_files(pack: Pack, task: PackTask) -> list[str]:

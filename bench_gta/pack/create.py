@@ -1,4 +1,5 @@
-"""A pack from the folders that an agent app left: ``<folder>/<task id>/final.txt`` and ``files/`` (GTA-Workflow spec 6.1)."""
+"""A pack from the folders that an agent app left: ``<folder>/<task id>/final.txt`` and ``files/`` (GTA-Workflow spec
+6.1)."""
 
 from __future__ import annotations
 
@@ -7,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.types import Json
+from bench_gta.pack.file_selection import plain_files, problem_of, said
 from bench_gta.pack.format import Pack, PackTask
-from bench_gta.pack.places import plain_files, problem_of, said
 from bench_gta.pack.records import read_record
 from bench_gta.pack.tasks import SetTask, TaskSet
-from harness.errors import DataProblem, UsageProblem
-from harness.types import Json
 
 FINAL, FILES = "final.txt", "files"
 
@@ -53,7 +54,8 @@ def read_ids(file: Path) -> list[int]:
 
 
 def folders_of(results: Path, tasks: TaskSet, ids: Sequence[int] | None) -> list[tuple[SetTask, Path]]:
-    """The tasks to pack and their folders, in the data set's order or that of ``ids``; without ids, every folder named by a number.
+    """The tasks to pack and their folders, in the data set's order or that of ``ids``; without ids, every folder named
+    by a number.
 
     Raises UsageProblem for an unknown id, a missing folder, and where there is nothing at all.
     """
@@ -63,7 +65,9 @@ def folders_of(results: Path, tasks: TaskSet, ids: Sequence[int] | None) -> list
         try:
             numbers = {int(path.name) for path in results.iterdir() if is_task(path.name) and path.is_dir()}
         except OSError as error:
-            raise UsageProblem(f"{results} cannot be read ({error.strerror}); correct its rights, or give another folder") from None
+            raise UsageProblem(
+                f"{results} cannot be read ({error.strerror}); correct its rights, or give another folder"
+            ) from None
         ids = [number for number in tasks.tasks if number in numbers] + sorted(numbers - tasks.tasks.keys())
     if not ids:
         raise UsageProblem(f"{results} holds no folder that is named by a task id, such as {results / '7'}")
@@ -76,7 +80,9 @@ def folders_of(results: Path, tasks: TaskSet, ids: Sequence[int] | None) -> list
             )
         folder = results / str(number)
         if folder.is_symlink() or not folder.is_dir():
-            raise UsageProblem(f"there is no folder {folder} for task {number}; make it, or leave the task out of --task-ids")
+            raise UsageProblem(
+                f"there is no folder {folder} for task {number}; make it, or leave the task out of --task-ids"
+            )
         found.append((tasks.tasks[number], folder))
     return found
 
@@ -87,7 +93,12 @@ def is_task(name: str) -> bool:
 
 
 def create(
-    results: Path, tasks: TaskSet, *, ids: Sequence[int] | None = None, base: Path | None = None, gather: Gather | None = None
+    results: Path,
+    tasks: TaskSet,
+    *,
+    ids: Sequence[int] | None = None,
+    base: Path | None = None,
+    gather: Gather | None = None,
 ) -> Pack:
     """The pack of a folder of results. ``base``: the pack's base folder, ``results`` itself by default.
 
@@ -104,8 +115,8 @@ def from_folder(folder: Path, base: Path) -> Outcome:
     problem = problem_of(folder.resolve(), FINAL)
     if problem:
         raise DataProblem(
-            f"task {folder.name}: {folder / FINAL} is {problem}; write the final answer there (an empty file if there is none), "
-            "or pack the files alone with --deliverables"
+            f"task {folder.name}: {folder / FINAL} is {problem}; write the final answer there (an empty file if there"
+            " is none), or pack the files alone with --deliverables"
         )
     content = _head(folder / FINAL)
     notes = [f"{FINAL} is cut at {MOST_ANSWER} bytes"] if len(content) > MOST_ANSWER else []

@@ -1,4 +1,5 @@
-"""A pack from deliverables alone: each task's folder is what the app produced, without a final answer (GTA-Workflow spec 6.1).
+"""A pack from deliverables alone: each task's folder is what the app produced, without a final answer (GTA-Workflow
+spec 6.1).
 
 What a judge is to see is copied to a folder beside the pack (``copies``), so that the two can be moved together.
 """
@@ -11,15 +12,47 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from bench_gta.pack.create import Outcome
-from bench_gta.pack.places import plain_files, said
+from bench_gta.pack.file_selection import plain_files, said
 from bench_gta.pack.tasks import SetTask
-from bench_gta.workflow.parts import IMAGES, PAGES, PDF, SOUNDS, VIDEOS, Converter
+from bench_gta.workflow.judging.parts import IMAGES, PAGES, PDF, SOUNDS, VIDEOS, Converter
 
 UNDERSTOOD = (*PDF, *IMAGES, *SOUNDS, *VIDEOS, *PAGES)
 OFFICE = (".docx", ".pptx", ".xlsx")
 AS_TEXT = (
-    *(".csv", ".tsv", ".py", ".js", ".ts", ".jsx", ".tsx", ".css", ".xml", ".yaml", ".yml", ".toml", ".sql", ".sh", ".r"),
-    *(".c", ".h", ".cpp", ".hpp", ".cs", ".java", ".kt", ".swift", ".go", ".rs", ".rb", ".php", ".lua", ".tex", ".ipynb"),
+    *(
+        ".csv",
+        ".tsv",
+        ".py",
+        ".js",
+        ".ts",
+        ".jsx",
+        ".tsx",
+        ".css",
+        ".xml",
+        ".yaml",
+        ".yml",
+        ".toml",
+        ".sql",
+        ".sh",
+        ".r",
+    ),
+    *(
+        ".c",
+        ".h",
+        ".cpp",
+        ".hpp",
+        ".cs",
+        ".java",
+        ".kt",
+        ".swift",
+        ".go",
+        ".rs",
+        ".rb",
+        ".php",
+        ".lua",
+        ".tex",
+        ".ipynb",
+    ),
 )
 """CSV and code: copied to ``<name>.txt``."""
 
@@ -40,9 +73,9 @@ class _Task:
 def from_deliverables(task: SetTask, folder: Path, *, base: Path, convert: Converter) -> Outcome:
     """Copies below ``base/<task id>`` what a judge can be shown; the answer lists it.
 
-    Office files become PDF unless a PDF of the same stem lies beside them, archives a listing, CSV and code text. What cannot be
-    converted is copied as it is, since the judge's own conversion may fare better; other kinds are left out. Both are noted.
-    ``base``: a new folder.
+    Office files become PDF unless a PDF of the same stem lies beside them, archives a listing, CSV and code text. What
+    cannot be converted is copied as it is, since the judge's own conversion may fare better; other kinds are left out.
+    Both are noted. ``base``: a new folder.
     """
     gathered = _Task(folder, base / str(task.id))
     found = plain_files(folder)
@@ -59,7 +92,11 @@ def from_deliverables(task: SetTask, folder: Path, *, base: Path, convert: Conve
 
 def answer(files: Sequence[str]) -> str:
     """The final answer that stands for deliverables (GTA-Workflow spec 6.1)."""
-    return "\n".join(["Produced files (for evaluation):", *(f"- {path}" for path in files)]) if files else "(no output files found)"
+    return (
+        "\n".join(["Produced files (for evaluation):", *(f"- {path}" for path in files)])
+        if files
+        else "(no output files found)"
+    )
 
 
 def _take(task: _Task, name: str, wanted: Sequence[str], convert: Converter) -> None:
@@ -68,7 +105,11 @@ def _take(task: _Task, name: str, wanted: Sequence[str], convert: Converter) -> 
     if suffix in UNDERSTOOD:
         _copy(task, name, name)
     elif suffix in OFFICE:
-        if any(PurePosixPath(other).with_suffix("") == path.with_suffix("") for other in wanted if other.lower().endswith(".pdf")):
+        if any(
+            PurePosixPath(other).with_suffix("") == path.with_suffix("")
+            for other in wanted
+            if other.lower().endswith(".pdf")
+        ):
             task.notes.append(f"left out: {name}: the PDF beside it stands for it")
         else:
             _as_pdf(task, name, convert)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 
+from bench_gta.pack.file_selection import place_of, problem_of
 from bench_gta.pack.format import Pack, PackTask
-from bench_gta.pack.places import place_of, problem_of
 
 
 def digest_of(pack: Pack, task: PackTask) -> str:
-    """Of the request, the answer, the tree, and the names and contents of the files. Where the files lie plays no part."""
+    """Of the request, the answer, the tree, and the names and contents of the files. Where the files lie plays no
+    part."""
     files = [[name, _content(pack, name)] for name in task.attached_files]
     shown = [task.origin_prompt, task.assistant_outputs, task.full_tree, files]
     return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:32]

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench_gta.pack.atomic import write_json
-from harness.errors import DataProblem
-from harness.types import Json
+from agentgauge.core.errors import DataProblem
+from agentgauge.core.types import Json
+from bench_gta.pack.atomic_write import write_json
 
 SCHEMA_VERSION = 1
 
@@ -54,14 +54,16 @@ def read_pack(path: Path, base: Path | None = None) -> Pack:
     """Read a pack. Raises DataProblem, naming task and field, for whatever is not as GTA-Workflow spec 6.1 has it.
 
     ``base``: the folder that relative paths start from. Without it, the one that the pack names, which must lie in the
-    pack's own folder: whoever wrote the pack must not choose what a judge is shown of the rest of this machine. A pack that
-    names none starts from its own folder (upstream goes one level too high there).
+    pack's own folder: whoever wrote the pack must not choose what a judge is shown of the rest of this machine. A pack
+    that names none starts from its own folder (upstream goes one level too high there).
     """
     try:
         content = path.read_bytes()
         value = json.loads(content)
     except OSError as error:
-        raise DataProblem(f"the pack {path} cannot be read ({error.strerror}); give the file that `agentgauge pack create` wrote") from None
+        raise DataProblem(
+            f"the pack {path} cannot be read ({error.strerror}); give the file that `agentgauge pack create` wrote"
+        ) from None
     except (ValueError, RecursionError) as error:
         raise DataProblem(f"the pack {path} is not valid JSON: {error}; make it again") from None
     reader = _Reader(path)
@@ -107,8 +109,8 @@ def lies_beside(path: Path, base: Path) -> bool:
 def select_trace(outputs: Json) -> Json:
     """The turn that the released scorer judges: the first one (GTA-Workflow spec 6.2).
 
-    A list whose first item is a list holds turns; anything else is the trace itself. Later turns are lost, which is kept
-    under ``parity`` only.
+    A list whose first item is a list holds turns; anything else is the trace itself. Later turns are lost, which is
+    kept under ``parity`` only.
     """
     return outputs[0] if isinstance(outputs, list) and outputs and isinstance(outputs[0], list) else outputs
 
@@ -129,11 +131,13 @@ def _base(path: Path, named: str, given: Path | None) -> Path:
     chosen = given if given is not None else path.absolute().parent / named
     resolved = chosen.resolve()
     if not resolved.is_dir():
-        raise DataProblem(f"{path}: the base folder {chosen} is not there; give the folder that its files lie in with --base-dir")
+        raise DataProblem(
+            f"{path}: the base folder {chosen} is not there; give the folder that its files lie in with --base-dir"
+        )
     if given is None and not lies_beside(path, resolved):
         raise DataProblem(
-            f"{path}: base_dir is {named!r}, which is not in the pack's own folder; if its files may be shown to a judge, "
-            f"say so with --base-dir {resolved}"
+            f"{path}: base_dir is {named!r}, which is not in the pack's own folder; if its files may be shown to a"
+            f" judge, say so with --base-dir {resolved}"
         )
     return resolved
 
@@ -164,7 +168,9 @@ class _Reader:
         if sample < 1:
             raise DataProblem(f"{self._path}: {where}sample_idx is {sample}; it counts from 1")
         if "assistant_outputs" not in value:
-            raise DataProblem(f"{self._path}: {where}assistant_outputs is missing; give the turns, an empty list if there are none")
+            raise DataProblem(
+                f"{self._path}: {where}assistant_outputs is missing; give the turns, an empty list if there are none"
+            )
         return PackTask(
             task_id=number,
             sample_idx=sample,

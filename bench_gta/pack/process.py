@@ -15,12 +15,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import sandbox
-from harness.errors import SandboxFault, UsageProblem
-from harness.sandbox import Limits, SandboxResult
-from harness.sandbox.launch import environment
-from harness.sandbox.protection import missing
-from harness.sandbox.result import Status
+from agentgauge import sandbox
+from agentgauge.core.errors import SandboxFault, UsageProblem
+from agentgauge.sandbox import Limits, SandboxResult
+from agentgauge.sandbox.launch import environment
+from agentgauge.sandbox.protection import missing
+from agentgauge.sandbox.result import Status
 
 MOST_OUTPUT = 8 << 20  # bytes of standard output and standard error together; a program that prints more is ended
 MOST_FILE = 1 << 30  # bytes of a file that it writes
@@ -31,7 +31,14 @@ PROGRAMS = ("/usr/local/bin", "/usr/bin", "/bin")
 """Readable for every agent: the system's own programs, which scripts start."""
 
 OF_NETWORK = (
-    *("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/ssl/certs", "/etc/ssl/openssl.cnf"),
+    *(
+        "/etc/resolv.conf",
+        "/etc/hosts",
+        "/etc/nsswitch.conf",
+        "/etc/gai.conf",
+        "/etc/ssl/certs",
+        "/etc/ssl/openssl.cnf",
+    ),
     *("/usr/share/ca-certificates", "/etc/ca-certificates", "/etc/pki/tls/certs", "/etc/pki/ca-trust"),
 )
 """Readable besides, with the network: names of hosts, and certificates."""
@@ -72,7 +79,8 @@ def require_sandbox(place: Place) -> None:
 
 
 def hide_from_agents(place: Place, secret: Mapping[str, Path]) -> None:
-    """Hide folders that hold what an agent is judged by, by what they are, also where they lie among installed packages.
+    """Hide folders that hold what an agent is judged by, by what they are, also where they lie among installed
+    packages.
 
     Raises UsageProblem where the user's ``readable`` would show a confined agent one of them, or a part of it.
     """
@@ -119,7 +127,8 @@ async def run_agent(argv: Sequence[str], folder: Path, place: Place) -> SandboxR
 class Unconfined:
     """An ordinary process in a session of its own. ``run`` once, in a thread; ``stop`` from any thread.
 
-    All of the session ends with the process. What has left the session lives on, which is why the sandbox is the default.
+    All of the session ends with the process. What has left the session lives on, which is why the sandbox is the
+    default.
     """
 
     def __init__(self, argv: Sequence[str], folder: Path, place: Place) -> None:
@@ -153,7 +162,12 @@ class Unconfined:
                 assert stream is not None
                 selector.register(stream, selectors.EVENT_READ, kept)
             deadline = began + self._place.seconds
-            while process.poll() is None and not self._overflow and not self._stopped.is_set() and time.monotonic() < deadline:
+            while (
+                process.poll() is None
+                and not self._overflow
+                and not self._stopped.is_set()
+                and time.monotonic() < deadline
+            ):
                 self._read(selector)
             in_time = process.poll() is not None
             with contextlib.suppress(ProcessLookupError):
@@ -165,7 +179,9 @@ class Unconfined:
                 self._read(selector)
         status, reason = self._verdict(process.returncode, in_time)
         stdout, stderr = (bytes(part).decode("utf-8", "replace") for part in self._kept)
-        return SandboxResult(status, reason, stdout, stderr, process.returncode if in_time else None, time.monotonic() - began, ())
+        return SandboxResult(
+            status, reason, stdout, stderr, process.returncode if in_time else None, time.monotonic() - began, ()
+        )
 
     def _read(self, selector: selectors.BaseSelector) -> None:
         """Whatever there is, kept up to the limit."""

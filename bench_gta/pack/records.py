@@ -1,4 +1,5 @@
-"""``run.json``: how an agent ended on a task, what it took and what it cost. It becomes the task's ``meta`` in the pack."""
+"""``run.json``: how an agent ended on a task, what it took and what it cost. It becomes the task's ``meta`` in the
+pack."""
 
 from __future__ import annotations
 
@@ -7,9 +8,9 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
-from bench_gta.pack.places import problem_of
-from harness.errors import DataProblem
-from harness.types import Json
+from agentgauge.core.errors import DataProblem
+from agentgauge.core.types import Json
+from bench_gta.pack.file_selection import problem_of
 
 RECORD = "run.json"
 
@@ -35,7 +36,8 @@ def read_record(folder: Path) -> dict[str, Json]:
 
 
 def read_usage(folder: Path, name: str) -> tuple[dict[str, float], str]:
-    """What an agent says that it used (``usd``, ``prompt_tokens``, ``completion_tokens``), and a note where that cannot be read.
+    """What an agent says that it used (``usd``, ``prompt_tokens``, ``completion_tokens``), and a note where that cannot
+    be read.
 
     The agent wrote the file, so it may be anything; no file is no usage and no note.
     """
@@ -45,7 +47,9 @@ def read_usage(folder: Path, name: str) -> tuple[dict[str, float], str]:
     value = None if problem else _small_object(folder / name)
     if value is None:
         return {}, f"{name} is not read: {problem or 'it is not one small JSON object'}"
-    known = {key: number(value[key]) for key in ("usd", "prompt_tokens", "completion_tokens") if value.get(key) is not None}
+    known = {
+        key: number(value[key]) for key in ("usd", "prompt_tokens", "completion_tokens") if value.get(key) is not None
+    }
     bad = [key for key, amount in known.items() if amount is None]
     if bad:
         return {}, f"{name} is not read: {', '.join(bad)} must be a number from 0 on"

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.types import Json, Score, Scoring
 from bench_gta.pack.digest import digest_of
 from bench_gta.pack.format import Pack, PackTask
 from bench_gta.pack.records import number, of_meta, score_of
 from bench_gta.workflow.metrics import SENSITIVITY, THRESHOLD, figures, sensitivity, values_of
 from bench_gta.workflow.tree import leaves, parse
-from harness.errors import DataProblem, UsageProblem
-from harness.types import Json, Score, Scoring
 
 Results = Mapping[str, Json]
 """Task id, as text → that task's record."""
@@ -44,15 +44,17 @@ class Kept:
 def read_kept(out: Path, pack: Pack, settings: Settings, *, force: bool) -> Kept:
     """What an earlier call left in the details file; nothing where there is none.
 
-    A good record stays one only if the task in the pack is still what was judged. Raises UsageProblem for a file of another
-    pack (where both are not of one task set), or of another judge, prompt, votes or scoring. Under ``force`` all of that is kept
-    as it is. Thresholds may change: they play no part before the summary.
+    A good record stays one only if the task in the pack is still what was judged. Raises UsageProblem for a file of
+    another pack (where both are not of one task set), or of another judge, prompt, votes or scoring. Under ``force``
+    all of that is kept as it is. Thresholds may change: they play no part before the summary.
     """
     if not out.exists():
         return Kept()
     try:
         stored = json.loads(out.read_bytes())
-        kept = Kept({**stored["task_results"]}, {task: float(usd) for task, usd in stored.get("interrupted_usd", {}).items()})
+        kept = Kept(
+            {**stored["task_results"]}, {task: float(usd) for task, usd in stored.get("interrupted_usd", {}).items()}
+        )
     except (OSError, ValueError, RecursionError, TypeError, KeyError, AttributeError):
         raise UsageProblem(f"{out} is no file of scores; give another --out, or replace it with --overwrite") from None
     if not force:
@@ -76,7 +78,9 @@ def _now(pack: Pack, task: PackTask, record: Mapping[str, Json], *, same_file: b
     """
     digest = digest_of(pack, task)
     now = {**record, "digest": digest, "agent": agent_of(task)}
-    return now if force or record.get("digest", digest if same_file else None) == digest else {**record, "status": "stale"}
+    return (
+        now if force or record.get("digest", digest if same_file else None) == digest else {**record, "status": "stale"}
+    )
 
 
 def agent_of(task: PackTask) -> dict[str, Json]:
@@ -134,7 +138,9 @@ def summary(pack: Pack, settings: Settings, kept: Kept) -> dict[str, Json]:
         "data": asdict(pack.data) if pack.data else None,
         "settings": asdict(settings),
         **summary_block([task.task_id for task in pack.tasks], kept.results),
-        "figures": {name: known[name] for name in ("Root Score", "Root Score (scored)", "Leaf SR", "Root SR", "Tasks", "Leaves")},
+        "figures": {
+            name: known[name] for name in ("Root Score", "Root Score (scored)", "Leaf SR", "Root SR", "Tasks", "Leaves")
+        },
         "sensitivity": {"thresholds": list(SENSITIVITY), "rows": sensitivity(scores)},
         "fallbacks": sum(number(_detail_of(record).get("fallbacks")) or 0 for record in records),
         "agent": agent_totals([agent_of(task) for task in pack.tasks if _finished(task, kept.results)]),
@@ -143,7 +149,8 @@ def summary(pack: Pack, settings: Settings, kept: Kept) -> dict[str, Json]:
 
 
 def _name(pack: Pack) -> str:
-    """What the harness table calls it: the pack's file, or its folder where the file has the name that every run gives it."""
+    """What the harness table calls it: the pack's file, or its folder where the file has the name that every run
+    gives it."""
     path = (pack.path or pack.base / "pack.json").absolute()
     return path.parent.name if path.stem == "pack" else path.stem
 
@@ -221,8 +228,8 @@ def _require_same(out: Path, stored: Mapping[str, Json], pack: Pack, settings: S
     of_this_set = pack.data is not None and isinstance(data, dict) and data.get("fingerprint") == pack.data.fingerprint
     if stored.get("pack_sha1") != pack.sha1 and not of_this_set:
         raise UsageProblem(
-            f"{out} holds the scores of another pack (SHA-1 {stored.get('pack_sha1')}, not {pack.sha1}); give another --out, "
-            "keep its scores with --force-resume, or start afresh with --overwrite"
+            f"{out} holds the scores of another pack (SHA-1 {stored.get('pack_sha1')}, not {pack.sha1}); give another"
+            " --out, keep its scores with --force-resume, or start afresh with --overwrite"
         )
     before = stored.get("settings")
     before = before if isinstance(before, dict) else {}
@@ -230,6 +237,6 @@ def _require_same(out: Path, stored: Mapping[str, Json], pack: Pack, settings: S
         now = getattr(settings, name)
         if before.get(name) != now:
             raise UsageProblem(
-                f"{out} was made with the {name} {before.get(name)!r}, not {now!r}; give another --out, keep its scores with "
-                "--force-resume, or start afresh with --overwrite"
+                f"{out} was made with the {name} {before.get(name)!r}, not {now!r}; give another --out, keep its scores"
+                " with --force-resume, or start afresh with --overwrite"
             )

@@ -11,16 +11,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.types import Json, Usage
+from agentgauge.run.budget import Budget
 from bench_gta.pack.agent import Command, solve
-from bench_gta.pack.atomic import write_json
+from bench_gta.pack.atomic_write import write_json
 from bench_gta.pack.create import create, named
 from bench_gta.pack.format import Pack, write_pack
 from bench_gta.pack.process import Place, hide_from_agents, require_sandbox
 from bench_gta.pack.records import RECORD, read_record
 from bench_gta.pack.tasks import SetTask, TaskSet
-from harness.budget import Budget
-from harness.errors import UsageProblem
-from harness.types import Json, Usage
 
 SETTINGS, PACK = "settings.json", "pack.json"
 
@@ -53,9 +53,9 @@ class Ran:
 async def run_tasks(tasks: TaskSet, out: Path, plan: Plan, *, told: Told = lambda task, record: None) -> Ran:
     """Let the agent work on every task that is not finished. After each, the pack in ``out`` is replaced.
 
-    A task is finished when its record is there, however the agent ended. Raises UsageProblem for a folder of another command,
-    task set or confinement, where agents cannot be confined, and where they could read what they are judged by; SandboxFault
-    where an agent cannot be started. Cancelling ends the agents; their tasks are run again next time.
+    A task is finished when its record is there, however the agent ended. Raises UsageProblem for a folder of another
+    command, task set or confinement, where agents cannot be confined, and where they could read what they are judged
+    by; SandboxFault where an agent cannot be started. Cancelling ends the agents; their tasks are run again next time.
     """
     require_sandbox(plan.place)
     hide_from_agents(plan.place, {"the folder of the run": out, "the task set": tasks.root})
@@ -97,7 +97,9 @@ async def run_tasks(tasks: TaskSet, out: Path, plan: Plan, *, told: Told = lambd
 def chosen(tasks: TaskSet, ids: Sequence[int] | None) -> list[SetTask]:
     """The tasks to work on; None: all. Raises UsageProblem for an unknown id."""
     if unknown := [number for number in ids or () if number not in tasks.tasks]:
-        raise UsageProblem(f"task {unknown[0]} is not in the task set {tasks.data.name!r}; correct --task-ids, or give other --data")
+        raise UsageProblem(
+            f"task {unknown[0]} is not in the task set {tasks.data.name!r}; correct --task-ids, or give other --data"
+        )
     return list(tasks.tasks.values()) if ids is None else [tasks.tasks[number] for number in ids]
 
 
@@ -133,9 +135,14 @@ def _take(out: Path, tasks: TaskSet, plan: Plan) -> None:
     except (OSError, ValueError, RecursionError, TypeError, KeyError):
         raise UsageProblem(f"{out} is not empty and no folder of `agentgauge pack run`; give another --out") from None
     if data["fingerprint"] != tasks.data.fingerprint:
-        raise UsageProblem(f"{out} holds a run of the task set {name!r}, not of {tasks.data.name!r}; give another --out or other --data")
+        raise UsageProblem(
+            f"{out} holds a run of the task set {name!r}, not of {tasks.data.name!r}; give another --out or other"
+            " --data"
+        )
     if command != settings["command_sha256"]:
-        raise UsageProblem(f"{out} holds a run of another command (of {program!r}); give another --out, or the same --command")
+        raise UsageProblem(
+            f"{out} holds a run of another command (of {program!r}); give another --out, or the same --command"
+        )
     if place != (plan.place.confined, plan.place.connected):
         raise UsageProblem(
             f"{out} holds a run {_place(*place)}, not {_place(plan.place.confined, plan.place.connected)}; "
@@ -151,7 +158,12 @@ def _write(tasks: TaskSet, out: Path, plan: Plan) -> None:
     """The pack of all tasks that are finished; tasks that a cut-short run has left half are not among them."""
     ids: Sequence[int] = [number for number in tasks.tasks if (out / str(number) / RECORD).is_file()]
     place = plan.place
-    about = {"tool": "agentgauge pack run", "program": plan.command.program, "sandbox": place.confined, "network": place.connected}
+    about = {
+        "tool": "agentgauge pack run",
+        "program": plan.command.program,
+        "sandbox": place.confined,
+        "network": place.connected,
+    }
     pack = create(out, tasks, ids=ids) if ids else Pack((), out.resolve(), tasks.data)
     write_pack(out / PACK, named(pack, **about))
 

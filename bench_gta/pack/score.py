@@ -12,20 +12,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from bench_gta.pack.atomic import write_json
+from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.types import RUN_TOKEN, Json, Usage
+from agentgauge.run.budget import Budget
+from agentgauge.sandbox import scratch_folder
+from bench_gta.pack.atomic_write import write_json
 from bench_gta.pack.check import missing_files, require_safe
 from bench_gta.pack.digest import digest_of
+from bench_gta.pack.file_selection import place_of
 from bench_gta.pack.format import Pack, PackTask, select_trace
-from bench_gta.pack.places import place_of
 from bench_gta.pack.records import number, score_of
 from bench_gta.pack.results import Kept, Settings, agent_of, details, is_done, read_kept, summary
-from bench_gta.workflow.judge import Delivery, scored
+from bench_gta.workflow.judging.judge import Delivery, scored
 from bench_gta.workflow.results import detail
 from bench_gta.workflow.tree import Value
-from harness.budget import Budget
-from harness.errors import DataProblem, UsageProblem
-from harness.sandbox import scratch_folder
-from harness.types import RUN_TOKEN, Json, Usage
 
 
 class Judges(Protocol):
@@ -66,10 +66,10 @@ async def score_pack(
 ) -> Scored:
     """Judge every task that has no good result yet. After each, both files are replaced as a whole.
 
-    ``spent``: what the judge has used so far, for costs and the budget. ``told`` hears of every finished task. A task that cannot be
-    judged is recorded and tried again next time; UsageProblem (a missing key, say) ends the call. Raises UsageProblem for
-    results of another pack, and for files that must not be shown. Cancelling leaves both files whole; what the judge has used
-    until then is in them.
+    ``spent``: what the judge has used so far, for costs and the budget. ``told`` hears of every finished task. A task
+    that cannot be judged is recorded and tried again next time; UsageProblem (a missing key, say) ends the call. Raises
+    UsageProblem for results of another pack, and for files that must not be shown. Cancelling leaves both files whole;
+    what the judge has used until then is in them.
     """
     limits = limits or Limits()
     require_safe(pack)
@@ -120,9 +120,17 @@ def delivery_of(pack: Pack, task: PackTask, settings: Settings) -> Delivery:
     return Delivery(task.origin_prompt, trace, files, task.full_tree, tokens={str(pack.base): RUN_TOKEN})
 
 
-async def _judge(pack: Pack, task: PackTask, judge: Judges, settings: Settings, before: Mapping[str, Json]) -> dict[str, Json]:
+async def _judge(
+    pack: Pack, task: PackTask, judge: Judges, settings: Settings, before: Mapping[str, Json]
+) -> dict[str, Json]:
     started, began = datetime.now(UTC), time.monotonic()
-    record: dict[str, Json] = {"task_id": task.task_id, "status": "ok", "score": None, "detail": None, "digest": digest_of(pack, task)}
+    record: dict[str, Json] = {
+        "task_id": task.task_id,
+        "status": "ok",
+        "score": None,
+        "detail": None,
+        "digest": digest_of(pack, task),
+    }
     try:
         with scratch_folder() as scratch:
             replies = await judge.judge(delivery_of(pack, task, settings), scratch=scratch)
@@ -151,15 +159,16 @@ def _attempts(before: Mapping[str, Json]) -> int:
 def graded(tree: Json, judged: Sequence[Json], *, sample_idx: int, strict: bool) -> dict[str, Json]:
     """The ``detail`` of a task: upstream's fields, the replies on each leaf, and the value of every node as ``tree``.
 
-    ``judged``: what a judge gave, one entry per leaf in judging order. Raises DataProblem for a tree that cannot be added up or
-    does not fit, and Unreadable under ``strict``.
+    ``judged``: what a judge gave, one entry per leaf in judging order. Raises DataProblem for a tree that cannot be
+    added up or does not fit, and Unreadable under ``strict``.
     """
     if not all(leaf.get("replies") for leaf in judged):
         raise DataProblem("the judge gave no reply on a leaf; judge the task again")
     read = scored(tree, judged, strict=strict)
     found = detail(sample_idx, read.root, read.verdicts)
     nodes = [
-        {**node, "replies": leaf["replies"], "cached": leaf.get("cached", 0)} for node, leaf in zip(found["nodes"], judged, strict=True)
+        {**node, "replies": leaf["replies"], "cached": leaf.get("cached", 0)}
+        for node, leaf in zip(found["nodes"], judged, strict=True)
     ]
     return {**found, "nodes": nodes, "fallbacks": read.fallbacks, "tree": _values(read.root)}
 

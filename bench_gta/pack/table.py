@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench_gta.pack.places import said
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.types import Json
+from bench_gta.pack.file_selection import said
 from bench_gta.workflow.metrics import harness_rows
-from harness.errors import UsageProblem
-from harness.types import Json
 
 HEADS = ("Harness", "Root Score", "Leaf SR", "Root SR", "Time (min)", "Cost (USD)", "Score per cost", "Tasks", "Judge")
 
@@ -55,7 +55,8 @@ def read_row(scores: Path) -> Row:
         )
     except (OSError, ValueError, RecursionError, TypeError, KeyError):
         raise UsageProblem(
-            f"{scores} has no summary beside it that can be read; give a file that `agentgauge pack score` wrote, or its summary"
+            f"{scores} has no summary beside it that can be read; give a file that `agentgauge pack score` wrote, or"
+            " its summary"
         ) from None
 
 
@@ -79,9 +80,14 @@ def table(rows: Sequence[Row]) -> str:
         "Leaf SR and Root SR are percentages; ours count leaves and tasks from "
         + " and ".join(f"{leaf:g} (leaf) and {root:g} (root)" for leaf, root in thresholds)
         + " on. The publication does not name its thresholds.",
-        "Published rows are of 30 tasks that are not named, under the publication's judge: they are comparable only with runs of the "
-        "same tasks, judge and thresholds.",
-        "A task that could not be judged counts as 0. A time or cost is shown only where it is known for every task that is done.",
+        (
+            "Published rows are of 30 tasks that are not named, under the publication's judge: they are comparable only"
+            " with runs of the same tasks, judge and thresholds."
+        ),
+        (
+            "A task that could not be judged counts as 0. A time or cost is shown only where it is known for every task"
+            " that is done."
+        ),
     ]
     return "\n".join([*lines, "", *(f"- {note}" for note in notes)])
 
@@ -101,8 +107,20 @@ def _published(row: Mapping[str, Json]) -> Row:
 
 
 def _cells(row: Row) -> list[str]:
-    figures = ((row.root_score, 2), (row.leaf_sr, 2), (row.root_sr, 2), (row.minutes, 1), (row.usd, 2), (row.score_per_cost, 3))
-    return [row.name, *("–" if value is None else f"{value:.{digits}f}" for value, digits in figures), row.tasks, row.judge]
+    figures = (
+        (row.root_score, 2),
+        (row.leaf_sr, 2),
+        (row.root_sr, 2),
+        (row.minutes, 1),
+        (row.usd, 2),
+        (row.score_per_cost, 3),
+    )
+    return [
+        row.name,
+        *("–" if value is None else f"{value:.{digits}f}" for value, digits in figures),
+        row.tasks,
+        row.judge,
+    ]
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.index import Entry
+from agentgauge.core.types import Json
 from bench_gta.pack.format import DataSet, Pack
 from bench_gta.workflow.data import DATASET, entries, files_of
-from harness.data.index import Entry
-from harness.errors import DataProblem, UsageProblem
-from harness.types import Json
 
-BUNDLED = Path(__file__).parent.parent / "mini_workflow"
+BUNDLED = Path(__file__).parent.parent / "workflow" / "mini"
 BUNDLED_NAME = "the bundled sample"
 
 
@@ -47,16 +47,22 @@ def is_bundled(place: Path | None) -> bool:
 def read_tasks(place: Path | None = None) -> TaskSet:
     """The tasks of a data folder or its end.json; of the bundled sample without one. Raises DataProblem.
 
-    The fingerprint is of what a pack copies (ids, requests, trees), so that a file that is only formatted anew stays the same.
+    The fingerprint is of what a pack copies (ids, requests, trees), so that a file that is only formatted anew stays
+    the same.
     """
     place = BUNDLED if place is None else place
     file = place / DATASET if place.is_dir() else place
     if not file.is_file():
         raise DataProblem(f"{place} holds no tasks; give --data a folder with {DATASET}, or that file")
-    tasks = {task.id: task for task in (_task(file, entry, position) for position, entry in enumerate(entries(file), start=1))}
+    tasks = {
+        task.id: task
+        for task in (_task(file, entry, position) for position, entry in enumerate(entries(file), start=1))
+    }
     if not tasks:
         raise DataProblem(f"{file} holds no task; get the file again, or name another with --data")
-    content = json.dumps([[task.id, task.prompt, task.tree] for task in tasks.values()], sort_keys=True, ensure_ascii=True)
+    content = json.dumps(
+        [[task.id, task.prompt, task.tree] for task in tasks.values()], sort_keys=True, ensure_ascii=True
+    )
     name = BUNDLED_NAME if is_bundled(place) else file.absolute().parent.name
     return TaskSet(DataSet(name, hashlib.sha256(content.encode()).hexdigest()[:16]), file.parent, tasks)
 
@@ -65,8 +71,8 @@ def require_same(pack: Pack, tasks: TaskSet) -> None:
     """Raises UsageProblem, with both names, for a pack that was made from another task set."""
     if pack.data is not None and pack.data.fingerprint != tasks.data.fingerprint:
         raise UsageProblem(
-            f"{pack.path} was made from the task set {pack.data.name!r} ({pack.data.fingerprint}), not from {tasks.data.name!r} "
-            f"({tasks.data.fingerprint}); give the folder of {pack.data.name!r} with --data"
+            f"{pack.path} was made from the task set {pack.data.name!r} ({pack.data.fingerprint}), not from"
+            f" {tasks.data.name!r} ({tasks.data.fingerprint}); give the folder of {pack.data.name!r} with --data"
         )
 
 

@@ -8,20 +8,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from agentgauge.core.config import Config, ModelTable, load_config
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.types import Json
+from agentgauge.model.presets import resolve
+from agentgauge.run.budget import parse_budget
 from bench_gta.pack.check import missing_files, require_of_set
+from bench_gta.pack.file_selection import said
 from bench_gta.pack.format import Pack, PackTask
-from bench_gta.pack.places import said
 from bench_gta.pack.results import Settings
 from bench_gta.pack.score import Limits, Scored, default_out, default_summary, score_pack
 from bench_gta.pack.tasks import TaskSet, is_bundled
 from bench_gta.pack.verbs import interrupted, read, require_count, tell_problems, until_signal
-from bench_gta.workflow.judge import RULES
-from bench_gta.workflow.prompts import load_template, version
-from harness.budget import parse_budget
-from harness.config import Config, ModelTable, load_config
-from harness.errors import UsageProblem
-from harness.model.presets import resolve
-from harness.types import Json
+from bench_gta.workflow.judging.judge import RULES
+from bench_gta.workflow.judging.prompts import load_template, version
 
 
 def score(options: argparse.Namespace) -> int:
@@ -60,7 +60,10 @@ def score(options: argparse.Namespace) -> int:
     counts, figures = scored.summary["summary"], scored.summary["figures"]
     if scored.stopped:
         print(f"stopped: {scored.stopped}")
-    print(f"{counts['n_done']} of {counts['n_total']} tasks are judged, {counts['n_error']} of them failed; now: {len(scored.judged)}")
+    print(
+        f"{counts['n_done']} of {counts['n_total']} tasks are judged, {counts['n_error']} of them failed; now:"
+        f" {len(scored.judged)}"
+    )
     for name in ("Root Score", "Leaf SR", "Root SR"):
         print(f"  {name:10}  {'not available' if figures[name] is None else f'{figures[name]:.2f}'}")
     print(f"  thresholds: leaf {settings.leaf_threshold:g}, root {settings.root_threshold:g}")
@@ -85,7 +88,9 @@ def config_for(name: str, votes: int, address: str | None, config: Config) -> Co
     if votes < 1:
         raise UsageProblem(f"--judge-votes must be 1 or more, not {votes}")
     if name == RULES and (votes > 1 or url):
-        raise UsageProblem(f"the judge {RULES!r} is built in and always says the same; leave --judge-votes and --judge-url out")
+        raise UsageProblem(
+            f"the judge {RULES!r} is built in and always says the same; leave --judge-votes and --judge-url out"
+        )
     if url is None:
         return config
     table = config.models.get(name, ModelTable(model=name))
@@ -95,7 +100,9 @@ def config_for(name: str, votes: int, address: str | None, config: Config) -> Co
 def _default_judge(pack: Pack, tasks: TaskSet | None) -> str:
     if tasks is not None and is_bundled(tasks.root):
         return RULES
-    raise UsageProblem(f"{pack.path} is not of the bundled sample, so a model has to judge it; name one with --judge-model")
+    raise UsageProblem(
+        f"{pack.path} is not of the bundled sample, so a model has to judge it; name one with --judge-model"
+    )
 
 
 def _tell_missing(pack: Pack, *, allowed: bool) -> None:
@@ -105,21 +112,27 @@ def _tell_missing(pack: Pack, *, allowed: bool) -> None:
         print(f"task {task.task_id}: missing: {said(', '.join(names))}")
     if tasks and not allowed:
         raise UsageProblem(
-            f"{len(tasks)} tasks of {pack.path} name files that are not in {pack.base}; give the right --base-dir, or have the tasks "
-            "judged without them with --allow-missing"
+            f"{len(tasks)} tasks of {pack.path} name files that are not in {pack.base}; give the right --base-dir, or"
+            " have the tasks judged without them with --allow-missing"
         )
 
 
-async def _scored(pack: Pack, settings: Settings, config: Config, cache: str, limits: Limits, out: Path, summary_out: Path) -> Scored:
-    from bench_gta.workflow.judges import make_judge
+async def _scored(
+    pack: Pack, settings: Settings, config: Config, cache: str, limits: Limits, out: Path, summary_out: Path
+) -> Scored:
+    from bench_gta.workflow.judging.judges import make_judge
 
     def told(task: PackTask, record: Mapping[str, Json]) -> None:
         print(f"task {task.task_id}: {said(record.get('error') or format(record['score'], '.2f'))}", flush=True)
 
     with _named_as_judge():
-        made = make_judge(settings.judge, votes=settings.votes, cache=cache, released=settings.scoring == "parity", config=config)
+        made = make_judge(
+            settings.judge, votes=settings.votes, cache=cache, released=settings.scoring == "parity", config=config
+        )
     try:
-        return await score_pack(pack, made.judge, settings, out=out, summary_out=summary_out, limits=limits, spent=made.spent, told=told)
+        return await score_pack(
+            pack, made.judge, settings, out=out, summary_out=summary_out, limits=limits, spent=made.spent, told=told
+        )
     finally:
         await made.close()
 
@@ -137,4 +150,6 @@ def _named_as_judge() -> Iterator[None]:
     try:
         yield
     except UsageProblem as problem:
-        raise UsageProblem(str(problem).replace("--model-url", "--judge-url").replace("--model ", "--judge-model ")) from None
+        raise UsageProblem(
+            str(problem).replace("--model-url", "--judge-url").replace("--model ", "--judge-model ")
+        ) from None

@@ -12,21 +12,21 @@ from collections.abc import Coroutine, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.types import Json
+from agentgauge.run.budget import parse_budget
+from agentgauge.sandbox import scratch_folder
 from bench_gta.pack.agent import STDERR, read_command
 from bench_gta.pack.check import notes_of_pack, problems_of
 from bench_gta.pack.copies import copies_of, made_afresh
 from bench_gta.pack.create import Outcome, create, named, notes_of, read_ids
 from bench_gta.pack.deliverables import from_deliverables
+from bench_gta.pack.file_selection import said
 from bench_gta.pack.format import Pack, lies_beside, read_pack, write_pack
-from bench_gta.pack.places import said
 from bench_gta.pack.process import Place
 from bench_gta.pack.run import Plan, Ran, chosen, run_tasks
 from bench_gta.pack.table import read_row, table
 from bench_gta.pack.tasks import SetTask, TaskSet, read_tasks, require_same
-from harness.budget import parse_budget
-from harness.errors import UsageProblem
-from harness.sandbox import scratch_folder
-from harness.types import Json
 
 T = TypeVar("T")
 
@@ -55,7 +55,7 @@ def create_pack(options: argparse.Namespace) -> int:
 
 
 def _of_deliverables(results: Path, tasks: TaskSet, ids: list[int] | None, out: Path) -> Pack:
-    from bench_gta.workflow.convert import Conversions
+    from bench_gta.workflow.rendering.convert import Conversions
 
     copies = copies_of(out, results)
     with scratch_folder() as scratch, made_afresh(copies) as fresh:
@@ -93,7 +93,10 @@ def run_agent(options: argparse.Namespace) -> int:
     if ran is None:
         return interrupted()
     if plan.budget and plan.budget.unit != "s" and ran.unpriced:
-        print(f"note: the budget of {plan.budget.text} does not count {ran.unpriced} tasks, whose usage.json tells no cost")
+        print(
+            f"note: the budget of {plan.budget.text} does not count {ran.unpriced} tasks, whose usage.json tells no"
+            " cost"
+        )
     if ran.stopped:
         print(f"stopped: {ran.stopped}")
     print(f"{ran.pack}: {len(ran.done)} tasks run now, {len(failed)} of them not to a good end")
@@ -108,7 +111,9 @@ def _plan(options: argparse.Namespace) -> Plan:
     if not 1 <= options.jobs <= MOST_JOBS:
         raise UsageProblem(f"--jobs must be 1 or more, up to {MOST_JOBS}, not {options.jobs}")
     if not (math.isfinite(options.timeout) and 0 < options.timeout <= LONGEST):
-        raise UsageProblem(f"--timeout must be a positive number of seconds up to {LONGEST:.0f}, not {options.timeout:g}")
+        raise UsageProblem(
+            f"--timeout must be a positive number of seconds up to {LONGEST:.0f}, not {options.timeout:g}"
+        )
     if not LEAST_MEMORY <= options.memory_mb <= MOST_MEMORY:
         raise UsageProblem(f"--memory-mb must be {LEAST_MEMORY} or more, up to {MOST_MEMORY}, not {options.memory_mb}")
     require_count(options.max_tasks)
@@ -140,8 +145,8 @@ def print_table(options: argparse.Namespace) -> int:
 def read(options: argparse.Namespace, path: Path) -> tuple[Pack, TaskSet | None]:
     """The pack, and the task set that it is of.
 
-    Without --data, a pack that names a task set must be of the bundled one; one that names none (the released tool's) is taken
-    as it stands.
+    Without --data, a pack that names a task set must be of the bundled one; one that names none (the released tool's)
+    is taken as it stands.
     """
     pack = read_pack(path, options.base_dir)
     if options.data is None and pack.data is None:
@@ -159,7 +164,10 @@ def tell_problems(pack: Pack, tasks: TaskSet | None) -> int:
         print(said(str(problem)))
     for note in notes_of_pack(pack):
         print(f"note: {note}")
-    print(f"{pack.path}: {len(pack.tasks)} tasks, {len(problems) or 'no'} {'problem' if len(problems) == 1 else 'problems'}")
+    print(
+        f"{pack.path}: {len(pack.tasks)} tasks, {len(problems) or 'no'}"
+        f" {'problem' if len(problems) == 1 else 'problems'}"
+    )
     return 1 if problems else 0
 
 
@@ -170,7 +178,8 @@ def require_count(most: int | None) -> None:
 
 
 def until_signal(work: Coroutine[Any, Any, T]) -> T | None:
-    """Run to the end; None where Ctrl-C, SIGTERM or a closed terminal ended it first. What was being done is cancelled and cleaned up."""
+    """Run to the end; None where Ctrl-C, SIGTERM or a closed terminal ended it first. What was being done is
+    cancelled and cleaned up."""
 
     async def watched() -> T:
         task = asyncio.current_task()

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from agentgauge.core.errors import DataProblem
+from agentgauge.core.model_json import read_json
+from agentgauge.core.types import Json
 from bench_gta.workflow.texts import texts_in
-from harness.errors import DataProblem
-from harness.model_json import read_json
-from harness.types import Json
 
 _FAILURE = re.compile(
     r"\b(error|exception|traceback|failed|failure|invalid|bad request|typeerror|not found|not available"

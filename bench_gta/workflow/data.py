@@ -10,15 +10,24 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+from agentgauge.core.errors import DataProblem
+from agentgauge.core.index import Entry, Index, Row, build_index
+from agentgauge.core.tools import Tool
+from agentgauge.core.types import Json, Sample
+from agentgauge.data.differences import Differences
 from bench_gta import layout
-from bench_gta.data import Resolved, absolute_turn, check_key, check_path, problem_in, read_sample, require, tool_of
+from bench_gta.atomic.data import (
+    Resolved,
+    absolute_turn,
+    check_key,
+    check_path,
+    problem_in,
+    read_sample,
+    require,
+    tool_of,
+)
 from bench_gta.tools import WORKFLOW_CATEGORIES, WORKFLOW_CATEGORY_OF
 from bench_gta.workflow import tree
-from harness.data.differences import Differences
-from harness.data.index import Entry, Index, Row, build_index
-from harness.errors import DataProblem
-from harness.tools import Tool
-from harness.types import Json, Sample
 
 DATASET = "end.json"
 TOOLMETA = "toolmeta.json"
@@ -104,15 +113,17 @@ def resolve(sample: Sample, root: str | None = None) -> Loaded:
     """The task with its paths made absolute (GTA-Workflow spec 1.3 and 1.7).
 
     ``root`` is the text that stands for the data set's folder, by default its absolute path; whether a file exists is
-    looked up in the real folder either way. Resources are all tools of toolmeta.json, then the task's files. As upstream,
-    a folder without toolmeta.json gives no tools; ``index`` refuses such a folder, so that no run comes to that.
+    looked up in the real folder either way. Resources are all tools of toolmeta.json, then the task's files. As
+    upstream, a folder without toolmeta.json gives no tools; ``index`` refuses such a folder, so that no run comes to
+    that.
     """
     root = str(sample.root) if root is None else root
     task = sample.payload
     tools = read_tools(sample.root) if (sample.root / TOOLMETA).is_file() else ()
     resources: list[dict[str, Json]] = [{"type": "tool", "name": name} for name in tools]
     resources += [
-        {"type": "file", "filetype": used.get("type"), "path": f"{root}/{os.path.normpath(used['path'])}"} for used in files_of(task)
+        {"type": "file", "filetype": used.get("type"), "path": f"{root}/{os.path.normpath(used['path'])}"}
+        for used in files_of(task)
     ]
     dialogs = [absolute_turn(turn, sample.root, root) for turn in task.get("dialogs") or []]
     return Loaded(dialogs, resources, task.get("sub_tasks", []))
@@ -122,13 +133,15 @@ def resolve(sample: Sample, root: str | None = None) -> Loaded:
 def read_tools(root: Path) -> Mapping[str, Tool]:
     """toolmeta.json: the tools by name, in the order of the file. Raises DataProblem, also where the file is missing.
 
-    It is an object from name to description, or a list of objects (named by ``name``, ``tool_name`` or ``id``) and of plain
-    names; objects without a name are dropped (GTA-Workflow spec 1.5).
+    It is an object from name to description, or a list of objects (named by ``name``, ``tool_name`` or ``id``) and of
+    plain names; objects without a name are dropped (GTA-Workflow spec 1.5).
     """
     file = root / TOOLMETA
     meta = read_toolmeta(root)
     if isinstance(meta, dict):
-        entries = [Entry(name, {"name": name, **tool} if isinstance(tool, dict) else tool, 0, 0) for name, tool in meta.items()]
+        entries = [
+            Entry(name, {"name": name, **tool} if isinstance(tool, dict) else tool, 0, 0) for name, tool in meta.items()
+        ]
     else:
         entries = [entry for entry in map(_listed, meta) if entry]
     return {entry.key: tool_of(file, entry) for entry in entries}
@@ -141,9 +154,13 @@ def read_toolmeta(root: Path) -> Json:
         meta = json.loads(file.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         # upstream goes on without any tool; that is never what a user wants (GTA-Workflow spec 1.7)
-        raise DataProblem(f"{file} does not exist; give a folder with the data set in its official layout (--data)") from None
+        raise DataProblem(
+            f"{file} does not exist; give a folder with the data set in its official layout (--data)"
+        ) from None
     except OSError as error:
-        raise DataProblem(f"{file} cannot be read: {error.strerror or error}; check the path and its permissions") from None
+        raise DataProblem(
+            f"{file} cannot be read: {error.strerror or error}; check the path and its permissions"
+        ) from None
     except (ValueError, RecursionError) as error:
         raise DataProblem(f"{file} is damaged: {error}; get the file again") from None
     if not isinstance(meta, dict | list):
@@ -152,7 +169,8 @@ def read_toolmeta(root: Path) -> Json:
 
 
 def strange(root: Path) -> list[str]:
-    """What is odd about sound data below ``root``, one sentence each. Raises DataProblem where a file cannot be read."""
+    """What is odd about sound data below ``root``, one sentence each. Raises DataProblem where a file cannot be
+    read."""
     file, known = root / DATASET, read_tools(root)
     return [f"{file}: task {entry.key!r}: {what}" for entry in entries(file) for what in _oddities(entry.value, known)]
 

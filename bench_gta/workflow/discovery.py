@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from agentgauge.core.types import Json
 from bench_gta.workflow.texts import texts_in
-from harness.types import Json
 
 _SANDBOX = "sandbox:"
 
@@ -23,14 +23,14 @@ _NO_DELIVERY = frozenset({"__pycache__", "__MACOSX"})
 def attached_files(turns: Sequence[Sequence[Json]], *, extended: bool = False, folder: Path | None = None) -> list[str]:
     """The files that the steps of a run's user turns point to, without repeats. Raises nothing for any JSON value.
 
-    By default upstream's list (GTA-Workflow spec 2.4): texts of tool outputs that end in a known suffix and hold a slash,
-    as written, whether or not such a file exists.
+    By default upstream's list (GTA-Workflow spec 2.4): texts of tool outputs that end in a known suffix and hold a
+    slash, as written, whether or not such a file exists.
 
-    ``extended`` gives what was really delivered: absolute paths of all files below ``folder``, whatever their suffix; links,
-    hidden files and what programs leave behind are left out. Files that the run speaks of come first, in the order in
-    which it does, be it in a tool's output, in a sentence of the final answer or as ``sandbox:/name``; the others follow,
-    sorted. A file outside ``folder`` is never delivered, so that no model can have a file of this machine shown to a
-    judge; without ``folder`` the list is empty.
+    ``extended`` gives what was really delivered: absolute paths of all files below ``folder``, whatever their suffix;
+    links, hidden files and what programs leave behind are left out. Files that the run speaks of come first, in the
+    order in which it does, be it in a tool's output, in a sentence of the final answer or as ``sandbox:/name``; the
+    others follow, sorted. A file outside ``folder`` is never delivered, so that no model can have a file of this
+    machine shown to a judge; without ``folder`` the list is empty.
     """
     if extended:
         return [] if folder is None else _delivered(turns, folder)
@@ -48,7 +48,8 @@ def _outputs(step: Json) -> Iterator[str]:
 
 
 def _upstream_form(text: str) -> str | None:
-    """The form of a text that upstream takes for a path. Quirk of spec 2.4: a sentence that ends in one is taken whole."""
+    """The form of a text that upstream takes for a path. Quirk of spec 2.4: a sentence that ends in one is taken
+    whole."""
     text = text.strip()
     forms = [text.removeprefix(_SANDBOX).removeprefix("/"), text] if text.startswith(_SANDBOX) else [text]
     return next((form for form in forms if _SUFFIX.search(form.lower()) and ("/" in form or "\\" in form)), None)
@@ -58,7 +59,9 @@ def _delivered(turns: Sequence[Sequence[Json]], folder: Path) -> list[str]:
     base = str(folder.absolute())
     speech = "\n".join(text for turn in turns for text in texts_in(list(turn)))
     files = sorted(_files_below(base))
-    return sorted(files, key=lambda path: _first_named(path.removeprefix(f"{base}/"), speech))  # stable: unnamed ones stay sorted
+    return sorted(
+        files, key=lambda path: _first_named(path.removeprefix(f"{base}/"), speech)
+    )  # stable: unnamed ones stay sorted
 
 
 def _files_below(base: str) -> Iterator[str]:

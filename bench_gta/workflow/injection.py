@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from harness.types import Json
+from agentgauge.core.types import Json
 
 
 def with_tool_list(dialogs: Sequence[Mapping[str, Json]], toolmeta: Json) -> list[dict[str, Json]]:

@@ -8,9 +8,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
+from agentgauge.core.estimate import Recipe, totals
+from agentgauge.core.types import Json, Score
 from bench_gta.tools import WORKFLOW_CATEGORIES
-from harness.estimate import Recipe, totals
-from harness.types import Json, Score
 
 Values = Mapping[str, float]
 
@@ -40,7 +40,7 @@ FALLBACKS = "Fallbacks"
 
 COLUMNS = (*PUBLISHED, "Root Score (scored)", "Module SR", *COUNTS, FALLBACKS)
 
-_REFERENCE = Path(__file__).parent.parent / "reference" / "gta_workflow.json"
+_REFERENCE = Path(__file__).parent / "reference" / "gta_workflow.json"
 
 _PUBLISHED_AS: Mapping[str, str] = {column: column.lower().replace(" ", "_").replace("-", "_") for column in PUBLISHED}
 
@@ -58,8 +58,9 @@ _RESTS_ON: Mapping[str, tuple[str, ...]] = {
 def calls_of(prediction: Sequence[Sequence[Json]], outputs: Sequence[Sequence[Json]]) -> dict[str, int]:
     """What ``values_of`` has to know of a run's calls: ``tool_calls``, ``tool_errors``, ``modules``, ``modules_ok``.
 
-    ``prediction`` and ``outputs``: raw and compressed steps, a list per user turn. A call is any step with ``tool_calls``, those
-    for NoAction and InvalidAction included; it is an error where the step has an ``error`` (GTA-Workflow spec 5.6).
+    ``prediction`` and ``outputs``: raw and compressed steps, a list per user turn. A call is any step with
+    ``tool_calls``, those for NoAction and InvalidAction included; it is an error where the step has an ``error``
+    (GTA-Workflow spec 5.6).
     """
     calls = [step for turn in prediction for step in turn if isinstance(step, Mapping) and step.get("tool_calls")]
     summaries = [step.get("tool_calls_summary") for turn in outputs for step in turn if isinstance(step, Mapping)]
@@ -136,7 +137,9 @@ def sensitivity(scores: Sequence[Score]) -> list[dict[str, float | None]]:
 def reference_rows() -> list[Mapping[str, Any]]:
     """The published main table: ``{"edition", "model", column: value}``."""
     published = _published()
-    return [_row(f"{published['benchmark']}, {published['leaderboard_date']}", row) for row in published["main_results"]]
+    return [
+        _row(f"{published['benchmark']}, {published['leaderboard_date']}", row) for row in published["main_results"]
+    ]
 
 
 def harness_rows() -> list[Mapping[str, Any]]:
@@ -147,7 +150,12 @@ def harness_rows() -> list[Mapping[str, Any]]:
     published = _published()
     edition = f"{published['benchmark']}, 30 tasks, {published['leaderboard_date']}"
     return [
-        {"harness": row["harness"], **_row(edition, row), "minutes": row.get("total_time_min"), "usd": row.get("total_cost_usd")}
+        {
+            "harness": row["harness"],
+            **_row(edition, row),
+            "minutes": row.get("total_time_min"),
+            "usd": row.get("total_cost_usd"),
+        }
         for row in published["harness_results_30_task_subset"]
     ]
 
@@ -158,7 +166,11 @@ def _published() -> Json:
 
 
 def _row(edition: str, row: Mapping[str, Json]) -> dict[str, Any]:
-    return {"edition": edition, "model": row["model"], **{column: row.get(name) for column, name in _PUBLISHED_AS.items()}}
+    return {
+        "edition": edition,
+        "model": row["model"],
+        **{column: row.get(name) for column, name in _PUBLISHED_AS.items()},
+    }
 
 
 def _reaching(scores: Sequence[float], threshold: float) -> int:

@@ -1,21 +1,22 @@
-"""Answering with the reference steps: real tools then make the deliverables that the checkpoints ask for (GTA-Workflow spec 1.3)."""
+"""Answering with the reference steps: real tools then make the deliverables that the checkpoints ask for
+(GTA-Workflow spec 1.3)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 
-from bench_gta.oracle import call_reply, planned, produced, turn_of
+from agentgauge.core.chat import ChatReply, ChatRequest
+from agentgauge.core.types import Json, Sample
+from bench_gta.atomic.oracle import call_reply, planned, produced, turn_of
 from bench_gta.workflow.data import files_of, resolve
-from harness.model.types import ChatReply, ChatRequest
-from harness.types import Json, Sample
 
 
 def answer(sample: Sample, request: ChatRequest) -> ChatReply:
     """The next reference call of the user turn, then its closing text.
 
-    Wherever an argument names an attached file, or one that an earlier reference call made, the path becomes that of the
-    file of this run: also inside a longer text, such as Markdown with pictures or a list between commas.
+    Wherever an argument names an attached file, or one that an earlier reference call made, the path becomes that of
+    the file of this run: also inside a longer text, such as Markdown with pictures or a list between commas.
     """
     _, answers, call, closing = planned(resolve(sample).dialogs, turn_of(request))
     if call is None:
@@ -24,7 +25,9 @@ def answer(sample: Sample, request: ChatRequest) -> ChatReply:
     paths = attached | produced(answers, request)
     function = call["tool_calls"][0]["function"]
     arguments = {name: with_paths(value, paths) for name, value in function["arguments"].items()}
-    return call_reply(request, {**call, "tool_calls": [{"type": "function", "function": {**function, "arguments": arguments}}]})
+    return call_reply(
+        request, {**call, "tool_calls": [{"type": "function", "function": {**function, "arguments": arguments}}]}
+    )
 
 
 def with_paths(value: Json, paths: Mapping[str, str]) -> Json:

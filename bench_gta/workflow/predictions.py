@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bench_gta.run import user_turns
+from agentgauge.core.atomic_write import encoded, write_whole
+from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.index import object_entries
+from agentgauge.core.types import Json
+from bench_gta.atomic.run import user_turns
 from bench_gta.workflow.compress import compress
 from bench_gta.workflow.discovery import attached_files
 from bench_gta.workflow.steps import until_error
-from harness.data.index import object_entries
-from harness.errors import DataProblem, UsageProblem
-from harness.store.whole import encoded, write_whole
-from harness.types import Json
 
 _LISTS = ("gold", "prediction", "assistant_outputs")
 
@@ -28,8 +28,8 @@ def record(
     """One task's record; None where the dialogs have no user turn.
 
     ``turns``: the recorded steps, a list per user turn; those after a turn that begins with an error step are left out.
-    ``files``: the produced files, by default upstream's list. ``task_id`` is ours: upstream's keys are positions only. A
-    turn that compresses to nothing adds no entry to ``assistant_outputs``. Raises DataProblem for a damaged step.
+    ``files``: the produced files, by default upstream's list. ``task_id`` is ours: upstream's keys are positions only.
+    A turn that compresses to nothing adds no entry to ``assistant_outputs``. Raises DataProblem for a damaged step.
     """
     turns = until_error(turns)
     asked = list(zip(user_turns(dialogs), turns, strict=False))  # what was not run is not in the record
@@ -53,19 +53,23 @@ def write(path: Path, records: Sequence[Mapping[str, Json]]) -> None:
     try:
         write_whole(path, encoded({str(place): entry for place, entry in enumerate(records)}, indent=4) + b"\n")
     except OSError as error:
-        raise UsageProblem(f"{path} cannot be written: {error.strerror or error}; check the folder and its permissions") from None
+        raise UsageProblem(
+            f"{path} cannot be written: {error.strerror or error}; check the folder and its permissions"
+        ) from None
 
 
 def read(path: Path) -> list[Mapping[str, Json]]:
     """The records of a prediction file, upstream's or ours, in the order of their keys.
 
-    Raises DataProblem for a file that is missing or damaged, a key that is no whole number, and a record that lacks what is
-    judged: ``full_tree``, ``origin_prompt`` and ``assistant_outputs``.
+    Raises DataProblem for a file that is missing or damaged, a key that is no whole number, and a record that lacks
+    what is judged: ``full_tree``, ``origin_prompt`` and ``assistant_outputs``.
     """
     found: dict[int, Mapping[str, Json]] = {}
     for entry in object_entries(path):
         if not (entry.key.isascii() and entry.key.isdigit() and len(entry.key) < 10):
-            raise DataProblem(f"{path}: the key {entry.key!r} must be a position such as '0'; is this a prediction file?")
+            raise DataProblem(
+                f"{path}: the key {entry.key!r} must be a position such as '0'; is this a prediction file?"
+            )
         place = int(entry.key)
         if place in found:
             raise DataProblem(f"{path}: the position {place} occurs twice; get the file again")
@@ -81,7 +85,9 @@ def _checked(path: Path, key: str, entry: Json) -> Mapping[str, Json]:
         raise DataProblem(f"{where}: has no 'full_tree'; a prediction file of GTA-Workflow's end-to-end runs is needed")
     for field in ("assistant_outputs", "origin_prompt"):
         if field not in entry:
-            raise DataProblem(f"{where}: has no {field!r}; a prediction file of GTA-Workflow's end-to-end runs is needed")
+            raise DataProblem(
+                f"{where}: has no {field!r}; a prediction file of GTA-Workflow's end-to-end runs is needed"
+            )
     for field in _LISTS:
         if not isinstance(entry.get(field, []), list):
             raise DataProblem(f"{where}, {field}: must be a list with one entry per user turn")

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bench_gta.workflow.replies import Verdict
+from agentgauge.core.types import Json
+from bench_gta.workflow.judging.replies import Verdict
 from bench_gta.workflow.tree import Value
-from harness.types import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,4 +64,8 @@ def leaf_values(root: Value) -> list[Value]:
 def run_result(details: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
     """The whole result: ``gpt_score`` is the mean root score, 0 for an empty run."""
     scores = [one["score"] for one in details]
-    return {"gpt_score": math.fsum(scores) / len(scores) if scores else 0.0, "sample_scores": scores, "details": list(details)}
+    return {
+        "gpt_score": math.fsum(scores) / len(scores) if scores else 0.0,
+        "sample_scores": scores,
+        "details": list(details),
+    }

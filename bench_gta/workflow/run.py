@@ -1,7 +1,7 @@
 """Letting an agent do one task with the whole tool set, and having what it delivers judged (GTA-Workflow spec 2 and 3).
 
-The output is a record of the released prediction file, with ``delivered``, the files that were really made, and ``judged``,
-the judge's replies, beside it.
+The output is a record of the released prediction file, with ``delivered``, the files that were really made, and
+``judged``, the judge's replies, beside it.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench_gta.prompts import load_prompts
-from bench_gta.run import dialect_of, user_turns
+from agentgauge.agent.loop import use_tools
+from agentgauge.core.case import Case
+from agentgauge.core.chat import Message, Sampling
+from agentgauge.core.tools import Tool
+from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json
+from bench_gta.atomic.prompts import load_prompts
+from bench_gta.atomic.run import dialect_of, user_turns
 from bench_gta.workflow import data
 from bench_gta.workflow.discovery import attached_files
-from bench_gta.workflow.judge import Delivery, Judge
+from bench_gta.workflow.judging.judge import Delivery, Judge
 from bench_gta.workflow.predictions import record
 from bench_gta.workflow.steps import opening, records
-from harness.agent.loop import use_tools
-from harness.case import Case
-from harness.model.types import Message, Sampling
-from harness.tools import Tool
-from harness.types import ROOT_TOKEN, RUN_TOKEN, Json
 
 MAX_TURNS = 10
 """Replies that a user turn may take (GTA-Workflow spec 2.1)."""
@@ -54,7 +54,9 @@ async def deal(case: Case, usual: Sampling) -> Dealt:
     turns = []
     for question, _ in user_turns(loaded.dialogs):
         memory = opening(question, loaded.files, note=note, dialect=case.settings.dialect, memory=memory)
-        exchanges = await use_tools(case, dialect, tools, memory, max_turns=MAX_TURNS, last_turn_note=prompts.force_stop, usual=usual)
+        exchanges = await use_tools(
+            case, dialect, tools, memory, max_turns=MAX_TURNS, last_turn_note=prompts.force_stop, usual=usual
+        )
         turns.append([step for exchange in exchanges for step in records(exchange)])
     return Dealt(turns, case.folder)
 

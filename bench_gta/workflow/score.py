@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 
+from agentgauge.core.types import Json, Score
 from bench_gta.workflow.data import categories_of
-from bench_gta.workflow.fields import NO_ANSWER, leaf_fields
-from bench_gta.workflow.judge import RULES, Scored, scored
+from bench_gta.workflow.judging.fields import NO_ANSWER, leaf_fields
+from bench_gta.workflow.judging.judge import RULES, Scored, scored
+from bench_gta.workflow.judging.replies import Verdict
 from bench_gta.workflow.metrics import THRESHOLD, calls_of, values_of
-from bench_gta.workflow.replies import Verdict
 from bench_gta.workflow.tree import Value, leaves, parse
-from harness.types import Json, Score
 
 SHOWN = 160  # characters of a requirement or of the judge's words in a line
 
@@ -69,7 +69,9 @@ def failed(task: Mapping[str, Json], thresholds: Thresholds) -> Score:
         leaf_threshold=thresholds.leaf,
         root_threshold=thresholds.root,
     )
-    return Score(False, {**values, "fallbacks": 0.0, "shown_otherwise": 0.0}, ("not_judged",), "it could not be run or judged")
+    return Score(
+        False, {**values, "fallbacks": 0.0, "shown_otherwise": 0.0}, ("not_judged",), "it could not be run or judged"
+    )
 
 
 def lines(result: Scored, thresholds: Thresholds) -> Iterator[str]:
@@ -102,17 +104,23 @@ def page(result: Scored, judge: str, thresholds: Thresholds) -> str:
         verdict = next(verdicts) if leaf else None
         least = thresholds.leaf if leaf else thresholds.root
         colour = "#1a7f37" if value.value >= least else "#b35900" if value.value > 0 else "#b3261e"
-        bar = f'<span style="display:inline-block;width:{max(value.value, 0) * 6:.0f}px;height:9px;background:{colour}"></span>'
+        bar = (
+            "<span"
+            f' style="display:inline-block;width:{max(value.value, 0) * 6:.0f}px;height:9px;background:{colour}"></span>'
+        )
         words = _words(value, verdict)
         weight = "" if value.depth == 0 else f"{value.node.weight}"
         rows.append(
-            f'<tr><td style="padding-left:{value.depth * 18 + 4}px;white-space:nowrap"><b>{escape(str(value.node.id))}</b></td>'
-            f'<td style="text-align:right">{escape(weight)}</td><td style="color:{colour};text-align:right"><b>{value.value:.2f}</b></td>'
-            f'<td style="width:64px">{bar}</td><td>{words}</td></tr>'
+            "<tr><td"
+            f' style="padding-left:{value.depth * 18 + 4}px;white-space:nowrap"><b>{escape(str(value.node.id))}</b></td><td'
+            f' style="text-align:right">{escape(weight)}</td><td'
+            f' style="color:{colour};text-align:right"><b>{value.value:.2f}</b></td><td'
+            f' style="width:64px">{bar}</td><td>{words}</td></tr>'
         )
     return (
         '<table style="border-collapse:collapse;font:14px sans-serif" cellpadding="4">'
-        f"<caption style='text-align:left'>Checkpoints, judged by {escape(judge)}: root score {result.root.value:.2f} of 10</caption>"
+        f"<caption style='text-align:left'>Checkpoints, judged by {escape(judge)}: root score {result.root.value:.2f}"
+        " of 10</caption>"
         "<thead><tr><th align='left'>checkpoint</th><th>weight</th><th>score</th><th></th>"
         "<th align='left'>requirement, judge</th></tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table>"

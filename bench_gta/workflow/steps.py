@@ -1,20 +1,24 @@
-"""Messages that open a user turn, and an agent's actions as recorded steps (GTA-Workflow spec 2.2 and 2.3, GTA spec 3.2 and 4.3)."""
+"""Messages that open a user turn, and an agent's actions as recorded steps (GTA-Workflow spec 2.2 and 2.3, GTA spec
+3.2 and 4.3)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from harness.agent.actions import Action, CallError, Finish
-from harness.agent.loop import Exchange, shown
-from harness.model.types import Message
-from harness.types import Json
+from agentgauge.agent.actions import Action, CallError, Finish
+from agentgauge.agent.loop import Exchange, shown
+from agentgauge.core.chat import Message
+from agentgauge.core.types import Json
 
 
-def opening(query: str, files: Sequence[str], *, note: str, dialect: str, memory: Sequence[Message] = ()) -> list[Message]:
-    """The messages up to a user turn's question. ``memory``: those of earlier turns, which have announced the files already.
+def opening(
+    query: str, files: Sequence[str], *, note: str, dialect: str, memory: Sequence[Message] = ()
+) -> list[Message]:
+    """The messages up to a user turn's question. ``memory``: those of earlier turns, which have announced the files
+    already.
 
-    ``files``: absolute paths. The note is the user's under ReAct; elsewhere a system message, which there comes first: two
-    user messages in a row are refused by several chat templates.
+    ``files``: absolute paths. The note is the user's under ReAct; elsewhere a system message, which there comes first:
+    two user messages in a row are refused by several chat templates.
     """
     before = list(memory) or files_note(files, note, role="user" if dialect == "react" else "system")
     return [*before, {"role": "user", "content": query}]

@@ -8,44 +8,58 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench_gta.prompts import load_prompts
+from agentgauge.agent.dialects.registry import FAMILIES
+from agentgauge.core.case import Case
+from agentgauge.core.chat import ChatReply, ChatRequest, Message
+from agentgauge.core.config import load_config
+from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.estimate import Recipe
+from agentgauge.core.index import Entry, Index, Row, build_index
+from agentgauge.core.path_placeholders import portable
+from agentgauge.core.task import Chosen, Exhibit, Task, TaskOption
+from agentgauge.core.types import Json, Metric, Sample, Score, Scoring
+from bench_gta.atomic.prompts import load_prompts
 from bench_gta.real_tools import RealTools
-from bench_gta.workflow import data, oracle, prompts, rules
-from bench_gta.workflow.cache import NONE, USER, open_judgements
-from bench_gta.workflow.judge import RULES, Judge, ModelJudge, RulesJudge, check_of, scored
-from bench_gta.workflow.judges import USUAL, identity_of, make_judge
-from bench_gta.workflow.metrics import COLUMNS, COUNTS, FALLBACKS, PUBLISHED, RECIPE, THRESHOLD, reference_rows, sensitivity
+from bench_gta.workflow import data, oracle
+from bench_gta.workflow.judging import prompts, rules
+from bench_gta.workflow.judging.cache import NONE, USER, open_judgements
+from bench_gta.workflow.judging.judge import RULES, Judge, ModelJudge, RulesJudge, check_of, scored
+from bench_gta.workflow.judging.judges import USUAL, identity_of, make_judge
+from bench_gta.workflow.metrics import (
+    COLUMNS,
+    COUNTS,
+    FALLBACKS,
+    PUBLISHED,
+    RECIPE,
+    THRESHOLD,
+    reference_rows,
+    sensitivity,
+)
 from bench_gta.workflow.predictions import write
 from bench_gta.workflow.run import OURS, PAPER, run_workflow
 from bench_gta.workflow.score import Thresholds, failed, page, score_output
 from bench_gta.workflow.tree import Node, leaves, parse
-from harness.agent.dialects.registry import FAMILIES
-from harness.case import Case
-from harness.config import load_config
-from harness.data.index import Entry, Index, Row, build_index
-from harness.errors import DataProblem, UsageProblem
-from harness.estimate import Recipe
-from harness.model.types import ChatReply, ChatRequest, Message
-from harness.portable import portable
-from harness.task import Chosen, Exhibit, Task, TaskOption
-from harness.types import Json, Metric, Sample, Score, Scoring
 
-_HERE = Path(__file__).parent.parent
+_HERE = Path(__file__).parent
 
 JUDGE = TaskOption(
     "--judge-model",
-    f"GTA-Workflow: multimodal model that judges what was delivered; {RULES} checks it by machine where the data says how, as the "
-    f"bundled tasks do (default: {RULES})",
+    f"GTA-Workflow: multimodal model that judges what was delivered; {RULES} checks it by machine where the data says"
+    f" how, as the bundled tasks do (default: {RULES})",
     default=RULES,
     model=True,
     instead=(RULES,),
 )
 VOTES = TaskOption(
-    "--judge-votes", "GTA-Workflow: times that each leaf is judged; the median counts (default: 1)", default="1", metavar="K"
+    "--judge-votes",
+    "GTA-Workflow: times that each leaf is judged; the median counts (default: 1)",
+    default="1",
+    metavar="K",
 )
 CACHE = TaskOption(
     "--judge-cache",
-    f"GTA-Workflow: folder of judgements that are paid for; {USER} is one in the user's cache folder, {NONE} keeps none (default: {USER})",
+    f"GTA-Workflow: folder of judgements that are paid for; {USER} is one in the user's cache folder, {NONE} keeps none"
+    f" (default: {USER})",
     default=USER,
     metavar="DIR",
     asks=False,
@@ -68,8 +82,8 @@ ROOT = TaskOption(
 )
 SAMPLING = TaskOption(
     "--workflow-sampling",
-    "GTA-Workflow: usual settings of the tested model; ours: 4096 tokens a reply; paper: the released 512 tokens and temperature 0.7 "
-    "(default: ours)",
+    "GTA-Workflow: usual settings of the tested model; ours: 4096 tokens a reply; paper: the released 512 tokens and"
+    " temperature 0.7 (default: ours)",
     ("ours", "paper"),
 )
 
@@ -83,7 +97,7 @@ class Workflow(RealTools, Task):
     data_set = "gta_workflow"
     folders = ("gta_dataset_v2",)
     data_files = (data.DATASET, data.TOOLMETA)
-    mini = _HERE / "mini_workflow"
+    mini = _HERE / "mini"
     columns = COLUMNS
     counts = frozenset({*COUNTS, FALLBACKS})
     published = PUBLISHED
@@ -106,7 +120,9 @@ class Workflow(RealTools, Task):
         self.votes = _whole(VOTES.name, str(chosen[VOTES.name]))
         self.cache = str(chosen[CACHE.name])
         open_judgements(self.cache)  # whether it can be one
-        self.thresholds = Thresholds(_score(LEAF.name, str(chosen[LEAF.name])), _score(ROOT.name, str(chosen[ROOT.name])))
+        self.thresholds = Thresholds(
+            _score(LEAF.name, str(chosen[LEAF.name])), _score(ROOT.name, str(chosen[ROOT.name]))
+        )
         self.usual = PAPER if chosen[SAMPLING.name] == "paper" else OURS
 
     def index(self, root: Path) -> Index:
@@ -158,13 +174,23 @@ class Workflow(RealTools, Task):
     def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
         return oracle.answer(sample, request)
 
-    def score_files(self, samples: Path | None, predictions: Path, *, scoring: Scoring, similarity: str) -> Mapping[str, Any]:
-        from bench_gta.workflow.files import score_predictions
+    def score_files(
+        self, samples: Path | None, predictions: Path, *, scoring: Scoring, similarity: str
+    ) -> Mapping[str, Any]:
+        from bench_gta.workflow.judging.files import score_predictions
 
-        made = make_judge(self.judge, votes=self.votes, cache=self.cache, released=scoring == "parity", config=load_config(root=Path.cwd()))
+        made = make_judge(
+            self.judge,
+            votes=self.votes,
+            cache=self.cache,
+            released=scoring == "parity",
+            config=load_config(root=Path.cwd()),
+        )
         return score_predictions(samples, predictions, made, self.thresholds, strict=scoring == "strict")
 
-    def export(self, results: Iterable[tuple[Sample, Json, Path]], folder: Path, *, model: str, scoring: Scoring) -> list[str]:
+    def export(
+        self, results: Iterable[tuple[Sample, Json, Path]], folder: Path, *, model: str, scoring: Scoring
+    ) -> list[str]:
         """One prediction file; what was delivered lies beside it, and is named by relative paths."""
         records = []
         for sample, output, made in results:
@@ -194,7 +220,9 @@ class Workflow(RealTools, Task):
         reasons = [] if chosen[SAMPLING.name] == "paper" else ["4096 tokens a reply instead of 512"]
         if self.votes != 1:
             reasons.append(f"median of {self.votes} votes instead of one")
-        return [f"judge {chosen[JUDGE.name]} instead of gpt-5.2", *reasons] if chosen[JUDGE.name] != "gpt-5.2" else reasons
+        return (
+            [f"judge {chosen[JUDGE.name]} instead of gpt-5.2", *reasons] if chosen[JUDGE.name] != "gpt-5.2" else reasons
+        )
 
     def check_data(self, folder: Path) -> tuple[list[str], list[str]]:
         problems, odd = super().check_data(folder)
@@ -226,12 +254,18 @@ class Workflow(RealTools, Task):
         otherwise = metrics["Root SR"].get("shown_otherwise", 0)
         return [
             *(
-                [f"{otherwise:.0f} tasks were judged on what the other scoring shows of files; a new run would show others"]
+                [
+                    f"{otherwise:.0f} tasks were judged on what the other scoring shows of files; a new run would show"
+                    " others"
+                ]
                 if otherwise
                 else []
             ),
             f"thresholds (of 10, inclusive, our choice): {said}; at other ones:",
-            *(f"{column} at " + ", ".join(f"{at}: {value:.2f}" for at, value in metric["at"].items()) for column, metric in rows),
+            *(
+                f"{column} at " + ", ".join(f"{at}: {value:.2f}" for at, value in metric["at"].items())
+                for column, metric in rows
+            ),
         ]
 
     def reference_rows(self) -> list[Mapping[str, Any]]:

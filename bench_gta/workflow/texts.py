@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from harness.types import Json
+from agentgauge.core.types import Json
 
 
 def texts_in(value: Json) -> Iterator[str]:

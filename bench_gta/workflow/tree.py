@@ -1,12 +1,13 @@
-"""A task's checkpoint tree: read, its leaves, and the value of every node from the leaves' scores (GTA-Workflow spec 1.4 and 4)."""
+"""A task's checkpoint tree: read, its leaves, and the value of every node from the leaves' scores (GTA-Workflow spec
+1.4 and 4)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.errors import DataProblem
-from harness.types import Json
+from agentgauge.core.errors import DataProblem
+from agentgauge.core.types import Json
 
 MAX_DEPTH = 100
 """Levels that a tree may have. The released data has three."""
@@ -38,8 +39,8 @@ class Value:
 def parse(tree: Json) -> Node:
     """The root of a tree as stored in ``sub_tasks`` or ``full_tree`` (GTA-Workflow spec 4).
 
-    A list stands below a new root named ``root``, and so does an object that has no ``sub_tasks`` key. Any other object is
-    the root. ``sub_tasks`` that are missing, null or empty make a leaf. Raises DataProblem for every other shape.
+    A list stands below a new root named ``root``, and so does an object that has no ``sub_tasks`` key. Any other object
+    is the root. ``sub_tasks`` that are missing, null or empty make a leaf. Raises DataProblem for every other shape.
     """
     if isinstance(tree, list):
         return _node({"id": "root", "sub_tasks": tree}, 0)
@@ -55,7 +56,8 @@ def leaves(root: Node) -> list[Node]:
 
 
 def check_weights(root: Node) -> None:
-    """Raises DataProblem where a node below the root has a weight that is no number. True and false count as 1 and 0."""
+    """Raises DataProblem where a node below the root has a weight that is no number. True and false count as 1 and
+    0."""
     for child in root.children:
         _weight(child)
         check_weights(child)
@@ -65,12 +67,14 @@ def aggregate(root: Node, scores: Sequence[float]) -> Value:
     """The value of every node (GTA-Workflow spec 4). ``scores``: 0 to 10, one per leaf in judging order.
 
     A leaf has its score; an inner node the weighted mean of its children, 0 where the weights add up to 0. Weights may
-    be negative. The root's own weight has no meaning. Raises DataProblem for a null or text weight, and where the number
-    of scores is not the number of leaves.
+    be negative. The root's own weight has no meaning. Raises DataProblem for a null or text weight, and where the
+    number of scores is not the number of leaves.
     """
     wanted = len(leaves(root))
     if len(scores) != wanted:
-        raise DataProblem(f"the tree has {wanted} leaves, but there are {len(scores)} scores; it is not the tree that was judged")
+        raise DataProblem(
+            f"the tree has {wanted} leaves, but there are {len(scores)} scores; it is not the tree that was judged"
+        )
     return _value(root, 0, iter(scores))
 
 

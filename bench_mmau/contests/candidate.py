@@ -10,7 +10,7 @@ from typing import Any
 from bench_mmau.contests.execute import GroupRun, Outcome, Workplace, run_in_pool
 from bench_mmau.contests.extract import output_match
 from bench_mmau.contests.fixes import PARITY, Fixes
-from bench_mmau.errors import NotScorable
+from bench_mmau.tool_use.errors import NotScorable
 
 GROUPS = ("public_tests", "private_tests", "generated_tests")  # in this order
 EMPTY = {"status": "empty_solution"}
@@ -21,7 +21,8 @@ ErrorLog = list[dict[str, str]] | dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """``score``: share of tests passed, 0 to 1; 0 without tests. ``lost``: why a whole group failed, one text for each that did."""
+    """``score``: share of tests passed, 0 to 1; 0 without tests. ``lost``: why a whole group failed, one text for
+    each that did."""
 
     passed: bool
     score: float
@@ -50,11 +51,13 @@ class Running:
         return _judged(self.groups, found, self.fixes)
 
 
-def run_tests(code: str, problem: Mapping[str, Any], where: Workplace | None = None, *, fixes: Fixes = PARITY) -> Candidate:
+def run_tests(
+    code: str, problem: Mapping[str, Any], where: Workplace | None = None, *, fixes: Fixes = PARITY
+) -> Candidate:
     """Run a program on all tests of a problem and wait. Do not call it in a thread of the pool.
 
     Raises NotScorable for tests in an unknown shape (not for an empty program, which the reference does not run),
-    SandboxFault and UsageProblem as ``harness.sandbox.run``.
+    SandboxFault and UsageProblem as ``agentgauge.sandbox.run``.
     """
     return start(code, problem, where or Workplace(), fixes).finish() if code else nothing()
 
@@ -85,7 +88,8 @@ def read_groups(problem: Mapping[str, Any]) -> tuple[Group, ...]:
         if len(inputs) != len(outputs):
             raise NotScorable(
                 number,
-                f"{name} has {len(inputs)} inputs and {len(outputs)} outputs where the numbers must be equal; mend or remove the record",
+                f"{name} has {len(inputs)} inputs and {len(outputs)} outputs where the numbers must be equal; mend or"
+                " remove the record",
             )
         if inputs:
             groups.append(Group(inputs, outputs))
@@ -95,7 +99,9 @@ def read_groups(problem: Mapping[str, Any]) -> tuple[Group, ...]:
 def _texts(tests: object, key: str, name: str, number: str) -> tuple[str, ...]:
     found = tests.get(key) if isinstance(tests, Mapping) else None
     if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
-        raise NotScorable(number, f"{name}.{key} is {str(found)[:60]!r} where a list of texts is needed; mend or remove the record")
+        raise NotScorable(
+            number, f"{name}.{key} is {str(found)[:60]!r} where a list of texts is needed; mend or remove the record"
+        )
     return tuple(found)
 
 

@@ -10,15 +10,17 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
+from agentgauge import sandbox
+from agentgauge.sandbox.paths import package_folders
 from bench_mmau.contests.fixes import PARITY, Fixes
 from bench_mmau.contests.pool import Pool, shared
-from harness import sandbox
-from harness.sandbox.paths import package_folders
 
 _RUNNER = Path(__file__).with_name("runner.py")
 _START = 15.0  # seconds of wall time for building the confinement and starting the interpreter; no program runs in them
 _PATIENCE = 3.0  # wall time in multiples of a limit that a program gets at most, if other work keeps it waiting
-_SWALLOWED = 1.0  # further seconds for a test that swallows the runner's exception, as in the reference: 4 s a group, 3 s a test
+_SWALLOWED = (
+    1.0  # further seconds for a test that swallows the runner's exception, as in the reference: 4 s a group, 3 s a test
+)
 _NOTICED = 0.25  # further seconds that the runner's exception may take until it ends a test
 
 Status = Literal["passed", "timeout", "failed"]
@@ -28,7 +30,9 @@ Status = Literal["passed", "timeout", "failed"]
 class Room:
     """What a group of tests may use. Times are seconds; the defaults are the reference's, which sets no other limit."""
 
-    test_seconds: float = 3.0  # of the program's processes per test: of processor time, and of time in which they could have had it
+    test_seconds: float = (
+        3.0  # of the program's processes per test: of processor time, and of time in which they could have had it
+    )
     group_seconds: float = 4.0  # of all tests of a group together, measured likewise
     memory_bytes: int = 2 << 30
     output_bytes: int = 64 << 20  # what all tests of a group print, as JSON
@@ -48,7 +52,8 @@ class Workplace:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One test: ``passed`` means that the program ended; ``text`` is then its output, else ``timeout`` or ``failed: ...``."""
+    """One test: ``passed`` means that the program ended; ``text`` is then its output, else ``timeout`` or ``failed:
+    ...``."""
 
     status: Status
     text: str
@@ -66,7 +71,8 @@ class GroupRun:
 def run_in_pool(code: str, inputs: Sequence[str], where: Workplace, fixes: Fixes = PARITY) -> GroupRun:
     """As ``run_group``, beside others; a program that ran out of time there is run once more, alone, and that counts.
 
-    Call it in one of the pool's threads. Raises SandboxFault if nothing could be run, UsageProblem below the minimum of protection.
+    Call it in one of the pool's threads. Raises SandboxFault if nothing could be run, UsageProblem below the minimum of
+    protection.
     """
     with where.pool.beside() as place:
         found = run_group(code, inputs, where, fixes)

@@ -47,7 +47,8 @@ def _without_guard(code: str) -> str:
 
 
 def _first_block(text: str) -> str:
-    """The first fenced block of Python. A reply may end before its fence closes, or go on in one that the prompt opened."""
+    """The first fenced block of Python. A reply may end before its fence closes, or go on in one that the prompt
+    opened."""
     fences = list(_FENCE.finditer(text))
     if fences and len(fences) % 2 and not fences[0][1] and _is_program(text[: fences[0].start()]):
         return text[: fences[0].start()]
@@ -78,7 +79,8 @@ def parse_answer(text: str, fixes: Fixes = PARITY) -> str:
 
 
 def output_match(printed: str, expected: str, fixes: Fixes = PARITY) -> bool:
-    """Whether a program's output is right. Parity ignores blanks everywhere and no other difference (MMAU spec 6.3 [Q17])."""
+    """Whether a program's output is right. Parity ignores blanks everywhere and no other difference (MMAU spec 6.3
+    [Q17])."""
     if fixes.words:
         return _same_words(printed, expected)
     return printed.strip().replace(" ", "") == expected.strip().replace(" ", "")
@@ -86,7 +88,9 @@ def output_match(printed: str, expected: str, fixes: Fixes = PARITY) -> bool:
 
 def _same_words(printed: str, expected: str) -> bool:
     ours, theirs = printed.split(), expected.split()
-    return len(ours) == len(theirs) and all(one == two or _close(one, two) for one, two in zip(ours, theirs, strict=True))
+    return len(ours) == len(theirs) and all(
+        one == two or _close(one, two) for one, two in zip(ours, theirs, strict=True)
+    )
 
 
 def _close(printed: str, expected: str) -> bool:

@@ -1,8 +1,8 @@
 """Where programs run: as many at a time as there are processors, however many requests are in flight.
 
-One pool serves a process, and its programs share the places of the machine with those of other processes. A program that
-ran out of time beside others can be run again alone: then no other program of ours runs, so that a full machine does not
-turn a right answer into a wrong one.
+One pool serves a process, and its programs share the places of the machine with those of other processes. A program
+that ran out of time beside others can be run again alone: then no other program of ours runs, so that a full machine
+does not turn a right answer into a wrong one.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TypeVar
 
-from harness.pools import machine, processors, threads
+from agentgauge.run.thread_pools import machine, processors, threads
 
 _T = TypeVar("_T")
 
 
 class Place:
-    """A running job's own note: whether any other job ran at some time while it did, or other work kept the machine busy."""
+    """A running job's own note: whether any other job ran at some time while it did, or other work kept the machine
+    busy."""
 
     def __init__(self) -> None:
         self.crowded = False

@@ -10,7 +10,7 @@ from typing import Any
 
 from bench_mmau.contests.fixes import PARITY, Fixes
 from bench_mmau.contests.score import Contents, Verdict, content, record_id
-from bench_mmau.errors import NotScorable
+from bench_mmau.tool_use.errors import NotScorable
 
 REPEATS = 5  # of every request of the second stage
 SOLVER_TEMPERATURE = 0.3  # the solver's, as published
@@ -81,7 +81,9 @@ def solver_request(record: Mapping[str, Any], plan: Contents, *, fixes: Fixes = 
     return _with_messages(record, [{"role": "user", "content": text}])
 
 
-def retry_request(record: Mapping[str, Any], response: Contents, verdict: Verdict, *, fixes: Fixes = PARITY) -> dict[str, Any]:
+def retry_request(
+    record: Mapping[str, Any], response: Contents, verdict: Verdict, *, fixes: Fixes = PARITY
+) -> dict[str, Any]:
     """The record as a request to try again, to be sent ``REPEATS`` times, to the model of the first attempt [Q22].
 
     ``response`` is the record's own (sample 0). The model is told of the first failing test of candidate 0 only.
@@ -90,7 +92,10 @@ def retry_request(record: Mapping[str, Any], response: Contents, verdict: Verdic
     number, messages = record_id(record), record.get("messages")
     first = messages[0] if isinstance(messages, list) and messages else None
     if not isinstance(messages, list) or not isinstance(first, Mapping) or not isinstance(first.get("content"), str):
-        raise NotScorable(number, "the first message is no text where a retry needs one to put its instruction before; mend the record")
+        raise NotScorable(
+            number,
+            "the first message is no text where a retry needs one to put its instruction before; mend the record",
+        )
     asked = _filled(RETRY_FIRST, instruction=RETRY_SYSTEM, message=first["content"])
     said = content(response, number, fixes) if response else _NOTHING
     turns = [

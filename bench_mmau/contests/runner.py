@@ -1,16 +1,19 @@
-"""What runs inside the sandbox for one group of contest tests. It is handed over as text and uses the standard library only.
+"""What runs inside the sandbox for one group of contest tests. It is handed over as text and uses the standard library
+only.
 
-It gets messages and answers them (see ``harness.sandbox.Steps``): first the order, JSON (see ``execute``), then the input of
-one test after the other, each when the test before has been answered, with JSON. The expected outputs never come in here:
-whatever a program does in this process, all that it can claim is an output of its own. A program that ends the process takes
-its whole group along (MMAU spec 6.2 [Q14]). What it prints goes to the null device or into the stream that is compared.
+It gets messages and answers them (see ``agentgauge.sandbox.Steps``): first the order, JSON (see ``execute``), then the
+input of one test after the other, each when the test before has been answered, with JSON. The expected outputs never
+come in here: whatever a program does in this process, all that it can claim is an output of its own. A program that
+ends the process takes its whole group along (MMAU spec 6.2 [Q14]). What it prints goes to the null device or into the
+stream that is compared.
 
-The three seconds per test count processor time; a program that hardly computes is measured by the wall clock instead. The
-timers here raise the exception that the reference's raise. They stop no program that puts them away: the sandbox does,
-from outside.
+The three seconds per test count processor time; a program that hardly computes is measured by the wall clock instead.
+The timers here raise the exception that the reference's raise. They stop no program that puts them away: the sandbox
+does, from outside.
 """
 
-# This file runs alone, its names are the program's environment: everything it needs later is bound before the program starts.
+# This file runs alone, its names are the program's environment: everything it needs later is bound before the program
+# starts.
 from __future__ import annotations
 
 import builtins
@@ -142,7 +145,8 @@ def namespace(order: dict[str, Any]) -> dict[str, Any]:
 
 
 def guard(*, exits: bool) -> None:
-    """Set to nothing what the reference sets to nothing. It makes programs fail as they do there; it protects nothing."""
+    """Set to nothing what the reference sets to nothing. It makes programs fail as they do there; it protects
+    nothing."""
     faulthandler.disable()
     os.environ["OMP_NUM_THREADS"] = "1"
     for name in ("exit", "quit", "help"):
@@ -178,12 +182,15 @@ def run_test(order: dict[str, Any], text: str, names: dict[str, Any], clock: Clo
 
 @contextlib.contextmanager
 def streams(order: dict[str, Any], text: str) -> Iterator[Callable[[], str]]:
-    """The program's streams. In parity the output has no ``buffer`` and descriptor 0 stays empty [Q15]. Gives what reads the output."""
+    """The program's streams. In parity the output has no ``buffer`` and descriptor 0 stays empty [Q15]. Gives what
+    reads the output."""
     kept = sys.stdin, sys.stdout, sys.stderr
     content = text.encode("utf-8")
     if order["buffers"]:
         raw = io.BytesIO()
-        output: io.StringIO | io.TextIOWrapper = io.TextIOWrapper(raw, encoding="utf-8", newline="\n", write_through=True)
+        output: io.StringIO | io.TextIOWrapper = io.TextIOWrapper(
+            raw, encoding="utf-8", newline="\n", write_through=True
+        )
 
         def printed() -> str:
             output.flush()

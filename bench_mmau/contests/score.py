@@ -15,8 +15,8 @@ from bench_mmau.contests.candidate import Candidate, ErrorLog, Running, nothing,
 from bench_mmau.contests.execute import Workplace
 from bench_mmau.contests.extract import extract_code, parse_answer, understand_match
 from bench_mmau.contests.fixes import PARITY, Fixes
-from bench_mmau.errors import NotScorable, StopsOnReply
-from bench_mmau.replies import NO_TEXT
+from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
+from bench_mmau.tool_use.replies import NO_TEXT
 
 Contents = Sequence[str | None]
 """The contents of the messages of one response; empty where the response holds none."""
@@ -26,7 +26,8 @@ _SHOWN = 300  # characters of an error in an explanation
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """``passed``: the record is solved. ``values``: the numbers that the metric adds up. ``errors``: the log of each candidate."""
+    """``passed``: the record is solved. ``values``: the numbers that the metric adds up. ``errors``: the log of each
+    candidate."""
 
     record_id: str
     passed: bool | None
@@ -104,16 +105,20 @@ def second_stage(
     *,
     fixes: Fixes = PARITY,
 ) -> Verdict:
-    """As ``judge``, for responses to a request that was repeated: grouping them loses those of an id with a colon [Q19]."""
+    """As ``judge``, for responses to a request that was repeated: grouping them loses those of an id with a colon
+    [Q19]."""
     kept = responses if fixes.colons or ":" not in record_id(record) else ()
     return judge(record, kept, where, fixes=fixes)
 
 
 def code_contests(verdicts: Sequence[Verdict], *, debug: bool = False) -> dict[str, Any]:
-    """The metrics ``code_contests`` and ``code_contests_plan``: any-of-n rates, all 0 to 1. Raises NotScorable without records."""
+    """The metrics ``code_contests`` and ``code_contests_plan``: any-of-n rates, all 0 to 1. Raises NotScorable
+    without records."""
     count = len(verdicts)
     if not count:
-        raise NotScorable("", "there is no record to score where at least one is needed; check the input file and the limit")
+        raise NotScorable(
+            "", "there is no record to score where at least one is needed; check the input file and the limit"
+        )
     result: dict[str, Any] = {
         "pass_rate": _sum(verdicts, "solved") / count,
         "average_score": _sum(verdicts, "score") / count,
@@ -121,7 +126,9 @@ def code_contests(verdicts: Sequence[Verdict], *, debug: bool = False) -> dict[s
         "number_of_examples": count,
     }
     if debug:
-        result["errors"] = {one.record_id: {f"candidate_{i}": log for i, log in enumerate(one.errors)} for one in verdicts}
+        result["errors"] = {
+            one.record_id: {f"candidate_{i}": log for i, log in enumerate(one.errors)} for one in verdicts
+        }
         result["global_stats"] = {str(place): _statistics(one) for place, one in enumerate(verdicts)}
     return result
 
@@ -140,17 +147,21 @@ def code_contests_retry(
 ) -> dict[str, Any]:
     """``code_contests`` over the retried problems only, those that ``needs_retry`` says [Q21].
 
-    Parity raises NotScorable without debug output and where nothing failed at first; strict gives ``number_of_examples``
-    0 then, and no rates. Both raise without records.
+    Parity raises NotScorable without debug output and where nothing failed at first; strict gives
+    ``number_of_examples`` 0 then, and no rates. Both raise without records.
     """
     if not first:
-        raise NotScorable("", "there is no record to score where at least one is needed; check the input file and the limit")
+        raise NotScorable(
+            "", "there is no record to score where at least one is needed; check the input file and the limit"
+        )
     if not fixes.retry_freely and not debug:
         raise NotScorable("", "the published retry metric needs the debug output; switch it on, or score strictly")
     if not any(needs_retry(verdict) for verdict in first):
         if fixes.retry_freely:
             return {"number_of_examples": 0}
-        raise NotScorable("", "every problem was solved at first where the published retry metric needs a failed one; score strictly")
+        raise NotScorable(
+            "", "every problem was solved at first where the published retry metric needs a failed one; score strictly"
+        )
     return code_contests(retried, debug=debug)
 
 
@@ -162,7 +173,8 @@ def needs_retry(verdict: Verdict) -> bool:
 def pass_at_k(verdicts: Sequence[Verdict], k: int) -> float | None:
     """The unbiased estimate of pass@k, 0 to 1: the chance that k candidates drawn without return hold a right one.
 
-    It stands beside the published any-of-n rate [Q18]. None without records, or where a record has fewer than k candidates.
+    It stands beside the published any-of-n rate [Q18]. None without records, or where a record has fewer than k
+    candidates.
     """
     if k < 1:
         raise ValueError(f"k must be 1 or more, not {k}")
@@ -198,8 +210,14 @@ def code_contests_understand(verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """Rates 0 to 1. Raises NotScorable without records."""
     count = len(verdicts)
     if not count:
-        raise NotScorable("", "there is no record to score where at least one is needed; check the input file and the limit")
-    return {"accuracy": _sum(verdicts, "correct") / count, "valid_ans_rate": _sum(verdicts, "valid") / count, "number_of_examples": count}
+        raise NotScorable(
+            "", "there is no record to score where at least one is needed; check the input file and the limit"
+        )
+    return {
+        "accuracy": _sum(verdicts, "correct") / count,
+        "valid_ans_rate": _sum(verdicts, "valid") / count,
+        "number_of_examples": count,
+    }
 
 
 def content(contents: Contents, number: str, fixes: Fixes = PARITY) -> str:

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bench_mmau.errors import NotScorable, StopsOnReply
 from bench_mmau.notebooks.fixes import PARITY, Fixes
-from bench_mmau.replies import NO_TEXT, record_id
+from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
+from bench_mmau.tool_use.replies import NO_TEXT, record_id
 
 UNREADABLE = "The reply is no JSON list of notebook cells."
 
@@ -62,9 +62,13 @@ def build(record: Mapping[str, Any], contents: Sequence[str | None], *, fixes: F
 
 
 def oracle(record: Mapping[str, Any]) -> Solution:
-    """The solution that the record stores, for which no code is run (MMAU spec 7.3). Raises NotScorable if there is none."""
+    """The solution that the record stores, for which no code is run (MMAU spec 7.3). Raises NotScorable if there is
+    none."""
     if "oracle_response" not in record or "last_cell" not in record:
-        raise NotScorable(record_id(record), "the fields 'oracle_response' and 'last_cell' are needed; score the oracle task's own file")
+        raise NotScorable(
+            record_id(record),
+            "the fields 'oracle_response' and 'last_cell' are needed; score the oracle task's own file",
+        )
     turn = {"role": "assistant", "content": json.dumps(record["oracle_response"])}
     return Solution(0, (*_list_of(record, "messages", record), turn), (), ())
 
@@ -157,5 +161,7 @@ def _lines(source: Any, number: str, fixes: Fixes) -> Any:
 def _list_of(record: Mapping[str, Any], name: str, where: Any) -> list[Any]:
     value = where.get(name) if isinstance(where, Mapping) else None
     if not isinstance(value, list):
-        raise NotScorable(record_id(record), f"{name!r} is {value!r:.80} where a list is needed; mend or remove the record")
+        raise NotScorable(
+            record_id(record), f"{name!r} is {value!r:.80} where a list is needed; mend or remove the record"
+        )
     return value

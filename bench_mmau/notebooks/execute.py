@@ -16,11 +16,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from agentgauge import sandbox
+from agentgauge.core.errors import SandboxFault, UsageProblem
 from bench_mmau.notebooks.cells import Solution
 from bench_mmau.notebooks.fixes import PARITY, Fixes
 from bench_mmau.notebooks.outputs import last_with_output
-from harness import sandbox
-from harness.errors import SandboxFault, UsageProblem
 
 PARALLEL = 5  # notebooks at a time, in the published evaluator
 
@@ -36,7 +36,8 @@ _ENVIRONMENT = {  # as a kernel has it
     "GIT_PAGER": "cat",
 }
 _SYSTEM = tuple(
-    Path(name) for name in ("/bin", "/usr/bin", "/etc/fonts", "/usr/share/fonts", "/usr/share/fontconfig", "/usr/share/zoneinfo")
+    Path(name)
+    for name in ("/bin", "/usr/bin", "/etc/fonts", "/usr/share/fonts", "/usr/share/fontconfig", "/usr/share/zoneinfo")
 )  # programs for ``!ls`` and the like, fonts for figures, time zones
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _SHOWN = 4000  # characters of an error that are kept, its end
@@ -47,7 +48,9 @@ class Room:
     """What a notebook may use. The time per cell is the reference's, which sets no other limit."""
 
     cell_seconds: float = 180.0  # wall time of each cell
-    notebook_seconds: float | None = None  # wall time of all cells together; None: as many times ``cell_seconds`` as there are cells
+    notebook_seconds: float | None = (
+        None  # wall time of all cells together; None: as many times ``cell_seconds`` as there are cells
+    )
     start_seconds: float = 60.0  # to build the confinement and to start the shell, on a busy machine
     memory_bytes: int = 4 << 30
     output_bytes: int = 64 << 20  # of all cells together, as JSON
@@ -67,7 +70,8 @@ class Workplace:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """How it went. ``error`` is for the model, without colours, empty for a success; ``cells`` hold outputs after a success only."""
+    """How it went. ``error`` is for the model, without colours, empty for a success; ``cells`` hold outputs after a
+    success only."""
 
     success: bool
     last_cell: Mapping[str, Any] | None = None
@@ -84,7 +88,9 @@ def run(solution: Solution, where: Workplace | None = None, *, fixes: Fixes = PA
         return Execution(False, error=solution.problem)
     found = run_cells(solution.cells, where or Workplace(), fixes=fixes)
     start = len(solution.given) if fixes.own_output else 0
-    return Execution(found.success, last_with_output(found.cells, start) if found.success else None, found.error, found.cells)
+    return Execution(
+        found.success, last_with_output(found.cells, start) if found.success else None, found.error, found.cells
+    )
 
 
 def given(record: Mapping[str, Any]) -> Execution:
@@ -150,7 +156,9 @@ def _source(cell: Mapping[str, Any]) -> Any:
 def _run(order: Sequence[tuple[int, str, bool]], where: Workplace) -> sandbox.SandboxResult:
     check_packages()
     room = where.room
-    seconds = room.start_seconds + (len(order) * room.cell_seconds if room.notebook_seconds is None else room.notebook_seconds)
+    seconds = room.start_seconds + (
+        len(order) * room.cell_seconds if room.notebook_seconds is None else room.notebook_seconds
+    )
     limits = sandbox.Limits(
         wall_seconds=seconds,
         cpu_seconds=seconds * (os.cpu_count() or 1),  # the limit is wall time, also for code on many cores
@@ -181,10 +189,13 @@ def _run(order: Sequence[tuple[int, str, bool]], where: Workplace) -> sandbox.Sa
 def _folder(data: Path) -> Path:
     if not data.is_dir():
         raise UsageProblem(
-            f"the folder of the notebooks' data files, {data}, does not exist; unpack the data set and name its 'input' folder"
+            f"the folder of the notebooks' data files, {data}, does not exist; unpack the data set and name its 'input'"
+            " folder"
         )
     if os.geteuid() == 0 and data.stat().st_mode & 0o005 != 0o005:  # the cells then run as a user of their own
-        raise UsageProblem(f"the folder of the notebooks' data files, {data}, is closed to other users; run chmod -R a+rX on it")
+        raise UsageProblem(
+            f"the folder of the notebooks' data files, {data}, is closed to other users; run chmod -R a+rX on it"
+        )
     return data.resolve()
 
 
@@ -197,11 +208,17 @@ def check_packages() -> None:
     """Raises UsageProblem if what runs the cells is not installed."""
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
-        raise UsageProblem(f"the Apple MMAU notebooks need {' and '.join(missing)}; install ipython and matplotlib-inline, then run again")
+        raise UsageProblem(
+            f"the Apple MMAU notebooks need {' and '.join(missing)}; install ipython and matplotlib-inline, then run"
+            " again"
+        )
 
 
-def _read(result: sandbox.SandboxResult, order: Sequence[tuple[int, str, bool]], cells: Sequence[Any], room: Room) -> Execution:
-    """The answers of the runner, which the cells may have tampered with: anything out of order is a failure of the notebook."""
+def _read(
+    result: sandbox.SandboxResult, order: Sequence[tuple[int, str, bool]], cells: Sequence[Any], room: Room
+) -> Execution:
+    """The answers of the runner, which the cells may have tampered with: anything out of order is a failure of the
+    notebook."""
     filled = [{**cell, "source": _source(cell)} for cell in cells]
     for answer in result.answers:
         try:
@@ -211,14 +228,18 @@ def _read(result: sandbox.SandboxResult, order: Sequence[tuple[int, str, bool]],
         match found:
             case {"failed": str(error)}:
                 return Execution(False, error=_plain(error))
-            case {"failed": None, "executed": list(executed)} if _fill(filled, [place for place, _, _ in order], executed):
+            case {"failed": None, "executed": list(executed)} if _fill(
+                filled, [place for place, _, _ in order], executed
+            ):
                 continue
             case _:
                 return Execution(False, error="DeadKernelError: the outputs are damaged")
     if len(result.answers) == len(order) and result.status == "ok":
         return Execution(True, cells=tuple(filled))
     if not result.ready:  # no cell has run yet: not the model's doing
-        raise SandboxFault(f"the notebook's shell did not start: {result.stderr.strip()[-300:] or result.reason}", cause="no shell")
+        raise SandboxFault(
+            f"the notebook's shell did not start: {result.stderr.strip()[-300:] or result.reason}", cause="no shell"
+        )
     return Execution(False, error=_ending(result, order[min(len(result.answers), len(order) - 1)][0], room))
 
 
@@ -234,7 +255,9 @@ def _fill(cells: list[dict[str, Any]], places: Sequence[int], executed: Sequence
     """Put outputs into the cells at these places. False if they are not what the runner writes."""
     for entry in executed:
         match entry:
-            case [int(number), int(count), list(outputs)] if 0 <= number < len(places) and all(map(_is_output, outputs)):
+            case [int(number), int(count), list(outputs)] if 0 <= number < len(places) and all(
+                map(_is_output, outputs)
+            ):
                 cells[places[number]] |= {"execution_count": count, "outputs": outputs}
             case _:
                 return False

@@ -34,7 +34,8 @@ class Shown:
 
 
 def last_with_output(cells: Sequence[Any], start: int = 0) -> Mapping[str, Any] | None:
-    """The last code cell from ``start`` on that has outputs, be it an earlier one than the model's [Q28]; None if there is none."""
+    """The last code cell from ``start`` on that has outputs, be it an earlier one than the model's [Q28]; None if
+    there is none."""
     for cell in reversed(cells[start:]):
         if isinstance(cell, Mapping) and cell.get("cell_type") == "code" and cell.get("outputs"):
             return cell
@@ -42,7 +43,8 @@ def last_with_output(cells: Sequence[Any], start: int = 0) -> Mapping[str, Any] 
 
 
 def organise(cell: Mapping[str, Any] | None, *, image_expected: bool, render: Render | None = None) -> Shown:
-    """The cell as the QA model sees it. Where an image is expected, streams and errors are dropped; else the cell is unchanged.
+    """The cell as the QA model sees it. Where an image is expected, streams and errors are dropped; else the cell is
+    unchanged.
 
     Raises what ``render`` (default ``plotly_picture``) raises for a Plotly figure.
     """
@@ -71,7 +73,9 @@ def _without_images(data: Mapping[str, Any], images: list[str], render: Render) 
 
 
 def _placed(images: list[str], kind: str, content: str) -> str:
-    images.append(f"data:{kind};base64,{content}".encode("ascii", "replace").decode("ascii"))  # a cell may display anything
+    images.append(
+        f"data:{kind};base64,{content}".encode("ascii", "replace").decode("ascii")
+    )  # a cell may display anything
     return f"<image_{len(images)}>"
 
 

@@ -6,12 +6,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from bench_mmau.errors import NotScorable, StopsOnReply
 from bench_mmau.notebooks.cells import Solution, decoded, text_of, without_fences
 from bench_mmau.notebooks.execute import Execution
 from bench_mmau.notebooks.fixes import PARITY, Fixes
 from bench_mmau.notebooks.outputs import NoFigure, NoPicture, Render, Shown, organise
-from bench_mmau.replies import record_id
+from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
+from bench_mmau.tool_use.replies import record_id
 
 SEEING = ("gpt-4", "gemini", "claude-3")  # parts of the names of models that count as able to see [Q29]
 
@@ -36,7 +36,8 @@ def is_multimodal(model: str) -> bool:
 
 
 def can_see(model: str, declared: bool | None = None, *, fixes: Fixes = PARITY) -> bool:
-    """True if the QA model counts as able to see. Strict believes what is declared; without that, the name in any case counts."""
+    """True if the QA model counts as able to see. Strict believes what is declared; without that, the name in any
+    case counts."""
     if not fixes.declared_sight:
         return is_multimodal(model)
     return is_multimodal(model.lower()) if declared is None else declared
@@ -53,9 +54,9 @@ def request(
 ) -> list[Message] | None:
     """The messages for the QA model; None if it is not asked: the code failed, or there is no output.
 
-    Where an image is expected and the model cannot see, parity sends the conversation without a question [Q29], strict nothing.
-    Raises NotScorable for a record without questions and where Plotly figures cannot be drawn here, StopsOnReply for a
-    cell that cannot be shown.
+    Where an image is expected and the model cannot see, parity sends the conversation without a question [Q29], strict
+    nothing. Raises NotScorable for a record without questions and where Plotly figures cannot be drawn here,
+    StopsOnReply for a cell that cannot be shown.
     """
     if not execution.success or execution.last_cell is None:
         return None
@@ -76,20 +77,27 @@ def request(
 def image_expected(record: Mapping[str, Any]) -> bool:
     """Raises NotScorable where the record does not say it."""
     if "image_expected" not in record:
-        raise NotScorable(record_id(record), "the field 'image_expected' is missing; score a response file of the notebook tasks")
+        raise NotScorable(
+            record_id(record), "the field 'image_expected' is missing; score a response file of the notebook tasks"
+        )
     return bool(record["image_expected"])
 
 
 def _content(record: Mapping[str, Any], shown: Shown) -> str | list[dict[str, Any]]:
     """Plain text; with images a list of parts, the text first."""
     if "questions" not in record:
-        raise NotScorable(record_id(record), "the field 'questions' is missing; score a response file of the notebook tasks")
+        raise NotScorable(
+            record_id(record), "the field 'questions' is missing; score a response file of the notebook tasks"
+        )
     before, _, rest = QUESTIONS.partition("{cell}")
     between, _, after = rest.partition("{questions}")
     text = before + json.dumps(shown.cell) + between + json.dumps(record["questions"]) + after
     if not shown.images:
         return text
-    return [{"type": "text", "text": text}, *({"type": "image_url", "image_url": {"url": image}} for image in shown.images)]
+    return [
+        {"type": "text", "text": text},
+        *({"type": "image_url", "image_url": {"url": image}} for image in shown.images),
+    ]
 
 
 def read_answers(content: str | None, number: str = "", *, fixes: Fixes = PARITY) -> Any:

@@ -11,7 +11,18 @@ from bench_mmau.notebooks.execute import Execution
 from bench_mmau.notebooks.fixes import PARITY, Fixes
 
 PACKAGES = (
-    *("numpy", "pandas", "scipy", "scikit-learn", "sympy", "statsmodels", "matplotlib", "seaborn", "plotly", "wordcloud"),
+    *(
+        "numpy",
+        "pandas",
+        "scipy",
+        "scikit-learn",
+        "sympy",
+        "statsmodels",
+        "matplotlib",
+        "seaborn",
+        "plotly",
+        "wordcloud",
+    ),
     "the standard library",
 )
 
@@ -36,14 +47,22 @@ def needed(execution: Execution) -> bool:
 
 def request(solution: Solution, execution: Execution) -> list[Mapping[str, Any]]:
     """The messages of the retry."""
-    text = AGAIN.replace("{packages}", ", ".join(PACKAGES)).replace("{error}", execution.error)  # the error last: it may hold anything
+    text = AGAIN.replace("{packages}", ", ".join(PACKAGES)).replace(
+        "{error}", execution.error
+    )  # the error last: it may hold anything
     return [*solution.messages, {"role": "user", "content": text}]
 
 
 def replaced(
-    solution: Solution, messages: list[Mapping[str, Any]], content: str | None, number: str = "", *, fixes: Fixes = PARITY
+    solution: Solution,
+    messages: list[Mapping[str, Any]],
+    content: str | None,
+    number: str = "",
+    *,
+    fixes: Fixes = PARITY,
 ) -> Solution:
-    """The solution with the cells of the reply to ``messages``; all stays as it was if they cannot be decoded. Run it again either way.
+    """The solution with the cells of the reply to ``messages``; all stays as it was if they cannot be decoded. Run it
+    again either way.
 
     Raises StopsOnReply as ``cells.build``.
     """

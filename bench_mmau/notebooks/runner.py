@@ -4,10 +4,10 @@ A kernel proper talks to its client through sockets, and the sandbox lets none b
 cells run in this process, in the shell that such a kernel has inside, and a few classes collect what it would send:
 streams, displays, results and errors, as nbformat 4 has them.
 
-Cells come as messages, JSON, and each is answered with its outputs before the next one comes (see ``harness.sandbox.Steps``).
-Nothing here protects against the cells: they can forge the answers of their own notebook, which gains them no more than
-printing the same would. Their time is kept outside of this process. This file is read as text by ``execute``; it imports
-nothing of this project.
+Cells come as messages, JSON, and each is answered with its outputs before the next one comes (see
+``agentgauge.sandbox.Steps``). Nothing here protects against the cells: they can forge the answers of their own
+notebook, which gains them no more than printing the same would. Their time is kept outside of this process. This file
+is read as text by ``execute``; it imports nothing of this project.
 """
 
 # Next to descriptors and the working directory, pathlib would be of no help.
@@ -100,7 +100,10 @@ class Descriptor:
 
 def encoded(data: dict[str, Any]) -> dict[str, Any]:
     """Pictures as base64 text; what is no JSON as its text."""
-    plain = {kind: base64.b64encode(value).decode("ascii") if isinstance(value, bytes) else value for kind, value in data.items()}
+    plain = {
+        kind: base64.b64encode(value).decode("ascii") if isinstance(value, bytes) else value
+        for kind, value in data.items()
+    }
     found: dict[str, Any] = json.loads(json.dumps(plain, default=str))
     return found
 
@@ -108,7 +111,8 @@ def encoded(data: dict[str, Any]) -> dict[str, Any]:
 def make_shell(recorder: Recorder) -> Any:
     """The shell. Its class has the name of the kernel's, and it has a ``kernel``: pandas shapes its tables by both.
 
-    An error while a result is formatted does not fail the cell; so it is up to ipykernel 6, of the published evaluator's time.
+    An error while a result is formatted does not fail the cell; so it is up to ipykernel 6, of the published
+    evaluator's time.
     """
     from IPython.core.displayhook import DisplayHook  # type: ignore[import-not-found,unused-ignore]
     from IPython.core.displaypub import DisplayPublisher  # type: ignore[import-not-found,unused-ignore]
@@ -158,7 +162,8 @@ def make_shell(recorder: Recorder) -> Any:
             pass
 
         def system(self, cmd: str) -> None:
-            """``!cmd``. The original gives the command a terminal, hence the line ends; there is none in the sandbox."""
+            """``!cmd``. The original gives the command a terminal, hence the line ends; there is none in the
+            sandbox."""
             expanded = self.var_expand(cmd, depth=1)  # type: ignore[no-untyped-call,unused-ignore]
             done = subprocess.run(expanded, shell=True, stdin=subprocess.DEVNULL, stdout=-1, stderr=-2)
             print(done.stdout.decode("utf-8", "replace").replace("\n", "\r\n"), end="")
@@ -191,7 +196,8 @@ def make_shell(recorder: Recorder) -> Any:
 
 
 def no_font_news(record: logging.LogRecord) -> bool:
-    """Each notebook has an empty home, so matplotlib looks for fonts anew and says so where that is slow; a kernel would not."""
+    """Each notebook has an empty home, so matplotlib looks for fonts anew and says so where that is slow; a kernel
+    would not."""
     return not record.getMessage().startswith("Matplotlib is building the font cache")
 
 

@@ -7,18 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench_mmau.errors import NotScorable, StopsOnReply
+from agentgauge.core.errors import UsageProblem
 from bench_mmau.notebooks.fixes import PARITY, Fixes
 from bench_mmau.notebooks.qa import image_expected
-from bench_mmau.replies import record_id
-from harness.errors import UsageProblem
+from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
+from bench_mmau.tool_use.replies import record_id
 
 _KINDS = {str: "a text", dict: "an object", bool: "true or false"}
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One solution in the end. ``answers`` is what the QA model replied, decoded; None if it was not asked or not understood."""
+    """One solution in the end. ``answers`` is what the QA model replied, decoded; None if it was not asked or not
+    understood."""
 
     execution_success: bool
     answers: Any = None
@@ -28,8 +29,8 @@ class Answered:
 class Verdict:
     """``passed``: every question is answered rightly, None for a turn without questions.
 
-    ``values``: ``correct`` (at most ``questions``, but for nested answers [Q30]), ``questions``, and 0 or 1 for ``image`` (an image
-    is expected) and ``executed`` (at least one solution ran).
+    ``values``: ``correct`` (at most ``questions``, but for nested answers [Q30]), ``questions``, and 0 or 1 for
+    ``image`` (an image is expected) and ``executed`` (at least one solution ran).
     """
 
     record_id: str
@@ -47,7 +48,9 @@ def judge(record: Mapping[str, Any], solutions: Sequence[Answered], *, fixes: Fi
     """
     number, truth = record_id(record), record.get("gt_answers")
     if not isinstance(truth, list):
-        raise NotScorable(number, f"'gt_answers' is {truth!r:.80} where a list of letters is needed; mend or remove the record")
+        raise NotScorable(
+            number, f"'gt_answers' is {truth!r:.80} where a list of letters is needed; mend or remove the record"
+        )
     asked = [one.answers for one in solutions if one.answers is not None]
     correct = _count_flat(truth, asked) if fixes.flat_answers else _count(truth, asked, number)
     executed = any(one.execution_success for one in solutions)
@@ -62,12 +65,16 @@ def judge(record: Mapping[str, Any], solutions: Sequence[Answered], *, fixes: Fi
     elif not asked:
         labels, text = ("unanswered",), "the code ran, but no answer was given or understood"
     else:
-        labels, text = () if passed is not False else ("wrong_answer",), f"{correct:g} of {len(truth)} questions are answered rightly"
+        labels, text = (
+            () if passed is not False else ("wrong_answer",),
+            f"{correct:g} of {len(truth)} questions are answered rightly",
+        )
     return Verdict(number, passed, values, labels, text)
 
 
 def _count(truth: Sequence[Any], asked: Sequence[Any], number: str) -> float:
-    """Right answers as arrays compare: numbers beside texts become texts, and nested lists are spread over the truth [Q30]."""
+    """Right answers as arrays compare: numbers beside texts become texts, and nested lists are spread over the truth
+    [Q30]."""
     numpy = _numpy()
     right = numpy.zeros(len(truth), dtype=bool)
     for answers in asked:
@@ -85,17 +92,24 @@ def _count(truth: Sequence[Any], asked: Sequence[Any], number: str) -> float:
 
 def _count_flat(truth: Sequence[Any], asked: Sequence[Any]) -> float:
     """Right answers among lists of texts of the right length; nothing else is an answer."""
-    lists = [one for one in asked if isinstance(one, list) and len(one) == len(truth) and all(isinstance(answer, str) for answer in one)]
+    lists = [
+        one
+        for one in asked
+        if isinstance(one, list) and len(one) == len(truth) and all(isinstance(answer, str) for answer in one)
+    ]
     return float(sum(any(answers[place] == wanted for answers in lists) for place, wanted in enumerate(truth)))
 
 
 def metric(verdicts: Sequence[Verdict], *, fixes: Fixes = PARITY) -> dict[str, float]:
-    """``code_kaggle``, ``code_kaggle_retry`` and ``code_kaggle_oracle``: rates from 0 to 1 (NaN without such turns [Q31]) and counts.
+    """``code_kaggle``, ``code_kaggle_retry`` and ``code_kaggle_oracle``: rates from 0 to 1 (NaN without such turns
+    [Q31]) and counts.
 
     ``overall_accuracy`` is the headline. Raises NotScorable without records.
     """
     if not verdicts:
-        raise NotScorable("", "there is no record to score where at least one is needed; check the input file and the limit")
+        raise NotScorable(
+            "", "there is no record to score where at least one is needed; check the input file and the limit"
+        )
     texts = [one for one in verdicts if not one.values["image"]]
     images = [one for one in verdicts if one.values["image"]]
     executed = sum(bool(one.values["executed"]) for one in verdicts)
@@ -133,7 +147,11 @@ def _per_turn(verdicts: Sequence[Verdict], fixes: Fixes) -> float:
         ratios = [one for one in ratios if not math.isnan(one)]
     if not ratios:
         return math.nan
-    return math.fsum(ratios) / len(ratios) if fixes.double_precision else float(_numpy().mean(_numpy().array(ratios, dtype="float32")))
+    return (
+        math.fsum(ratios) / len(ratios)
+        if fixes.double_precision
+        else float(_numpy().mean(_numpy().array(ratios, dtype="float32")))
+    )
 
 
 def _numpy() -> Any:

@@ -9,29 +9,32 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from agentgauge.core.atomic_write import write_whole
+from agentgauge.core.config import Prices, load_config
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.types import Usage
+from agentgauge.model.cassette_file import create_cassette
+from agentgauge.model.presets import resolve
+from agentgauge.model.spec import ModelSpec
+from agentgauge.run.budget import parse_budget
 from bench_wild.check import TASKS as SESSION
 from bench_wild.generate.coverage import coverage, table
-from bench_wild.generate.dialogue import LANGUAGES
+from bench_wild.generate.dialogue.dialogue import LANGUAGES
+from bench_wild.generate.dialogue.scene import Part
+from bench_wild.generate.dialogue.texts import load_texts
+from bench_wild.generate.dialogue.toolset import tool_lists
 from bench_wild.generate.ledger import Ledger
 from bench_wild.generate.outputs import write_outputs
 from bench_wild.generate.runner import INTERRUPTED, generate
-from bench_wild.generate.scene import Part
 from bench_wild.generate.sequences import chosen_sequences
 from bench_wild.generate.settings import Settings, alone, open_folder, writing
-from bench_wild.generate.texts import load_texts
-from bench_wild.generate.toolset import tool_lists
-from harness.budget import parse_budget
-from harness.config import Prices, load_config
-from harness.errors import UsageProblem
-from harness.model.presets import resolve
-from harness.model.spec import ModelSpec
-from harness.model.tape import create_cassette
-from harness.store.whole import write_whole
-from harness.types import Usage
 
 COVERAGE = "coverage.txt"
-RECORD_COMMANDS = {"records": "make evaluation records of finished dialogues anew", "accept": "mark sessions as verified by a person"}
-"""Commands of ``bench_wild.generate.records``, with help."""
+RECORD_COMMANDS = {
+    "records": "make evaluation records of finished dialogues anew",
+    "accept": "mark sessions as verified by a person",
+}
+"""Commands of ``bench_wild.generate.evaluation.records``, with help."""
 PARTS: tuple[Part, ...] = ("planner", "tool", "agent", "checker")
 
 
@@ -41,7 +44,7 @@ def main(argv: Sequence[str]) -> int:
     Raises UsageProblem for what the user must fix.
     """
     if argv and argv[0] in RECORD_COMMANDS:
-        from bench_wild.generate.records import main_records
+        from bench_wild.generate.evaluation.records import main_records
 
         return main_records(argv)
     options = _parser().parse_args(argv)
@@ -71,7 +74,7 @@ def _report(settings: Settings, ledger: Ledger, files: Sequence[Path], stopped: 
     for file in files:
         print(file)
     if files and len(settings.sequences[0]) == SESSION:
-        from bench_wild.generate.records import write_records
+        from bench_wild.generate.evaluation.records import write_records
 
         print(*write_records(settings.out).lines(), sep="\n")
     if stopped:
@@ -99,8 +102,8 @@ def _settings(options: argparse.Namespace) -> Settings:
     budget = parse_budget(options.budget) if options.budget else None
     if budget and budget.unit == "usd" and specs and not any(spec.prices != Prices() for spec in specs.values()):
         raise UsageProblem(
-            f"--budget {budget.text} needs the prices of {' or '.join(specs)}, which no [models.NAME] table of agentgauge.toml gives; "
-            "add them, or give tokens or minutes"
+            f"--budget {budget.text} needs the prices of {' or '.join(specs)}, which no [models.NAME] table of"
+            " agentgauge.toml gives; add them, or give tokens or minutes"
         )
     return Settings(
         out=options.out,
@@ -134,7 +137,9 @@ def _specs(cast: Mapping[Part, tuple[str, ...]], url: str | None) -> dict[str, M
     specs = {name: resolve(name, url=url, config=config) for names in cast.values() for name in names}
     for name, spec in specs.items():
         if spec.embedded:
-            raise UsageProblem(f"the built-in model {name} cannot write dialogues; name a model that follows instructions")
+            raise UsageProblem(
+                f"the built-in model {name} cannot write dialogues; name a model that follows instructions"
+            )
     return specs
 
 
@@ -148,31 +153,71 @@ def _parser() -> argparse.ArgumentParser:
     wild = commands.add_parser(
         "wild",
         help="write dialogues in the manner of WildToolBench",
-        description="Let models write WildToolBench dialogues: one for every sequence of task types. Exit status 0 when all are covered, "
-        "1 when some are not, 130 when interrupted. The same command again goes on where it stopped.",
+        description=(
+            "Let models write WildToolBench dialogues: one for every sequence of task types. Exit status 0 when all are"
+            " covered, 1 when some are not, 130 when interrupted. The same command again goes on where it stopped."
+        ),
         epilog="example: agentgauge generate wild --out dialogues --model gpt-4o --layer-num-total 2 --budget 5usd",
     )
     for name, text in RECORD_COMMANDS.items():
         commands.add_parser(name, help=text, add_help=False)
-    wild.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write to; one that was begun is gone on with")
+    wild.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="folder to write to; one that was begun is gone on with"
+    )
     what = wild.add_argument_group("what is written")
-    what.add_argument("--layer-num-total", type=int, metavar="N", help="tasks of a dialogue: 4 ** N sequences (default: 4)")
-    what.add_argument("--sequences", metavar="LIST", help="only these, such as ST-MT,CQ-CC (ST single tool, MT multi, CQ clarify, CC chat)")
-    what.add_argument("--language", choices=LANGUAGES, default="en", help="of prompts, bundled tools and dates (default: en)")
-    what.add_argument("--tools", type=Path, metavar="FILE", help="one JSON list of tools a line (default: those of the bundled sessions)")
-    what.add_argument("--prompts", type=Path, metavar="DIR", help="texts that replace the built-in wording: NAME.txt, or LANGUAGE/NAME.txt")
+    what.add_argument(
+        "--layer-num-total", type=int, metavar="N", help="tasks of a dialogue: 4 ** N sequences (default: 4)"
+    )
+    what.add_argument(
+        "--sequences",
+        metavar="LIST",
+        help="only these, such as ST-MT,CQ-CC (ST single tool, MT multi, CQ clarify, CC chat)",
+    )
+    what.add_argument(
+        "--language", choices=LANGUAGES, default="en", help="of prompts, bundled tools and dates (default: en)"
+    )
+    what.add_argument(
+        "--tools",
+        type=Path,
+        metavar="FILE",
+        help="one JSON list of tools a line (default: those of the bundled sessions)",
+    )
+    what.add_argument(
+        "--prompts",
+        type=Path,
+        metavar="DIR",
+        help="texts that replace the built-in wording: NAME.txt, or LANGUAGE/NAME.txt",
+    )
     what.add_argument("--seed", type=int, default=0, metavar="N", help="of everything that is drawn (default: 0)")
     who = wild.add_argument_group("who writes", "names as for pytest --model")
-    who.add_argument("--model", metavar="NAME", help="plays every part that has no model of its own (default: the first user model)")
-    who.add_argument("--user-model", nargs="+", metavar="NAME", help="plays the user; of several one is drawn for each use")
+    who.add_argument(
+        "--model", metavar="NAME", help="plays every part that has no model of its own (default: the first user model)"
+    )
+    who.add_argument(
+        "--user-model", nargs="+", metavar="NAME", help="plays the user; of several one is drawn for each use"
+    )
     for part in PARTS:
         who.add_argument(f"--{part}-model", metavar="NAME", help=f"plays the {part}")
-    who.add_argument("--model-url", metavar="URL", help="OpenAI-compatible endpoint of all of them (default: the provider's)")
-    who.add_argument("--temperature", type=float, metavar="T", help="sent with every request (default: the endpoint's own)")
+    who.add_argument(
+        "--model-url", metavar="URL", help="OpenAI-compatible endpoint of all of them (default: the provider's)"
+    )
+    who.add_argument(
+        "--temperature", type=float, metavar="T", help="sent with every request (default: the endpoint's own)"
+    )
     how = wild.add_argument_group("how it runs")
-    how.add_argument("--attempts", type=int, default=3, metavar="N", help="for each sequence, until one works (default: 3)")
-    how.add_argument("--in-flight", type=int, default=32, metavar="N", help="dialogues at a time, each with one request (default: 32)")
-    how.add_argument("--budget", metavar="AMOUNT", help="stop when so much is spent: 5usd, 2Mtok, 30min (default: none)")
+    how.add_argument(
+        "--attempts", type=int, default=3, metavar="N", help="for each sequence, until one works (default: 3)"
+    )
+    how.add_argument(
+        "--in-flight",
+        type=int,
+        default=32,
+        metavar="N",
+        help="dialogues at a time, each with one request (default: 32)",
+    )
+    how.add_argument(
+        "--budget", metavar="AMOUNT", help="stop when so much is spent: 5usd, 2Mtok, 30min (default: none)"
+    )
     how.add_argument("--record", type=Path, metavar="FILE", help="write a cassette of all exchanges with the models")
     how.add_argument("--replay", type=Path, metavar="FILE", help="answer from a cassette; no model is asked")
     return parser

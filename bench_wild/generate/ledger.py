@@ -1,7 +1,7 @@
 """What is done and what failed, in the output folder; a run that was killed goes on from here.
 
-``dialogues.jsonl`` has one finished dialogue a line, with the requests that were kept; ``failures.jsonl`` one attempt a line
-that failed. Each line is one write to a file opened with O_APPEND, so that a kill loses no line that was written.
+``dialogues.jsonl`` has one finished dialogue a line, with the requests that were kept; ``failures.jsonl`` one attempt a
+line that failed. Each line is one write to a file opened with O_APPEND, so that a kill loses no line that was written.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bench_wild.generate.dialogue import DIALOGUES, Dialogue
-from bench_wild.generate.scene import Kept
+from agentgauge.core.atomic_write import encoded, write_whole
+from agentgauge.core.errors import DataProblem
+from bench_wild.generate.dialogue.dialogue import DIALOGUES, Dialogue
+from bench_wild.generate.dialogue.scene import Kept
 from bench_wild.generate.sequences import name_of
-from harness.errors import DataProblem
-from harness.store.whole import encoded, write_whole
 
 FAILURES = "failures.jsonl"
 
@@ -78,14 +78,20 @@ class Ledger:
                 stream.seek(place)
                 line = stream.read(length)
                 value = json.loads(line)
-                kept = [Kept(**{**request, "prompt": value["prompts"][request["prompt"]]}) for request in value.get("requests", ())]
+                kept = [
+                    Kept(**{**request, "prompt": value["prompts"][request["prompt"]]})
+                    for request in value.get("requests", ())
+                ]
                 yield Dialogue.from_json(value), kept, line
 
     def sort_failures(self, order: list[str]) -> None:
         """Write the failures anew in the order of sequences and attempts. Raises OSError."""
         path = self._folder / FAILURES
         if path.exists():
-            values = sorted((value for _, _, value in _lines(path)), key=lambda value: (order.index(value["sequence"]), value["attempt"]))
+            values = sorted(
+                (value for _, _, value in _lines(path)),
+                key=lambda value: (order.index(value["sequence"]), value["attempt"]),
+            )
             write_whole(path, b"".join(encoded(value) + b"\n" for value in values))
 
     def _note(self, failed: Failed) -> None:

@@ -6,18 +6,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench_wild.generate.dialogue import DIALOGUES, TYPES, Dialogue, kept_messages
+from agentgauge.core.atomic_write import encoded
+from agentgauge.core.types import Json
+from bench_wild.generate.dialogue.dialogue import DIALOGUES, TYPES, Dialogue, kept_messages
+from bench_wild.generate.dialogue.scene import Kept
 from bench_wild.generate.ledger import Ledger
-from bench_wild.generate.scene import Kept
-from harness.store.whole import encoded
-from harness.types import Json
 
 ENDINGS = ("_train_origin.jsonl", "_train.jsonl", "_train_fetch_data.jsonl")
 """Behind the prefix: the raw transcripts, the clean ones, the requests."""
 
 
 def write_outputs(folder: Path, prefix: str, ledger: Ledger) -> list[Path]:
-    """Write all finished dialogues in the order of their sequences; ``dialogues.jsonl`` and the list of failures get that order too.
+    """Write all finished dialogues in the order of their sequences; ``dialogues.jsonl`` and the list of failures get
+    that order too.
 
     Each file is there as a whole or as it was. Nothing is written while nothing is finished.
     """
@@ -43,7 +44,9 @@ def _rows(dialogue: Dialogue, kept: list[Kept]) -> Iterator[list[Json]]:
     about = {"tools": dialogue.tools, "env_info": dialogue.env_info}
     yield [{**about, "messages": dialogue.messages}]
     yield [{**about, "messages": kept_messages(dialogue)[0]}]
-    yield [{"task": one.task, **about, "messages": one.messages(dialogue.messages), "answer": one.answer} for one in kept]
+    yield [
+        {"task": one.task, **about, "messages": one.messages(dialogue.messages), "answer": one.answer} for one in kept
+    ]
 
 
 def _place(name: str) -> list[int]:

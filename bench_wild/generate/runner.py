@@ -9,14 +9,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from bench_wild.generate.flow import play
+from agentgauge.core.errors import Fault, ReplayMiss
+from agentgauge.core.types import Usage
+from bench_wild.generate.dialogue.flow import play
+from bench_wild.generate.dialogue.scene import DialogueFails, new_scene
+from bench_wild.generate.dialogue.studio import Stopped, Studio
 from bench_wild.generate.ledger import FAILURES, Failed, Ledger
-from bench_wild.generate.scene import DialogueFails, new_scene
 from bench_wild.generate.sequences import Tasks, name_of
 from bench_wild.generate.settings import Settings
-from bench_wild.generate.studio import Stopped, Studio
-from harness.errors import Fault, ReplayMiss
-from harness.types import Usage
 
 INTERRUPTED = "interrupted"
 
@@ -24,7 +24,8 @@ Tell = Callable[[str], None]
 
 
 async def generate(settings: Settings, ledger: Ledger, tell: Tell) -> tuple[str, Usage]:
-    """Attempt every sequence that is not done. Returns why it ended early (a budget, ``interrupted``; empty: it did not) and the usage.
+    """Attempt every sequence that is not done. Returns why it ended early (a budget, ``interrupted``; empty: it did
+    not) and the usage.
 
     Raises UsageProblem for an unusable key, and OSError where nothing can be written.
     """
@@ -60,13 +61,17 @@ async def _cover(sequence: Tasks, settings: Settings, ledger: Ledger, studio: St
         if studio.stopped:
             return
         chance = random.Random(f"{settings.seed} {name} {attempt}")
-        scene = new_scene(settings.lists, settings.language, settings.texts, settings.cast, studio.ask_for(sequence, attempt), chance)
+        scene = new_scene(
+            settings.lists, settings.language, settings.texts, settings.cast, studio.ask_for(sequence, attempt), chance
+        )
         try:
             dialogue = await play(scene, sequence, settings.seed)
         except Stopped:
             return
         except ReplayMiss as miss:
-            ledger.miss(Failed(name, attempt, miss.cause, str(miss)))  # a further attempt cannot be in the cassette either
+            ledger.miss(
+                Failed(name, attempt, miss.cause, str(miss))
+            )  # a further attempt cannot be in the cassette either
             return
         except (DialogueFails, Fault) as failure:
             failed = Failed(name, attempt, failure.cause, _line(str(failure)))

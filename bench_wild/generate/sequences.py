@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from bench_wild.generate.dialogue import TYPES, TaskType
-from harness.errors import UsageProblem
+from agentgauge.core.errors import UsageProblem
+from bench_wild.generate.dialogue.dialogue import TYPES, TaskType
 
 Tasks = tuple[TaskType, ...]
 """The types of a dialogue's tasks, in order."""

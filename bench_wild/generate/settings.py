@@ -1,4 +1,5 @@
-"""What a run of the generator is about. The settings that shape its dialogues are kept beside them (``settings.json``)."""
+"""What a run of the generator is about. The settings that shape its dialogues are kept beside them
+(``settings.json``)."""
 
 from __future__ import annotations
 
@@ -11,16 +12,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from bench_wild.generate.dialogue import Language
-from bench_wild.generate.scene import Part
+from agentgauge.core.atomic_write import encoded, write_whole
+from agentgauge.core.errors import UsageProblem
+from agentgauge.model.cassette_file import read_header
+from agentgauge.model.spec import ModelSpec
+from agentgauge.run.budget import Budget
+from bench_wild.generate.dialogue.dialogue import Language
+from bench_wild.generate.dialogue.scene import Part
+from bench_wild.generate.dialogue.texts import Texts
+from bench_wild.generate.dialogue.toolset import Tools, digest_of
 from bench_wild.generate.sequences import Tasks
-from bench_wild.generate.texts import Texts
-from bench_wild.generate.toolset import Tools, digest_of
-from harness.budget import Budget
-from harness.errors import UsageProblem
-from harness.model.spec import ModelSpec
-from harness.model.tape import read_header
-from harness.store.whole import encoded, write_whole
 
 SETTINGS = "settings.json"
 
@@ -73,7 +74,8 @@ class Settings:
 
 
 def open_folder(settings: Settings, now: datetime) -> str:
-    """Begin a folder, or go on with one of the same settings. Returns the prefix of its output files: when it was begun.
+    """Begin a folder, or go on with one of the same settings. Returns the prefix of its output files: when it was
+    begun.
 
     Raises UsageProblem naming the options that differ.
     """
@@ -112,7 +114,9 @@ def writing(folder: Path) -> Iterator[None]:
         raise  # whoever read what is printed has gone
     except OSError as error:
         reason = error.strerror or str(error)
-        raise UsageProblem(f"{folder} cannot be written ({reason}); make room, and give the same command again") from None
+        raise UsageProblem(
+            f"{folder} cannot be written ({reason}); make room, and give the same command again"
+        ) from None
 
 
 def _begin(folder: Path, content: Mapping[str, Any]) -> None:

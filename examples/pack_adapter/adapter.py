@@ -1,8 +1,10 @@
-"""Drives an agent app on one task of `agentgauge pack run`: hands over the task, and puts the outcome where the pack expects it.
+"""Drives an agent app on one task of `agentgauge pack run`: hands over the task, and puts the outcome where the pack
+expects it.
 
     adapter.py PROMPT_FILE INPUT_FOLDER OUTPUT_FOLDER
 
-It works in the task's folder, which is all that it can write. To be changed for another app: ``command`` and ``read_events``.
+It works in the task's folder, which is all that it can write. To be changed for another app: ``command`` and
+``read_events``.
 """
 
 from __future__ import annotations

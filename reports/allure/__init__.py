@@ -1,7 +1,7 @@
 """A run as Allure results, and the dashboard that Allure makes of them.
 
-The results are written from the run's folder alone, so that a run with ``--alluredir`` and ``agentgauge report --allure`` leave
-the same files. Names and ids follow from the cases: written again, they replace themselves.
+The results are written from the run's folder alone, so that a run with ``--alluredir`` and ``agentgauge report
+--allure`` leave the same files. Names and ids follow from the cases: written again, they replace themselves.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.errors import UsageProblem
-from harness.task import configure_tasks
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.task import configure_tasks
 from reports.allure.about import run_files
 from reports.allure.attach import Attachments
 from reports.allure.case import result, unshown_result
@@ -25,7 +25,8 @@ __all__ = ["DASHBOARD", "write_results", "write_run"]
 
 
 def write_results(run: Path, folder: Path, *, unshown: Unshown | None = None) -> str:
-    """Write a run's results, and the dashboard where the ``allure`` command is found. Returns what a person should know.
+    """Write a run's results, and the dashboard where the ``allure`` command is found. Returns what a person should
+    know.
 
     Raises UsageProblem where ``run`` is no finished run, where ``folder`` cannot be written, or where ``allure`` fails.
     """
@@ -62,7 +63,9 @@ def write_run(run: Path, folder: Path, *, unshown: Unshown | None = None) -> int
             else:
                 _write(folder / name, content, indent=2)
     except OSError as error:
-        raise UsageProblem(f"{folder} cannot be written ({error.strerror}); name another folder for the Allure results") from None
+        raise UsageProblem(
+            f"{folder} cannot be written ({error.strerror}); name another folder for the Allure results"
+        ) from None
     return len(loaded.cases)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.task import find_task
+from agentgauge.core.task import find_task
 from reports.allure.dashboard import executor, history_file
 from reports.allure.steps import milliseconds
 from reports.allure.text import clean, line
@@ -26,7 +26,8 @@ Json = Mapping[str, Any] | list[Any]
 
 
 def run_files(run: Run, folder: Path) -> dict[str, str | Json]:
-    """File name → text, or a value for JSON: everything besides results and attachments. ``folder``: where they will lie."""
+    """File name → text, or a value for JSON: everything besides results and attachments. ``folder``: where they will
+    lie."""
     return {
         "environment.properties": environment(run),
         "categories.json": [_category2(kind.title, status) for status, kinds in _KINDS for kind in kinds],
@@ -42,11 +43,15 @@ def environment(run: Run) -> str:
     about = run.summary["run"]
     facts = {key: value for key, value in about.items() if value is not None and not isinstance(value, (dict, list))}
     facts |= {
-        f"data.{name}": f"{'official' if data['official'] else 'bundled'} {data['fingerprint']}" for name, data in about["data"].items()
+        f"data.{name}": f"{'official' if data['official'] else 'bundled'} {data['fingerprint']}"
+        for name, data in about["data"].items()
     }
     facts |= {f"tool.{name}": state for name, state in about["tools"].items()}
     facts |= {f"option.{name.removeprefix('--')}": value for name, value in about["options"].items()}
-    lines = {re.sub(r"[\s=:#!\\]", "_", clean(key)): line(str(value), 300).replace("\\", r"\\") for key, value in facts.items()}
+    lines = {
+        re.sub(r"[\s=:#!\\]", "_", clean(key)): line(str(value), 300).replace("\\", r"\\")
+        for key, value in facts.items()
+    }
     return "".join(f"{key}={value}\n" for key, value in lines.items())
 
 
@@ -54,7 +59,8 @@ _KINDS = (("failed", FAULTS), ("broken", BREAKS))
 
 
 def _category2(title: str, status: str) -> dict[str, Any]:
-    """A category as version 2 knows it: it has nothing but the message to go by. In JavaScript and in Java it means the same."""
+    """A category as version 2 knows it: it has nothing but the message to go by. In JavaScript and in Java it means
+    the same."""
     return {"name": title, "matchedStatuses": [status], "messageRegex": rf"^{re.escape(title)}: [\s\S]*$"}
 
 
@@ -69,12 +75,17 @@ def _category3(kind: str, title: str, status: str) -> dict[str, Any]:
 
 
 def metrics(run: Run) -> list[dict[str, Any]]:
-    """Allure 3's metrics: the published columns of every task, our capabilities (percent), gates (1 holds, 0 fails), unfinished cases."""
+    """Allure 3's metrics: the published columns of every task, our capabilities (percent), gates (1 holds, 0 fails),
+    unfinished cases."""
     started = milliseconds(run.about["started"])
     finished = milliseconds(run.about["finished"] or run.about["started"])
     found: dict[str, float | None] = {}
     for name, part in run.summary["tasks"].items():
-        found |= {f"{name}.{column}": part["metrics"][column]["value"] for column in find_task(name).published if column in part["metrics"]}
+        found |= {
+            f"{name}.{column}": part["metrics"][column]["value"]
+            for column in find_task(name).published
+            if column in part["metrics"]
+        }
     found |= {f"capability.{name}": part["value"] for name, part in capabilities(run).items()}
     found |= {f"gate.{gate['text']}": float(gate["problem"] is None) for gate in _gates(run)}
     found[UNFINISHED] = float(sum(part["broken"] + part["missing"] for part in run.summary["tasks"].values()))
@@ -133,13 +144,21 @@ def configuration(run: Run, folder: Path) -> dict[str, Any]:
         "historyPath": Path(os.path.relpath(history_file(run).absolute(), folder.absolute())).as_posix(),
         "historyLimit": HISTORY_LIMIT,
         "plugins": {
-            "awesome": {"options": {"reportName": line(f"By benchmark · {name}", 150), "charts": CHARTS, "sections": ["charts"]}},
+            "awesome": {
+                "options": {"reportName": line(f"By benchmark · {name}", 150), "charts": CHARTS, "sections": ["charts"]}
+            },
             "capabilities": {
                 "import": "@allurereport/plugin-awesome",
-                "options": {"reportName": line(f"By capability · {name}", 150), "groupBy": ["parentSuite", "suite"], "charts": CHARTS},
+                "options": {
+                    "reportName": line(f"By capability · {name}", 150),
+                    "groupBy": ["parentSuite", "suite"],
+                    "charts": CHARTS,
+                },
             },
         },
-        "categories": {"rules": [_category3(kind.name, kind.title, status) for status, kinds in _KINDS for kind in kinds]},
+        "categories": {
+            "rules": [_category3(kind.name, kind.title, status) for status, kinds in _KINDS for kind in kinds]
+        },
         "performance": _titles(run),
         "qualityGate": {"rules": [{"id": "unfinished", "metricMax": {"key": UNFINISHED, "value": 0}}, *gates]},
     }

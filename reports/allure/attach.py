@@ -1,7 +1,7 @@
 """What is attached to results: transcripts, and the files that were delivered or drawn.
 
-Files share ``FILES`` bytes, so that a dashboard of 8,000 cases stays below 150 MB. What is left out is named, with its place in the
-run's folder.
+Files share ``FILES`` bytes, so that a dashboard of 8,000 cases stays below 150 MB. What is left out is named, with its
+place in the run's folder.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from harness.types import RUN_TOKEN, Record
+from agentgauge.core.types import RUN_TOKEN, Record
 from reports.allure.limits import limits
 from reports.allure.text import line
 from reports.load import Run
@@ -36,7 +36,15 @@ TYPES = {
 }
 """Kinds that the tables of some machines lack or name in their own way."""
 
-PLAIN = {"text/html", "image/svg+xml", "application/xhtml+xml", "text/xml", "application/xml", "text/javascript", "application/javascript"}
+PLAIN = {
+    "text/html",
+    "image/svg+xml",
+    "application/xhtml+xml",
+    "text/xml",
+    "application/xml",
+    "text/javascript",
+    "application/javascript",
+}
 """Kinds that a browser would run: they are attached as plain text, for a model may have written them."""
 
 
@@ -66,7 +74,8 @@ class Attachments:
             size = file.stat().st_size
             if size > self._left[record.task]:
                 left_out.append(
-                    f"{file.name} ({size:,} bytes) is not attached; it is at {file.relative_to(self._root)} in the run's folder"
+                    f"{file.name} ({size:,} bytes) is not attached; it is at {file.relative_to(self._root)} in the"
+                    " run's folder"
                 )
                 continue
             self._left[record.task] -= size
@@ -90,5 +99,7 @@ class Attachments:
 
 def mime_type(name: str) -> str:
     """The media type of a file by its name; ``text/plain`` for what a browser would run."""
-    kind = TYPES.get(Path(name).suffix.lower()) or mimetypes.guess_type(name, strict=True)[0] or "application/octet-stream"
+    kind = (
+        TYPES.get(Path(name).suffix.lower()) or mimetypes.guess_type(name, strict=True)[0] or "application/octet-stream"
+    )
     return "text/plain" if kind in PLAIN else kind

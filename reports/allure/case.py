@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from harness.task import find_task
-from harness.types import Record, Scoring
+from agentgauge.core.task import find_task
+from agentgauge.core.types import Record, Scoring
 from reports.allure.attach import SPACE, Attachments
 from reports.allure.dashboard import DASHBOARD
 from reports.allure.steps import milliseconds, steps, transcript
@@ -33,13 +33,18 @@ def result(run: Run, case: CaseOutline, attachments: Attachments) -> dict[str, A
     record = run.record(case)
     if kind := kind_of(case):
         said = record.error if case.status == "broken" else record.score and record.score.explanation
-        data["statusDetails"] = {"message": cut(f"{TITLES[kind]}: {said or 'nothing more is known'}", attachments.limits.message)}
+        data["statusDetails"] = {
+            "message": cut(f"{TITLES[kind]}: {said or 'nothing more is known'}", attachments.limits.message)
+        }
     return data | _told(_name(run, case), record, attachments, run.summary["run"]["scoring"])
 
 
 def unshown_result(run: Run, case: CaseOutline, attachments: Attachments, why: str) -> dict[str, Any]:
     """The result of a case that cannot be shown: its outline, and ``why``."""
-    return _outline(run, case, attachments) | {"statusDetails": {"message": why}, "descriptionHtml": f"<p>{escape(why)}</p>"}
+    return _outline(run, case, attachments) | {
+        "statusDetails": {"message": why},
+        "descriptionHtml": f"<p>{escape(why)}</p>",
+    }
 
 
 def _name(run: Run, case: CaseOutline) -> str:
@@ -85,9 +90,14 @@ def _told(one: str, record: Record, attachments: Attachments, scoring: Scoring) 
         return {}
     shows = record.score and said.output is not None
     exhibits = find_task(record.task).exhibits(said.output, record.score, scoring) if shows else ()
-    shown = [exhibit.path for exhibit in exhibits if exhibit.path] or (list(_pictures(record)) if record.status != "passed" else [])
+    shown = [exhibit.path for exhibit in exhibits if exhibit.path] or (
+        list(_pictures(record)) if record.status != "passed" else []
+    )
     files, left_out = attachments.files(one, record, shown)
-    facts = f"{said.usage.requests} requests, {said.usage.prompt_tokens} + {said.usage.completion_tokens} tokens, {said.seconds:.1f} s"
+    facts = (
+        f"{said.usage.requests} requests, {said.usage.prompt_tokens} + {said.usage.completion_tokens} tokens,"
+        f" {said.seconds:.1f} s"
+    )
     facts += f", {said.usage.usd:.4f} US dollars" if said.usage.usd else ""
     pages = [exhibit.html for exhibit in exhibits if exhibit.html]
     told: dict[str, Any] = {
@@ -96,14 +106,20 @@ def _told(one: str, record: Record, attachments: Attachments, scoring: Scoring) 
     }
     if said.events:
         start = milliseconds(said.events[0].start)
-        told |= {"steps": steps(said.events, attachments.limits.steps), "start": start, "stop": start + milliseconds(said.seconds)}
+        told |= {
+            "steps": steps(said.events, attachments.limits.steps),
+            "start": start,
+            "stop": start + milliseconds(said.seconds),
+        }
     return told
 
 
 def _text(record: Record, limit: int) -> str:
     assert record.transcript is not None
     verdict = record.error or (record.score.explanation if record.score else "")
-    head = cut(f"{record.task} {record.sample}, attempt {record.attempt}: {record.status}\n{verdict}".rstrip(), limit // 3)
+    head = cut(
+        f"{record.task} {record.sample}, attempt {record.attempt}: {record.status}\n{verdict}".rstrip(), limit // 3
+    )
     return f"{head}\n\n{transcript(record.transcript.events, limit - len(head))}\n"
 
 
@@ -120,7 +136,9 @@ def capabilities_of(case: CaseOutline) -> list[str]:
     return [
         name
         for name, parts in CAPABILITIES.items()
-        if any(case.task == part.task and (not part.keywords or not part.keywords.isdisjoint(case.tags)) for part in parts)
+        if any(
+            case.task == part.task and (not part.keywords or not part.keywords.isdisjoint(case.tags)) for part in parts
+        )
     ]
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.errors import UsageProblem
+from agentgauge.core.errors import UsageProblem
 from reports.load import Run
 
 DASHBOARD = "dashboard"
@@ -74,7 +74,10 @@ def make_dashboard(run: Run, folder: Path) -> list[str]:
     command = find_command()
     if command is None:
         return [
-            "there is no allure command here (install it with: npm install -g allure), so there is no dashboard yet; make it with",
+            (
+                "there is no allure command here (install it with: npm install -g allure), so there is no dashboard"
+                " yet; make it with"
+            ),
             f"  cd {shlex.quote(str(folder))} && npx allure generate . --config allurerc.json --output {DASHBOARD}",
         ]
     version = _run([command, "--version"], folder).strip().splitlines()[-1:]
@@ -87,7 +90,8 @@ def make_dashboard(run: Run, folder: Path) -> list[str]:
 
 
 def _finish(folder: Path) -> None:
-    """Make the dashboard ask no other host (Allure writes a counter of visits into its pages) and open our links; keep equal files once.
+    """Make the dashboard ask no other host (Allure writes a counter of visits into its pages) and open our links; keep
+    equal files once.
 
     Both trees, and the results themselves, hold the same transcripts and pictures.
     """
@@ -121,7 +125,10 @@ def _serve(run: Run, folder: Path) -> str:
     """How to look at it: the folder that is served holds the run as well, for the links to its transcripts."""
     shown = (folder / DASHBOARD).absolute()
     root = Path(os.path.commonpath([shown, run.path.absolute()]))
-    return f"python3 -m http.server --directory {shlex.quote(str(root))}, then http://127.0.0.1:8000/{shown.relative_to(root).as_posix()}/"
+    return (
+        f"python3 -m http.server --directory {shlex.quote(str(root))}, then"
+        f" http://127.0.0.1:8000/{shown.relative_to(root).as_posix()}/"
+    )
 
 
 def _generate3(command: str, run: Run, folder: Path) -> None:
@@ -134,7 +141,8 @@ def _generate3(command: str, run: Run, folder: Path) -> None:
 
 
 def _forget(file: Path, name: str) -> None:
-    """Take a report's earlier making out of the history: a run is one point of a trend, however often it was looked at."""
+    """Take a report's earlier making out of the history: a run is one point of a trend, however often it was looked
+    at."""
     if file.exists():
         with file.open(encoding="utf-8") as stream:
             kept = [text for text in stream if text.strip() and json.loads(text)["name"] != name]
@@ -146,7 +154,9 @@ def _generate2(command: str, run: Run, folder: Path) -> None:
     shutil.rmtree(given, ignore_errors=True)
     trend = kept / "history-trend.json"
     order = executor(run)["buildOrder"]
-    if trend.exists() and all(point.get("buildOrder") != order for point in json.loads(trend.read_text(encoding="utf-8"))):
+    if trend.exists() and all(
+        point.get("buildOrder") != order for point in json.loads(trend.read_text(encoding="utf-8"))
+    ):
         shutil.copytree(kept, given)
     _run([command, "generate", ".", "--clean", "--output", DASHBOARD], folder)
     shutil.rmtree(kept, ignore_errors=True)
@@ -156,10 +166,16 @@ def _generate2(command: str, run: Run, folder: Path) -> None:
 def _run(command: list[str], folder: Path) -> str:
     quiet = {**os.environ, "ALLURE_NO_ANALYTICS": "1", "NO_COLOR": "1"}
     try:
-        done = subprocess.run(command, cwd=folder, env=quiet, capture_output=True, text=True, timeout=SECONDS, check=False)
+        done = subprocess.run(
+            command, cwd=folder, env=quiet, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise UsageProblem(f"{command[0]} cannot be used: {error}; the results in {folder} are complete without it") from None
+        raise UsageProblem(
+            f"{command[0]} cannot be used: {error}; the results in {folder} are complete without it"
+        ) from None
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines()[-3:]
-        raise UsageProblem(f"{' '.join(command[:2])} failed in {folder}: {' '.join(said) or f'exit status {done.returncode}'}")
+        raise UsageProblem(
+            f"{' '.join(command[:2])} failed in {folder}: {' '.join(said) or f'exit status {done.returncode}'}"
+        )
     return done.stdout

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.types import Event
+from agentgauge.core.types import Event
 from reports.allure.text import clean, cut, line
 
 ROOMS = (200, 80, 40)
@@ -14,7 +14,8 @@ ROOMS = (200, 80, 40)
 
 
 def steps(events: Sequence[Event], limit: int) -> list[dict[str, Any]]:
-    """Allure's steps, one for each exchange with the model or a tool, in about ``limit`` bytes; those that do not fit are counted."""
+    """Allure's steps, one for each exchange with the model or a tool, in about ``limit`` bytes; those that do not
+    fit are counted."""
     shown: list[dict[str, Any]] = []
     sizes: list[int] = []
     for room in ROOMS:
@@ -26,7 +27,9 @@ def steps(events: Sequence[Event], limit: int) -> list[dict[str, Any]]:
         sizes.pop()
     if rest := events[len(sizes) :]:
         more = f"… {len(rest)} more: see the transcript"
-        shown[len(sizes) :] = [{"name": more, "status": "passed", "start": milliseconds(rest[0].start), "stop": _end(rest[-1])}]
+        shown[len(sizes) :] = [
+            {"name": more, "status": "passed", "start": milliseconds(rest[0].start), "stop": _end(rest[-1])}
+        ]
     return shown
 
 
@@ -42,7 +45,9 @@ def _step(event: Event, room: int) -> dict[str, Any]:
     if event.error:
         step["statusDetails"] = {"message": cut(event.error, 5 * room)}
     if shown:
-        step["parameters"] = [{"name": line(name, 60), "value": line(_text(value), room)} for name, value in shown.items()]
+        step["parameters"] = [
+            {"name": line(name, 60), "value": line(_text(value), room)} for name, value in shown.items()
+        ]
     return step | {"start": milliseconds(event.start), "stop": _end(event)}
 
 
@@ -78,7 +83,10 @@ def _parts(events: Sequence[Event]) -> Iterator[tuple[str, str]]:
                     yield clean(message["role"]), _text(message.get("content") or "")
             told = False
             calls = [f"→ {call['name']}({call['arguments']})" for call in detail.get("tool_calls", ())]
-            yield f"{clean(event.name)} {seconds}", "\n".join([*filter(None, [detail.get("reply")]), *calls]) or "(empty)"
+            yield (
+                f"{clean(event.name)} {seconds}",
+                "\n".join([*filter(None, [detail.get("reply")]), *calls]) or "(empty)",
+            )
         if event.error:
             yield "error", event.error
 

@@ -1,10 +1,11 @@
-"""Texts that a model wrote, made fit for labels and lines: nothing that steers a screen, and no more than there is room for."""
+"""Texts that a model wrote, made fit for labels and lines: nothing that steers a screen, and no more than there is
+room for."""
 
 from __future__ import annotations
 
 from urllib.parse import quote
 
-from harness.store.folder import CaseId
+from agentgauge.store.folder import CaseId
 
 STEERING = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
 """Control characters → pictures of them."""

@@ -3,8 +3,8 @@
 The idea: if both runs are equal, then for every sample (or group of samples) the two outcomes could as well have come
 the other way round. So the signs of the pairs' contributions to the difference are turned at random, which gives the
 distribution of the difference for equal runs without any assumption. Contributions are linear: outcomes times the slope
-of the figure at the mean of both runs' sums, which does not change when outcomes are swapped, so that the test is exact.
-Where every pair that differs contributes the same amount it is McNemar's exact test.
+of the figure at the mean of both runs' sums, which does not change when outcomes are swapped, so that the test is
+exact. Where every pair that differs contributes the same amount it is McNemar's exact test.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from harness.estimate import Recipe, Values
-from harness.intervals import student
+from agentgauge.core.estimate import Recipe, Values
+from agentgauge.core.intervals import student
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,7 +36,12 @@ ENUMERATED = 12
 DRAWS = 20_000
 """Random ways beyond that. The smallest p-value is one over this."""
 
-MCNEMAR, ALL_SIGNS, DRAWN_SIGNS, NO_DIFFERENCE = "McNemar, exact", "sign flips, all", "sign flips, drawn", "no pair differs"
+MCNEMAR, ALL_SIGNS, DRAWN_SIGNS, NO_DIFFERENCE = (
+    "McNemar, exact",
+    "sign flips, all",
+    "sign flips, drawn",
+    "no pair differs",
+)
 
 _STEP = 1e-4
 _SAME = 1e-9
@@ -72,21 +77,27 @@ class Effect:
 def effects(first: Sequence[Values], second: Sequence[Values], recipe: Recipe) -> dict[str, Effect]:
     """The difference of every figure between two runs. Counts are told, not tested.
 
-    ``first`` and ``second``: what each sample, or group of samples, contributes in run A and in run B, in the same order.
+    ``first`` and ``second``: what each sample, or group of samples, contributes in run A and in run B, in the same
+    order.
     """
     import numpy as np
 
     fn = recipe.fn
 
     names = sorted({name for one in (*first, *second) for name in one})
-    a, b = (np.array([[one.get(name, 0.0) for name in names] for one in run]).reshape(len(run), len(names)) for run in (first, second))
+    a, b = (
+        np.array([[one.get(name, 0.0) for name in names] for one in run]).reshape(len(run), len(names))
+        for run in (first, second)
+    )
     sums_a, sums_b = (np.array([math.fsum(column) for column in run.T]) for run in (a, b))
     found_a, found_b = fn(_named(names, sums_a)), fn(_named(names, sums_b))
     figures = list(found_a)
     tested = [
         name
         for name in figures
-        if (recipe.rests_on is None or name in recipe.rests_on) and found_a[name] is not None and found_b.get(name) is not None
+        if (recipe.rests_on is None or name in recipe.rests_on)
+        and found_a[name] is not None
+        and found_b.get(name) is not None
     ]
     slopes = [_slopes(fn, names, at, tested) for at in (sums_a, (sums_a + sums_b) / 2, sums_b)]
     swings = (b - a) @ slopes[1]
@@ -100,7 +111,9 @@ def effects(first: Sequence[Values], second: Sequence[Values], recipe: Recipe) -
             continue
         which = tested.index(name)
         part = [recipe.counted(name, x) or recipe.counted(name, y) for x, y in zip(first, second, strict=True)]
-        results[name] = _effect(one, other, difference, swings[part, which], spread[part, which], recipe.scale.get(name, 100.0))
+        results[name] = _effect(
+            one, other, difference, swings[part, which], spread[part, which], recipe.scale.get(name, 100.0)
+        )
     return results
 
 
@@ -108,8 +121,11 @@ def _named(names: Sequence[str], sums: Array) -> dict[str, float]:
     return dict(zip(names, map(float, sums), strict=True))
 
 
-def _slopes(fn: Callable[[Values], Mapping[str, float | None]], names: Sequence[str], at: Array, figures: Sequence[str]) -> Array:
-    """How much each figure grows with each sum: an array of sums by figures. 0 where a figure ends to be defined nearby."""
+def _slopes(
+    fn: Callable[[Values], Mapping[str, float | None]], names: Sequence[str], at: Array, figures: Sequence[str]
+) -> Array:
+    """How much each figure grows with each sum: an array of sums by figures. 0 where a figure ends to be defined
+    nearby."""
     import numpy as np
 
     slopes = np.zeros((len(names), len(figures)))
@@ -117,7 +133,9 @@ def _slopes(fn: Callable[[Values], Mapping[str, float | None]], names: Sequence[
         step = abs(float(total)) * _STEP
         if not step:
             continue
-        above, below = (fn(_named(names, np.where(np.arange(len(at)) == row, total + move, at))) for move in (step, -step))
+        above, below = (
+            fn(_named(names, np.where(np.arange(len(at)) == row, total + move, at))) for move in (step, -step)
+        )
         for column, figure in enumerate(figures):
             high, low = above[figure], below[figure]
             if high is not None and low is not None:
@@ -200,7 +218,8 @@ def _p_values(differing: Array) -> tuple[float, float, str]:
 
 
 def drawn(differing: Array, seen: float, room: float) -> tuple[int, int]:
-    """Of ``DRAWS`` random sign flips: how many sums are at least as far from 0 as ``seen``, and how many do not exceed it."""
+    """Of ``DRAWS`` random sign flips: how many sums are at least as far from 0 as ``seen``, and how many do not
+    exceed it."""
     import numpy as np
 
     source = np.random.default_rng(SEED)
@@ -208,7 +227,9 @@ def drawn(differing: Array, seen: float, room: float) -> tuple[int, int]:
     chunk = max(1, min(DRAWS, 4_000_000 // len(differing)))
     for start in range(0, DRAWS, chunk):
         rows = min(chunk, DRAWS - start)
-        bits = np.unpackbits(source.integers(0, 256, (rows, (len(differing) + 7) // 8), dtype=np.uint8), axis=1, count=len(differing))
+        bits = np.unpackbits(
+            source.integers(0, 256, (rows, (len(differing) + 7) // 8), dtype=np.uint8), axis=1, count=len(differing)
+        )
         sums = differing.sum() - 2.0 * (bits @ differing)
         beyond += int((np.abs(sums) >= abs(seen) - room).sum())
         below += int((sums <= seen + room).sum())
@@ -222,7 +243,8 @@ def binomial_tail(at_most: int, k: int) -> float:
 
 
 def holm(p_values: Mapping[Key, float]) -> dict[Key, float]:
-    """P-values that hold for all of them together (Holm 1979): none of the true null hypotheses is rejected more often than alpha."""
+    """P-values that hold for all of them together (Holm 1979): none of the true null hypotheses is rejected more
+    often than alpha."""
     adjusted: dict[Key, float] = {}
     least = 0.0
     for rank, (key, p) in enumerate(sorted(p_values.items(), key=lambda item: item[1])):

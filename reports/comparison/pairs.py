@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.estimate import Recipe, by_sample
-from harness.task import Task
-from harness.types import Score, Scoring
+from agentgauge.core.estimate import Recipe, by_sample
+from agentgauge.core.task import Task
+from agentgauge.core.types import Score, Scoring
 from reports.comparison.paired import Effect, effects
 from reports.load import CaseOutline, Run
 
@@ -33,20 +33,31 @@ class TaskPairs:
 
 
 def pair(task: Task, first: Sequence[CaseOutline], second: Sequence[CaseOutline], scoring: Scoring) -> TaskPairs:
-    """The differences of one task's figures, and the samples that make them. ``first`` and ``second``: its cases in A and in B."""
+    """The differences of one task's figures, and the samples that make them. ``first`` and ``second``: its cases in
+    A and in B."""
     runs = [_samples(cases) for cases in (first, second)]
     finished = [{sample for sample, cases in run.items() if any(case.score for case in cases)} for run in runs]
     both = finished[0] & finished[1]
     common = [sample for sample in runs[0] if sample in both]
-    scores = [by_sample((sample, case.score) for sample in common for case in run[sample] if case.score) for run in runs]
+    scores = [
+        by_sample((sample, case.score) for sample in common for case in run[sample] if case.score) for run in runs
+    ]
     recipe = task.recipe(scoring)
     groups = [scores[0][sample].group for sample in common]
     shares = [[_share(run[sample]) for sample in common] for run in runs]
     outcomes = [
         (
-            recipe.units([Score(score.passed, score.values, group=group) for score, group in zip(run.values(), groups, strict=True)]),
+            recipe.units(
+                [
+                    Score(score.passed, score.values, group=group)
+                    for score, group in zip(run.values(), groups, strict=True)
+                ]
+            ),
             _PASSES.units(
-                [Score(False, {"passed": share, "cases": 1.0}, group=group) for share, group in zip(passed, groups, strict=True)]
+                [
+                    Score(False, {"passed": share, "cases": 1.0}, group=group)
+                    for share, group in zip(passed, groups, strict=True)
+                ]
             ),
         )
         for run, passed in zip(scores, shares, strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.task import find_task
+from agentgauge.core.task import find_task
 from reports.compare import common_tasks, incomparable, pairs_of
 from reports.comparison.paired import ALPHA, Effect, holm
 from reports.comparison.text import chance
@@ -14,8 +14,9 @@ from reports.load import load_run
 def regression(before: Path, after: Path, task: str, metric: str) -> str | None:
     """Which metric fell, by how much, and how sure that is; None where nothing fell significantly.
 
-    ``task`` empty: every task that both runs have. ``metric`` empty: every published one; more is better in all of them.
-    Tests are one-sided at 5 % after Holm's correction over the metrics. Runs that measure different things are a reason, too.
+    ``task`` empty: every task that both runs have. ``metric`` empty: every published one; more is better in all of
+    them. Tests are one-sided at 5 % after Holm's correction over the metrics. Runs that measure different things are a
+    reason, too.
     """
     first, other = load_run(before), load_run(after)
     tasks = [name for name in common_tasks(first, other) if task in ("", name)]
@@ -29,7 +30,9 @@ def regression(before: Path, after: Path, task: str, metric: str) -> str | None:
             return f"the runs share no finished sample of {pairs.task}, so they cannot be compared"
         names = (metric,) if metric else find_task(pairs.task).published
         found |= {(pairs.task, name): pairs.effects[name] for name in names if name in pairs.effects}
-    tests = {key: effect for key, effect in found.items() if effect.p_worse is not None and effect.attainable_worse <= ALPHA}
+    tests = {
+        key: effect for key, effect in found.items() if effect.p_worse is not None and effect.attainable_worse <= ALPHA
+    }
     # metrics of a task with the same contributions are one test
     shared = {(task, effect.test, effect.p_worse): effect.p_worse or 0.0 for (task, _), effect in tests.items()}
     adjusted = holm(shared)
@@ -44,5 +47,8 @@ def regression(before: Path, after: Path, task: str, metric: str) -> str | None:
 
 def _told(effect: Effect, p: float) -> str:
     assert effect.a is not None and effect.b is not None and effect.low is not None and effect.high is not None
-    moved = f"from {effect.a:.2f} to {effect.b:.2f} ({effect.b - effect.a:+.2f}, 95 % interval {effect.low:+.1f} to {effect.high:+.1f}"
+    moved = (
+        f"from {effect.a:.2f} to {effect.b:.2f} ({effect.b - effect.a:+.2f}, 95 % interval {effect.low:+.1f} to"
+        f" {effect.high:+.1f}"
+    )
     return f"{moved}; p {chance(p)} one-sided, Holm-corrected; {effect.n} pairs)"

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from harness.task import find_task
+from agentgauge.core.task import find_task
 from reports.compare import Against, Comparison
 from reports.comparison.paired import ALPHA, Effect
 from reports.comparison.pairs import TaskPairs
 from reports.load import Run
 
 NOTE = (
-    "Differences are on the samples that both runs finished, attempts averaged. Intervals (95\u00a0%) and MDE, the smallest true "
-    "difference that this set finds in about four of five cases, are for a figure looked at alone; p is corrected for all "
-    "{family} tests shown here (Holm). *: p \u2264 0.05"
+    "Differences are on the samples that both runs finished, attempts averaged. Intervals (95\u00a0%) and MDE, the"
+    " smallest true difference that this set finds in about four of five cases, are for a figure looked at alone; p is"
+    " corrected for all {family} tests shown here (Holm). *: p \u2264 0.05"
 )
 
 

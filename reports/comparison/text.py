@@ -27,23 +27,35 @@ def text(data: Mapping[str, Any]) -> str:
                 more = f" and {len(ids) - LISTED} more" if len(ids) > LISTED else ""
                 lines += _wrapped(f"  {words}: {', '.join(ids[:LISTED])}{more}")
         if one["warnings"]:
-            lines += ["", *(line for reason in one["warnings"] for line in _wrapped(f"warning: {between(one, data)}{reason}"))]
+            lines += [
+                "",
+                *(line for reason in one["warnings"] for line in _wrapped(f"warning: {between(one, data)}{reason}")),
+            ]
     return "\n".join([*lines, "", *_wrapped(data["note"])])
 
 
 def markdown(data: Mapping[str, Any]) -> str:
     """``data``: as ``shown`` makes it."""
-    lines = ["# Comparison", "", *(f"- {run['letter']}: `{run['path']}` ({_escaped(run['model'])})" for run in data["runs"])]
+    lines = [
+        "# Comparison",
+        "",
+        *(f"- {run['letter']}: `{run['path']}` ({_escaped(run['model'])})" for run in data["runs"]),
+    ]
     for one in data["comparisons"]:
         lines += ["", f"## {one['run']} and {one['against']}"]
-        lines += ["", *(f"> **Warning:** {_escaped(reason)}\n>" for reason in one["warnings"])] if one["warnings"] else []
+        lines += (
+            ["", *(f"> **Warning:** {_escaped(reason)}\n>" for reason in one["warnings"])] if one["warnings"] else []
+        )
         for task, part in one["tasks"].items():
             lines += ["", f"### {task}", "", f"{heading(task, part).partition(': ')[2]}.", ""]
             lines += ["| figure | " + " | ".join((*letters(one["run"]), *COLUMNS)) + " |", "|---|" + "--:|" * 6]
             for name, figure in part["figures"].items():
                 lines.append(f"| {_escaped(name)} | " + " | ".join(cells(figure)) + " |")
             for words, samples in moves(part, one["run"]):
-                links = (f"{_escaped(each['sample'])} ([A](<{each['a']}>), [{one['run']}](<{each['b']}>))" for each in samples)
+                links = (
+                    f"{_escaped(each['sample'])} ([A](<{each['a']}>), [{one['run']}](<{each['b']}>))"
+                    for each in samples
+                )
                 lines += ["", f"{words}: {', '.join(links)}"]
     return "\n".join([*lines, "", _escaped(data["note"]), ""])
 
@@ -72,7 +84,9 @@ def moves(part: Mapping[str, Any], letter: str) -> Iterator[tuple[str, Sequence[
 def cells(figure: Mapping[str, Any]) -> list[str]:
     """A, B, difference, interval, p, detectable difference."""
     low, high, p, detectable = (figure[key] for key in ("low", "high", "p_holm", "detectable"))
-    places = 0 if figure["count"] and float(figure["a"] or 0).is_integer() and float(figure["b"] or 0).is_integer() else 2
+    places = (
+        0 if figure["count"] and float(figure["a"] or 0).is_integer() and float(figure["b"] or 0).is_integer() else 2
+    )
     return [
         number(figure["a"], places),
         number(figure["b"], places),
@@ -97,13 +111,19 @@ def between(one: Mapping[str, Any], data: Mapping[str, Any]) -> str:
 
 
 def _table(part: Mapping[str, Any], letter: str) -> list[str]:
-    rows = [["", *letters(letter), *COLUMNS], *([_cut(name), *cells(figure)] for name, figure in part["figures"].items())]
+    rows = [
+        ["", *letters(letter), *COLUMNS],
+        *([_cut(name), *cells(figure)] for name, figure in part["figures"].items()),
+    ]
     for row in rows:  # the star hangs outside its column
         row[5] = row[5] if row[5].endswith("*") else f"{row[5]} "
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     first, *others = widths
     return [
-        "  ".join([row[0].ljust(first), *(cell.rjust(width) for cell, width in zip(row[1:], others, strict=True))]).rstrip() for row in rows
+        "  ".join(
+            [row[0].ljust(first), *(cell.rjust(width) for cell, width in zip(row[1:], others, strict=True))]
+        ).rstrip()
+        for row in rows
     ]
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.task import Task, find_task
-from reports.boards import BOARDS
+from agentgauge.core.task import Task, find_task
 from reports.leaderboard import not_comparable, number, remarks
+from reports.leaderboards import BOARDS
 
 
 def boards(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -44,14 +44,23 @@ def _board(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, Any]) ->
         "columns": list(columns),
         "help": [f"{task.name}: {task.title}" for task, _ in columns.values()],
         "ours": [ours for _, ours in columns.values()],
-        "editions": [_edition(benchmark, title, rows, list(columns)) for title in dict.fromkeys(row["edition"] for row in rows)],
+        "editions": [
+            _edition(benchmark, title, rows, list(columns)) for title in dict.fromkeys(row["edition"] for row in rows)
+        ],
         "made": [
-            [part, name, f"incomplete, without {', '.join(score['missing'])}" if score["missing"] else number(score["value"])]
+            [
+                part,
+                name,
+                f"incomplete, without {', '.join(score['missing'])}" if score["missing"] else number(score["value"]),
+            ]
             for part, scores in combined.items()
             for name, score in scores.items()
         ],
         "notes": [remark for task in tasks for remark in remarks(task, summary["tasks"][task.name])],
-        "reasons": [["every task" if len(named) == len(tasks) else ", ".join(named), reason] for reason, named in reasons.items()],
+        "reasons": [
+            ["every task" if len(named) == len(tasks) else ", ".join(named), reason]
+            for reason, named in reasons.items()
+        ],
     }
 
 
@@ -77,12 +86,15 @@ def _edition(benchmark: str, title: str, rows: Sequence[Mapping[str, Any]], colu
         "title": title,
         "source": source,
         "date": date,
-        "rows": [{"model": model, "cells": [number(row.get(column)) for column in columns]} for model, row in models.items()],
+        "rows": [
+            {"model": model, "cells": [number(row.get(column)) for column in columns]} for model, row in models.items()
+        ],
     }
 
 
 def _published(benchmark: str, edition: str) -> tuple[str, str]:
-    """Source and date of an edition: of the published table that is named like it, else of the benchmark's first; empty without one."""
+    """Source and date of an edition: of the published table that is named like it, else of the benchmark's first;
+    empty without one."""
     known = [board for board in BOARDS if board.benchmark == benchmark]
     named = [board for board in known if edition in board.title]
     return next(((board.source, board.date) for board in named or known), ("", ""))

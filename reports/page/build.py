@@ -10,9 +10,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from harness.store.lines import UNREADABLE
-from harness.task import configure_tasks
-from harness.types import Scoring
+from agentgauge.core.task import configure_tasks
+from agentgauge.core.types import Scoring
+from agentgauge.store.jsonl import UNREADABLE
 from reports.breakdowns import breakdowns_of
 from reports.load import Run, load_run
 from reports.page.boards import boards
@@ -36,9 +36,10 @@ def write_page(
 ) -> Path:
     """Write ``target`` and return it. ``loaded``: the run, where it has been read. ``begun``: see ``begin_page``.
 
-    Transcripts go to the folder ``<target's stem>-data`` beside it and are loaded when one is opened, also from a disk. With
-    ``embed`` they are inside the page, with the pictures. A case that cannot be shown says so in its place; ``unshown`` collects
-    them. Raises UsageProblem for a folder that holds no finished run, and OSError where the disk is full.
+    Transcripts go to the folder ``<target's stem>-data`` beside it and are loaded when one is opened, also from a disk.
+    With ``embed`` they are inside the page, with the pictures. A case that cannot be shown says so in its place;
+    ``unshown`` collects them. Raises UsageProblem for a folder that holds no finished run, and OSError where the disk
+    is full.
     """
     read = loaded or load_run(run, tolerant=True)
     configure_tasks(read.about["settings"]["options"])  # exhibits depend on them
@@ -60,7 +61,11 @@ def write_page(
     files = begun.files
     tables = {"boards": boards(read.summary), "breakdowns": breakdowns_of(read.summary)}
     data = figures(read, begun.seen) | tables | {"embedded": embed}
-    local = times(read, begun.seen) | {"beside": _beside(target).name, "files": files.base(target.parent), "unseen": files.problem}
+    local = times(read, begun.seen) | {
+        "beside": _beside(target).name,
+        "files": files.base(target.parent),
+        "unseen": files.problem,
+    }
     scratch = target.with_name(f".{target.name}.part")
     with scratch.open("w", encoding="utf-8") as page:
         page.writelines(_page(read, data, local, begun.embedded, files.embedded))
@@ -68,8 +73,11 @@ def write_page(
     return target
 
 
-def begin_page(run: Path, about: Mapping[str, Any], scoring: Scoring, target: Path, *, embed: bool = False) -> Transcripts:
-    """What takes the transcripts of a page before the rest of it is known. ``about``: run.json. The tasks are configured."""
+def begin_page(
+    run: Path, about: Mapping[str, Any], scoring: Scoring, target: Path, *, embed: bool = False
+) -> Transcripts:
+    """What takes the transcripts of a page before the rest of it is known. ``about``: run.json. The tasks are
+    configured."""
     beside = None if embed else _beside(target)
     return Transcripts(Files(run, about, beside), scoring, beside)
 
@@ -78,7 +86,9 @@ def _beside(target: Path) -> Path:
     return target.with_name(f"{target.stem}-data")
 
 
-def _page(run: Run, data: dict[str, Any], local: dict[str, Any], chunks: list[str], embedded: dict[str, str]) -> Iterator[str]:
+def _page(
+    run: Run, data: dict[str, Any], local: dict[str, Any], chunks: list[str], embedded: dict[str, str]
+) -> Iterator[str]:
     style, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     markup = (_HERE / "page.html").read_text(encoding="utf-8")
     # 'strict-dynamic' lets our script, known by its hash, load the files of transcripts, and nothing else run

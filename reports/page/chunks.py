@@ -8,7 +8,7 @@ import json
 from array import array
 from pathlib import Path
 
-from harness.types import Record, Scoring
+from agentgauge.core.types import Record, Scoring
 from reports.load import CaseOutline
 from reports.page.figures import Learnt, Seen
 from reports.page.files import Files
@@ -25,8 +25,9 @@ NEVER = -1.0
 class Transcripts:
     """Takes cases in the order of the page, as many together as make ``CHUNK``; each chunk is base64 of gzip of JSON.
 
-    With ``beside`` a chunk is written there once it is full, ``0.js`` first; what an earlier page left there is taken away.
-    With None all are in ``embedded``. ``seen``: what was learnt of the cases on the way. ``unshown``: those that could not be told.
+    With ``beside`` a chunk is written there once it is full, ``0.js`` first; what an earlier page left there is taken
+    away. With None all are in ``embedded``. ``seen``: what was learnt of the cases on the way. ``unshown``: those that
+    could not be told.
     """
 
     def __init__(self, files: Files, scoring: Scoring, beside: Path | None) -> None:
@@ -59,7 +60,8 @@ class Transcripts:
             self._add(record.finished if record else NEVER, text, times, learnt)
 
     def add_unshown(self, task: str, sample: str, finished: float, error: Exception) -> None:
-        """The next case, of which no more can be told than why. ``finished``: seconds since the epoch. Raises OSError."""
+        """The next case, of which no more can be told than why. ``finished``: seconds since the epoch. Raises
+        OSError."""
         said = {"unshown": self.unshown.add(f"{task} {sample}", error)}
         self._add(finished, json.dumps(said, separators=(",", ":")), "[]", Learnt.of(None))
 
@@ -87,7 +89,8 @@ class Transcripts:
         self.seen.chunks += 1
 
     def tell_of(self, cases: tuple[CaseOutline, ...]) -> bool:
-        """Whether the cases told so far, which are the first of these, were told of the same records: of another try the time differs."""
+        """Whether the cases told so far, which are the first of these, were told of the same records: of another try
+        the time differs."""
         return self._ended.tolist() == [case.finished if case.start >= 0 else NEVER for case in cases[: len(self)]]
 
 

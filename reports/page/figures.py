@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from harness.task import find_task
-from harness.types import Record
+from agentgauge.core.task import find_task
+from agentgauge.core.types import Record
 from reports.capabilities import capabilities
 from reports.load import CaseOutline, Run
 from reports.taxonomy import TITLES, kind_of
@@ -85,7 +85,10 @@ def figures(run: Run, seen: Seen) -> dict[str, Any]:
         "capabilities": [{"name": name, **_plain(found)} for name, found in capabilities(run).items()],
         "kinds": [[name, TITLES.get(name, name)] for name in kind_names],
         "faults": _faults(run, kinds, kind_names),
-        "tools": [[name, count, seen.tool_errors[name]] for name, count in sorted(seen.tool_calls.items(), key=lambda it: (-it[1], it[0]))],
+        "tools": [
+            [name, count, seen.tool_errors[name]]
+            for name, count in sorted(seen.tool_calls.items(), key=lambda it: (-it[1], it[0]))
+        ],
         "tags": tags,
         "cases": {
             "task": [names.index(case.task) for case in run.cases],
@@ -144,11 +147,17 @@ def _kind(case: CaseOutline) -> str:
 
 def _task(name: str, part: Mapping[str, Any]) -> dict[str, Any]:
     task = find_task(name)
-    return {"name": name, "benchmark": task.benchmark, "title": task.title, **{status: part[status] for status in ("planned", *STATUSES)}}
+    return {
+        "name": name,
+        "benchmark": task.benchmark,
+        "title": task.title,
+        **{status: part[status] for status in ("planned", *STATUSES)},
+    }
 
 
 def _faults(run: Run, kinds: Iterable[str], names: Sequence[str]) -> list[list[Any]]:
-    """How many cases of each benchmark have a kind: ``[number of the kind, {benchmark: count}]``, in the order of the taxonomy."""
+    """How many cases of each benchmark have a kind: ``[number of the kind, {benchmark: count}]``, in the order of
+    the taxonomy."""
     counts: dict[str, Counter[str]] = {}
     for case, kind in zip(run.cases, kinds, strict=True):
         if kind:

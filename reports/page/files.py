@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from harness.data.used import find_used_data
-from harness.errors import AgentGaugeError
-from harness.types import ROOT_TOKEN, RUN_TOKEN
+from agentgauge.core.errors import AgentGaugeError
+from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN
+from agentgauge.data.used import find_used_data
 
 SHOWN = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".svg", ".mp3", ".wav", ".ogg", ".flac", ".mp4", ".webm"}
 LINKED = {".pdf", ".docx", ".xlsx", ".pptx", ".csv", ".txt", ".md", ".json"}
@@ -29,8 +29,8 @@ _PATHS = re.compile(r"\{(?:RUN|ROOT)\}/[^\s\"'`<>|*?\\()\[\]]+\.\w{2,5}")
 class Files:
     """Finds the files that texts name, and says how the page reaches each.
 
-    Files of the run are linked where they are, files of the data set are copied beside the page (there they have names by
-    content). With ``beside`` None everything is embedded.
+    Files of the run are linked where they are, files of the data set are copied beside the page (there they have names
+    by content). With ``beside`` None everything is embedded.
     """
 
     def __init__(self, run: Path, about: Mapping[str, Any], beside: Path | None) -> None:
@@ -51,9 +51,12 @@ class Files:
         return quote(Path(os.path.relpath(self._folder, page.absolute())).as_posix()) + "/"
 
     def links(self, task: str, texts: Iterable[str]) -> dict[str, str]:
-        """Path as it is written in ``texts`` → link: ``run:`` below ``base``, or ``page:``, beside the page or in ``embedded``."""
+        """Path as it is written in ``texts`` → link: ``run:`` below ``base``, or ``page:``, beside the page or in
+        ``embedded``."""
         found = {}
-        for path in dict.fromkeys(path for text in texts for path in ([text] if _whole(text) else _PATHS.findall(text))):
+        for path in dict.fromkeys(
+            path for text in texts for path in ([text] if _whole(text) else _PATHS.findall(text))
+        ):
             if link := self._link(task, path):
                 found[path] = link
         return found

@@ -8,8 +8,8 @@ from contextlib import suppress
 from difflib import SequenceMatcher
 from typing import Any
 
-from harness.model_json import read_json
-from harness.types import Json
+from agentgauge.core.model_json import read_json
+from agentgauge.core.types import Json
 
 Row = dict[str, Any]
 """``{"step", "expected", "got"}``; the last two hold lists of ``{"name", "arguments"}`` or ``{"text"}``."""
@@ -74,7 +74,9 @@ def _aligned(gold: list[Mapping[str, Any]], came: list[Mapping[str, Any]]) -> It
 
 
 def _flat(turns: Json) -> list[Mapping[str, Any]]:
-    return [turn for part in turns for turn in (part if isinstance(part, list) else [part]) if isinstance(turn, Mapping)]
+    return [
+        turn for part in turns for turn in (part if isinstance(part, list) else [part]) if isinstance(turn, Mapping)
+    ]
 
 
 def _row(step: int, expected: Sequence[Any], got: Sequence[Any]) -> Row:

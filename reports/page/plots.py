@@ -14,15 +14,18 @@ _X, _Y = _WIDTH / 2, _HEIGHT / 2
 def radar(capabilities: Sequence[Mapping[str, Any]]) -> str:
     """An SVG element: one axis per capability from 0 in the middle to 100 at the rim, its 95 % interval as a bar.
 
-    ``capabilities``: ``{"name", "value", "low", "high"}`` each; those without a value have a dashed axis and no point. Empty
-    where there are none; fewer than three make no area.
+    ``capabilities``: ``{"name", "value", "low", "high"}`` each; those without a value have a dashed axis and no point.
+    Empty where there are none; fewer than three make no area.
     """
     if not capabilities:
         return ""
     count = len(capabilities)
     known = [(place, one) for place, one in enumerate(capabilities) if one["value"] is not None]
     said = ", ".join(f"{one['name']} {one['value']:.0f}" for _, one in known)
-    parts = [f'<svg class="radar" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(f"Capabilities, 0 to 100: {said}")}">']
+    parts = [
+        f'<svg class="radar" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img"'
+        f' aria-label="{escape(f"Capabilities, 0 to 100: {said}")}">'
+    ]
     for share in (25, 50, 75, 100):
         parts.append(f'<circle class="grid" cx="{_X:g}" cy="{_Y:g}" r="{_RADIUS * share / 100:g}"/>')
         parts.append(f'<text class="scale" x="{_X + 3:g}" y="{_Y - _RADIUS * share / 100 + 11:g}">{share}</text>')

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from html.parser import HTMLParser
 from typing import Any
 
-from harness.task import find_task
-from harness.types import ROOT_TOKEN, RUN_TOKEN, Event, Json, Record, Scoring
+from agentgauge.core.task import find_task
+from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Event, Json, Record, Scoring
 from reports.page.files import Files
 from reports.page.gold import side_by_side
 
@@ -31,7 +31,9 @@ def transcript(record: Record, files: Files, scoring: Scoring) -> tuple[dict[str
         "cause": record.cause,
         "labels": list(score.labels) if score else [],
         "values": {name: value for name, value in score.values.items() if value} if score else {},
-        "usage": [said.usage.requests, said.usage.prompt_tokens, said.usage.completion_tokens, said.usage.usd] if said else None,
+        "usage": [said.usage.requests, said.usage.prompt_tokens, said.usage.completion_tokens, said.usage.usd]
+        if said
+        else None,
         "seed": said.seed if said else None,
         "gold": side_by_side(said.output) if said else [],
         "exhibits": [tree(exhibit.html) for exhibit in shown if exhibit.html],
@@ -46,8 +48,8 @@ def transcript(record: Record, files: Files, scoring: Scoring) -> tuple[dict[str
 def _steps(events: Sequence[Event]) -> Iterator[dict[str, Any]]:
     """Messages, replies and tool calls in their order. ``at``: number of the event that a step is, for its seconds.
 
-    A request repeats the last reply and the tools' results; these are left out, so that what stays is what was said anew.
-    What a benchmark says in the model's name (the gold of the steps before) is marked as given.
+    A request repeats the last reply and the tools' results; these are left out, so that what stays is what was said
+    anew. What a benchmark says in the model's name (the gold of the steps before) is marked as given.
     """
     replied: list[Any] = []
     results: list[str] = []
@@ -56,7 +58,13 @@ def _steps(events: Sequence[Event]) -> Iterator[dict[str, Any]]:
         if event.kind == "tool":
             outputs = [dict(output) for output in detail.get("result", ())]
             results += [str(output.get("content")) for output in outputs]
-            step = {"is": "tool", "name": event.name, "arguments": detail.get("arguments"), "result": outputs, "error": event.error}
+            step = {
+                "is": "tool",
+                "name": event.name,
+                "arguments": detail.get("arguments"),
+                "result": outputs,
+                "error": event.error,
+            }
             if event.error:
                 results.append(event.error)
             yield {**step, "at": number}
@@ -66,12 +74,23 @@ def _steps(events: Sequence[Event]) -> Iterator[dict[str, Any]]:
                 continue
             if message.get("role") == "tool" and results and _repeats(message.get("content"), results):
                 continue
-            yield {"is": "message", **{key: message.get(key) for key in ("role", "name", "content", "tool_calls") if message.get(key)}}
+            yield {
+                "is": "message",
+                **{key: message.get(key) for key in ("role", "name", "content", "tool_calls") if message.get(key)},
+            }
         results = []
         calls = list(detail.get("tool_calls", ()))
         replied.append(_said({"content": detail.get("reply"), "tool_calls": [{"function": call} for call in calls]}))
         extra = {key: detail[key] for key in ("reasoning", "refusal") if detail.get(key)}
-        yield {"is": "model", "name": event.name, "reply": detail.get("reply"), "calls": calls, "error": event.error, "at": number, **extra}
+        yield {
+            "is": "model",
+            "name": event.name,
+            "reply": detail.get("reply"),
+            "calls": calls,
+            "error": event.error,
+            "at": number,
+            **extra,
+        }
 
 
 def _said(message: Mapping[str, Any]) -> tuple[str, str]:
@@ -99,7 +118,26 @@ def _gather(value: Json, named: list[str]) -> None:
             _gather(inner, named)
 
 
-KEPT = {"table", "caption", "thead", "tbody", "tr", "th", "td", "b", "i", "small", "p", "ul", "ol", "li", "h3", "h4", "pre", "code"}
+KEPT = {
+    "table",
+    "caption",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "b",
+    "i",
+    "small",
+    "p",
+    "ul",
+    "ol",
+    "li",
+    "h3",
+    "h4",
+    "pre",
+    "code",
+}
 EMPTY = {"br"}
 
 
@@ -126,7 +164,8 @@ class _Tree(HTMLParser):
 
 
 def tree(html: str) -> list[Any]:
-    """An exhibit's page as ``[tag, [child, ...]]``, children being texts or trees: harmless tags, no attributes at all."""
+    """An exhibit's page as ``[tag, [child, ...]]``, children being texts or trees: harmless tags, no attributes at
+    all."""
     parser = _Tree()
     parser.feed(html)
     parser.close()

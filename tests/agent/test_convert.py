@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness.agent.convert import convert
-from harness.tools import Parameter, Tool
+from agentgauge.agent.convert import convert
+from agentgauge.core.tools import Parameter, Tool
 
 
 def one(type: Any, value: Any) -> Any:

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from harness.agent.actions import Call, CallError, Finish
-from harness.agent.loop import Exchange, use_tools
-from harness.agent.native import Native
-from harness.case import Case, CaseSettings
-from harness.errors import ToolError, ToolFault
-from harness.model.types import ChatReply, ChatRequest, ToolCall
-from harness.tools import Parameter, Tool, ToolOutput
-from harness.types import Sample
+from agentgauge.agent.actions import Call, CallError, Finish
+from agentgauge.agent.loop import Exchange, use_tools
+from agentgauge.agent.native import Native
+from agentgauge.core.case import Case, CaseSettings
+from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
+from agentgauge.core.errors import ToolError, ToolFault
+from agentgauge.core.tools import Parameter, Tool, ToolOutput
+from agentgauge.core.types import Sample
 
 ECHO = Tool("Echo", "", (Parameter("text", "words"),))
 
@@ -41,7 +41,9 @@ class Box:
     async def catalog(self) -> Mapping[str, Tool]:
         return {"Echo": ECHO}
 
-    async def call(self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]) -> tuple[ToolOutput, ...]:
+    async def call(
+        self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]
+    ) -> tuple[ToolOutput, ...]:
         if arguments["words"] == "refuse":
             raise ToolError("not that word")
         if arguments["words"] == "die":
@@ -58,7 +60,9 @@ def calls(*words: str, text: str = "") -> ChatReply:
 def solve(model: Model, *, max_turns: int = 5) -> list[Exchange]:
     case = Case(Sample("0", "t", (), {}, Path("/")), 1, 0, CaseSettings(), model, Box(), Path("/"))
     memory = [{"role": "user", "content": "q"}]
-    return asyncio.run(use_tools(case, Native("?", "?"), {"Echo": ECHO}, memory, max_turns=max_turns, last_turn_note="stop now"))
+    return asyncio.run(
+        use_tools(case, Native("?", "?"), {"Echo": ECHO}, memory, max_turns=max_turns, last_turn_note="stop now")
+    )
 
 
 def test_parallel_calls_run_in_order_and_each_gets_its_result() -> None:
@@ -76,7 +80,10 @@ def test_parallel_calls_run_in_order_and_each_gets_its_result() -> None:
 def test_a_refusal_of_a_tool_is_told_and_the_loop_goes_on() -> None:
     model = Model(calls("refuse"), ChatReply("done"))
     first, last = solve(model)
-    assert first.action == CallError("Echo", {"words": "refuse"}, "API_ERROR", "not that word", "refuse") and first.outputs is None
+    assert (
+        first.action == CallError("Echo", {"words": "refuse"}, "API_ERROR", "not that word", "refuse")
+        and first.outputs is None
+    )
     assert model.requests[1].messages[-1]["content"] == "not that word"
     assert last.action == Finish("done")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.model_json import DEEPEST, read_json
+from agentgauge.core.model_json import DEEPEST, read_json
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,14 @@ def test_what_a_record_can_hold_is_read(text: str, value: object) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "x", "{", "9" * 5000, *("[" * depth + "]" * depth for depth in (DEEPEST + 1, 600, 900, 5000)), '{"a":' * 300 + "1" + "}" * 300],
+    [
+        "",
+        "x",
+        "{",
+        "9" * 5000,
+        *("[" * depth + "]" * depth for depth in (DEEPEST + 1, 600, 900, 5000)),
+        '{"a":' * 300 + "1" + "}" * 300,
+    ],
     ids=["empty", "a word", "half", "long number", "just too deep", "600", "900", "5000", "objects"],
 )
 def test_everything_else_is_a_value_error(text: str) -> None:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from harness.agent.actions import Action, Call, CallError, Finish
-from harness.agent.dialect import PastCall, PastResult, PastText, Told
-from harness.agent.native import Native, function_schema
-from harness.model.types import ChatReply, ToolCall
-from harness.tools import Parameter, Tool
+from agentgauge.agent.actions import Action, Call, CallError, Finish
+from agentgauge.agent.dialect import PastCall, PastResult, PastText, Told
+from agentgauge.agent.native import Native, function_schema
+from agentgauge.core.chat import ChatReply, ToolCall
+from agentgauge.core.tools import Parameter, Tool
 
 NATIVE = Native("say something", "no such tool")
 DRAW = Tool(
@@ -62,7 +62,10 @@ def call(name: str, arguments: str, id: str = "c1") -> ChatReply:
         (call("Echo", '{"words": "a"}'), Call("Echo", {"words": "a"}, {"words": "a"}, "c1")),
         (call("Echo", '{"words": 1}'), Call("Echo", {"words": 1}, {"words": "1"}, "c1")),
         (call("Now", ""), Call("Now", {}, {}, "c1")),
-        (call("Echo", '{"words": "a'), CallError("Echo", '{"words": "a', "ARGS_ERROR", 'invalid json format: {"words": "a', "c1")),
+        (
+            call("Echo", '{"words": "a'),
+            CallError("Echo", '{"words": "a', "ARGS_ERROR", 'invalid json format: {"words": "a', "c1"),
+        ),
         (call("Echo", "[]"), CallError("Echo", "[]", "ARGS_ERROR", "invalid json format: []", "c1")),
         (call("Echo", "{}"), CallError("Echo", "{}", "ARGS_ERROR", "missing required arguments: {'words'}", "c1")),
         (
@@ -112,7 +115,13 @@ def test_results_answer_their_call_and_remarks_are_the_users() -> None:
 
 
 def test_every_call_of_a_history_has_exactly_one_result() -> None:
-    turns = [PastText("user", "q"), PastCall("Now", {}), PastText("user", "quick"), PastResult("stray"), PastCall("Echo", {"words": "é"})]
+    turns = [
+        PastText("user", "q"),
+        PastCall("Now", {}),
+        PastText("user", "quick"),
+        PastResult("stray"),
+        PastCall("Echo", {"words": "é"}),
+    ]
     messages = NATIVE.history(turns)
     assert [(message["role"], message.get("tool_call_id") or message["content"]) for message in messages] == [
         ("user", "q"),

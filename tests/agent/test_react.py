@@ -1,4 +1,5 @@
-"""The ReAct dialect. Its exact behaviour is pinned by tests/parity/test_gta_atomic.py; here is what holds beyond that."""
+"""The ReAct dialect. Its exact behaviour is pinned by tests/parity/test_gta_atomic.py; here is what holds beyond
+that."""
 
 from __future__ import annotations
 
@@ -8,28 +9,46 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.agent.actions import Call, CallError, Finish
-from harness.agent.dialect import PastCall, PastResult, PastText
-from harness.agent.dialects.format import Sent
-from harness.agent.react import FINISH_ACTION, React, describe, parse
-from harness.model.types import ChatReply, ToolCall
-from harness.tools import Parameter, Tool
+from agentgauge.agent.actions import Call, CallError, Finish
+from agentgauge.agent.dialect import PastCall, PastResult, PastText
+from agentgauge.agent.dialects.format import Sent
+from agentgauge.agent.react import FINISH_ACTION, React, describe, parse
+from agentgauge.core.chat import ChatReply, ToolCall
+from agentgauge.core.tools import Parameter, Tool
 
-REACT = React("{tool_description}|{action_names}|{thought}{action}{action_input}{response}{finish}", "as JSON", "no action", "no such tool")
+REACT = React(
+    "{tool_description}|{action_names}|{thought}{action}{action_input}{response}{finish}",
+    "as JSON",
+    "no action",
+    "no such tool",
+)
 ECHO = Tool("Echo", "Says it again.", (Parameter("text", "words"), Parameter("int", "times", optional=True, default=2)))
 TOOLS = {"Echo": ECHO}
 QUIET = settings(max_examples=200, deadline=None, derandomize=True, database=None)
 MARKERS = st.sampled_from(
-    ["Thought:", "Action:", "Action Input:", "Response:", "Final Answer:", "Echo", "\n", "```", "```json\n", '"', "{", "}"]
+    [
+        "Thought:",
+        "Action:",
+        "Action Input:",
+        "Response:",
+        "Final Answer:",
+        "Echo",
+        "\n",
+        "```",
+        "```json\n",
+        '"',
+        "{",
+        "}",
+    ]
 )
 REPLIES = st.lists(st.one_of(MARKERS, st.text(max_size=12)), max_size=14).map("".join)
 
 
 def test_the_prompt_shows_tools_as_python_prints_them() -> None:
     expected = (
-        "[{'name': 'Echo', 'description': 'Says it again.', 'parameters': [{'name': 'words', 'description': None, 'type': 'STRING'}, "
-        "{'name': 'times', 'description': None, 'type': 'NUMBER'}], 'required': ['words'], 'parameter_description': 'as JSON'}]"
-        "|['Echo']|Thought:Action:Action Input:Response:Final Answer:"
+        "[{'name': 'Echo', 'description': 'Says it again.', 'parameters': [{'name': 'words', 'description': None,"
+        " 'type': 'STRING'}, {'name': 'times', 'description': None, 'type': 'NUMBER'}], 'required': ['words'],"
+        " 'parameter_description': 'as JSON'}]|['Echo']|Thought:Action:Action Input:Response:Final Answer:"
     )
     asked = {"role": "user", "content": "Hello?"}
     assert REACT.request([asked], [ECHO]) == Sent(({"role": "system", "content": expected}, asked))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.collector import at_rest
+from agentgauge.core.garbage_collection import at_rest
 
 
 @pytest.fixture(params=[True, False], ids=["on", "off"])

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from harness.estimate import Recipe, Values, by_sample, estimate, from_totals, kinds, totals
-from harness.intervals import freedom_of, student, symmetric, wilson
-from harness.types import Score
+from agentgauge.core.estimate import Recipe, Values, by_sample, estimate, from_totals, kinds, totals
+from agentgauge.core.intervals import freedom_of, student, symmetric, wilson
+from agentgauge.core.types import Score
 
 
 def ratio(sums: Mapping[str, float]) -> dict[str, float | None]:
@@ -44,7 +44,9 @@ def test_shares_that_differ_get_wilsons_interval_for_the_effective_number() -> N
     metric = from_totals(contributed, RECIPE)["share"]
     mean = 0.56
     variance = math.fsum((one["right"] - mean) ** 2 for one in contributed) / 4 / 5
-    low, high = wilson(mean, mean * (1 - mean) / variance, student(freedom_of([one["right"] - mean for one in contributed])))
+    low, high = wilson(
+        mean, mean * (1 - mean) / variance, student(freedom_of([one["right"] - mean for one in contributed]))
+    )
     assert (metric.low, metric.high) == pytest.approx((100 * low, 100 * high))
 
 
@@ -54,7 +56,9 @@ def test_what_samples_contribute_is_computed_once_for_each_kind() -> None:
     assert [distinct[kind] for kind in which] == contributed
     assert len(distinct) == 3
     asked: list[Mapping[str, float]] = []
-    from_totals(values(*[1] * 50, *[0] * 50), Recipe(lambda sums: asked.append(sums) or ratio(sums), {"share": ("all",)}))
+    from_totals(
+        values(*[1] * 50, *[0] * 50), Recipe(lambda sums: asked.append(sums) or ratio(sums), {"share": ("all",)})
+    )
     assert len(asked) == 2 * 2 + 1  # of each kind alone, of all without one of it, of all
 
 
@@ -108,7 +112,9 @@ def test_a_figure_over_100_has_an_interval_around_it() -> None:
 
 
 def test_a_figure_on_another_scale_has_its_interval_there() -> None:
-    recipe = Recipe(lambda sums: {"score": 10 * sums["right"] / sums["all"]}, {"score": ("all",)}, scale={"score": 10.0})
+    recipe = Recipe(
+        lambda sums: {"score": 10 * sums["right"] / sums["all"]}, {"score": ("all",)}, scale={"score": 10.0}
+    )
     contributed = values(0.2, 0.4, 0.9, 0.6, 0.7)
     one, other = from_totals(contributed, recipe)["score"], from_totals(contributed, RECIPE)["share"]
     assert one.low is not None and one.high is not None
@@ -116,7 +122,11 @@ def test_a_figure_on_another_scale_has_its_interval_there() -> None:
 
 
 def scores(groups: Sequence[Sequence[float]]) -> list[Score]:
-    return [Score(one == 1, {"right": one, "all": 1.0}, group=f"g{number}") for number, group in enumerate(groups) for one in group]
+    return [
+        Score(one == 1, {"right": one, "all": 1.0}, group=f"g{number}")
+        for number, group in enumerate(groups)
+        for one in group
+    ]
 
 
 def test_groups_are_what_varies_and_samples_are_what_counts() -> None:
@@ -125,7 +135,9 @@ def test_groups_are_what_varies_and_samples_are_what_counts() -> None:
     alone = estimate([Score(one == 1, {"right": one, "all": 1.0}) for one in (1.0, 0.0) * 20], RECIPE)["share"]
     assert together.value == apart.value == alone.value == 50
     assert together.n == apart.n == alone.n == 40
-    widths = [metric.high - metric.low for metric in (together, alone) if metric.low is not None and metric.high is not None]
+    widths = [
+        metric.high - metric.low for metric in (together, alone) if metric.low is not None and metric.high is not None
+    ]
     assert widths[0] > 1.4 * widths[1]
 
 
@@ -154,7 +166,8 @@ def test_attempts_are_averaged_before_anything_else() -> None:
 def test_thousands_of_samples_and_dozens_of_figures_take_a_moment() -> None:
     names = [f"figure {number}" for number in range(30)]
     recipe = Recipe(
-        lambda sums: {name: 100 * sums[name] / sums["all"] if sums.get("all") else None for name in names}, dict.fromkeys(names, ("all",))
+        lambda sums: {name: 100 * sums[name] / sums["all"] if sums.get("all") else None for name in names},
+        dict.fromkeys(names, ("all",)),
     )
     draw = random.Random(5)
     many = [Score(False, {"all": 1.0, **{name: draw.random() for name in names}}) for _ in range(8000)]

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.data import index
-from harness.data.index import Entry, Index, build_index, cache_folder, line_entries, object_entries
-from harness.errors import DataProblem
+from agentgauge.core import index
+from agentgauge.core.errors import DataProblem
+from agentgauge.core.index import Entry, Index, build_index, cache_folder, line_entries, object_entries
 
 
 @pytest.fixture(autouse=True)
@@ -58,13 +58,17 @@ def test_values_are_found_by_their_bytes(text: str, tmp_path: Path) -> None:
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
 )
 
 
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(st.dictionaries(st.text(), JSON, max_size=5), st.booleans(), st.sampled_from([None, 2]))
-def test_any_object_is_read_back(tmp_path_factory: pytest.TempPathFactory, data: dict[str, Any], escaped: bool, indent: int | None) -> None:
+def test_any_object_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, data: dict[str, Any], escaped: bool, indent: int | None
+) -> None:
     file = tmp_path_factory.mktemp("any") / "d.json"
     file.write_bytes(json.dumps(data, ensure_ascii=escaped, indent=indent).encode("utf-8", "surrogatepass"))
     assert {entry.key: json.loads(file.read_bytes()[entry.start : entry.end]) for entry in object_entries(file)} == data

@@ -1,4 +1,5 @@
-"""Data whose layout differs from the official one: understood with a sentence that names the way, or refused by record and field."""
+"""Data whose layout differs from the official one: understood with a sentence that names the way, or refused by
+record and field."""
 
 from __future__ import annotations
 
@@ -10,19 +11,19 @@ from typing import Any
 
 import pytest
 
-from bench_gta import data as atomic
+from agentgauge.core.errors import DataProblem
+from agentgauge.core.index import Index
+from agentgauge.core.task import Task, find_task, known_tasks
+from agentgauge.core.types import Sample
+from agentgauge.data.differences import Differences
+from agentgauge.data.find import told_differences
 from bench_gta import layout as gta_layout
+from bench_gta.atomic import data as atomic
 from bench_gta.workflow import data as workflow
 from bench_mmau import data as mmau
 from bench_mmau import layout as mmau_layout
 from bench_wild import data as wild
 from bench_wild import layout as wild_layout
-from harness.data.differences import Differences
-from harness.data.find import told_differences
-from harness.data.index import Index
-from harness.errors import DataProblem
-from harness.task import Task, find_task, known_tasks
-from harness.types import Sample
 
 Change = Callable[[Any], Any]
 
@@ -85,7 +86,10 @@ def picture(path: str) -> Change:
         (picture("image/A.PNG"), "paths of 'files' have other capitals than the files, whose own names are taken"),
         (put(ARGUMENTS, '{"image": "image/a.png"}'), "arguments of calls are JSON texts, read as objects"),
         (put("dialogs.2.content", "42"), "results of tools are texts, read as objects of the type 'text'"),
-        (put("dialogs.2.content", [{"type": "text", "content": "42"}]), "results of tools are lists of one object, read as that object"),
+        (
+            put("dialogs.2.content", [{"type": "text", "content": "42"}]),
+            "results of tools are lists of one object, read as that object",
+        ),
         (put("gt_answer.whitelist", ["42"]), "'gt_answer.whitelist' is one text, read as one group of one alias"),
         (put("gt_answer.whitelist", "42"), "'gt_answer.whitelist' is one text, read as one group of one alias"),
         (put("gt_answer.whitelist", [[42]]), "'gt_answer.whitelist' has numbers among its aliases, read as texts"),
@@ -107,7 +111,10 @@ def test_a_query_in_another_layout_is_the_same_query(change: Change, told: str, 
 
 
 def without_urls(sample: Sample) -> Any:
-    return {**sample.payload, "files": [{key: used[key] for key in ("type", "path")} for used in sample.payload["files"]]}
+    return {
+        **sample.payload,
+        "files": [{key: used[key] for key in ("type", "path")} for used in sample.payload["files"]],
+    }
 
 
 def test_a_file_as_a_text_is_its_path(tmp_path: Path) -> None:
@@ -128,7 +135,10 @@ def test_a_flat_blacklist_is_one_group(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (put("gt_answer.whitelist", ["42", "forty-two"]), r"sample '0', gt_answer: must hold .* aliases of one another"),
+        (
+            put("gt_answer.whitelist", ["42", "forty-two"]),
+            r"sample '0', gt_answer: must hold .* aliases of one another",
+        ),
         (put("files", ["notes.txt"]), r"sample '0', files\[0\]: must be an object with the texts 'type' and 'path'"),
         (put(ARGUMENTS, "image=image/a.png"), r"sample '0', dialogs\[1\].tool_calls\[0\]: must hold a function"),
         (put("dialogs.0.role", "human"), r"sample '0', dialogs\[0\]: must be an object with the role"),
@@ -153,7 +163,10 @@ def test_a_path_that_two_files_fit_but_for_capitals_is_refused(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (lambda queries: json.dumps(queries), "dataset.json holds a list instead of an object; positions from 0 are taken as keys"),
+        (
+            lambda queries: json.dumps(queries),
+            "dataset.json holds a list instead of an object; positions from 0 are taken as keys",
+        ),
         (
             lambda queries: json.dumps(queries, indent=1),
             "dataset.json holds a list instead of an object; positions from 0 are taken as keys",
@@ -171,7 +184,9 @@ def test_lists_and_lines_of_queries_are_read_by_position(text: Callable[[Any], s
     assert index.differences == (told,)
     assert [row.id for row in index.rows] == ["0", "1", "2"]
     assert [atomic.load(index, row, "t").payload for row in index.rows] == queries
-    assert [reference for _, reference in atomic.references(root / "dataset.json")] == [query["gt_answer"] for query in queries]
+    assert [reference for _, reference in atomic.references(root / "dataset.json")] == [
+        query["gt_answer"] for query in queries
+    ]
 
 
 def write_atomic(folder: Path, samples: Any) -> Path:
@@ -202,7 +217,10 @@ JOB: dict[str, Any] = {
     [
         (put("tools", [{"name": "OCR"}]), None),  # both are official (GTA-Workflow spec 1.3)
         (put(ARGUMENTS, '{"image": "image/a.png"}'), "arguments of calls are JSON texts, read as objects"),
-        (lambda job: put("dialogs.0.resources.0.path", "image/A.png")(picture("image/A.png")(job)), "paths of 'files' have other capitals"),
+        (
+            lambda job: put("dialogs.0.resources.0.path", "image/A.png")(picture("image/A.png")(job)),
+            "paths of 'files' have other capitals",
+        ),
         (put("author", "nobody"), "the field 'author' is unknown and not read"),
     ],
 )
@@ -253,7 +271,9 @@ NODE = "english_answer_list.0.0"
         (put(f"{NODE}.dependency_list", None), "'dependency_list' is null, read as an empty list"),
         (put("english_answer_list.0.1.dependency_list", ["0"]), "'dependency_list' has texts, read as numbers"),
         (
-            lambda record: put(f"{NODE}.action.arguments", json.dumps(record["english_answer_list"][0][0]["action"]["arguments"]))(record),
+            lambda record: put(
+                f"{NODE}.action.arguments", json.dumps(record["english_answer_list"][0][0]["action"]["arguments"])
+            )(record),
             "arguments of actions are JSON texts, read as objects",
         ),
         (
@@ -280,7 +300,10 @@ def test_a_session_in_another_layout_is_the_same_session(change: Change, told: s
             "'english_env_info' begins with a prefix, which is sent to the model as it is",
         ),
         (put(f"{NODE}.idx", 7), "'idx' of actions differs from their place in the list, which counts"),
-        (put("id", "mine"), "the id is not that of its line, by which the published evaluator finds a session; here the id counts"),
+        (
+            put("id", "mine"),
+            "the id is not that of its line, by which the published evaluator finds a session; here the id counts",
+        ),
     ],
 )
 def test_what_is_odd_about_a_session_is_told(change: Change, told: str, tmp_path: Path) -> None:
@@ -308,7 +331,9 @@ def test_a_list_of_sessions(tmp_path: Path) -> None:
     records = [session(), {**session(), "id": "wild_tool_bench_1"}]
     (tmp_path / "Wild-Tool-Bench.jsonl").write_text(json.dumps(records, indent=1, ensure_ascii=False), encoding="utf-8")
     index = wild.index(tmp_path)
-    assert index.differences == ("Wild-Tool-Bench.jsonl holds a list instead of JSON Lines; its entries count as lines",)
+    assert index.differences == (
+        "Wild-Tool-Bench.jsonl holds a list instead of JSON Lines; its entries count as lines",
+    )
     assert [wild.load(index, row, "t").payload["session"] for row in index.rows[::4]] == records
 
 
@@ -327,7 +352,10 @@ def problem(number: int | str = "m-1") -> dict[str, Any]:
             lambda record: {**put("id", ...)(record), "deliverable_id": 5},
             "1 record, '5': 'deliverable_id' is a number; the record goes by its",
         ),
-        (put("messages", json.dumps(problem()["messages"])), "1 record, 'm-1': 'messages' is a JSON text, read as a list"),
+        (
+            put("messages", json.dumps(problem()["messages"])),
+            "1 record, 'm-1': 'messages' is a JSON text, read as a list",
+        ),
     ],
 )
 def test_a_record_in_another_layout_is_the_same_record(change: Change, told: str, tmp_path: Path) -> None:
@@ -343,7 +371,10 @@ def test_a_record_in_another_layout_is_the_same_record(change: Change, told: str
     [
         ("math_standard_20240712.jsonl", ()),
         ("math_standard.jsonl", ("math_standard.jsonl has no date in its name; the release has 20240712",)),
-        ("math_standard_20250101.jsonl", ("math_standard_20250101.jsonl has another date in its name; the release has 20240712",)),
+        (
+            "math_standard_20250101.jsonl",
+            ("math_standard_20250101.jsonl has another date in its name; the release has 20240712",),
+        ),
     ],
 )
 def test_names_of_files(name: str, told: tuple[str, ...], tmp_path: Path) -> None:
@@ -369,7 +400,9 @@ def test_files_of_no_task_are_named_once(tmp_path: Path) -> None:
 
 
 def plan(number: str) -> str:
-    return json.dumps({"id": number, "messages": [{"role": "user", "content": "é?"}], "target_plan_number": 1}, ensure_ascii=False)
+    return json.dumps(
+        {"id": number, "messages": [{"role": "user", "content": "é?"}], "target_plan_number": 1}, ensure_ascii=False
+    )
 
 
 def test_parts_of_a_task_are_read_one_after_the_other(tmp_path: Path) -> None:
@@ -379,7 +412,9 @@ def test_parts_of_a_task_are_read_one_after_the_other(tmp_path: Path) -> None:
     index = mmau.index(tmp_path, mmau.NO_REASONING, ())
     assert [mmau.load(index, row, "t").payload["id"] for row in index.rows] == list("eabcd")
     assert [
-        mmau.load(again, row, "t").payload["id"] for again in [mmau.index(tmp_path, mmau.NO_REASONING, ())] for row in again.rows
+        mmau.load(again, row, "t").payload["id"]
+        for again in [mmau.index(tmp_path, mmau.NO_REASONING, ())]
+        for row in again.rows
     ] == list("eabcd")
     (told,) = index.differences
     assert told.endswith("are read one after the other, as no file of all is there")
@@ -402,7 +437,18 @@ def test_two_dates_of_one_part_are_refused(tmp_path: Path) -> None:
     [
         ("gta_atomic", ["", "gta_atomic", "gta_dataset", "gta_dataset/gta_dataset", "gta_atomic/gta_dataset"]),
         ("gta_workflow", ["", "gta_workflow", "gta_dataset_v2", "gta_workflow/gta_dataset_v2"]),
-        ("wild", ["", "data", "wild", "wild/data", "WildToolBench/data", "WildToolBench-main/data", "wild/WildToolBench/data"]),
+        (
+            "wild",
+            [
+                "",
+                "data",
+                "wild",
+                "wild/data",
+                "WildToolBench/data",
+                "WildToolBench-main/data",
+                "wild/WildToolBench/data",
+            ],
+        ),
         ("mmau", ["", "mmau"]),
     ],
 )
@@ -428,21 +474,27 @@ def test_the_bundled_data_is_in_the_official_layout(name: str) -> None:
 @pytest.mark.parametrize(
     ("official", "file"),
     [
-        (gta_layout.atomic, "bench_gta/mini/dataset.json"),
-        (gta_layout.workflow, "bench_gta/mini_workflow/end.json"),
+        (gta_layout.atomic, "bench_gta/atomic/mini/dataset.json"),
+        (gta_layout.workflow, "bench_gta/workflow/mini/end.json"),
         (wild_layout.official, "bench_wild/mini/Wild-Tool-Bench.jsonl"),
         (mmau_layout.official, "bench_mmau/mini/code_contests_regular_20240712.jsonl"),
     ],
 )
-def test_a_record_in_the_official_layout_is_handed_back_as_it_is(official: Callable[[Any], tuple[Any, list[str]]], file: str) -> None:
+def test_a_record_in_the_official_layout_is_handed_back_as_it_is(
+    official: Callable[[Any], tuple[Any, list[str]]], file: str
+) -> None:
     text = (Path(__file__).parents[2] / file).read_text(encoding="utf-8")
-    records = list(json.loads(text).values()) if file.endswith(".json") else [json.loads(line) for line in text.splitlines()]
+    records = (
+        list(json.loads(text).values()) if file.endswith(".json") else [json.loads(line) for line in text.splitlines()]
+    )
     for record in records:
         again, ways = official(record)
         assert again is record and ways == []
 
 
-@pytest.mark.parametrize("official", [gta_layout.atomic, gta_layout.workflow, wild_layout.official, mmau_layout.official])
+@pytest.mark.parametrize(
+    "official", [gta_layout.atomic, gta_layout.workflow, wild_layout.official, mmau_layout.official]
+)
 def test_what_is_no_record_is_left_to_the_checks(official: Callable[[Any], tuple[Any, list[str]]]) -> None:
     for value in (
         None,

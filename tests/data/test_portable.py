@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.portable import portable
+from agentgauge.core.path_placeholders import portable
 
 TOKENS = {"/data/gta": "{ROOT}", "/data/gta/runs/1": "{RUN}", "/h\u00e9/x": "{E}"}
 

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.agent.dialects.format import Called, Format, Said, Sent
-from harness.agent.dialects.functionary import Functionary
-from harness.agent.dialects.hammer import PLACEHOLDER, Hammer
-from harness.agent.dialects.llama import Llama
-from harness.agent.dialects.qwen import Qwen
-from harness.agent.dialects.reacting import Reacting
-from harness.agent.dialects.xlam import Xlam
-from harness.agent.dialects.xlam2 import Xlam2
+from agentgauge.agent.dialects.format import Called, Format, Said, Sent
+from agentgauge.agent.dialects.functionary import Functionary
+from agentgauge.agent.dialects.hammer import PLACEHOLDER, Hammer
+from agentgauge.agent.dialects.llama import Llama
+from agentgauge.agent.dialects.qwen import Qwen
+from agentgauge.agent.dialects.reacting import Reacting
+from agentgauge.agent.dialects.xlam import Xlam
+from agentgauge.agent.dialects.xlam2 import Xlam2
 
 FAMILIES: list[Format] = [Qwen(), Llama(), Xlam(), Xlam2(), Hammer(), Functionary(), Reacting()]
 NAMES = ["qwen", "llama", "xlam", "xlam2", "hammer", "functionary", "react"]
@@ -42,7 +42,11 @@ def tool(id: str, content: str, **more: str) -> dict[str, Any]:
 
 
 CALLS = [call("1", "f", '{"a": "é"}'), call("2", "g", "{}")]
-SYSTEM, FIRST, SECOND = {"role": "system", "content": DATE}, {"role": "user", "content": "One?"}, {"role": "user", "content": "Two?"}
+SYSTEM, FIRST, SECOND = (
+    {"role": "system", "content": DATE},
+    {"role": "user", "content": "One?"},
+    {"role": "user", "content": "Two?"},
+)
 SAID: dict[str, Any] = {"role": "assistant", "content": "", "tool_calls": CALLS}
 ANSWER = {"role": "assistant", "content": "Both."}
 AGAIN: dict[str, Any] = {"role": "assistant", "content": "", "tool_calls": [call("3", "g", "{}")]}
@@ -60,9 +64,21 @@ def test_llama_gets_the_date_as_an_argument_and_calls_one_by_one() -> None:
     sent = LLAMA.request(MESSAGES, TOOLS)
     alone = [{**SAID, "tool_calls": [one]} for one in CALLS]
     first, second = tool("1", '{"é": 1}', name="f"), tool("2", "none", name="g")
-    assert list(sent.messages) == [FIRST, alone[0], first, alone[1], second, ANSWER, SECOND, AGAIN, tool("3", "5", name="g")]
+    assert list(sent.messages) == [
+        FIRST,
+        alone[0],
+        first,
+        alone[1],
+        second,
+        ANSWER,
+        SECOND,
+        AGAIN,
+        tool("3", "5", name="g"),
+    ]
     assert (sent.tools, sent.template, sent.raw) == (TOOLS, {"date_string": "2024-05-20 Monday"}, True)
-    assert LLAMA.request([{"role": "system", "content": "Be kind."}, FIRST], ()) == Sent(({"role": "system", "content": "Be kind."}, FIRST))
+    assert LLAMA.request([{"role": "system", "content": "Be kind."}, FIRST], ()) == Sent(
+        ({"role": "system", "content": "Be kind."}, FIRST)
+    )
 
 
 def test_llama_keeps_results_apart_where_ids_come_again() -> None:
@@ -155,7 +171,8 @@ ONE, TWO = '{"name": "f", "arguments": {"a": "é"}}', '{"name": "g", "arguments"
         (QWEN, f"<tool_call>{ONE}</tool_call>", Said(f"<tool_call>{ONE}</tool_call>")),  # not on lines of their own
         (QWEN, block('{"name": "f"}'), Said(None)),
         (LLAMA, "Hello.", Said("Hello.")),
-        (LLAMA, '{"name": "f", "parameters": {"a": "é"}}', Said('{"name": "f", "parameters": {"a": "é"}}')),  # the usual form
+        # the usual form
+        (LLAMA, '{"name": "f", "parameters": {"a": "é"}}', Said('{"name": "f", "parameters": {"a": "é"}}')),
         (LLAMA, '{"type": "function", "name": "f", "parameters": {"a": "é"}}', Said(None, (F,))),
         (LLAMA, '{"type": "function", "name": "f", "arguments": {"a": "parameters"}}', Said(None, (Called("f", '{"a": "parameters"}'),))),
         (LLAMA, '{"type": "function", "name": "f", "parameters": {', Said('{"type": "function", "name": "f", "parameters": {')),
@@ -237,7 +254,8 @@ def test_tolerant_react_takes_a_fence() -> None:
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=8)
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | WORDS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3)
+    st.none() | st.booleans() | st.integers() | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
 )
 ARGUMENTS = st.dictionaries(WORDS, JSON, max_size=3).map(lambda given: json.dumps(given, ensure_ascii=False))
 CALLED = st.builds(Called, st.from_regex(r"[a-z_][A-Za-z_]{0,8}", fullmatch=True), ARGUMENTS)
@@ -319,7 +337,9 @@ def test_a_reply_that_repeats_itself_costs_little(family: Format, text: str) -> 
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=NAMES)
-@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 50_000, block("[" * 100_000), "<function=f>" + "[" * 100_000 + "</function>"])
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"a":' * 50_000, block("[" * 100_000), "<function=f>" + "[" * 100_000 + "</function>"]
+)
 def test_deep_nesting_is_no_crash(family: Format, text: str) -> None:
     for tolerant in (False, True):
         assert family.read(text, tolerant=tolerant).calls == ()

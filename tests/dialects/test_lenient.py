@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.agent.dialects.format import Called
-from harness.agent.dialects.lenient import find_calls, without_thoughts
+from agentgauge.agent.dialects.format import Called
+from agentgauge.agent.dialects.lenient import find_calls, without_thoughts
 
 F = Called("f", '{"a": 1}')
 
@@ -42,11 +42,17 @@ def test_thoughts_are_left_out(text: str, left: str) -> None:
         ("{'name': 'f', 'arguments': {'a': 1}}", [F]),
         ("{'name': 'f', 'arguments': {'a': True, 'b': None}}", [Called("f", '{"a": true, "b": null}')]),
         ('[{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": {}}]', [F, Called("g", "{}")]),
-        ('{"tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{\\"a\\": 1}"}}]}', [F]),
+        (
+            '{"tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{\\"a\\": 1}"}}]}',
+            [F],
+        ),
         ('{"type": "function", "function": {"name": "f", "parameters": {"a": 1}}}', [F]),
         ('Sure: ```json\n{"name": "f", "arguments": {"a": 1}}\n``` and then', [F]),
         (
-            '<tool_call>{"name": "f",\n "arguments": {"a": 1}}</tool_call><tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>',
+            (
+                '<tool_call>{"name": "f",\n "arguments": {"a": 1}}</tool_call><tool_call>{"name": "f", "arguments":'
+                ' {"a": 1}}</tool_call>'
+            ),
             [F, F],
         ),
         ('[1] {"name": "f", "arguments": {"a": 1}', []),  # cut off
@@ -57,7 +63,10 @@ def test_thoughts_are_left_out(text: str, left: str) -> None:
         ('{"name": "f", "arguments": "not JSON"}', []),
         ("{'name': 'f', 'arguments': {1, 2}}", []),
         ("{'name': 'f', 'arguments': {'a': {1, 2}}}", []),
-        ('{"name": "f", "arguments": {"x": {"name": "g", "arguments": {}}}}', [Called("f", '{"x": {"name": "g", "arguments": {}}}')]),
+        (
+            '{"name": "f", "arguments": {"x": {"name": "g", "arguments": {}}}}',
+            [Called("f", '{"x": {"name": "g", "arguments": {}}}')],
+        ),
         ('{"name": "f", "arguments": {"text": "a } b \\" {"}}', [Called("f", '{"text": "a } b \\" {"}')]),
     ],
 )
@@ -66,7 +75,21 @@ def test_calls_are_found(text: str, calls: list[Called]) -> None:
 
 
 TOKENS = st.lists(
-    st.sampled_from([*"[]{}()'\",: \n\\", '"name"', "'name'", '"arguments"', "f", "1", "null", "None", "<think>", "</think>", "9**9**9"])
+    st.sampled_from(
+        [
+            *"[]{}()'\",: \n\\",
+            '"name"',
+            "'name'",
+            '"arguments"',
+            "f",
+            "1",
+            "null",
+            "None",
+            "<think>",
+            "</think>",
+            "9**9**9",
+        ]
+    )
 ).map("".join)
 
 
@@ -84,7 +107,9 @@ def test_hostile_text_costs_little(part: str) -> None:
     assert time.process_time() - clock < 20  # seconds; a search that is quadratic in the text takes hours
 
 
-@pytest.mark.parametrize("text", ["<think>" * 50_000, "</think>" * 50_000, "</think>" + "<think>" * 50_000, "<think></think>" * 50_000])
+@pytest.mark.parametrize(
+    "text", ["<think>" * 50_000, "</think>" * 50_000, "</think>" + "<think>" * 50_000, "<think></think>" * 50_000]
+)
 def test_thoughts_without_end_cost_little(text: str) -> None:
     clock = time.process_time()
     assert without_thoughts(text) == ""

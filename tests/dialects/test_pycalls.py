@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.agent.dialects import pycalls
-from harness.agent.dialects.format import Called
+from agentgauge.agent.dialects import pycalls
+from agentgauge.agent.dialects.format import Called
 
 NOTHING: dict[str, object] = {}
 
@@ -255,7 +255,8 @@ VALUES = st.recursive(
 )
 ARGUMENTS = st.dictionaries(st.sampled_from(["a", "b_1", "train_no"]), VALUES)
 CALLS = st.lists(
-    st.builds(Called, st.sampled_from(["f", "findTrains"]), ARGUMENTS.map(lambda a: json.dumps(a, ensure_ascii=False))), max_size=3
+    st.builds(Called, st.sampled_from(["f", "findTrains"]), ARGUMENTS.map(lambda a: json.dumps(a, ensure_ascii=False))),
+    max_size=3,
 )
 
 
@@ -266,7 +267,9 @@ def test_round_trip(calls: list[Called]) -> None:
     assert pycalls.find(f"[{pycalls.render(calls)}]") == calls
 
 
-TOKENS = st.lists(st.sampled_from([*"[]()=,.+-*/{}:'\"\\\n \0", "f", "a", "1", "9**9", "from", "true", "0x", "1e9", "**", "b'", "f'"]))
+TOKENS = st.lists(
+    st.sampled_from([*"[]()=,.+-*/{}:'\"\\\n \0", "f", "a", "1", "9**9", "from", "true", "0x", "1e9", "**", "b'", "f'"])
+)
 
 
 @settings(derandomize=True, deadline=None, max_examples=200)

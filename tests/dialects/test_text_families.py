@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.agent.dialects.format import Called, Format, Said
-from harness.agent.dialects.glm4 import Glm4
-from harness.agent.dialects.gorilla import Gorilla
-from harness.agent.dialects.prompt import PromptOnly
-from harness.agent.dialects.toolace import ToolAce
-from harness.agent.dialects.watt import Watt
+from agentgauge.agent.dialects.format import Called, Format, Said
+from agentgauge.agent.dialects.glm4 import Glm4
+from agentgauge.agent.dialects.gorilla import Gorilla
+from agentgauge.agent.dialects.prompt import PromptOnly
+from agentgauge.agent.dialects.toolace import ToolAce
+from agentgauge.agent.dialects.watt import Watt
 
 FAMILIES: list[Format] = [ToolAce(), Watt(), Gorilla(), Glm4(), PromptOnly()]
 LISTS: list[Format] = [ToolAce(), Watt()]
@@ -23,9 +23,17 @@ LISTS: list[Format] = [ToolAce(), Watt()]
 FIND: dict[str, Any] = {
     "name": "findTrains",
     "description": "Trains of a day, 列车",
-    "parameters": {"type": "object", "properties": {"origin": {"type": "string"}, "direct": {"type": "boolean"}}, "required": ["origin"]},
+    "parameters": {
+        "type": "object",
+        "properties": {"origin": {"type": "string"}, "direct": {"type": "boolean"}},
+        "required": ["origin"],
+    },
 }
-DELAY: dict[str, Any] = {"name": "delayInfo", "description": "Delay {of} a train", "parameters": {"type": "object", "properties": {}}}
+DELAY: dict[str, Any] = {
+    "name": "delayInfo",
+    "description": "Delay {of} a train",
+    "parameters": {"type": "object", "properties": {}},
+}
 TOOLS = [{"type": "function", "function": FIND}, {"type": "function", "function": DELAY}]
 
 DATE = "Current Date: 2024-05-20 Monday"
@@ -54,7 +62,9 @@ RUNNING: list[dict[str, Any]] = [
 ]
 
 WRITTEN = '[findTrains(origin="Alder", direct=True), delayInfo()]'
-RESULTS = '[{"name": "findTrains", "results": {"trains": ["EX 9"], "to": "北"}}, {"name": "delayInfo", "results": "none"}]'
+RESULTS = (
+    '[{"name": "findTrains", "results": {"trains": ["EX 9"], "to": "北"}}, {"name": "delayInfo", "results": "none"}]'
+)
 
 
 def _contents(sent: tuple[Any, ...]) -> list[tuple[str, str]]:
@@ -77,7 +87,10 @@ def test_toolace_request() -> None:
 
 
 def test_toolace_keeps_what_else_the_system_message_says_and_a_date_of_the_user() -> None:
-    messages = [{"role": "system", "content": f"Be kind. {DATE}"}, {"role": "user", "content": "Hi. Current Date: long ago"}]
+    messages = [
+        {"role": "system", "content": f"Be kind. {DATE}"},
+        {"role": "user", "content": "Hi. Current Date: long ago"},
+    ]
     assert _contents(ToolAce(prompt="P").request(messages, []).messages) == [
         ("system", "P\n\nBe kind. "),
         ("user", "Hi. Current Date: long ago"),
@@ -105,7 +118,8 @@ def test_gorilla_request() -> None:
     (message,) = Gorilla().request([*MESSAGES, *RUNNING], TOOLS).messages
     assert message == {
         "role": "user",
-        "content": f"""\
+        "content": (
+            f"""\
 {DATE}
 ### Instruction: <<user>>Trains from Alder?<<user>>
 <<assistant>><<function>>findTrains(origin="Alder", direct=True)<<function>>delayInfo()<<assistant>>
@@ -115,7 +129,8 @@ def test_gorilla_request() -> None:
 <<tool>>[{{"name": "delayInfo", "results": 5}}]<<tool>>
 <<function>>{json.dumps([FIND, DELAY], ensure_ascii=False)}
 <<question>>And tomorrow?
-### Response: """,
+### Response: """
+        ),
     }
 
 
@@ -132,7 +147,9 @@ def test_glm4_request() -> None:
     sent = Glm4(prompt="P\n\n{tools}").request([*MESSAGES, *RUNNING], TOOLS)
     (role, system), *rest = _contents(sent.messages)
     assert role == "system"
-    assert re.fullmatch(r"P\n\n## findTrains\n\n\{.*\}\n.*JSON\.\n\n## delayInfo\n\n\{.*\}\n.*JSON\.\n\n" + DATE, system, re.DOTALL)
+    assert re.fullmatch(
+        r"P\n\n## findTrains\n\n\{.*\}\n.*JSON\.\n\n## delayInfo\n\n\{.*\}\n.*JSON\.\n\n" + DATE, system, re.DOTALL
+    )
     assert json.dumps(FIND, ensure_ascii=False, indent=4) in system
     assert json.dumps(DELAY, indent=4) in system
     assert rest == [
@@ -148,7 +165,10 @@ def test_glm4_request() -> None:
 
 def test_prompt_request() -> None:
     sent = PromptOnly(prompt="P {tools}").request([*MESSAGES, *RUNNING], TOOLS)
-    history = [{"name": "findTrains", "arguments": {"origin": "Alder", "direct": True}}, {"name": "delayInfo", "arguments": {}}]
+    history = [
+        {"name": "findTrains", "arguments": {"origin": "Alder", "direct": True}},
+        {"name": "delayInfo", "arguments": {}},
+    ]
     assert _contents(sent.messages) == [
         ("system", f"P {json.dumps([FIND, DELAY], ensure_ascii=False, indent=4)}\n\n{DATE}"),
         ("user", "Trains from Alder?"),
@@ -178,7 +198,11 @@ def test_requests_do_without_almost_everything(family: Format) -> None:
     assert "Current Date" not in "".join(message["content"] for message in nothing.messages)
     broken: list[dict[str, Any]] = [
         {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image_url"}]},
-        {"role": "assistant", "content": None, "tool_calls": [_call("1", "delayInfo", "broken {"), _call("2", "delayInfo", '["\\""]')]},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [_call("1", "delayInfo", "broken {"), _call("2", "delayInfo", '["\\""]')],
+        },
         {"role": "tool", "tool_call_id": "1", "content": "only one"},
         {"role": "user", "content": "on"},
     ]
@@ -268,7 +292,11 @@ def test_gorilla_parity_the_content_is_the_whole_reply(text: str, calls: tuple[C
 
 @pytest.mark.parametrize(
     "text",
-    ["<<function>>f(a=1)<<function>>g(b='x')", "<think>f?</think><<function>>[f(a=1)]<<function>>\ng(b='x')", "[f(a=1), g(b='x')]"],
+    [
+        "<<function>>f(a=1)<<function>>g(b='x')",
+        "<think>f?</think><<function>>[f(a=1)]<<function>>\ng(b='x')",
+        "[f(a=1), g(b='x')]",
+    ],
 )
 def test_gorilla_tolerant(text: str) -> None:
     assert Gorilla().read(text, tolerant=True).calls == (ONE, TWO)
@@ -315,9 +343,18 @@ def test_glm4_tolerant(text: str, calls: tuple[Called, ...]) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('<tool_calls>[{"name": "f", "arguments": {"a":1}}, {"name": "g", "arguments": {"b": "x"}}]</tool_calls>', Said(None, (ONE, TWO))),
-        ('<think>g?</think>\n<tool_calls>\n[{"name": "f", "arguments": {"a": 1}}]\n</tool_calls>\n', Said(None, (ONE,))),
-        ('<tool_calls>[{"name": "f", "arguments": {"a": 1}}', Said('<tool_calls>[{"name": "f", "arguments": {"a": 1}}')),
+        (
+            '<tool_calls>[{"name": "f", "arguments": {"a":1}}, {"name": "g", "arguments": {"b": "x"}}]</tool_calls>',
+            Said(None, (ONE, TWO)),
+        ),
+        (
+            '<think>g?</think>\n<tool_calls>\n[{"name": "f", "arguments": {"a": 1}}]\n</tool_calls>\n',
+            Said(None, (ONE,)),
+        ),
+        (
+            '<tool_calls>[{"name": "f", "arguments": {"a": 1}}',
+            Said('<tool_calls>[{"name": "f", "arguments": {"a": 1}}'),
+        ),
         ("<tool_calls>[{]</tool_calls>", Said(None)),
         ('<tool_calls>{"name": "f", "arguments": {}}</tool_calls>', Said(None)),
         ('<tool_calls>[{"name": "f"}]</tool_calls>', Said(None)),
@@ -339,7 +376,10 @@ def test_prompt_parity(text: str, said: Said) -> None:
         ('```json\n[{"name": "f", "parameters": {"a": 1}}]\n```', (ONE,)),
         ('<tool_calls>[{"name": "f", "arguments": {"a": 1}}]', (ONE,)),
         (
-            '<tool_calls>{"name": "f", "arguments": {"a": 1}}</tool_calls><tool_calls>{"name": "g", "arguments": {"b": "x"}}</tool_calls>',
+            (
+                '<tool_calls>{"name": "f", "arguments": {"a": 1}}</tool_calls><tool_calls>{"name": "g", "arguments":'
+                ' {"b": "x"}}</tool_calls>'
+            ),
             (ONE, TWO),
         ),
         ("<tool_calls>[{]</tool_calls>", ()),
@@ -396,7 +436,10 @@ def test_gorilla_writes_its_own_reply() -> None:
 
 def test_arguments_are_written_in_one_form() -> None:
     assert Glm4().write(Said(None, (Called("f", '{"a":1}'),))) == 'f\n{"a": 1}'
-    assert PromptOnly().write(Said(None, (Called("f", '{"a":1}'),))) == '<tool_calls>[{"name": "f", "arguments": {"a": 1}}]</tool_calls>'
+    assert (
+        PromptOnly().write(Said(None, (Called("f", '{"a":1}'),)))
+        == '<tool_calls>[{"name": "f", "arguments": {"a": 1}}]</tool_calls>'
+    )
     assert ToolAce().write(Said(None, (Called("f", '{"a":1}'),))) == "[f(a=1)]"
 
 
@@ -407,7 +450,11 @@ VALUES = st.recursive(
     max_leaves=5,
 )
 ARGUMENTS = st.dictionaries(st.sampled_from(["a", "b_1", "trainNo"]), VALUES, max_size=3)
-CALLS = st.builds(Called, st.sampled_from(["f", "find_trains", "delayInfo"]), ARGUMENTS.map(lambda a: json.dumps(a, ensure_ascii=False)))
+CALLS = st.builds(
+    Called,
+    st.sampled_from(["f", "find_trains", "delayInfo"]),
+    ARGUMENTS.map(lambda a: json.dumps(a, ensure_ascii=False)),
+)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -422,7 +469,19 @@ def test_calls_round_trip(family: Format, calls: list[Called]) -> None:
         assert said.text == (written if isinstance(family, Gorilla) else None)
 
 
-PIECES = ["f", "a", "1", "1e999", "9**9", "from", '{"name": "f", "arguments": {}}', '"name"', '"arguments"', 'f\n{"a": ', "[f("]
+PIECES = [
+    "f",
+    "a",
+    "1",
+    "1e999",
+    "9**9",
+    "from",
+    '{"name": "f", "arguments": {}}',
+    '"name"',
+    '"arguments"',
+    'f\n{"a": ',
+    "[f(",
+]
 MARKS = ["<<function>>", "<tool_calls>", "</tool_calls>", "<think>", "</think>", "```json\n", "Assistant:"]
 DEEP = ["[" * 3000, "{" * 3000, '{"a":' * 3000]
 TOKENS = st.lists(st.sampled_from([*"[](){}=,.:'\"\\\n \0\ud800-*/+", *PIECES, *MARKS, *DEEP]), max_size=12)

@@ -1,6 +1,8 @@
-"""Tool lists at full size, in every dialect: those of the bundled sessions, and the published ones where they are at hand.
+"""Tool lists at full size, in every dialect: those of the bundled sessions, and the published ones where they are at
+hand.
 
-The published lists (``tools_en.jsonl``, ``tools_zh.jsonl``) are not part of the project: AGENTGAUGE_WILD_TOOLS names their folder.
+The published lists (``tools_en.jsonl``, ``tools_zh.jsonl``) are not part of the project: AGENTGAUGE_WILD_TOOLS names
+their folder.
 """
 
 from __future__ import annotations
@@ -12,9 +14,9 @@ from typing import Any
 
 import pytest
 
+from agentgauge.agent.dialects.registry import FAMILIES, format_of
 from bench_wild.prompts import convert_tools
 from bench_wild.tool_lists import FILES, read_tool_lists
-from harness.agent.dialects.registry import FAMILIES, format_of
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = Path(os.environ.get("AGENTGAUGE_WILD_TOOLS") or ROOT.parent / "shared" / "data" / "wild_tools")
@@ -23,7 +25,10 @@ PUBLISHED = Path(os.environ.get("AGENTGAUGE_WILD_TOOLS") or ROOT.parent / "share
 def conversation(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """A day, a question, a call of each of two tools with its result, a question."""
     names = [tool["function"]["name"] for tool in (*tools[:2], tools[0])][:2]
-    calls = [{"id": f"c{n}", "type": "function", "function": {"name": name, "arguments": '{"a": "é"}'}} for n, name in enumerate(names)]
+    calls = [
+        {"id": f"c{n}", "type": "function", "function": {"name": name, "arguments": '{"a": "é"}'}}
+        for n, name in enumerate(names)
+    ]
     return [
         {"role": "system", "content": "Current Date: 2024-05-01 09:12:44 Wednesday"},
         {"role": "user", "content": "First?"},

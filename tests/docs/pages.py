@@ -44,10 +44,16 @@ def rows(page: str, *heads: str) -> list[list[str]]:
 
 def anchors(page: str) -> set[str]:
     """What the headings of a page are linked by, as on GitHub."""
-    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", page, flags=re.DOTALL | re.MULTILINE), flags=re.MULTILINE)
+    headings = re.findall(
+        r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", page, flags=re.DOTALL | re.MULTILINE), flags=re.MULTILINE
+    )
     return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
 
 def _cells(line: str) -> list[str]:
     """The cells of a table's line; an escaped bar is no border."""
-    return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]] if line.startswith("|") else []
+    return (
+        [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if line.startswith("|")
+        else []
+    )

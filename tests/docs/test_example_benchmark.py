@@ -22,7 +22,9 @@ FILES = {
 
 def reckon(seen: Seen):
     """Adds, and is wrong from 20 on."""
-    numbers = [int(word.strip("?")) for word in seen.body["messages"][-1]["content"].split() if word.strip("?").isdigit()]
+    numbers = [
+        int(word.strip("?")) for word in seen.body["messages"][-1]["content"].split() if word.strip("?").isdigit()
+    ]
     return answer(str(sum(numbers)) if max(numbers) < 20 else "many")
 
 

@@ -33,6 +33,6 @@ def test_apple_mmau_has_its_whole_name(page: Path) -> None:
 
 @pages
 def test_files_of_the_project_that_a_page_names_are_there(page: Path) -> None:
-    folders = "harness|bench_gta|tool_impls|reports|tests|docs"
+    folders = "agentgauge|bench_gta|tool_impls|reports|tests|docs"
     named = re.findall(rf"`((?:{folders})/[\w./-]+)`", page.read_text(encoding="utf-8"))
     assert [name for name in named if not (ROOT / name).exists()] == []

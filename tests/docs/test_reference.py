@@ -10,27 +10,39 @@ from typing import Any
 
 import pytest
 
-from bench_gta.fixes import Fix
+from agentgauge.agent.dialects.registry import FAMILIES
+from agentgauge.cli.main import FORWARDED
+from agentgauge.core.task import TaskOption, known_options, known_tasks
+from agentgauge.pytest_plugin.options import OPTIONS
+from bench_gta.atomic.fixes import Fix
 from bench_gta.similarity import BACKENDS
-from bench_mmau import math_task, plan, replies, tool_values
+from bench_mmau import mathematics as math_task
+from bench_mmau import plans as plan
 from bench_mmau.contests import fixes as contest_fixes
 from bench_mmau.notebooks import fixes as notebook_fixes
+from bench_mmau.tool_use import replies
+from bench_mmau.tool_use import values as tool_values
 from bench_wild.fixes import Fix as WildFix
-from harness.agent.dialects.registry import FAMILIES
-from harness.cli import FORWARDED
-from harness.plugin.options import OPTIONS
-from harness.task import TaskOption, known_options, known_tasks
 from tests.docs.pages import PAGES, blocks, rows, text
 from tool_impls.availability import check
+from tool_impls.operation.search import SERPER_KEY
 from tool_impls.registry import BACKENDS as BACKENDS_OF_TOOLS
 from tool_impls.registry import TOOLS
-from tool_impls.search import SERPER_KEY
-from tool_impls.serve import parser
+from tool_impls.server.command import parser
 from tool_impls.settings import TOP, ToolSettings, parse
 
 README = text("README.md")
 HELP = dict(OPTIONS)
-PYTESTS_OWN = {"--alluredir", "--junitxml", "--lf", "--maxfail", "--dist", "--durations", "--clean-alluredir", "--benchmark-only"}
+PYTESTS_OWN = {
+    "--alluredir",
+    "--junitxml",
+    "--lf",
+    "--maxfail",
+    "--dist",
+    "--durations",
+    "--clean-alluredir",
+    "--benchmark-only",
+}
 COMMANDS = {"score", "data", "report", "compare", "merge", *FORWARDED}
 OF_THE_BENCHMARKS = set(re.findall(r'addoption\(\s*"(--[\w-]+)"', text("benchmarks/conftest.py")))
 NOT_YET: set[str] = set()
@@ -57,19 +69,25 @@ def test_the_readme_has_every_option_of_the_benchmarks() -> None:
 
 
 def _values(option: TaskOption) -> str:
-    return ", ".join(option.accepted) or ("–" if option.default is None else f"{option.metavar}, default {option.default}")
+    return ", ".join(option.accepted) or (
+        "–" if option.default is None else f"{option.metavar}, default {option.default}"
+    )
 
 
 def test_the_readme_has_every_task_with_its_columns() -> None:
     written = [[_plain(row[0]), _plain(row[1]), *row[2].split(", ")] for row in rows(README, "task", "marker for `-m`")]
-    expected = [[name, name.replace(".", "_"), *task.columns] for name, task in known_tasks().items() if name != "toy.say"]
+    expected = [
+        [name, name.replace(".", "_"), *task.columns] for name, task in known_tasks().items() if name != "toy.say"
+    ]
     assert sorted(written) == sorted(expected)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_option_that_a_page_gives_to_pytest_exists(page: Path) -> None:
     given = re.findall(
-        r"(?:^ {4}|`|and |then `)(?:AGENTGAUGE\S+ )?(?:\S*bin/)?pytest\b([^`\n#]*)", page.read_text(encoding="utf-8"), re.MULTILINE
+        r"(?:^ {4}|`|and |then `)(?:AGENTGAUGE\S+ )?(?:\S*bin/)?pytest\b([^`\n#]*)",
+        page.read_text(encoding="utf-8"),
+        re.MULTILINE,
     )
     used = {option for words in given for option in re.findall(r"(?<=\s)--[\w-]+", words)}
     assert used - set(HELP) - set(known_options()) - PYTESTS_OWN - OF_THE_BENCHMARKS == set()
@@ -77,7 +95,9 @@ def test_every_option_that_a_page_gives_to_pytest_exists(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_agentgauge_command_that_a_page_names_exists(page: Path) -> None:
-    used = set(re.findall(r"(?:^ {4}|`)(?:\S*bin/)?agentgauge ([a-z][\w-]*)", page.read_text(encoding="utf-8"), re.MULTILINE))
+    used = set(
+        re.findall(r"(?:^ {4}|`)(?:\S*bin/)?agentgauge ([a-z][\w-]*)", page.read_text(encoding="utf-8"), re.MULTILINE)
+    )
     assert used - COMMANDS - NOT_YET == set()
     assert not NOT_YET & COMMANDS, "a command that is said to be missing is there"
 
@@ -108,7 +128,11 @@ def test_every_fix_of_strict_scoring_is_in_the_table_of_its_benchmark(name: str)
 
 
 def test_every_dialect_is_listed() -> None:
-    assert [_plain(row[0]) for row in rows(text("docs/dialects.md"), "dialect", "for")] == ["native", "react", *FAMILIES]
+    assert [_plain(row[0]) for row in rows(text("docs/dialects.md"), "dialect", "for")] == [
+        "native",
+        "react",
+        *FAMILIES,
+    ]
 
 
 def test_every_similarity_is_listed() -> None:
@@ -118,7 +142,9 @@ def test_every_similarity_is_listed() -> None:
 def test_every_tool_is_listed_with_its_category_and_whether_it_works_offline(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (SERPER_KEY, "MATHPIX_APP_ID", "MATHPIX_APP_KEY"):
         monkeypatch.delenv(name, raising=False)
-    listed = [[_plain(row[0]), row[1], row[3] == "yes"] for row in rows(text("docs/tools.md"), "tool", "category", "backend")]
+    listed = [
+        [_plain(row[0]), row[1], row[3] == "yes"] for row in rows(text("docs/tools.md"), "tool", "category", "backend")
+    ]
     states = check(ToolSettings())
     assert listed == [[name, kind.category, states[name] == "ready"] for name, kind in TOOLS.items()]
     assert sum(offline for _, _, offline in listed) >= 27
@@ -131,7 +157,9 @@ def test_every_setting_of_the_tools_has_an_example_that_is_read(tmp_path: Path) 
         parse(tools, tmp_path)
     own = {name: kind.options for name, kind in TOOLS.items()}
     known = {(table, option.name) for table, options in {**BACKENDS_OF_TOOLS, **own}.items() for option in options}
-    assert shown - {("OCR", "seconds"), ("OCR", "queue")} == known | {("", option.name) for option in TOP} | {("", "disable")}
+    assert shown - {("OCR", "seconds"), ("OCR", "queue")} == known | {("", option.name) for option in TOP} | {
+        ("", "disable")
+    }
 
 
 def _keys(tools: dict[str, Any]) -> set[tuple[str, str]]:

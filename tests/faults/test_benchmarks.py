@@ -1,4 +1,5 @@
-"""Endpoint faults in every benchmark: those that pass leave no trace, those that last break cases, which a resume completes."""
+"""Endpoint faults in every benchmark: those that pass leave no trace, those that last break cases, which a resume
+completes."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import main
+from agentgauge.cli.main import main
 from tests.fetch import official
 from tests.fetch.site import Site
 
@@ -32,11 +32,14 @@ class Place:
     monkeypatch: pytest.MonkeyPatch
 
     def start(self, *words: str, **env: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "harness.cli", *words, "--dir", str(self.base)]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**self.env, **env})
+        command = [sys.executable, "-m", "agentgauge.cli.main", *words, "--dir", str(self.base)]
+        return subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**self.env, **env}
+        )
 
     def run(self, *words: str, **env: str) -> tuple[int, str, str]:
-        """Exit status, standard output and standard error. In a process of its own where the hub's variables are set, read at import."""
+        """Exit status, standard output and standard error. In a process of its own where the hub's variables are
+        set, read at import."""
         if not any(name.startswith("HF_") for name in env):
             self.capsys.readouterr()
             with self.monkeypatch.context() as patched:
@@ -53,11 +56,16 @@ class Place:
 
 @pytest.fixture
 def place(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Place:
-    plain = {name: value for name, value in os.environ.items() if name.upper() not in PROXIES and not name.startswith("HF_")}
+    plain = {
+        name: value for name, value in os.environ.items() if name.upper() not in PROXIES and not name.startswith("HF_")
+    }
     home = tmp_path / "home"
     home.mkdir()
     return Place(
-        tmp_path / "data", {**plain, "HOME": str(home), "XDG_CACHE_HOME": str(home), "HF_HOME": str(home / "hf")}, capsys, monkeypatch
+        tmp_path / "data",
+        {**plain, "HOME": str(home), "XDG_CACHE_HOME": str(home), "HF_HOME": str(home / "hf")},
+        capsys,
+        monkeypatch,
     )
 
 

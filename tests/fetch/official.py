@@ -30,24 +30,30 @@ def numbered(samples: Mapping[str, Any], count: int) -> dict[str, Any]:
 
 @cache
 def atomic(count: int = 229) -> dict[str, bytes]:
-    folder = ROOT / "bench_gta/mini"
+    folder = ROOT / "bench_gta/atomic/mini"
     samples = numbered(json.loads((folder / "dataset.json").read_bytes()), count)
     paths = sorted({used["path"] for sample in samples.values() for used in sample["files"]})
-    return {"dataset.json": dump(samples), "toolmeta.json": (folder / "toolmeta.json").read_bytes()} | dict.fromkeys(paths, PIXEL)
+    return {"dataset.json": dump(samples), "toolmeta.json": (folder / "toolmeta.json").read_bytes()} | dict.fromkeys(
+        paths, PIXEL
+    )
 
 
 @cache
 def workflow(count: int = 132) -> dict[str, bytes]:
-    folder = ROOT / "bench_gta/mini_workflow"
+    folder = ROOT / "bench_gta/workflow/mini"
     tasks = numbered(json.loads((folder / "end.json").read_bytes()), count)
     paths = sorted({used["path"] for task in tasks.values() for used in task["files"]})
-    return {"end.json": dump(tasks), "toolmeta.json": (folder / "toolmeta.json").read_bytes()} | dict.fromkeys(paths, PIXEL)
+    return {"end.json": dump(tasks), "toolmeta.json": (folder / "toolmeta.json").read_bytes()} | dict.fromkeys(
+        paths, PIXEL
+    )
 
 
 @cache
 def wild(count: int = 256) -> bytes:
     lines = (ROOT / "bench_wild/mini/Wild-Tool-Bench.jsonl").read_text(encoding="utf-8").splitlines()
-    sessions = [{**json.loads(line), "id": f"wild_tool_bench_{place}"} for place, line in enumerate(islice(cycle(lines), count))]
+    sessions = [
+        {**json.loads(line), "id": f"wild_tool_bench_{place}"} for place, line in enumerate(islice(cycle(lines), count))
+    ]
     return b"".join(dump(session) + b"\n" for session in sessions)
 
 
@@ -55,13 +61,20 @@ def wild(count: int = 256) -> bytes:
 def mmau_files() -> dict[str, bytes]:
     folder = ROOT / "bench_mmau/mini"
     counts = {
-        _kind(task).shown: PROMPTS.get(task.name, 451 if "dag" in task.name else 676) for task in TASKS if task.name in (*PROMPTS, *_MORE)
+        _kind(task).shown: PROMPTS.get(task.name, 451 if "dag" in task.name else 676)
+        for task in TASKS
+        if task.name in (*PROMPTS, *_MORE)
     }
     files: dict[str, bytes] = {}
     for path in sorted(folder.glob("*.jsonl")):
         records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         count = next(
-            (count for shown, count in counts.items() if re.fullmatch(_pattern(shown), re.sub(r"_\d{8}$", "", path.stem))), len(records)
+            (
+                count
+                for shown, count in counts.items()
+                if re.fullmatch(_pattern(shown), re.sub(r"_\d{8}$", "", path.stem))
+            ),
+            len(records),
         )
         made = []
         for number, record in enumerate(islice(cycle(records), count)):
@@ -70,7 +83,9 @@ def mmau_files() -> dict[str, bytes]:
         files[path.name] = b"\n".join(made) + b"\n"
     source = folder / "code_kaggle_source"
     inside = {
-        f"code_kaggle_source/{path.relative_to(source).as_posix()}": path.read_bytes() for path in source.rglob("*") if path.is_file()
+        f"code_kaggle_source/{path.relative_to(source).as_posix()}": path.read_bytes()
+        for path in source.rglob("*")
+        if path.is_file()
     }
     return {**files, "code_kaggle_source.zip": archive(inside), "README.md": b"of no use here"}
 

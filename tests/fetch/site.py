@@ -1,4 +1,5 @@
-"""Servers on loopback that imitate GitHub (API, release downloads with a redirect to another host, raw files) and the hub.
+"""Servers on loopback that imitate GitHub (API, release downloads with a redirect to another host, raw files) and the
+hub.
 
 with Site() as site:
     site.release("open-compass/GTA", "v0.1.0", {"gta_dataset.zip": content})
@@ -57,7 +58,9 @@ class Site:
             threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         for server in self._servers:
             server.shutdown()
             server.server_close()
@@ -66,13 +69,22 @@ class Site:
         tag = f'"{hashlib.md5(content, usedforsecurity=False).hexdigest()}"' if etag else None
         self.files[path] = _File(content, tag, elsewhere)
 
-    def release(self, repo: str, tag: str, assets: Mapping[str, bytes], *, digests: bool = True, api: bool = True) -> None:
+    def release(
+        self, repo: str, tag: str, assets: Mapping[str, bytes], *, digests: bool = True, api: bool = True
+    ) -> None:
         told = []
         for name, content in assets.items():
             path = f"/{repo}/releases/download/{tag}/{name}"
             self.put(path, content, elsewhere=True)
             digest = f"sha256:{hashlib.sha256(content).hexdigest()}" if digests else None
-            told.append({"name": name, "size": len(content), "digest": digest, "browser_download_url": f"https://github.com{path}"})
+            told.append(
+                {
+                    "name": name,
+                    "size": len(content),
+                    "digest": digest,
+                    "browser_download_url": f"https://github.com{path}",
+                }
+            )
         if api:
             self.documents[f"/repos/{repo}/releases/tags/{tag}"] = {"tag_name": tag, "assets": told}
 
@@ -80,7 +92,8 @@ class Site:
         self.put(f"/{repo}/HEAD/{path}", content)
 
     def hub(self, repo: str, files: Mapping[str, bytes], *, large: int = 100_000, commit: str = COMMIT) -> None:
-        """``large``: bytes from which a file is in Git LFS, with a published SHA-256; smaller ones have a git checksum."""
+        """``large``: bytes from which a file is in Git LFS, with a published SHA-256; smaller ones have a git
+        checksum."""
         siblings = []
         for name, content in files.items():
             lfs = len(content) >= large
@@ -90,10 +103,15 @@ class Site:
                 one["lfs"] = {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content), "pointerSize": 130}
             siblings.append(one)
         for revision in ("main", commit):
-            self.documents[f"/api/datasets/{repo}/revision/{revision}"] = {"id": repo, "sha": commit, "siblings": siblings}
+            self.documents[f"/api/datasets/{repo}/revision/{revision}"] = {
+                "id": repo,
+                "sha": commit,
+                "siblings": siblings,
+            }
 
     def fault(self, end: str, *answers: Answer) -> None:
-        """The next requests whose path ends so are answered by these, one each; the last of them for ever where it is ``always``."""
+        """The next requests whose path ends so are answered by these, one each; the last of them for ever where it
+        is ``always``."""
         self.faults[end] = list(answers)
 
     def count(self, end: str, method: str = "GET") -> int:
@@ -131,11 +149,18 @@ class _Handler(BaseHTTPRequestHandler):
             answer = fault[0] if getattr(fault[0], "always", False) else fault.pop(0)
             answer(self, file.content if file else b"")
         elif path in self.site.documents:
-            self.send(200, json.dumps(self.site.documents[path]).encode(), {"Content-Type": "application/json"}, body=body)
+            self.send(
+                200, json.dumps(self.site.documents[path]).encode(), {"Content-Type": "application/json"}, body=body
+            )
         elif file is None:
             self.send(404, b"Not Found", {}, body=body)
         elif away:
-            self.send(302, b"", {"Location": f"{self.site.other}/blob{quote(path)}?signature={len(self.site.asked)}"}, body=body)
+            self.send(
+                302,
+                b"",
+                {"Location": f"{self.site.other}/blob{quote(path)}?signature={len(self.site.asked)}"},
+                body=body,
+            )
         else:
             self.content(path, file, body=body)
 

@@ -1,4 +1,5 @@
-"""Content that is not what it should be: each ends with its exit status and one sentence, and nothing is put in place."""
+"""Content that is not what it should be: each ends with its exit status and one sentence, and nothing is put in
+place."""
 
 from __future__ import annotations
 
@@ -62,7 +63,10 @@ def test_data_that_is_here_is_held_to_a_lock_file_that_came_later(site: Site, pl
     assert f"SHA-256 {digest} instead of {'0' * 64}" in one_sentence(err)
 
 
-_ODD = '{"format": 1, "data_sets": {"x": {"y": {"revision": "", "files": {"z": {"url": "", "size": "1", "sha256": "", "checksum": ""}}}}}}'
+_ODD = (
+    '{"format": 1, "data_sets": {"x": {"y": {"revision": "", "files": {"z": {"url": "", "size": "1", "sha256": "",'
+    ' "checksum": ""}}}}}}'
+)
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"format": 2, "data_sets": {}}', '{"format": 1}', _ODD])
@@ -170,7 +174,10 @@ def test_data_that_is_wrong_tells_how_to_get_it_anew_and_that_is_so(site: Site, 
     status_, out, _ = place.run("fetch", "wild", "--mirror", site.url)
     assert status_ == 1
     folder, lock = place.base / "wild", place.base.with_name("data.lock")
-    assert f"to get it anew, remove {folder} and run the command again; where {lock} knows a file that is wrong, remove its entry" in out
+    assert (
+        f"to get it anew, remove {folder} and run the command again; where {lock} knows a file that is wrong, remove"
+        " its entry" in out
+    )
     site.raw("yupeijei1997/WildToolBench", "data/Wild-Tool-Bench.jsonl", official.wild())
     assert place.run("fetch", "wild", "--mirror", site.url)[0] == 1
     shutil.rmtree(folder)

@@ -38,7 +38,9 @@ def test_so_it_is_with_every_source(site: Site, place: Place) -> None:
         "Wild-Tool-Bench.jsonl": official.wild(),
         "code_contests_solve_20240712.jsonl": files["code_contests_solve_20240712.jsonl"],
     }
-    site.release(REPO, "v0.2.0", {"gta_dataset_v2.zip.part-aa": parts[:300_000], "gta_dataset_v2.zip.part-ab": parts[300_000:]})
+    site.release(
+        REPO, "v0.2.0", {"gta_dataset_v2.zip.part-aa": parts[:300_000], "gta_dataset_v2.zip.part-ab": parts[300_000:]}
+    )
     site.raw("yupeijei1997/WildToolBench", "wild-tool-bench/data/Wild-Tool-Bench.jsonl", official.wild())
     site.hub("apple/mmau", files)
     for name, one in content.items():
@@ -65,7 +67,9 @@ def test_a_killed_process_is_gone_on_with_by_the_next(site: Site, place: Place, 
     assert not part.exists()
 
 
-def test_a_file_that_changed_after_the_break_comes_anew(site: Site, place: Place, atomic: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_changed_after_the_break_comes_anew(
+    site: Site, place: Place, atomic: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("time.sleep", lambda _seconds: None)
     site.release(REPO, "v0.1.0", {NAME: atomic}, api=False)
     site.fault(BLOB, cut(1000), always(status(503, Retry_After="0")))
@@ -96,7 +100,8 @@ def test_a_file_without_a_tag_and_checksum_is_never_put_together_from_two_answer
 
 
 def test_what_is_packed_for_the_way_is_not_gone_on_with_in_the_middle(site: Site, place: Place) -> None:
-    """A range of a compressed answer is no range of the file; a mixture would be recorded as the file at its first use."""
+    """A range of a compressed answer is no range of the file; a mixture would be recorded as the file at its first
+    use."""
     path, content = "/yupeijei1997/WildToolBench/HEAD/data/Wild-Tool-Bench.jsonl", official.wild()
     coded = gzip.compress(content)
     site.put(path, coded)
@@ -107,7 +112,9 @@ def test_what_is_packed_for_the_way_is_not_gone_on_with_in_the_middle(site: Site
     assert not any("range" in headers for _, _, headers in site.asked)
 
 
-def test_an_answer_that_cannot_be_decoded_is_told(site: Site, place: Place, atomic: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_cannot_be_decoded_is_told(
+    site: Site, place: Place, atomic: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("time.sleep", lambda _seconds: None)
     site.release(REPO, "v0.1.0", {NAME: atomic})
     garbage = status(200, Content_Encoding="gzip")
@@ -153,7 +160,9 @@ def _wait(process: subprocess.Popen[str], there: Callable[[], bool]) -> None:
     ],
     ids=["404", "403", "429 for ever", "429 for hours", "500 for ever", "closed at once"],
 )
-def test_a_refusal_is_told(site: Site, place: Place, atomic: bytes, monkeypatch: pytest.MonkeyPatch, answer: Answer, sentence: str) -> None:
+def test_a_refusal_is_told(
+    site: Site, place: Place, atomic: bytes, monkeypatch: pytest.MonkeyPatch, answer: Answer, sentence: str
+) -> None:
     monkeypatch.setattr("time.sleep", lambda _seconds: None)
     site.release(REPO, "v0.1.0", {NAME: atomic})
     site.fault(BLOB, answer)
@@ -225,7 +234,8 @@ def test_one_data_set_that_fails_does_not_keep_the_next(site: Site, place: Place
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> str:
-    """What a shell does first for a disk of 66 MB at the data folder; skipped where this machine does not let us mount."""
+    """What a shell does first for a disk of 66 MB at the data folder; skipped where this machine does not let us
+    mount."""
     (tmp_path / "data").mkdir()
     mount = f"mount -t tmpfs -o size=66m none {tmp_path / 'data'}"
     tried = subprocess.run(["unshare", "-rm", "sh", "-c", mount], capture_output=True, check=False)
@@ -238,7 +248,7 @@ def _in_namespace(place: Place, first: str, *words: str) -> tuple[int, str]:
     import shlex
     import sys
 
-    command = shlex.join([sys.executable, "-m", "harness.cli", *words, "--dir", str(place.base)])
+    command = shlex.join([sys.executable, "-m", "agentgauge.cli.main", *words, "--dir", str(place.base)])
     done = subprocess.run(
         ["unshare", "-rm", "sh", "-c", f"{first} && {command}; status=$?; ls -A {place.base} >&2; exit $status"],
         capture_output=True,
@@ -284,10 +294,13 @@ def test_a_lock_file_that_cannot_be_written_is_told_before_the_download(
     monkeypatch.setattr("os.access", lambda path, mode: path != place.base.parent and access(path, mode))
     outcome, _, err = fetch(site, place)
     assert outcome == 4
-    assert "data.lock cannot be written (permission denied); give a --dir below a folder that can be written" in one_sentence(err)
+    assert (
+        "data.lock cannot be written (permission denied); give a --dir below a folder that can be written"
+        in one_sentence(err)
+    )
     assert site.served[NAME] == 0
     monkeypatch.undo()
-    monkeypatch.setattr("harness.fetch.lock.write_whole", _no_place)
+    monkeypatch.setattr("agentgauge.data.fetch.lock.write_whole", _no_place)
     outcome, _, err = fetch(site, place)
     assert outcome == 4
     assert "data.lock cannot be written (Read-only file system)" in one_sentence(err)
@@ -299,7 +312,7 @@ def test_data_in_a_place_that_cannot_be_written_is_verified_all_the_same(
 ) -> None:
     site.release(REPO, "v0.1.0", {NAME: atomic})
     assert fetch(site, place)[0] == 0
-    monkeypatch.setattr("harness.fetch.marker.write_whole", _no_place)
+    monkeypatch.setattr("agentgauge.data.fetch.marker.write_whole", _no_place)
     outcome, out, err = fetch(site, place)
     assert (outcome, err) == (0, "")
     assert "229 queries" in out

@@ -7,14 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from harness.fetch.here import here
+from agentgauge.data.fetch.here import here
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(
     ("mini", "folder", "samples"),
-    [("bench_gta/mini", "gta_dataset", 41), ("bench_gta/mini_workflow", "gta_workflow", 16), ("bench_wild/mini", "WildToolBench/data", 64)],
+    [
+        ("bench_gta/atomic/mini", "gta_dataset", 41),
+        ("bench_gta/workflow/mini", "gta_workflow", 16),
+        ("bench_wild/mini", "WildToolBench/data", 64),
+    ],
 )
 def test_a_copy_is_found_under_the_names_of_archives_too_and_its_samples_are_counted(
     tmp_path: Path, mini: str, folder: str, samples: int
@@ -28,7 +32,7 @@ def test_a_copy_is_found_under_the_names_of_archives_too_and_its_samples_are_cou
 
 def test_what_differs_in_a_copy_is_named_and_a_damaged_one_hides_no_other(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "bench_wild/mini", tmp_path / "wild")
-    shutil.copytree(ROOT / "bench_gta/mini", tmp_path / "gta_atomic")
+    shutil.copytree(ROOT / "bench_gta/atomic/mini", tmp_path / "gta_atomic")
     file = tmp_path / "wild" / "Wild-Tool-Bench.jsonl"
     file.write_text(file.read_text(encoding="utf-8").replace('"id": ', '"note": 1, "id": ', 1), encoding="utf-8")
     assert any("note" in line for line in here(tmp_path))

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import DataProblem, UsageProblem
-from harness.fetch.dataset import known_data_sets
-from harness.fetch.lock import FIRST_USE, PUBLISHED, Entry, Locked, compare, lock_path, read_lock, write_lock
-from harness.fetch.net import Patience
-from harness.fetch.progress import Progress, size
-from harness.fetch.source import mirrored
-from harness.task import known_tasks
+from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.task import known_tasks
+from agentgauge.data.fetch.dataset import known_data_sets
+from agentgauge.data.fetch.lock import FIRST_USE, PUBLISHED, Entry, Locked, compare, lock_path, read_lock, write_lock
+from agentgauge.data.fetch.net import Patience
+from agentgauge.data.fetch.progress import Progress, size
+from agentgauge.data.fetch.source import mirrored
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,9 @@ def test_waits_are_doubled_up_to_the_longest() -> None:
         patience.wait(1, "6")
 
 
-@pytest.mark.parametrize(("count", "text"), [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (6_000_000_000, "6.0 GB"), (7e12, "7000.0 GB")])
+@pytest.mark.parametrize(
+    ("count", "text"), [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (6_000_000_000, "6.0 GB"), (7e12, "7000.0 GB")]
+)
 def test_sizes_are_told_as_publishers_do(count: float, text: str) -> None:
     assert size(count) == text
 
@@ -59,7 +61,7 @@ def test_progress_is_a_bar_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) 
         progress.add(100)
         progress.close()
         assert ("wild" in stream.getvalue()) is shown
-    monkeypatch.setattr("harness.fetch.progress._EVERY", 0.0)
+    monkeypatch.setattr("agentgauge.data.fetch.progress._EVERY", 0.0)
     stream = io.StringIO()
     progress = Progress("wild", 1000, stream)
     progress.here(500)
@@ -74,7 +76,10 @@ def test_the_lock_file_keeps_what_it_knows_and_is_sorted(tmp_path: Path) -> None
     write_lock(lock, "wild", "s", Entry("1", {"one": one}))
     write_lock(lock, "mmau", "s", Entry("1", {"one": one}))
     write_lock(lock, "wild", "s", Entry("2", {"two": two}))
-    assert read_lock(lock) == {"mmau": {"s": Entry("1", {"one": one})}, "wild": {"s": Entry("2", {"one": one, "two": two})}}
+    assert read_lock(lock) == {
+        "mmau": {"s": Entry("1", {"one": one})},
+        "wild": {"s": Entry("2", {"one": one, "two": two})},
+    }
     assert list(read_lock(lock)) == ["mmau", "wild"]
     compare(lock, "wild", "two", two, 2, "b" * 64)
     compare(lock, "wild", "two", two, None, None)

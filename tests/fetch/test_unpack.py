@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from harness.errors import DataProblem
-from harness.fetch.archive import Joined, archives
-from harness.fetch.unpack import LIMITS, Limits, common_top, listed, unpack
+from agentgauge.core.errors import DataProblem
+from agentgauge.data.fetch.archive import Joined, archives
+from agentgauge.data.fetch.unpack import LIMITS, Limits, common_top, listed, unpack
 
 GOOD = ("dataset.json", b"{}")
 
@@ -62,7 +62,9 @@ def of_kind(name: str, kind: int) -> zipfile.ZipInfo:
         ("Dataset.json/", "as a folder"),
     ],
 )
-def test_what_no_data_set_needs_is_refused_before_a_byte_is_written(tmp_path: Path, entry: str | zipfile.ZipInfo, what: str) -> None:
+def test_what_no_data_set_needs_is_refused_before_a_byte_is_written(
+    tmp_path: Path, entry: str | zipfile.ZipInfo, what: str
+) -> None:
     path = put(tmp_path, packed(GOOD, (entry, b"")))
     with pytest.raises(DataProblem, match=r"^a\.zip") as problem:
         unpack("a.zip", [path], tmp_path / "out", lambda _: None)
@@ -106,7 +108,9 @@ def test_what_is_larger_than_it_may_be_is_refused(tmp_path: Path, limits: Limits
 
 
 def test_entries_that_overlap_are_refused() -> None:
-    infos = zipfile.ZipFile(io.BytesIO(packed(("a", b"x" * 50), ("b", b"y" * 50), method=zipfile.ZIP_STORED))).infolist()
+    infos = zipfile.ZipFile(
+        io.BytesIO(packed(("a", b"x" * 50), ("b", b"y" * 50), method=zipfile.ZIP_STORED))
+    ).infolist()
     with pytest.raises(DataProblem, match="overlap"):
         listed("a.zip", infos, 99, LIMITS)
 
@@ -127,7 +131,7 @@ def test_a_way_of_packing_that_no_data_set_needs_is_refused(tmp_path: Path, meth
 
 
 def test_a_directory_that_would_fill_the_memory_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.fetch.unpack._DIRECTORY", 50_000)
+    monkeypatch.setattr("agentgauge.data.fetch.unpack._DIRECTORY", 50_000)
     path = put(tmp_path, packed(*((f"{number}", b"") for number in range(1200))))
     with pytest.raises(DataProblem, match=r"it asks for .* bytes at once"):
         unpack("a.zip", [path], tmp_path / "out", lambda _: None)
@@ -136,7 +140,11 @@ def test_a_directory_that_would_fill_the_memory_is_not_read(tmp_path: Path, monk
 _WHOLE = packed(GOOD, ("top/x", b"abc" * 50), ("top/y", b"12345"), method=zipfile.ZIP_STORED) + b"  "
 
 
-@given(changes=some.lists(some.tuples(some.integers(0, len(_WHOLE)), some.integers(0, 3), some.binary(max_size=4)), min_size=1, max_size=4))
+@given(
+    changes=some.lists(
+        some.tuples(some.integers(0, len(_WHOLE)), some.integers(0, 3), some.binary(max_size=4)), min_size=1, max_size=4
+    )
+)
 @settings(max_examples=300, deadline=None)
 def test_a_damaged_archive_is_read_or_refused_and_nothing_else(
     tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, int, bytes]]
@@ -168,7 +176,9 @@ def test_the_space_is_asked_for_before_a_byte_is_written(tmp_path: Path) -> None
 )
 def test_one_common_folder_and_litter_are_taken_off(tmp_path: Path, names: list[str], out: list[str]) -> None:
     unpack("a.zip", [put(tmp_path, packed(*((name, b"") for name in names)))], tmp_path / "out", lambda _: None)
-    found = sorted(path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*") if path.is_file())
+    found = sorted(
+        path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*") if path.is_file()
+    )
     assert found == out
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.redaction import without_logins
+from agentgauge.core.redaction import without_logins
 from tests.fetch import official
 from tests.fetch.conftest import Place
 from tests.fetch.site import COMMIT, Site, status
@@ -16,7 +16,9 @@ ATOMIC, WILD, MMAU = "open-compass/GTA", "yupeijei1997/WildToolBench", "apple/mm
 
 
 def offer_everything(site: Site) -> None:
-    site.release(ATOMIC, "v0.1.0", {"gta_dataset.zip": official.archive(official.atomic(), top="gta_dataset/")}, digests=False)
+    site.release(
+        ATOMIC, "v0.1.0", {"gta_dataset.zip": official.archive(official.atomic(), top="gta_dataset/")}, digests=False
+    )
     whole = official.archive(official.workflow(), top="gta_dataset_v2/")
     third = len(whole) // 3
     parts = {f"gta_dataset_v2.zip.{n + 1:03}": whole[n * third : None if n == 2 else (n + 1) * third] for n in range(3)}
@@ -46,7 +48,13 @@ def test_all_four_data_sets_come_verified_and_are_shown(site: Site, place: Place
     assert (place.base / "wild/data/Wild-Tool-Bench.jsonl").read_bytes() == official.wild()
     status, out, err = place.run("data")
     assert (status, err) == (0, "")
-    for text in ("serves    gta_atomic.*", "serves    mmau.*", f"version   {COMMIT}", "samples   1024", "bundled samples only: no task"):
+    for text in (
+        "serves    gta_atomic.*",
+        "serves    mmau.*",
+        f"version   {COMMIT}",
+        "samples   1024",
+        "bundled samples only: no task",
+    ):
         assert text in out
 
 
@@ -68,8 +76,12 @@ def test_the_lock_file_is_the_same_whatever_the_mirror_and_names_no_mirror(site:
     first = lock.read_text()
     assert "127.0.0.1" not in first
     data = json.loads(first)["data_sets"]
-    assert {one["checksum"] for source in data["gta-workflow"].values() for one in source["files"].values()} == {"published"}
-    assert {one["checksum"] for source in data["wild"].values() for one in source["files"].values()} == {"recorded at first use"}
+    assert {one["checksum"] for source in data["gta-workflow"].values() for one in source["files"].values()} == {
+        "published"
+    }
+    assert {one["checksum"] for source in data["wild"].values() for one in source["files"].values()} == {
+        "recorded at first use"
+    }
     other = replace(place, base=place.base.with_name("other"))
     with Site() as another:
         offer_everything(another)
@@ -91,7 +103,9 @@ def test_data_from_the_hub_is_taken_as_it_lies_there(site: Site, place: Place, f
 
 def test_a_copy_on_the_hub_is_asked_for_by_name_and_revision_and_with_the_token(site: Site, place: Place) -> None:
     site.hub("someone/copy", {"data/Wild-Tool-Bench.jsonl": official.wild()}, large=1, commit="b" * 40)
-    status, _, err = place.run("fetch", "wild", "--from", f"hub:someone/copy@{'b' * 40}", HF_ENDPOINT=site.url, HF_TOKEN="hf_secret")
+    status, _, err = place.run(
+        "fetch", "wild", "--from", f"hub:someone/copy@{'b' * 40}", HF_ENDPOINT=site.url, HF_TOKEN="hf_secret"
+    )
     assert (status, err) == (0, "")
     signed = [path for _, path, headers in site.asked if headers.get("authorization") == "Bearer hf_secret"]
     assert any("/api/datasets/" in path for path in signed)
@@ -131,9 +145,19 @@ def test_of_ipv6_and_of_all_else_only_the_password_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("only", "there", "not_there", "tasks"),
     [
-        (["mmau.dag_reasoning"], "tool_use_plan_with_reasoning_all_20240712.jsonl", "math_standard_20240712.jsonl", "dag_reasoning"),
+        (
+            ["mmau.dag_reasoning"],
+            "tool_use_plan_with_reasoning_all_20240712.jsonl",
+            "math_standard_20240712.jsonl",
+            "dag_reasoning",
+        ),
         (["math_*"], "math_understand_20240712.jsonl", "code_kaggle_source", "math_comprehend mmau.math_planner"),
-        (["mmau.ds_oracle"], "code_kaggle_source", "math_standard_20240712.jsonl", "ds_codegen mmau.ds_e2e mmau.ds_oracle"),
+        (
+            ["mmau.ds_oracle"],
+            "code_kaggle_source",
+            "math_standard_20240712.jsonl",
+            "ds_codegen mmau.ds_e2e mmau.ds_oracle",
+        ),
     ],
 )
 def test_a_part_of_mmau_is_fetched_for_a_task_or_by_names_and_completed_later(
@@ -201,11 +225,17 @@ def test_the_proxy_of_the_environment_is_used(site: Site, place: Place) -> None:
     [
         (["nothing"], "there is no data set 'nothing'; known are gta-atomic, gta-workflow, mmau, wild"),
         (["wild", "--only", "x"], "WildToolBench is of use as a whole only; fetch it without --only"),
-        (["wild", "--from", "hub"], "WildToolBench is not published on hub, but on github; name a copy with --from hub:OWNER/NAME"),
+        (
+            ["wild", "--from", "hub"],
+            "WildToolBench is not published on hub, but on github; name a copy with --from hub:OWNER/NAME",
+        ),
         (["mmau", "--from", "github"], "Apple MMAU is not published on github, but on hub"),
         (["wild", "--from", "ftp"], "--from 'ftp' is unknown; give github, hub, or hub:OWNER/NAME[@REVISION]"),
         (["wild", "--from", "hub:x"], "--from 'hub:x' cannot be read; give github, hub, or hub:OWNER/NAME[@REVISION]"),
-        (["wild", "--mirror", "mirror.org"], "--mirror 'mirror.org' is no URL of a server; give one such as https://mirror.example.org"),
+        (
+            ["wild", "--mirror", "mirror.org"],
+            "--mirror 'mirror.org' is no URL of a server; give one such as https://mirror.example.org",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(place: Place, words: list[str], sentence: str) -> None:

@@ -14,7 +14,12 @@ TEXT = [{"type": "text"}]
 PICTURE = {"type": "image", "name": "image"}
 META = {
     "OCR": {"name": "OCR", "description": "Reads.", "inputs": [PICTURE], "outputs": TEXT},
-    "Calculator": {"name": "Calculator", "description": "Works out.", "inputs": [{"type": "text", "name": "expression"}], "outputs": TEXT},
+    "Calculator": {
+        "name": "Calculator",
+        "description": "Works out.",
+        "inputs": [{"type": "text", "name": "expression"}],
+        "outputs": TEXT,
+    },
     "DrawBox": {
         "name": "DrawBox",
         "description": "Draws.",
@@ -92,7 +97,9 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     def writer(samples: Any = SAMPLES, meta: Any = META) -> Path:
         (root / "image").mkdir(parents=True, exist_ok=True)
         (root / "image" / "a.png").touch()
-        (root / "dataset.json").write_text(samples if isinstance(samples, str) else json.dumps(samples), encoding="utf-8")
+        (root / "dataset.json").write_text(
+            samples if isinstance(samples, str) else json.dumps(samples), encoding="utf-8"
+        )
         (root / "toolmeta.json").write_text(meta if isinstance(meta, str) else json.dumps(meta), encoding="utf-8")
         return root
 

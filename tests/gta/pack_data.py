@@ -6,20 +6,32 @@ import json
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.errors import AgentGaugeError
 from bench_gta.pack.command import main
-from harness.errors import AgentGaugeError
 
 TASKS: dict[str, Any] = {
     "7": {
         "files": [{"type": "csv", "path": "files/sales.csv"}],
-        "dialogs": [{"role": "user", "content": "Add up files/sales.csv.", "resources": [{"type": "csv", "path": "files/sales.csv"}]}],
+        "dialogs": [
+            {
+                "role": "user",
+                "content": "Add up files/sales.csv.",
+                "resources": [{"type": "csv", "path": "files/sales.csv"}],
+            }
+        ],
         "sub_tasks": [
             {"id": "1", "weight": 1, "requirements": "The sum is given.", "check": {"answer": ["12"]}},
             {"id": "2", "weight": 3, "requirements": "There is a report."},
         ],
     },
-    "8": {"dialogs": [{"role": "user", "content": "Say hello."}], "sub_tasks": [{"id": "1", "requirements": "It greets."}]},
-    "12": {"dialogs": [{"role": "user", "content": "Draw a tree."}], "sub_tasks": [{"id": "1", "requirements": "A tree is drawn."}]},
+    "8": {
+        "dialogs": [{"role": "user", "content": "Say hello."}],
+        "sub_tasks": [{"id": "1", "requirements": "It greets."}],
+    },
+    "12": {
+        "dialogs": [{"role": "user", "content": "Draw a tree."}],
+        "sub_tasks": [{"id": "1", "requirements": "A tree is drawn."}],
+    },
 }
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from bench_gta import data
-from harness.errors import DataProblem, Fault
-from harness.types import ROOT_TOKEN
+from agentgauge.core.errors import DataProblem, Fault
+from agentgauge.core.types import ROOT_TOKEN
+from bench_gta.atomic import data
 
 Write = Callable[..., Path]
 
@@ -38,12 +38,16 @@ def test_ids_and_tags(write: Write) -> None:
         ("image/a\0.png", False),
     ],
 )
-def test_only_exact_paths_of_files_are_resolved(value: Any, resolved: bool, write: Write, samples: dict[str, Any]) -> None:
+def test_only_exact_paths_of_files_are_resolved(
+    value: Any, resolved: bool, write: Write, samples: dict[str, Any]
+) -> None:
     samples["3"]["dialogs"][1]["tool_calls"][0]["function"]["arguments"] = {"image": value}
     root = write(samples)
     index = data.index(root)
     loaded = data.resolve(data.load(index, index.rows[0], "t"), ROOT_TOKEN)
-    assert loaded.dialogs[1]["tool_calls"][0]["function"]["arguments"]["image"] == (f"{ROOT_TOKEN}/{value}" if resolved else value)
+    assert loaded.dialogs[1]["tool_calls"][0]["function"]["arguments"]["image"] == (
+        f"{ROOT_TOKEN}/{value}" if resolved else value
+    )
 
 
 def test_files_are_absolute_and_normal(write: Write, samples: dict[str, Any]) -> None:
@@ -74,7 +78,10 @@ def change(*path: Any, to: Any) -> Callable[[dict[str, Any]], None]:
         (change("5", "files", 0, "path", to=3), r"files\[0\]: must be an object with the texts"),
         (change("5", "files", 0, "path", to="image/no.png"), r"files\[0\].path: the file 'image/no.png' is missing"),
         (change("5", "files", 0, "path", to="../secret"), r"files\[0\].path: '../secret' must be a path relative"),
-        (change("5", "files", 0, "path", to="/etc/hostname"), r"files\[0\].path: '/etc/hostname' must be a path relative"),
+        (
+            change("5", "files", 0, "path", to="/etc/hostname"),
+            r"files\[0\].path: '/etc/hostname' must be a path relative",
+        ),
         (change("5", "dialogs", 1, to="x"), r"dialogs\[1\]: must be an object with the role"),
         (change("5", "dialogs", 0, "content", to=None), r"dialogs\[0\].content: must be a text"),
         (
@@ -86,12 +93,17 @@ def change(*path: Any, to: Any) -> Callable[[dict[str, Any]], None]:
         (change("5", "dialogs", 3, "content", to=None), r"dialogs\[3\]: must hold 'tool_calls' or a text"),
         (change("5", "dialogs", to=[]), "dialogs: must hold a user turn"),
         (change("5", "gt_answer", to="x"), "gt_answer: must be an object with a 'whitelist', a list of texts, or null"),
-        (change("5", "gt_answer", to={"whitelist": ["x", "y"]}), "gt_answer: must hold a 'whitelist'.*this one is flat"),
+        (
+            change("5", "gt_answer", to={"whitelist": ["x", "y"]}),
+            "gt_answer: must hold a 'whitelist'.*this one is flat",
+        ),
         (change("5", "gt_answer", to={"blacklist": []}), "gt_answer: must hold a 'whitelist'"),
         (change("5", "gt_answer", to=[1]), "gt_answer: must be"),
     ],
 )
-def test_damage_names_the_record_and_the_field(damage: Callable[[Any], None], told: str, write: Write, samples: dict[str, Any]) -> None:
+def test_damage_names_the_record_and_the_field(
+    damage: Callable[[Any], None], told: str, write: Write, samples: dict[str, Any]
+) -> None:
     damage(samples)
     with pytest.raises(DataProblem, match=told) as problem:
         data.index(write(samples))

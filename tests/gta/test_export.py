@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from bench_gta import data
-from bench_gta.export import write_predictions
-from bench_gta.tasks import EndToEnd, StepByStep
-from harness.cli import main
-from harness.types import Json, Sample
+from agentgauge.cli.main import main
+from agentgauge.core.types import Json, Sample
+from bench_gta.atomic import data
+from bench_gta.atomic.export import write_predictions
+from bench_gta.atomic.task import EndToEnd, StepByStep
 from tests.plugin.project import run_gta, summary
 
 Write = Callable[..., Path]
@@ -120,7 +120,9 @@ def test_paths_are_written_as_they_were_scored(write: Write, tmp_path: Path) -> 
     assert f"in {tmp_path / 'out'}, {{RUN}} at the beginning of a path stands for that folder" in notes[0]
 
 
-def test_a_partial_data_set_holds_the_files_of_its_samples(write: Write, samples: dict[str, Any], tmp_path: Path) -> None:
+def test_a_partial_data_set_holds_the_files_of_its_samples(
+    write: Write, samples: dict[str, Any], tmp_path: Path
+) -> None:
     samples["3"]["dialogs"][1]["tool_calls"][0]["function"]["arguments"]["image"] = "image/b.png"
     samples["3"]["dialogs"][0]["content"] = "dataset.json"  # a text that is the path of a file there
     samples["5"]["files"][0]["path"] = "image/c.png"

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from bench_gta.files import prediction_files
-from bench_gta.tasks import EndToEnd, StepByStep
-from harness.cli import main
-from harness.errors import DataProblem
+from agentgauge.cli.main import main
+from agentgauge.core.errors import DataProblem
+from bench_gta.atomic.files import prediction_files
+from bench_gta.atomic.task import EndToEnd, StepByStep
 
 Write = Callable[..., Path]
 
@@ -136,15 +136,30 @@ def test_files_of_unequal_length(
         StepByStep().score_files(root, file, scoring="strict", similarity="trigram")
 
 
-def test_the_result_names_the_evaluators_keys_and_the_columns(write: Write, samples: dict[str, Any], tmp_path: Path) -> None:
+def test_the_result_names_the_evaluators_keys_and_the_columns(
+    write: Write, samples: dict[str, Any], tmp_path: Path
+) -> None:
     file = tmp_path / "p.json"
-    file.write_text(json.dumps({str(number): entry(sample["dialogs"]) for number, sample in enumerate(samples.values())}))
+    file.write_text(
+        json.dumps({str(number): entry(sample["dialogs"]) for number, sample in enumerate(samples.values())})
+    )
     result = StepByStep().score_files(write(), file, scoring="parity", similarity="trigram")
     assert list(result) == ["metrics", "columns", "samples"]
-    assert list(result["metrics"]) == ["inst_align", "tool_acc", "arg_acc", "answer_acc", "tool_call", "tool_call_error"]
+    assert list(result["metrics"]) == [
+        "inst_align",
+        "tool_acc",
+        "arg_acc",
+        "answer_acc",
+        "tool_call",
+        "tool_call_error",
+    ]
     assert (result["columns"]["ToolAcc"], result["columns"]["ToolCalls"]) == (100, 5)
     # the gold text "It is $42." does not satisfy its own white list: "$" is no word character
-    assert [(sample["id"], sample["passed"]) for sample in result["samples"]] == [("3", False), ("5", True), ("9", True)]
+    assert [(sample["id"], sample["passed"]) for sample in result["samples"]] == [
+        ("3", False),
+        ("5", True),
+        ("9", True),
+    ]
     assert json.dumps(result)
 
 

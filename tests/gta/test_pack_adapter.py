@@ -33,7 +33,7 @@ def test_the_commands_of_the_page_work(tmp_path: Path) -> None:
     for line in words:
         few = ["--max-tasks", "3"] if line[2] == "run" else []
         done = subprocess.run(
-            [sys.executable, "-m", "harness.cli", *line[1:], *few],
+            [sys.executable, "-m", "agentgauge.cli.main", *line[1:], *few],
             cwd=tmp_path,
             env=environment,
             capture_output=True,
@@ -58,7 +58,11 @@ def test_an_app_that_fails_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "app_output").mkdir()
     (tmp_path / "prompt.txt").write_text("x")
     done = subprocess.run(
-        [sys.executable, EXAMPLE / "adapter.py", "prompt.txt", "in", "files"], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, EXAMPLE / "adapter.py", "prompt.txt", "in", "files"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 1 and "FileExistsError" in done.stderr
     assert not (tmp_path / "final.txt").exists()

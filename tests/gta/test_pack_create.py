@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from agentgauge.core.errors import UsageProblem
+from agentgauge.sandbox.scratch import remove_tree
 from bench_gta.pack.create import MOST_ANSWER, read_ids
+from bench_gta.pack.file_selection import MOST_NOTES, made_harmless, plain_files, problem_of, said
 from bench_gta.pack.format import read_pack
-from bench_gta.pack.places import MOST_NOTES, made_harmless, plain_files, problem_of, said
-from harness.errors import UsageProblem
-from harness.sandbox.scratch import remove_tree
 from tests.gta.pack_data import TASKS, pack, stored, write_outputs, write_tasks
 
 
@@ -60,7 +60,18 @@ def test_a_pack_of_folders_has_all_fields(data: Path, tmp_path: Path) -> None:
 
 def test_end_json_itself_and_the_released_option_name_do_too(data: Path, tmp_path: Path) -> None:
     results = write_outputs(tmp_path / "out", {8: "Hello!"})
-    assert pack("create", "--result-dir", results, "--dataset-end-json", data / "end.json", "--out-pack", tmp_path / "p.json") == 0
+    assert (
+        pack(
+            "create",
+            "--result-dir",
+            results,
+            "--dataset-end-json",
+            data / "end.json",
+            "--out-pack",
+            tmp_path / "p.json",
+        )
+        == 0
+    )
     assert stored(tmp_path / "p.json")["base_dir"] == "out"
     assert read_pack(tmp_path / "p.json").base == results.resolve()
 
@@ -69,7 +80,11 @@ def test_the_data_set_is_told_by_its_content(data: Path, tmp_path: Path) -> None
     """Formatting plays no part; a changed tree does."""
     results = write_outputs(tmp_path / "out", {8: "Hello!"})
     fingerprints = []
-    for tasks in (TASKS, TASKS, {**TASKS, "8": {**TASKS["8"], "sub_tasks": [{"id": "1", "requirements": "It is polite."}]}}):
+    for tasks in (
+        TASKS,
+        TASKS,
+        {**TASKS, "8": {**TASKS["8"], "sub_tasks": [{"id": "1", "requirements": "It is polite."}]}},
+    ):
         (data / "end.json").write_text(json.dumps(tasks, indent=len(fingerprints)))
         assert create(results, data) == 0
         fingerprints.append(stored(results / "pack.json")["data"]["fingerprint"])
@@ -84,7 +99,14 @@ def test_task_ids_choose_and_order(data: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"), [("7\nseven\n", "line 2: 'seven'"), ("-7", "'-7'"), ("7 8", "'7 8'"), ("٧", "'٧'"), ("\n# 7\n", "holds no task id")]
+    ("text", "says"),
+    [
+        ("7\nseven\n", "line 2: 'seven'"),
+        ("-7", "'-7'"),
+        ("7 8", "'7 8'"),
+        ("٧", "'٧'"),
+        ("\n# 7\n", "holds no task id"),
+    ],
 )
 def test_lists_of_ids_that_are_refused(text: str, says: str, tmp_path: Path) -> None:
     (tmp_path / "ids.txt").write_text(text, encoding="utf-8")
@@ -92,7 +114,9 @@ def test_lists_of_ids_that_are_refused(text: str, says: str, tmp_path: Path) -> 
         read_ids(tmp_path / "ids.txt")
 
 
-def test_links_in_deliverables_are_left_out_and_noted(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_links_in_deliverables_are_left_out_and_noted(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     results = write_outputs(tmp_path / "out", {7: "x"}, {"7/files/good.txt": "g"})
     (results / "7/files/passwd").symlink_to("/etc/passwd")
     (results / "7/files/etc").symlink_to("/etc")
@@ -100,7 +124,11 @@ def test_links_in_deliverables_are_left_out_and_noted(data: Path, tmp_path: Path
     assert create(results, data) == 0
     task = stored(results / "pack.json")["tasks"][0]
     assert task["attached_files"] == ["7/files/good.txt"]
-    left_out = ["left out: files/etc: is a link", "left out: files/passwd: is a link", "left out: files/pipe: is no plain file"]
+    left_out = [
+        "left out: files/etc: is a link",
+        "left out: files/passwd: is a link",
+        "left out: files/pipe: is no plain file",
+    ]
     assert task["meta"]["notes"] == left_out
     assert "note: task 7: left out: files/passwd: is a link" in capsys.readouterr().out
 
@@ -151,7 +179,9 @@ def _no_folders(results: Path) -> None:
         (_no_folders, "holds no folder that is named by a task id"),
     ],
 )
-def test_results_that_are_refused_are_named(spoil: Any, says: str, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_results_that_are_refused_are_named(
+    spoil: Any, says: str, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     results = write_outputs(tmp_path / "out", {7: "x"})
     spoil(results)
     assert create(results, data) == 4
@@ -258,7 +288,9 @@ def test_copies_never_go_among_the_deliverables(
     assert (folder / "7/report.md").read_text() == "# Sum\n" and not (tmp_path / out_pack).exists()
 
 
-def test_a_folder_of_somebodys_own_is_not_taken_for_copies(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_of_somebodys_own_is_not_taken_for_copies(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     results = write_outputs(tmp_path / "outputs", {}, {"7/report.md": "# Sum\n"})
     own = write_outputs(tmp_path / "mine_files", {}, {"7/precious.md": "mine"})
     for make in (lambda: None, lambda: (own.rename(tmp_path / "away"), own.symlink_to(tmp_path / "away"))):
@@ -292,7 +324,11 @@ def test_a_file_that_cannot_be_copied_is_noted(data: Path, tmp_path: Path) -> No
 
 
 def test_tasks_that_go_on_after_the_first_request_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    longer = [{"role": "user", "content": "Say hello."}, {"role": "assistant", "content": "Hello."}, {"role": "user", "content": "Again."}]
+    longer = [
+        {"role": "user", "content": "Say hello."},
+        {"role": "assistant", "content": "Hello."},
+        {"role": "user", "content": "Again."},
+    ]
     data = write_tasks(tmp_path / "data", {**TASKS, "8": {**TASKS["8"], "dialogs": longer}})
     assert create(write_outputs(tmp_path / "out", {7: "x", 8: "y"}), data) == 0
     assert "the first request only, but these tasks go on with further ones: 8\n" in capsys.readouterr().out
@@ -300,14 +336,20 @@ def test_tasks_that_go_on_after_the_first_request_are_named(tmp_path: Path, caps
     assert "first request" not in capsys.readouterr().out
 
 
-def test_names_are_fit_for_a_terminal_and_for_the_pack(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_are_fit_for_a_terminal_and_for_the_pack(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     results = write_outputs(tmp_path / "out", {7: "x"}, {"7/files/good.md": "g"})
     with open(os.fsencode(results / "7/files") + b"/\xff.md", "w"):  # noqa: PTH123 - the name is no text
         pass
     (results / "7/files/\x1b[31m").symlink_to("good.md")
     assert create(results, data) == 0
     said = capsys.readouterr().out
-    assert "files/\\udcff.md: its name is not UTF-8" in said and "files/\\x1b[31m: is a link" in said and "\x1b" not in said
+    assert (
+        "files/\\udcff.md: its name is not UTF-8" in said
+        and "files/\\x1b[31m: is a link" in said
+        and "\x1b" not in said
+    )
     assert stored(results / "pack.json")["tasks"][0]["attached_files"] == ["7/files/good.md"]
 
 
@@ -354,8 +396,8 @@ def test_rights_are_given_back_but_not_through_links(tmp_path: Path) -> None:
 
 
 def test_office_files_become_pdf_or_stay_with_a_note(data: Path, tmp_path: Path) -> None:
-    """A document becomes a PDF, by LibreOffice or as a plain rendering of its text; one that cannot be converted is kept for the
-    judge's own means."""
+    """A document becomes a PDF, by LibreOffice or as a plain rendering of its text; one that cannot be converted is
+    kept for the judge's own means."""
     from docx import Document
 
     results = tmp_path / "out"

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bench_gta.pack.atomic import write_json, write_text
+from agentgauge.core.errors import DataProblem, UsageProblem
+from bench_gta.pack.atomic_write import write_json, write_text
 from bench_gta.pack.format import DataSet, Pack, PackTask, read_pack, write_pack
-from harness.errors import DataProblem, UsageProblem
 from tests.gta.pack_data import TASKS, pack, stored, write_outputs, write_tasks
 
 GOOD: dict[str, Any] = {
@@ -142,9 +142,16 @@ def test_any_task_is_read_or_refused(task: Any, top: Any, tmp_path: Path) -> Non
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(ids=st.lists(st.integers(0, 99), unique=True, max_size=4), texts=st.lists(st.text(max_size=10), max_size=3), output=JSON)
+@given(
+    ids=st.lists(st.integers(0, 99), unique=True, max_size=4),
+    texts=st.lists(st.text(max_size=10), max_size=3),
+    output=JSON,
+)
 def test_what_is_written_is_read_again(ids: list[int], texts: list[str], output: Any, tmp_path: Path) -> None:
-    tasks = tuple(PackTask(number, place, texts, output, tuple(texts), [{"id": "1"}], {"usd": 1}) for place, number in enumerate(ids, 1))
+    tasks = tuple(
+        PackTask(number, place, texts, output, tuple(texts), [{"id": "1"}], {"usd": 1})
+        for place, number in enumerate(ids, 1)
+    )
     before = Pack(tasks, tmp_path.resolve(), DataSet("set", "0123"), {"by": "hand"})
     write_pack(tmp_path / "pack.json", before)
     read = read_pack(tmp_path / "pack.json")
@@ -176,7 +183,9 @@ def test_a_sound_pack_has_no_problems(checked: tuple[Path, Path], capsys: pytest
     assert "2 tasks, no problems" in capsys.readouterr().out
 
 
-def test_an_empty_answer_is_a_note_and_a_pack_without_one_a_problem(checked: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_answer_is_a_note_and_a_pack_without_one_a_problem(
+    checked: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     path, data = checked
     _edit(path, 0, assistant_outputs=[[{"role": "assistant", "content": " \n"}]])
     assert pack("check", path, "--data", data) == 0
@@ -234,7 +243,9 @@ def test_a_pack_of_another_task_set_is_refused_by_name(
         assert "'the bundled sample'" in capsys.readouterr().out
 
 
-def test_a_pack_that_claims_a_task_set_is_still_compared(checked: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pack_that_claims_a_task_set_is_still_compared(
+    checked: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     """The fingerprint in a pack is a claim: easier trees under it are not judged."""
     path, data = checked
     _edit(path, 0, full_tree=[{"id": "1", "requirements": "Anything."}])

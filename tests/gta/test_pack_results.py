@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from agentgauge.core.config import Config
+from agentgauge.core.errors import UsageProblem
 from bench_gta.pack.format import Pack, PackTask
 from bench_gta.pack.results import Kept, Settings, read_kept, summary, summary_block
 from bench_gta.pack.verb_score import base_url, config_for
-from harness.config import Config
-from harness.errors import UsageProblem
 
 TREE = [{"id": "1", "requirements": "a"}, {"id": "2", "requirements": "b"}]
 SETTINGS = Settings("fake")

@@ -19,11 +19,11 @@ from typing import Any
 
 import pytest
 
+from agentgauge.core.errors import SandboxFault, UsageProblem
+from agentgauge.sandbox import paths
+from agentgauge.sandbox.scratch import remove_tree, scratch_folder
 from bench_gta.pack.agent import filled, read_command
 from bench_gta.pack.tasks import read_tasks
-from harness.errors import SandboxFault, UsageProblem
-from harness.sandbox import paths
-from harness.sandbox.scratch import remove_tree, scratch_folder
 from tests.gta.pack_data import pack, stored, write_tasks
 from tests.sandbox.conftest import NOBODY, as_user, environment, interpreter
 
@@ -54,7 +54,9 @@ class Agent:
 
     def run(self, code: str, *more: str | Path, words: str = "") -> int:
         self.script.write_text(code)
-        return pack("run", "--command", f"{sys.executable} {self.script} {words}", "--out", self.out, "--data", self.data, *more)
+        return pack(
+            "run", "--command", f"{sys.executable} {self.script} {words}", "--out", self.out, "--data", self.data, *more
+        )
 
     def record(self, task: int) -> Any:
         return stored(self.out / str(task) / "run.json")
@@ -135,7 +137,9 @@ def test_a_cost_that_was_not_told_once_stays_unknown(agent: Agent, one: None) ->
     assert (agent.record(7)["usd"], agent.record(7)["usage"]) == (None, {"usd": 0.25})
 
 
-def test_an_attempt_that_cannot_be_made_leaves_the_earlier_one(agent: Agent, one: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_attempt_that_cannot_be_made_leaves_the_earlier_one(
+    agent: Agent, one: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert agent.run("open('files/half.txt', 'w').write('half'); raise SystemExit(3)", *ONE) == 1
     before = agent.record(7)
 
@@ -163,7 +167,10 @@ def test_a_failure_says_why_and_how_to_go_on(agent: Agent, one: None, capsys: py
     assert agent.run("raise RuntimeError('no \x1b[31mkey')", *ONE) == 1
     said = capsys.readouterr().out
     assert "  it said: RuntimeError: no \\x1b[31mkey\n" in said
-    assert f"what they said: {agent.out}/7/stderr.txt and so on; the same command with --retry-failed runs them again" in said
+    assert (
+        f"what they said: {agent.out}/7/stderr.txt and so on; the same command with --retry-failed runs them again"
+        in said
+    )
 
 
 ESCAPES = """
@@ -188,8 +195,22 @@ raise SystemExit(5)
 def test_an_agent_cannot_reach_outside_its_folder(agent: Agent, one: None, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
     out = tmp_path / "run"
-    writes = [tmp_path / "secret", tmp_path / "new", out / "7/run.json", out / "7/final.txt", out / "settings.json", "/usr/bin/x"]
-    reads = [tmp_path / "secret", "/etc/passwd", agent.data / "end.json", agent.data / "files/sales.csv", out / "settings.json", "/root"]
+    writes = [
+        tmp_path / "secret",
+        tmp_path / "new",
+        out / "7/run.json",
+        out / "7/final.txt",
+        out / "settings.json",
+        "/usr/bin/x",
+    ]
+    reads = [
+        tmp_path / "secret",
+        "/etc/passwd",
+        agent.data / "end.json",
+        agent.data / "files/sales.csv",
+        out / "settings.json",
+        "/root",
+    ]
     places = {"PLACES": [str(path) for path in writes], "READS": [str(path) for path in reads]}
     code = ESCAPES
     for word, value in places.items():
@@ -240,7 +261,10 @@ def test_children_that_are_left_behind_end(sandbox: tuple[str, ...], new_session
 
 def test_a_child_that_holds_the_pipe_does_not_hold_the_run(agent: Agent, one: None) -> None:
     """Without the sandbox a process in a session of its own lives on, but nothing waits for it."""
-    code = "import subprocess, sys\np = subprocess.Popen(['/bin/sleep', '90'], start_new_session=True)\nprint('done', p.pid)"
+    code = (
+        "import subprocess, sys\np = subprocess.Popen(['/bin/sleep', '90'], start_new_session=True)\nprint('done',"
+        " p.pid)"
+    )
     began = time.monotonic()
     assert agent.run(code, "--no-sandbox", *ONE) == 0
     assert time.monotonic() - began < 5
@@ -250,8 +274,13 @@ def test_a_child_that_holds_the_pipe_does_not_hold_the_run(agent: Agent, one: No
 
 
 @pytest.mark.parametrize("sandbox", [(), ("--no-sandbox",)])
-def test_an_agent_that_prints_without_end_is_ended_and_little_is_kept(sandbox: tuple[str, ...], agent: Agent, one: None) -> None:
-    code = "import sys\nfor _ in range(100):\n    sys.stdout.write('x' * 1_000_000)\nsys.stdout.flush()\nopen('files/all', 'w')"
+def test_an_agent_that_prints_without_end_is_ended_and_little_is_kept(
+    sandbox: tuple[str, ...], agent: Agent, one: None
+) -> None:
+    code = (
+        "import sys\nfor _ in range(100):\n    sys.stdout.write('x' * 1_000_000)\nsys.stdout.flush()\nopen('files/all',"
+        " 'w')"
+    )
     assert agent.run(code, *sandbox, *ONE) == 1
     assert agent.record(7)["status"] == "output"
     assert (agent.out / "7/stdout.txt").stat().st_size <= 1 << 20
@@ -326,7 +355,9 @@ open("files/good.txt", "w").write("good")
 
 @pytest.mark.parametrize("sandbox", [(), ("--no-sandbox",)])
 @pytest.mark.parametrize("user", ["self", "nobody"])
-def test_what_an_agent_leaves_has_no_special_bits_and_is_for_its_owner_only(user: str, sandbox: tuple[str, ...]) -> None:
+def test_what_an_agent_leaves_has_no_special_bits_and_is_for_its_owner_only(
+    user: str, sandbox: tuple[str, ...]
+) -> None:
     if user == "nobody" and os.geteuid() != 0:
         pytest.skip("only root can run a test as another user")
     if (python := interpreter(user)) is None:
@@ -339,7 +370,18 @@ def test_what_an_agent_leaves_has_no_special_bits_and_is_for_its_owner_only(user
         place.chmod(0o755)
         if user == "nobody":
             os.chown(place, NOBODY, NOBODY)
-        words = ["run", "--command", f"{python} {agent}", "--out", out, "--data", data, "--task-ids", place / "ids", *sandbox]
+        words = [
+            "run",
+            "--command",
+            f"{python} {agent}",
+            "--out",
+            out,
+            "--data",
+            data,
+            "--task-ids",
+            place / "ids",
+            *sandbox,
+        ]
         start = "import os, sys; os.umask(0); from bench_gta.pack.command import main; sys.exit(main(sys.argv[1:]))"
         done = subprocess.run(
             [python, "-c", start, *words],
@@ -403,7 +445,7 @@ def test_whatever_an_agent_does_to_its_folder_it_is_collected(spoilt: Agent) -> 
         *without_roots_rights(),
         sys.executable,
         "-m",
-        "harness.cli",
+        "agentgauge.cli.main",
         "pack",
         "run",
         "--data",
@@ -464,7 +506,9 @@ def test_folders_can_be_opened_for_reading(agent: Agent, one: None, tmp_path: Pa
 
 
 @pytest.mark.parametrize("place", ["", "run", "run/old", "data", "data/files", "link"])
-def test_what_an_agent_is_judged_by_cannot_be_opened(place: str, agent: Agent, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_an_agent_is_judged_by_cannot_be_opened(
+    place: str, agent: Agent, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "run/old").mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path)
     assert agent.run("print(1)", "--readable", tmp_path / place) == 4
@@ -477,14 +521,18 @@ def test_nor_by_naming_it_in_the_command(agent: Agent, capsys: pytest.CaptureFix
     assert "would show the agent the task set" in capsys.readouterr().out
 
 
-def test_a_task_set_among_the_packages_is_hidden_all_the_same(agent: Agent, one: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_set_among_the_packages_is_hidden_all_the_same(
+    agent: Agent, one: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The folder above the task set is shown as if it were one of installed packages."""
     (agent.data.parent / "package.py").write_text("shown")
     agent.data.parent.chmod(0o755)  # programs run as a user of their own
-    monkeypatch.setattr("harness.sandbox.paths._SYSTEM", (*paths._SYSTEM, str(agent.data.parent)))
+    monkeypatch.setattr("agentgauge.sandbox.paths._SYSTEM", (*paths._SYSTEM, str(agent.data.parent)))
     paths._interpreter.cache_clear()
     try:
-        code = f"import os; print(open({str(agent.data.parent / 'package.py')!r}).read(), os.listdir({str(agent.data)!r}))"
+        code = (
+            f"import os; print(open({str(agent.data.parent / 'package.py')!r}).read(), os.listdir({str(agent.data)!r}))"
+        )
         assert agent.run(code, *ONE) == 0
     finally:
         paths._interpreter.cache_clear()
@@ -506,8 +554,8 @@ def test_the_network_has_to_be_allowed(network: tuple[str, ...], answer: str, ag
         thread = threading.Thread(target=greet, daemon=True)
         thread.start()
         code = (
-            f"import socket\ntry:\n    print(socket.create_connection(('127.0.0.1', {listening.getsockname()[1]})).recv(9).decode())\n"
-            "except OSError:\n    print('closed')"
+            "import socket\ntry:\n    print(socket.create_connection(('127.0.0.1',"
+            f" {listening.getsockname()[1]})).recv(9).decode())\nexcept OSError:\n    print('closed')"
         )
         assert agent.run(code, *network, *ONE) == 0
         if not network:
@@ -547,7 +595,10 @@ def test_a_folder_of_another_run_is_refused(agent: Agent, tmp_path: Path, capsys
     assert agent.run("print(1)") == 4
     assert "holds a run of the task set 'data', not of 'other'" in capsys.readouterr().out
     agent.data = tmp_path / "data"
-    for more, says in ((("--network",), "in the sandbox with the network"), (("--no-sandbox",), "without the sandbox with the network")):
+    for more, says in (
+        (("--network",), "in the sandbox with the network"),
+        (("--no-sandbox",), "without the sandbox with the network"),
+    ):
         assert agent.run("print(1)", *more) == 4
         assert f"holds a run in the sandbox without the network, not {says}" in capsys.readouterr().out
     agent.out = other
@@ -572,11 +623,22 @@ def runs(argv: list[str]) -> bool:
 def test_an_interrupted_run_goes_on(number: int, agent: Agent, tmp_path: Path) -> None:
     """The signal ends the agents at once; finished tasks stay, the others are run by the next call."""
     agent.script.write_text(
-        "import os, sys, time\nif sys.argv[1] == '8' and not os.path.exists(sys.argv[2]):\n    time.sleep(600)\nprint(time.time_ns())"
+        "import os, sys, time\nif sys.argv[1] == '8' and not os.path.exists(sys.argv[2]):\n   "
+        " time.sleep(600)\nprint(time.time_ns())"
     )
     state = tmp_path / "state"
     state.mkdir()
-    command = [sys.executable, "-m", "harness.cli", "pack", "run", "--data", str(agent.data), "--out", str(agent.out)]
+    command = [
+        sys.executable,
+        "-m",
+        "agentgauge.cli.main",
+        "pack",
+        "run",
+        "--data",
+        str(agent.data),
+        "--out",
+        str(agent.out),
+    ]
     command += ["--command", f"{sys.executable} {agent.script} {{task_id}} {state / 'go'}", "--readable", str(state)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 60
@@ -595,7 +657,9 @@ def test_an_interrupted_run_goes_on(number: int, agent: Agent, tmp_path: Path) -
     assert agent.final(7) == first and agent.final(8) > first
 
 
-def test_a_machine_that_cannot_confine_says_so(agent: Agent, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_machine_that_cannot_confine_says_so(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr("bench_gta.pack.process.sandbox.layers", lambda: ("process", "rlimits"))
     assert agent.run("print(1)") == 4
     assert "without protection of files and a closed network" in capsys.readouterr().out
@@ -642,7 +706,9 @@ def test_a_request_that_is_too_long_for_a_command_line_is_told(data: Path, tmp_p
         filled(read_command("true {prompt}"), task, "x" * (128 << 10), tmp_path)
 
 
-def test_files_that_a_command_names_are_found_from_the_task_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_a_command_names_are_found_from_the_task_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "agent.py").write_text("")
     command = read_command(f"{sys.executable} agent.py other.py")
@@ -666,7 +732,9 @@ def test_files_that_a_command_names_are_found_from_the_task_folder(tmp_path: Pat
         (("--budget", "five"), "cannot be read"),
     ],
 )
-def test_options_that_are_refused(more: tuple[str, ...], says: str, agent: Agent, capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_that_are_refused(
+    more: tuple[str, ...], says: str, agent: Agent, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert agent.run("print(1)", *more) == 4
     assert says in capsys.readouterr().out
     assert not agent.out.exists()

@@ -15,17 +15,17 @@ from typing import Any
 
 import pytest
 
+from agentgauge.core.config import Config, ModelTable, Prices
+from agentgauge.core.errors import DataProblem, ModelFault, UsageProblem
+from agentgauge.core.types import Usage
+from agentgauge.run.budget import parse_budget
 from bench_gta.pack.check import require_safe
 from bench_gta.pack.format import DataSet, Pack, PackTask, read_pack, write_pack
 from bench_gta.pack.results import Settings
 from bench_gta.pack.score import Limits, Scored, default_out, default_summary, delivery_of, graded, score_pack
 from bench_gta.pack.verb_score import config_for
-from bench_gta.workflow.judge import Delivery
-from bench_gta.workflow.replies import Unreadable
-from harness.budget import parse_budget
-from harness.config import Config, ModelTable, Prices
-from harness.errors import DataProblem, ModelFault, UsageProblem
-from harness.types import Usage
+from bench_gta.workflow.judging.judge import Delivery
+from bench_gta.workflow.judging.replies import Unreadable
 from tests.gta.pack_data import pack, stored, write_outputs, write_tasks
 from tests.model.fault_server import FaultServer, Seen, answer, silence, status
 
@@ -55,8 +55,14 @@ class Judge:
 
 
 def a_pack(folder: Path, *numbers: int, **fields: Any) -> Pack:
-    given = {"assistant_outputs": [[{"role": "assistant", "content": "done"}]], "attached_files": (), "meta": {}} | fields
-    tasks = tuple(PackTask(number, place, [str(number)], full_tree=TREE, **given) for place, number in enumerate(numbers, 1))
+    given = {
+        "assistant_outputs": [[{"role": "assistant", "content": "done"}]],
+        "attached_files": (),
+        "meta": {},
+    } | fields
+    tasks = tuple(
+        PackTask(number, place, [str(number)], full_tree=TREE, **given) for place, number in enumerate(numbers, 1)
+    )
     write_pack(folder / "pack.json", Pack(tasks, folder.resolve()))
     return read_pack(folder / "pack.json")
 
@@ -64,7 +70,15 @@ def a_pack(folder: Path, *numbers: int, **fields: Any) -> Pack:
 def score(packed: Pack, judge: Any, folder: Path, settings: Settings = FAKE, **limits: Any) -> Scored:
     spent = judge.spent if isinstance(judge, Judge) else Usage
     return asyncio.run(
-        score_pack(packed, judge, settings, out=folder / "s.json", summary_out=folder / "m.json", limits=Limits(**limits), spent=spent)
+        score_pack(
+            packed,
+            judge,
+            settings,
+            out=folder / "s.json",
+            summary_out=folder / "m.json",
+            limits=Limits(**limits),
+            spent=spent,
+        )
     )
 
 
@@ -86,9 +100,20 @@ def test_a_record_has_every_field(tmp_path: Path) -> None:
         "replies": ['{"score": 8, "analysis": "."}'],
         "cached": 0,
     }
-    assert record["detail"]["tree"] == {"id": "root", "value": 7.0, "sub_tasks": [{"id": "1", "value": 4.0}, {"id": "2", "value": 8.0}]}
+    assert record["detail"]["tree"] == {
+        "id": "root",
+        "value": 7.0,
+        "sub_tasks": [{"id": "1", "value": 4.0}, {"id": "2", "value": 8.0}],
+    }
     summary = stored(tmp_path / "m.json")
-    assert summary["figures"] == {"Root Score": 7, "Root Score (scored)": 7, "Leaf SR": 50, "Root SR": 100, "Tasks": 1, "Leaves": 2}
+    assert summary["figures"] == {
+        "Root Score": 7,
+        "Root Score (scored)": 7,
+        "Leaf SR": 50,
+        "Root SR": 100,
+        "Tasks": 1,
+        "Leaves": 2,
+    }
     assert summary["agent"] == {"elapsed_sec": 90, "usd": 0.5}
     assert summary["judge_usd"] == 1
     assert [row["Leaf SR"] for row in summary["sensitivity"]["rows"]] == [50, 50, 50, 50, 0]
@@ -110,9 +135,18 @@ def test_a_failed_task_is_told_and_tried_again(tmp_path: Path) -> None:
     packed = a_pack(tmp_path, 1, 2)
     score(packed, Judge(t1=ModelFault("HTTP 500 from the endpoint", cause="http 500")), tmp_path)
     record = stored(tmp_path / "s.json")["task_results"]["1"]
-    assert (record["status"], record["score"], record["error"]) == ("error", None, "ModelFault: HTTP 500 from the endpoint")
+    assert (record["status"], record["score"], record["error"]) == (
+        "error",
+        None,
+        "ModelFault: HTTP 500 from the endpoint",
+    )
     figures = stored(tmp_path / "m.json")["figures"]
-    assert (figures["Root Score"], figures["Root Score (scored)"], figures["Leaves"], figures["Leaf SR"]) == (3.5, 7, 4, 25)
+    assert (figures["Root Score"], figures["Root Score (scored)"], figures["Leaves"], figures["Leaf SR"]) == (
+        3.5,
+        7,
+        4,
+        25,
+    )
     assert score(packed, Judge(), tmp_path).judged == (1,)
     record = stored(tmp_path / "s.json")["task_results"]["1"]
     assert (record["status"], record["attempt"], record["judge_usd"]) == ("ok", 2, 2)
@@ -176,7 +210,15 @@ def a_set(folder: Path, *numbers: int, change: dict[str, Any] | None = None, nam
     tasks = []
     for place, number in enumerate(numbers, 1):
         (folder / f"f/{number}.txt").write_text("delivered")
-        task = PackTask(number, place, [str(number)], [[{"role": "assistant", "content": "done"}]], (f"f/{number}.txt",), TREE, {"usd": 1})
+        task = PackTask(
+            number,
+            place,
+            [str(number)],
+            [[{"role": "assistant", "content": "done"}]],
+            (f"f/{number}.txt",),
+            TREE,
+            {"usd": 1},
+        )
         tasks.append(replace(task, **(change or {})) if place == 1 else task)
     write_pack(folder / "pack.json", Pack(tuple(tasks), folder.resolve(), DataSet(name, name)))
     return read_pack(folder / "pack.json")
@@ -194,7 +236,9 @@ def a_set(folder: Path, *numbers: int, change: dict[str, Any] | None = None, nam
         ({"sample_idx": 9}, ()),
     ],
 )
-def test_a_score_counts_as_long_as_what_was_judged_is_the_same(change: dict[str, Any], again: tuple[int, ...], tmp_path: Path) -> None:
+def test_a_score_counts_as_long_as_what_was_judged_is_the_same(
+    change: dict[str, Any], again: tuple[int, ...], tmp_path: Path
+) -> None:
     score(a_set(tmp_path, 1, 2), Judge(), tmp_path)
     assert score(a_set(tmp_path, 1, 2, change=change), Judge(), tmp_path).judged == again
     summary = stored(tmp_path / "m.json")
@@ -253,7 +297,9 @@ def test_another_pack_is_refused(tmp_path: Path) -> None:
         score(a_pack(tmp_path, 1, 2), Judge(), tmp_path)
 
 
-@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"task_results": []}', '{"task_results": {}, "interrupted_usd": 3}'])
+@pytest.mark.parametrize(
+    "content", ["{", "[]", "{}", '{"task_results": []}', '{"task_results": {}, "interrupted_usd": 3}']
+)
 def test_a_file_that_holds_no_scores_is_left_alone(content: str, tmp_path: Path) -> None:
     (tmp_path / "s.json").write_text(content)
     with pytest.raises(UsageProblem, match="is no file of scores"):
@@ -291,12 +337,18 @@ def test_a_judge_without_a_reply_is_no_score() -> None:
         graded(TREE, [{"replies": []}, {"replies": ["5"]}], sample_idx=1, strict=False)
     with pytest.raises(DataProblem, match="2 leaves, but there are 1 scores"):
         graded(TREE, [{"replies": ["5"]}], sample_idx=1, strict=False)
-    assert graded(TREE, [{"replies": ["5"]}, {"replies": ["no", "9", "9"]}], sample_idx=1, strict=False)["fallbacks"] == 4
+    assert (
+        graded(TREE, [{"replies": ["5"]}, {"replies": ["no", "9", "9"]}], sample_idx=1, strict=False)["fallbacks"] == 4
+    )
 
 
 @pytest.mark.parametrize(
     ("votes", "url", "says"),
-    [(0, None, "--judge-votes must be 1 or more"), (2, None, "leave --judge-votes"), (1, "http://h/v1", "leave --judge-votes")],
+    [
+        (0, None, "--judge-votes must be 1 or more"),
+        (2, None, "leave --judge-votes"),
+        (1, "http://h/v1", "leave --judge-votes"),
+    ],
 )
 def test_what_the_rules_cannot_do(votes: int, url: str | None, says: str) -> None:
     with pytest.raises(UsageProblem, match=says):
@@ -325,13 +377,25 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
     return results / "pack.json", data
 
 
-CONFIG = '[models.judge]\nmodel = "judge"\nurl = "URL"\nprices = {prompt = 1000.0, completion = 1000.0}\nmax_retries = 0\n'
+CONFIG = (
+    '[models.judge]\nmodel = "judge"\nurl = "URL"\nprices = {prompt = 1000.0, completion = 1000.0}\nmax_retries = 0\n'
+)
 
 
 def words(made: tuple[Path, Path], folder: Path, url: str) -> list[str]:
     (folder / "agentgauge.toml").write_text(CONFIG.replace("URL", url))
     path, data = made
-    return ["score", "--in-pack", str(path), "--data", str(data), "--judge-model", "judge", "--config", str(folder / "agentgauge.toml")]
+    return [
+        "score",
+        "--in-pack",
+        str(path),
+        "--data",
+        str(data),
+        "--judge-model",
+        "judge",
+        "--config",
+        str(folder / "agentgauge.toml"),
+    ]
 
 
 def reply(seen: Seen) -> Any:
@@ -339,7 +403,9 @@ def reply(seen: Seen) -> Any:
     return answer('{"score": 9, "analysis": "good"}' if "greets" in text else '{"score": 4, "analysis": "poor"}')
 
 
-def test_the_command_scores_resumes_and_compares(made: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_scores_resumes_and_compares(
+    made: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with FaultServer(choose=reply) as endpoint:
         command = words(made, tmp_path, endpoint.url)
         assert pack(*command, "--max-tasks", "2") == 0
@@ -352,14 +418,20 @@ def test_the_command_scores_resumes_and_compares(made: tuple[Path, Path], tmp_pa
         assert pack(*command, "--overwrite") == 0
         assert len(endpoint.requests) == 4, "replies are kept"
     scores = made[0].with_name("pack_judge_scores.json")
-    assert {number: record["score"] for number, record in stored(scores)["task_results"].items()} == {"7": 4, "8": 9, "12": 4}
+    assert {number: record["score"] for number, record in stored(scores)["task_results"].items()} == {
+        "7": 4,
+        "8": 9,
+        "12": 4,
+    }
     capsys.readouterr()
     assert pack("table", scores) == 0
     line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("| mine"))
     assert line == "| mine | 5.67 | 25.00 | 33.33 | 3.0 | 1.00 | 5.667 | 3/3 | judge, parity |"
 
 
-def test_the_table_has_the_published_rows(made: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_has_the_published_rows(
+    made: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with FaultServer(choose=reply) as endpoint:
         assert pack(*words(made, tmp_path, endpoint.url), "--leaf-threshold", "6", "--max-tasks", "0") == 0
     capsys.readouterr()
@@ -367,19 +439,26 @@ def test_the_table_has_the_published_rows(made: tuple[Path, Path], tmp_path: Pat
     assert pack("table", summary) == 0
     said = capsys.readouterr().out
     assert "| mine | – | – | – | – | – | – | 0/3 | judge, parity |" in said
-    assert "| OpenClaw (Claude-Sonnet-4.5), published | 6.82 | 73.55 | 50.00 | 136.0 | 35.00 | 0.195 | 30 | of the publication |" in said
+    assert (
+        "| OpenClaw (Claude-Sonnet-4.5), published | 6.82 | 73.55 | 50.00 | 136.0 | 35.00 | 0.195 | 30 | of the"
+        " publication |" in said
+    )
     assert "from 6 (leaf) and 7 (root) on" in said
     assert pack("table", made[0]) == 4
     assert "has no summary beside it" in capsys.readouterr().out
 
 
-def test_an_endpoint_that_fails_is_recorded(made: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_endpoint_that_fails_is_recorded(
+    made: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with FaultServer(choose=lambda seen: status(400)) as endpoint:
         assert pack(*words(made, tmp_path, endpoint.url)) == 1
     assert "3 of 3 tasks are judged, 3 of them failed" in capsys.readouterr().out
 
 
-def test_costs_of_the_judge_stop_it(made: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_costs_of_the_judge_stop_it(
+    made: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with FaultServer(choose=reply) as endpoint:
         assert pack(*words(made, tmp_path, endpoint.url), "--budget", "0.000001usd") == 0
     said = capsys.readouterr().out
@@ -387,7 +466,9 @@ def test_costs_of_the_judge_stop_it(made: tuple[Path, Path], tmp_path: Path, cap
     assert stored(made[0].with_name("pack_judge_scores_summary.json"))["judge_usd"] > 0
 
 
-def test_missing_files_are_told_before_a_model_is_paid(made: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_files_are_told_before_a_model_is_paid(
+    made: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (made[0].parent / "7/files/report.md").unlink()
     with FaultServer(choose=reply) as endpoint:
         assert pack(*words(made, tmp_path, endpoint.url)) == 4
@@ -396,7 +477,9 @@ def test_missing_files_are_told_before_a_model_is_paid(made: tuple[Path, Path], 
         assert endpoint.requests == []
         assert pack(*words(made, tmp_path, endpoint.url), "--allow-missing") == 0
         assert "task 7: missing: 7/files/report.md\n" in capsys.readouterr().out
-    assert stored(made[0].with_name("pack_judge_scores.json"))["task_results"]["7"]["missing_files"] == ["7/files/report.md"]
+    assert stored(made[0].with_name("pack_judge_scores.json"))["task_results"]["7"]["missing_files"] == [
+        "7/files/report.md"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -409,7 +492,9 @@ def test_missing_files_are_told_before_a_model_is_paid(made: tuple[Path, Path], 
         (("summary",), None),
     ],
 )
-def test_a_damaged_summary_is_one_sentence(place: tuple[str, ...], value: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_summary_is_one_sentence(
+    place: tuple[str, ...], value: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     score(a_pack(tmp_path, 1), Judge(), tmp_path)
     summary = stored(tmp_path / "m.json")
     inner = summary
@@ -426,14 +511,16 @@ def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "m.json").rename(tmp_path / "m_summary.json")
     reading, writing = os.pipe()
     os.close(reading)
-    command = [sys.executable, "-m", "harness.cli", "pack", "table", str(tmp_path / "m_summary.json")]
+    command = [sys.executable, "-m", "agentgauge.cli.main", "pack", "table", str(tmp_path / "m_summary.json")]
     with os.fdopen(writing, "wb") as closed:
         done = subprocess.run(command, cwd=ROOT, stdout=closed, stderr=subprocess.PIPE, check=False, timeout=60)
     assert (done.returncode, done.stderr) == (141, b"")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_leaves_whole_files_and_the_next_call_goes_on(number: int, made: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_signal_leaves_whole_files_and_the_next_call_goes_on(
+    number: int, made: tuple[Path, Path], tmp_path: Path
+) -> None:
     slow = []
 
     def choose(seen: Seen) -> Any:
@@ -443,9 +530,11 @@ def test_a_signal_leaves_whole_files_and_the_next_call_goes_on(number: int, made
         return reply(seen)
 
     with FaultServer(choose=choose) as endpoint:
-        command = [sys.executable, "-m", "harness.cli", "pack", *words(made, tmp_path, endpoint.url)]
+        command = [sys.executable, "-m", "agentgauge.cli.main", "pack", *words(made, tmp_path, endpoint.url)]
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(
+            command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
             deadline = time.monotonic() + 20
             while not slow:
                 assert time.monotonic() < deadline and process.poll() is None
@@ -457,7 +546,9 @@ def test_a_signal_leaves_whole_files_and_the_next_call_goes_on(number: int, made
         assert list(stored(scores)["task_results"]) == ["7", "8"]
         assert stored(default_summary(scores))["summary"]["n_done"] == 2
         before = len(endpoint.requests)
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=30)
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=30
+        )
         assert done.returncode == 0, done.stderr
         assert len(endpoint.requests) == before + 1
     assert [path.name for path in scores.parent.iterdir() if path.name.startswith(".")] == []
@@ -477,14 +568,20 @@ def test_a_signal_leaves_whole_files_and_the_next_call_goes_on(number: int, made
     ],
 )
 def test_options_that_are_refused(
-    more: tuple[str, ...], says: str, made: tuple[Path, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    more: tuple[str, ...],
+    says: str,
+    made: tuple[Path, Path],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert pack("score", "--in-pack", made[0], "--data", made[1], "--judge-model", "gpt-5.2", *more) == 4
     assert says in capsys.readouterr().out
 
 
-def test_a_model_has_to_be_named_where_the_data_has_no_rules(made: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_has_to_be_named_where_the_data_has_no_rules(
+    made: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert pack("score", "--in-pack", made[0], "--data", made[1]) == 4
     assert "name one with --judge-model" in capsys.readouterr().out
 

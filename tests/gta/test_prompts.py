@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bench_gta.prompts import Prompts, load_prompts
-from harness.agent.react import React
-from harness.errors import UsageProblem
+from agentgauge.agent.react import React
+from agentgauge.core.errors import UsageProblem
+from bench_gta.atomic.prompts import Prompts, load_prompts
 
 
 def test_a_text_of_the_users_replaces_ours_and_changes_the_version(tmp_path: Path) -> None:

@@ -10,20 +10,20 @@ from typing import Any
 
 import pytest
 
-from bench_gta.stops import e2e_stop, step_stop
-from bench_gta.tasks import EndToEnd, StepByStep
+from agentgauge.core.case import Case, CaseSettings
+from agentgauge.core.chat import ChatReply, ChatRequest
+from agentgauge.core.config import Config, ModelTable
+from agentgauge.core.errors import ToolError
+from agentgauge.core.path_placeholders import portable
+from agentgauge.core.task import Task
+from agentgauge.core.tools import Tool, ToolOutput
+from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Record, Score, Transcript
+from agentgauge.model.presets import resolve
+from agentgauge.model.wire import read_reply
+from agentgauge.store.jsonl import encoded_line
+from bench_gta.atomic.stops import e2e_stop, step_stop
+from bench_gta.atomic.task import EndToEnd, StepByStep
 from bench_gta.workflow.task import Workflow
-from harness.case import Case, CaseSettings
-from harness.config import Config, ModelTable
-from harness.errors import ToolError
-from harness.model.presets import resolve
-from harness.model.types import ChatReply, ChatRequest
-from harness.model.wire import read_reply
-from harness.portable import portable
-from harness.store.lines import encoded_line
-from harness.task import Task
-from harness.tools import Tool, ToolOutput
-from harness.types import ROOT_TOKEN, RUN_TOKEN, Record, Score, Transcript
 
 SPEC = resolve("m", url=None, config=Config(models={"m": ModelTable(model="m", url="http://host/v1")}), need_key=False)
 TASKS: list[Task] = [StepByStep(), EndToEnd(), Workflow()]

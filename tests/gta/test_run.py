@@ -1,4 +1,5 @@
-"""Both modes in the native dialect, and the oracle in both dialects with tools that return other files than the gold's."""
+"""Both modes in the native dialect, and the oracle in both dialects with tools that return other files than the
+gold's."""
 
 from __future__ import annotations
 
@@ -10,21 +11,21 @@ from typing import Any
 
 import pytest
 
-from bench_gta import data
-from bench_gta.answers import matches
-from bench_gta.fixes import PARITY
-from bench_gta.oracle import right_answer
-from bench_gta.prompts import Prompts
-from bench_gta.tasks import TASKS, EndToEnd, StepByStep
-from harness.agent.dialects.registry import format_of
-from harness.agent.spoken import written
-from harness.case import Case, CaseSettings
-from harness.errors import ToolFault, UsageProblem
-from harness.model.types import ChatReply, ChatRequest, ToolCall
-from harness.portable import portable
-from harness.task import Task
-from harness.tools import Parameter, Tool, ToolOutput
-from harness.types import ROOT_TOKEN, RUN_TOKEN, Sample
+from agentgauge.agent.dialects.registry import format_of
+from agentgauge.agent.spoken import written
+from agentgauge.core.case import Case, CaseSettings
+from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
+from agentgauge.core.errors import ToolFault, UsageProblem
+from agentgauge.core.path_placeholders import portable
+from agentgauge.core.task import Task
+from agentgauge.core.tools import Parameter, Tool, ToolOutput
+from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Sample
+from bench_gta.atomic import data
+from bench_gta.atomic.answers import matches
+from bench_gta.atomic.fixes import PARITY
+from bench_gta.atomic.oracle import right_answer
+from bench_gta.atomic.prompts import Prompts
+from bench_gta.atomic.task import TASKS, EndToEnd, StepByStep
 
 Write = Callable[..., Path]
 
@@ -61,7 +62,9 @@ class Box:
     async def catalog(self) -> Mapping[str, Tool]:
         return self.tools
 
-    async def call(self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]) -> tuple[ToolOutput, ...]:
+    async def call(
+        self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]
+    ) -> tuple[ToolOutput, ...]:
         self.calls.append((name, dict(arguments)))
         if name != "DrawBox":
             return (ToolOutput("text", "42"),)
@@ -137,7 +140,15 @@ def test_native_step_by_step_shows_the_gold_as_tool_messages(write: Write, tmp_p
     solve(StepByStep(), sample, model, tmp_path)
     texts, last = Prompts(), model.requests[-1]
     assert [tool["function"]["name"] for tool in last.tools] == ["OCR", "Calculator"]
-    assert [message["role"] for message in last.messages] == ["system", "user", "assistant", "tool", "assistant", "tool", "user"]
+    assert [message["role"] for message in last.messages] == [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "tool",
+        "user",
+    ]
     assert last.messages[0]["content"] == f"{texts.files_note}`{sample.root}/image/a.png`"
     assert last.messages[2]["tool_calls"][0]["id"] == last.messages[3]["tool_call_id"]
     assert last.messages[-1]["content"] == texts.summarise
@@ -156,7 +167,10 @@ def test_the_tool_server_describes_the_tools_end_to_end(write: Write, tmp_path: 
     described = {"OCR": Tool("OCR", "The server's words.")}
     model = Model(lambda request: ChatReply("42"))
     solve(EndToEnd(), load(write(), "3", "gta_atomic.e2e"), model, tmp_path, box=Box(described))
-    assert [tool["function"]["description"] for tool in model.requests[0].tools] == ["The server's words.", "Works out."]
+    assert [tool["function"]["description"] for tool in model.requests[0].tools] == [
+        "The server's words.",
+        "Works out.",
+    ]
 
 
 SAVING = tuple(Parameter("text", name, optional=True) for name in ("output_dir", "filename"))

@@ -6,19 +6,30 @@ from typing import Any
 
 import pytest
 
-from bench_gta.answers import matches
-from bench_gta.fixes import PARITY, STRICT, Fix, Fixes
-from bench_gta.metrics import e2e_metrics, e2e_recipe, step_metrics, step_recipe
-from bench_gta.score import broken_e2e, broken_step, e2e_values, same_arguments, score_e2e, score_step, step_values
+from agentgauge.core.estimate import estimate
+from bench_gta.atomic.answers import matches
+from bench_gta.atomic.fixes import PARITY, STRICT, Fix, Fixes
+from bench_gta.atomic.metrics import e2e_metrics, e2e_recipe, step_metrics, step_recipe
+from bench_gta.atomic.score import (
+    broken_e2e,
+    broken_step,
+    e2e_values,
+    same_arguments,
+    score_e2e,
+    score_step,
+    step_values,
+)
 from bench_gta.similarity import similarity
-from harness.estimate import estimate
 
 SIM = similarity("trigram")
 REFERENCE = {"whitelist": [["42"]], "blacklist": None}
 
 
 def call(name: str, error: str | None = None, **arguments: Any) -> dict[str, Any]:
-    record: dict[str, Any] = {"role": "assistant", "tool_calls": [{"type": "function", "function": {"name": name, "arguments": arguments}}]}
+    record: dict[str, Any] = {
+        "role": "assistant",
+        "tool_calls": [{"type": "function", "function": {"name": name, "arguments": arguments}}],
+    }
     return record | ({"error": {"type": error, "msg": "m"}} if error else {})
 
 
@@ -44,7 +55,11 @@ GOLD = [call("OCR", image="a"), says("42")]
         ([call("InvalidAction", "API_ERROR", text="x"), says("42")], ("invalid_action",), "InvalidAction"),
         ([says("42"), says("42")], ("stopped_early",), "got:      the text '42'"),
         ([call("OCR", image="a"), call("OCR", image="a")], ("no_answer",), "expected: the text '42'"),
-        ([call("OCR", image="a"), says("41")], ("wrong_answer",), "expected: an answer with '42'\n  got:      the text '41'"),
+        (
+            [call("OCR", image="a"), says("41")],
+            ("wrong_answer",),
+            "expected: an answer with '42'\n  got:      the text '41'",
+        ),
         ([], ("stopped_early",), "got:      nothing"),
     ],
 )
@@ -66,7 +81,13 @@ DRAWN = [call("DrawBox", image="a", bbox="(1, 1)")]
         ([says("41")], GOLD, REFERENCE, ("wrong_answer", "stopped_early"), "after 0 tool calls"),
         ([call("Plot"), says("41")], GOLD, REFERENCE, ("wrong_answer", "missing_tool"), "got:      '41'"),
         ([call("OCR", "ARGS_ERROR"), says("41")], GOLD, REFERENCE, ("wrong_answer", "argument_error"), "41"),
-        ([call("OCR"), call("NoAction", "API_ERROR"), says("41")], GOLD, REFERENCE, ("wrong_answer", "no_action"), "41"),
+        (
+            [call("OCR"), call("NoAction", "API_ERROR"), says("41")],
+            GOLD,
+            REFERENCE,
+            ("wrong_answer", "no_action"),
+            "41",
+        ),
         ([call("OCR"), {"role": "tool", "content": None}], GOLD, REFERENCE, ("no_answer",), "got:      no answer"),
         ([], GOLD, REFERENCE, ("no_answer", "stopped_early"), "no answer"),
         ([call("OCR"), says("a cat")], GOLD, ["a cat"], (), ""),
@@ -76,7 +97,9 @@ DRAWN = [call("DrawBox", image="a", bbox="(1, 1)")]
         ([says("done")], DRAWN, None, ("missing_drawing", "stopped_early"), "got:      no drawing"),
     ],
 )
-def test_verdict_end_to_end(steps: list[Any], gold: list[Any], reference: Any, labels: tuple[str, ...], told: str) -> None:
+def test_verdict_end_to_end(
+    steps: list[Any], gold: list[Any], reference: Any, labels: tuple[str, ...], told: str
+) -> None:
     score = score_e2e({"gold": [gold], "prediction": [steps]}, reference, SIM, PARITY)
     assert (score.passed, score.labels) == (not labels, labels)
     assert told in score.explanation and bool(told) == bool(score.explanation)
@@ -103,11 +126,15 @@ def test_a_broken_case_keeps_the_denominators() -> None:
 
 
 def step(prediction: list[Any], gold: list[Any], reference: Any, fix: Fix) -> tuple[dict[str, float], dict[str, float]]:
-    return step_values(prediction, gold, reference, SIM, PARITY), step_values(prediction, gold, reference, SIM, frozenset({fix}))
+    return step_values(prediction, gold, reference, SIM, PARITY), step_values(
+        prediction, gold, reference, SIM, frozenset({fix})
+    )
 
 
 def e2e(steps: list[Any], gold: list[Any], reference: Any, fix: Fix) -> tuple[dict[str, float], dict[str, float]]:
-    return e2e_values([steps], [gold], reference, SIM, PARITY), e2e_values([steps], [gold], reference, SIM, frozenset({fix}))
+    return e2e_values([steps], [gold], reference, SIM, PARITY), e2e_values(
+        [steps], [gold], reference, SIM, frozenset({fix})
+    )
 
 
 def test_errors_fail() -> None:
@@ -121,7 +148,10 @@ def test_every_turn() -> None:
 
 
 def test_answer_turns_keep_inst_acc_at_100() -> None:
-    values = step_values([says("a"), says("b")], [says("a"), says("b")], None, SIM, PARITY) | {"gold_tool": 1.0, "inst": 3.0}
+    values = step_values([says("a"), says("b")], [says("a"), says("b")], None, SIM, PARITY) | {
+        "gold_tool": 1.0,
+        "inst": 3.0,
+    }
     assert step_metrics([values], "parity")["inst_align"] == 300
     assert step_metrics([values], "strict")["inst_align"] == 100
 

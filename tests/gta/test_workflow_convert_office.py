@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from bench_gta.workflow import convert, programs
-from harness import sandbox
+from agentgauge import sandbox
+from bench_gta.workflow.rendering import convert, programs
 from tests.gta.deliverables import book, pictures, png, said, show, slides, word
 
 for package in ("PIL", "av", "docx", "pptx", "openpyxl", "pypdf", "reportlab"):
     pytest.importorskip(package)
-pytestmark = pytest.mark.skipif(programs.office() is None or not sandbox.layers(), reason="no LibreOffice, or no sandbox")
+pytestmark = pytest.mark.skipif(
+    programs.office() is None or not sandbox.layers(), reason="no LibreOffice, or no sandbox"
+)
 
 
 @pytest.fixture
@@ -24,7 +26,11 @@ def out(tmp_path: Path) -> Path:
 
 def test_a_word_document_becomes_a_pdf_by_libreoffice(out: Path) -> None:
     shown = show(out, "plan.docx", word)
-    assert shown.why == "" and "DOCX file, shown as a PDF made by LibreOffice" in shown.note and shown.note.endswith("1 page")
+    assert (
+        shown.why == ""
+        and "DOCX file, shown as a PDF made by LibreOffice" in shown.note
+        and shown.note.endswith("1 page")
+    )
     assert "Thursday is the busiest day, 12 € für alle." in said(shown) and "Thursday" in shown.instead
     assert Path(shown.files[0]).name == "plan.pdf"
 
@@ -48,7 +54,9 @@ def test_an_html_page_is_shown_with_what_lies_beside_it(out: Path) -> None:
 
 
 def test_a_drawing_becomes_a_picture(out: Path) -> None:
-    drawing = '<svg xmlns="http://www.w3.org/2000/svg" width="80" height="40"><rect width="80" height="40" fill="red"/></svg>'
+    drawing = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="80" height="40"><rect width="80" height="40" fill="red"/></svg>'
+    )
     shown = show(out, "a.svg", drawing)
     from PIL import Image
 
@@ -59,7 +67,10 @@ def test_a_drawing_becomes_a_picture(out: Path) -> None:
 def test_a_page_reads_no_file_of_this_machine(out: Path) -> None:
     (out.parent / "secret.txt").write_text("secret")
     secret = (out.parent / "secret.txt").as_uri()
-    page = f'<p>ok</p><iframe src="{secret}"></iframe><object data="{secret}"></object><img src="http://127.0.0.1:9/a"><iframe src="file:///etc/passwd">'
+    page = (
+        f'<p>ok</p><iframe src="{secret}"></iframe><object data="{secret}"></object><img'
+        ' src="http://127.0.0.1:9/a"><iframe src="file:///etc/passwd">'
+    )
     shown = show(out, "a.html", page)
     assert "ok" in said(shown) and "secret" not in said(shown) and "root:" not in said(shown)
 

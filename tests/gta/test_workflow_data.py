@@ -10,14 +10,19 @@ from typing import Any
 
 import pytest
 
+from agentgauge.core.errors import DataProblem, Fault, UsageProblem
+from agentgauge.core.types import ROOT_TOKEN
 from bench_gta.tools import CATEGORIES, CATEGORY_OF, WORKFLOW_CATEGORIES, WORKFLOW_CATEGORY_OF
 from bench_gta.workflow import data
 from bench_gta.workflow.task import Workflow
-from harness.errors import DataProblem, Fault, UsageProblem
-from harness.types import ROOT_TOKEN
 
 META = {
-    "ReadXLSX": {"name": "ReadXLSX", "description": "Reads.", "inputs": [{"type": "file", "name": "file"}], "outputs": [{"type": "text"}]},
+    "ReadXLSX": {
+        "name": "ReadXLSX",
+        "description": "Reads.",
+        "inputs": [{"type": "file", "name": "file"}],
+        "outputs": [{"type": "text"}],
+    },
     "Plot": {"description": "Draws.", "inputs": [], "outputs": [{"type": "image"}]},
     "OCR": {"name": "OCR", "description": "Reads pictures.", "inputs": [], "outputs": []},
 }
@@ -31,11 +36,17 @@ TASK = {
             "content": "Find the busiest weekday.",
             "resources": [{"type": "xlsx", "path": "files/7-1.xlsx"}, {"type": "image", "path": "files/a.PNG"}],
         },
-        {"role": "assistant", "tool_calls": [{"function": {"name": "ReadXLSX", "arguments": {"file": "files/7-1.xlsx"}}}]},
+        {
+            "role": "assistant",
+            "tool_calls": [{"function": {"name": "ReadXLSX", "arguments": {"file": "files/7-1.xlsx"}}}],
+        },
         {"role": "tool", "name": "ReadXLSX", "content": "Monday", "extra": 1},
         {"role": "assistant", "content": "Monday."},
     ],
-    "sub_tasks": [{"id": "1", "weight": 2, "requirements": "Monday is named."}, {"id": "2", "requirements": "A chart exists."}],
+    "sub_tasks": [
+        {"id": "1", "weight": 2, "requirements": "Monday is named."},
+        {"id": "2", "requirements": "A chart exists."},
+    ],
 }
 
 Write = Callable[..., Path]
@@ -65,7 +76,9 @@ def changed(**fields: Any) -> dict[str, Any]:
 
 
 def test_a_task_has_its_keywords(write_tasks: Write) -> None:
-    rows = data.index(write_tasks({"7": TASK, "3": changed(tools=None, files=[], workflow_category_6class="Data Analysis")})).rows
+    rows = data.index(
+        write_tasks({"7": TASK, "3": changed(tools=None, files=[], workflow_category_6class="Data Analysis")})
+    ).rows
     assert [row.id for row in rows] == ["7", "3"]
     own = ("ReadXLSX", "Plot", "OCR", "perception", "operation", "logic")
     assert rows[0].tags == (*own, "education_instruction", "files_xlsx", "files_png", "leaves_2")
@@ -124,7 +137,10 @@ def test_a_file_that_is_gone_is_no_fault_of_the_model(write_tasks: Write) -> Non
         (changed(dialogs=[{"role": "assistant", "content": "x"}]), "dialogs: must hold a user turn"),
         (changed(dialogs=[{"role": "bot"}]), r"dialogs\[0\]: must be an object with the role"),
         (changed(dialogs=[{"role": "user", "content": None}]), r"dialogs\[0\].content: must be a text"),
-        (changed(dialogs=[TASK["dialogs"][0], {"role": "assistant", "tool_calls": ["x"]}]), r"dialogs\[1\].tool_calls\[0\]"),  # type: ignore[index]
+        (
+            changed(dialogs=[TASK["dialogs"][0], {"role": "assistant", "tool_calls": ["x"]}]),
+            r"dialogs\[1\].tool_calls\[0\]",
+        ),  # type: ignore[index]
         (changed(files="files/a.PNG"), "files: must be a list"),
         (changed(files=[{"path": 5}]), r"files\[0\].path: must be a text"),
         (changed(files=[{"path": "/etc/hosts"}]), r"files\[0\].path: '/etc/hosts' must be a path relative"),
@@ -149,8 +165,15 @@ def test_a_key_that_is_no_number_is_refused(write_tasks: Write) -> None:
 
 
 def test_a_list_of_tools_is_read_in_all_its_forms(write_tasks: Write) -> None:
-    root = write_tasks({}, [{"name": "A", "description": "does a"}, {"tool_name": "B"}, {"id": "C"}, {"description": "none"}, "D", ""])
-    assert [(tool.name, tool.description) for tool in data.read_tools(root).values()] == [("A", "does a"), ("B", ""), ("C", ""), ("D", "")]
+    root = write_tasks(
+        {}, [{"name": "A", "description": "does a"}, {"tool_name": "B"}, {"id": "C"}, {"description": "none"}, "D", ""]
+    )
+    assert [(tool.name, tool.description) for tool in data.read_tools(root).values()] == [
+        ("A", "does a"),
+        ("B", ""),
+        ("C", ""),
+        ("D", ""),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +206,10 @@ def test_a_missing_toolmeta_is_told(write_tasks: Write) -> None:
     [
         (TASK, []),
         (changed(dialogs=[{"role": "user", "content": "No resources."}]), []),
-        (changed(files=[{"path": "files/a.PNG"}]), ["'files' and the first turn's 'resources' name different files; 'files' are used"]),
+        (
+            changed(files=[{"path": "files/a.PNG"}]),
+            ["'files' and the first turn's 'resources' name different files; 'files' are used"],
+        ),
         (changed(files=[*TASK["files"], {"type": "pdf"}]), ["entries of 'files' without a path: 1; they are dropped"]),  # type: ignore[misc]
         (changed(tools=["OCR", "Juggler"]), ["'tools' names 'Juggler', not in toolmeta.json"]),
         (changed(workflow_category_6class="Other"), ["the category 'Other' is unknown; known are Data Analysis"]),
@@ -201,7 +227,9 @@ def test_every_tool_of_the_servers_list_has_a_category() -> None:
     from tool_impls.registry import TOOLS
 
     assert {name: info.category for name, info in TOOLS.items()} == WORKFLOW_CATEGORY_OF
-    assert {category: tools[: len(CATEGORIES[category])] for category, tools in WORKFLOW_CATEGORIES.items()} == dict(CATEGORIES)
+    assert {category: tools[: len(CATEGORIES[category])] for category, tools in WORKFLOW_CATEGORIES.items()} == dict(
+        CATEGORIES
+    )
     assert len(CATEGORY_OF) == 14 and len(WORKFLOW_CATEGORY_OF) == 38
 
 

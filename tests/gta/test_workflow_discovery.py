@@ -16,7 +16,16 @@ def folder(tmp_path: Path) -> Path:
     """A run's output folder beside files that are none of its business."""
     (tmp_path / "private.txt").write_text("not yours")
     out = tmp_path / "out"
-    for name in ("b.wav", "a.csv", "data.csv", "notes", "site/index.html", ".hidden", ".git/config", "__pycache__/x.pyc"):
+    for name in (
+        "b.wav",
+        "a.csv",
+        "data.csv",
+        "notes",
+        "site/index.html",
+        ".hidden",
+        ".git/config",
+        "__pycache__/x.pyc",
+    ):
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         (out / name).write_text("x")
     return out
@@ -51,7 +60,8 @@ def test_files_that_the_run_speaks_of_come_first(step: Any, first: str, folder: 
 
 
 @pytest.mark.parametrize(
-    "path", ["{above}/private.txt", "../private.txt", "{out}/../private.txt", "{out}/missing.pdf", "sandbox:/missing.pdf"]
+    "path",
+    ["{above}/private.txt", "../private.txt", "{out}/../private.txt", "{out}/missing.pdf", "sandbox:/missing.pdf"],
 )
 def test_naming_a_file_does_not_deliver_it(path: str, folder: Path) -> None:
     step = {"role": "tool", "content": path.format(above=folder.parent, out=folder)}

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from bench_gta.workflow import facts as module
-from bench_gta.workflow.confined import run_child
-from bench_gta.workflow.facts import KINDS, MEASURES, Facts, facts
-from bench_gta.workflow.facts_child import READERS
-from bench_gta.workflow.kinds import SUFFIXES
-from harness.errors import DataProblem, SandboxFault
+from agentgauge.core.errors import DataProblem, SandboxFault
+from bench_gta.workflow.facts import collect as module
+from bench_gta.workflow.facts.child import READERS
+from bench_gta.workflow.facts.collect import KINDS, MEASURES, Facts, facts
+from bench_gta.workflow.rendering.confined import run_child
+from bench_gta.workflow.rendering.kinds import SUFFIXES
 from tests.tools.media import make_video
 from tool_impls.base import BenchTool
 from tool_impls.documents import TOOLS
@@ -40,7 +40,7 @@ def tool(name: str) -> BenchTool:
 def sound(path: Path, loud: float) -> None:
     import numpy
 
-    from tool_impls import sound as sounds
+    from tool_impls.audio import sound_file as sounds
 
     time = numpy.arange(16_000) / 16_000
     sounds.write(path, [(loud * numpy.sin(2 * numpy.pi * 440 * time))[None, :].astype(numpy.float32)], 16_000, "mono")
@@ -71,7 +71,11 @@ def written(text: str) -> Callable[[Path], None]:
 ROWS = json.dumps([["tea", "eur"], ["Mint", 2.8], ["Chai", 3.9]])
 SLIDES = json.dumps([{"title": "First", "content": "One\nTwo"}, {"title": "Second", "content": "Three"}])
 CASES: dict[str, tuple[Callable[[Path], None], dict[str, float], str]] = {
-    "a.pdf": (generated("PdfFileGenerator", content=MARKDOWN, render_markdown=True), {"pages": 1, "pictures": 0}, "Three plain words."),
+    "a.pdf": (
+        generated("PdfFileGenerator", content=MARKDOWN, render_markdown=True),
+        {"pages": 1, "pictures": 0},
+        "Three plain words.",
+    ),
     "a.docx": (
         generated("DocxFileGenerator", content=MARKDOWN, render_markdown=True),
         {"headings": 1, "paragraphs": 4, "tables": 1, "rows": 2, "columns": 2, "pictures": 0},
@@ -82,7 +86,11 @@ CASES: dict[str, tuple[Callable[[Path], None], dict[str, float], str]] = {
         {"slides": 2, "headings": 2, "pictures": 0, "tables": 0, "charts": 0},
         "Three",
     ),
-    "a.xlsx": (generated("XlsxFileGenerator", data_str=ROWS), {"sheets": 1, "rows": 3, "columns": 2, "charts": 0}, "Mint | 2.8"),
+    "a.xlsx": (
+        generated("XlsxFileGenerator", data_str=ROWS),
+        {"sheets": 1, "rows": 3, "columns": 2, "charts": 0},
+        "Mint | 2.8",
+    ),
     "a.csv": (generated("CsvFileGenerator", data_str=ROWS), {"rows": 3, "columns": 2}, "Chai | 3.9"),
     "semicolons.csv": (written("a;b;c\n1,5;2;\n\n"), {"rows": 2, "columns": 3}, "1,5 | 2 | "),
     "a.html": (
@@ -90,13 +98,21 @@ CASES: dict[str, tuple[Callable[[Path], None], dict[str, float], str]] = {
         {"headings": 1, "paragraphs": 1, "tables": 1, "rows": 2, "columns": 2, "pictures": 2, "links": 1},
         "Tea & more\nPrices\nOne pot\na pot\nTea | EUR\nMint | 2.80\nBook",
     ),
-    "a.md": (written(MARKDOWN), {"headings": 1, "tables": 1, "rows": 2, "columns": 2, "lines": 7}, "Three plain words."),
+    "a.md": (
+        written(MARKDOWN),
+        {"headings": 1, "tables": 1, "rows": 2, "columns": 2, "lines": 7},
+        "Three plain words.",
+    ),
     "a.json": (written('{"a": [1, 2]}'), {"lines": 1}, '"a"'),
     "a.txt": (written("One line\n\ntwo lines\n"), {"lines": 2, "words": 4}, "two lines"),
     "a.py": (written("print(1)\n"), {"lines": 1}, "print(1)"),
     "a.zip": (archive, {"members": 2}, "a/one.txt\ntwo.txt"),
     "a.png": (picture, {"width": 40, "height": 30, "colours": 2}, ""),
-    "a.wav": (lambda path: sound(path, 0.5), {"seconds": 1.0, "rate": 16_000, "channels": 1, "loudness": -9.0, "pitch": 440.0}, ""),
+    "a.wav": (
+        lambda path: sound(path, 0.5),
+        {"seconds": 1.0, "rate": 16_000, "channels": 1, "loudness": -9.0, "pitch": 440.0},
+        "",
+    ),
     "silent.wav": (lambda path: sound(path, 0.0), {"seconds": 1.0, "loudness": -120.0}, ""),
     "a.mp4": (
         lambda path: make_video(path, 20),
@@ -141,8 +157,12 @@ def test_every_kind_of_file_has_a_reader() -> None:
 
 
 def test_a_file_is_known_by_all_the_suffixes_that_judges_know_it_by(tmp_path: Path) -> None:
-    opened = {kind for kind in SUFFIXES if kind not in ("office", "archive", "")}  # of these only some can be looked into
-    assert {KINDS.get(suffix) or KINDS.get(kind) for kind in opened for suffix in SUFFIXES[kind].split()} <= set(READERS) | {
+    opened = {
+        kind for kind in SUFFIXES if kind not in ("office", "archive", "")
+    }  # of these only some can be looked into
+    assert {KINDS.get(suffix) or KINDS.get(kind) for kind in opened for suffix in SUFFIXES[kind].split()} <= set(
+        READERS
+    ) | {
         "picture",
         "video",
     }
@@ -299,7 +319,7 @@ def test_another_kind_of_file_is_known_by_its_size_alone(tmp_path: Path) -> None
 
 def test_text_in_pictures_and_videos_is_read_on_request(tmp_path: Path) -> None:
     pytest.importorskip("rapidocr", reason="reading pictures needs agentgauge[tools]")
-    from bench_gta.mini_build.canvas import Pen
+    from bundled_data.gta_atomic.canvas import Pen
 
     pen = Pen(300, 80)
     pen.text(20, 20, "TEA WEEK", 40)
@@ -308,7 +328,9 @@ def test_text_in_pictures_and_videos_is_read_on_request(tmp_path: Path) -> None:
     assert facts([tmp_path / "a.png"], folder=tmp_path, read=True)[0].shown.replace(" ", "") == "TEAWEEK"
 
 
-def test_a_file_that_ends_the_child_is_broken_and_the_others_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_ends_the_child_is_broken_and_the_others_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = module.run_child
 
     def dies_of_bad_files(child: str, order: Any, **options: Any) -> Any:
@@ -326,17 +348,31 @@ def test_a_file_that_ends_the_child_is_broken_and_the_others_are_not(tmp_path: P
 
 
 @pytest.mark.parametrize("answer", [None, [], [3], {"a": 1}, "text"], ids=str)
-def test_a_child_that_answers_something_else_leaves_the_file_broken(answer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_that_answers_something_else_leaves_the_file_broken(
+    answer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "run_child", lambda *_, **__: answer)
     (tmp_path / "a.txt").write_text("a")
-    assert facts([tmp_path / "a.txt"], folder=tmp_path)[0].broken == "the program that looked at it gave an answer of another form"
+    assert (
+        facts([tmp_path / "a.txt"], folder=tmp_path)[0].broken
+        == "the program that looked at it gave an answer of another form"
+    )
 
 
-def test_of_a_child_that_was_taken_over_only_known_measures_and_texts_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = {"measures": {"pages": 2, "score": 10, "words": "many", "lines": True, "bytes": 99}, "text": 5, "shown": "x", "name": "other"}
+def test_of_a_child_that_was_taken_over_only_known_measures_and_texts_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = {
+        "measures": {"pages": 2, "score": 10, "words": "many", "lines": True, "bytes": 99},
+        "text": 5,
+        "shown": "x",
+        "name": "other",
+    }
     monkeypatch.setattr(module, "run_child", lambda *_, **__: [told])
     (tmp_path / "a.txt").write_text("a")
-    assert facts([tmp_path / "a.txt"], folder=tmp_path) == [Facts("a.txt", "text", 1, {"pages": 2, "bytes": 1}, "", "x")]
+    assert facts([tmp_path / "a.txt"], folder=tmp_path) == [
+        Facts("a.txt", "text", 1, {"pages": 2, "bytes": 1}, "", "x")
+    ]
 
 
 def test_more_files_than_are_looked_at_are_told_to_be_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -347,10 +383,15 @@ def test_more_files_than_are_looked_at_are_told_to_be_so(tmp_path: Path, monkeyp
     assert (first.text, second.broken) == ("a.txt", "it was not looked at, because only the first 1 files are")
 
 
-def test_files_that_take_too_long_together_are_left_at_some_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_take_too_long_together_are_left_at_some_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "PATIENCE", -1.0)
     (tmp_path / "a.txt").write_text("a")
-    assert facts([tmp_path / "a.txt"], folder=tmp_path)[0].broken == "it was not looked at, because the files before it took too long"
+    assert (
+        facts([tmp_path / "a.txt"], folder=tmp_path)[0].broken
+        == "it was not looked at, because the files before it took too long"
+    )
 
 
 # -- the sandbox
@@ -364,7 +405,11 @@ def test_a_child_answers_in_json(tmp_path: Path) -> None:
     ("child", "options", "said"),
     [
         ("this", {}, "gave no answer"),
-        ("bench_gta.workflow.no_child", {}, "it ended with exit status 1 (ImportError: No module named bench_gta.workflow.no_child)"),
+        (
+            "bench_gta.workflow.no_child",
+            {},
+            "it ended with exit status 1 (ImportError: No module named bench_gta.workflow.no_child)",
+        ),
         ("timeit", {"seconds": 0.4}, "it ran longer than 0.4 s"),
     ],
 )
@@ -379,8 +424,10 @@ def test_a_child_sees_no_other_files(tmp_path: Path) -> None:
     (tmp_path / "scratch").mkdir()
     order = {"files": [{"path": str(tmp_path / "secret.txt"), "kind": "text"}], "read": False}
     with pytest.raises(DataProblem):
-        run_child("bench_gta.workflow.facts_child", order, folder=tmp_path / "scratch")
-    (found,) = run_child("bench_gta.workflow.facts_child", order, folder=tmp_path / "scratch", readable=[tmp_path / "secret.txt"])
+        run_child("bench_gta.workflow.facts.child", order, folder=tmp_path / "scratch")
+    (found,) = run_child(
+        "bench_gta.workflow.facts.child", order, folder=tmp_path / "scratch", readable=[tmp_path / "secret.txt"]
+    )
     assert found["text"] == "secret"
 
 

@@ -1,4 +1,5 @@
-"""Prediction files that are judged outside a run: records that cannot be judged, files that are missing or elsewhere."""
+"""Prediction files that are judged outside a run: records that cannot be judged, files that are missing or
+elsewhere."""
 
 from __future__ import annotations
 
@@ -8,18 +9,25 @@ from typing import Any
 
 import pytest
 
-from bench_gta.workflow.files import score_predictions
-from bench_gta.workflow.judges import make_judge
+from agentgauge.core.config import Config
+from agentgauge.core.errors import DataProblem, UsageProblem
+from bench_gta.workflow.judging.files import score_predictions
+from bench_gta.workflow.judging.judges import make_judge
 from bench_gta.workflow.score import Thresholds
-from harness.config import Config
-from harness.errors import DataProblem, UsageProblem
 
 TREE = [{"id": "1", "requirements": "r", "check": {"answer": {"contains": ["Thursday"]}}}]
 
 
 def entry(answer: str = "Thursday.", **changes: Any) -> dict[str, Any]:
     said = [{"role": "assistant", "content": answer}]
-    made = {"gold": [[]], "prediction": [said], "origin_prompt": ["q"], "steps": [], "full_tree": TREE, "attached_files": []}
+    made = {
+        "gold": [[]],
+        "prediction": [said],
+        "origin_prompt": ["q"],
+        "steps": [],
+        "full_tree": TREE,
+        "attached_files": [],
+    }
     return {**made, "assistant_outputs": [said], **changes}
 
 
@@ -31,12 +39,19 @@ def scored(folder: Path, *entries: Any, samples: Path | None = None) -> dict[str
 
 def test_a_file_is_scored_as_released(tmp_path: Path) -> None:
     told = scored(tmp_path, entry(), entry("Monday."))
-    assert (told["metrics"]["gpt_score"], told["metrics"]["Root SR"], [one["score"] for one in told["samples"]]) == (5.0, 50.0, [10, 0])
+    assert (told["metrics"]["gpt_score"], told["metrics"]["Root SR"], [one["score"] for one in told["samples"]]) == (
+        5.0,
+        50.0,
+        [10, 0],
+    )
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
-    [({"full_tree": "x"}, "must be a list of nodes"), ({"full_tree": [{"id": "1", "requirements": "r"}]}, "has no 'check'")],
+    [
+        ({"full_tree": "x"}, "must be a list of nodes"),
+        ({"full_tree": [{"id": "1", "requirements": "r"}]}, "has no 'check'"),
+    ],
 )
 def test_a_record_that_cannot_be_judged_fails_alone(change: dict[str, Any], reason: str, tmp_path: Path) -> None:
     told = scored(tmp_path, entry(), entry(**change))
@@ -48,7 +63,9 @@ def test_a_record_that_cannot_be_judged_fails_alone(change: dict[str, Any], reas
 @pytest.mark.parametrize("path", ["a long search result " * 20 + "/page.html", "a/\0.png", "files/report.pdf"])
 def test_files_that_are_missing_are_named(path: str, tmp_path: Path) -> None:
     told = scored(tmp_path, entry(delivered=[path]))
-    assert told["samples"][0]["score"] == 10 and any(note.startswith("record 0 names files that are missing") for note in told["notes"])
+    assert told["samples"][0]["score"] == 10 and any(
+        note.startswith("record 0 names files that are missing") for note in told["notes"]
+    )
 
 
 @pytest.mark.parametrize(

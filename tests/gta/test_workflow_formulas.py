@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench_gta.workflow.formulas import Formulas
+from bench_gta.workflow.facts.formulas import Formulas
 
-CELLS: dict[str, list[list[Any]]] = {"Data": [[1, 2, 3], [4, None, "text"], ["=A1+1", "=A3*2", "=C3"]], "My sheet": [[10]]}
+CELLS: dict[str, list[list[Any]]] = {
+    "Data": [[1, 2, 3], [4, None, "text"], ["=A1+1", "=A3*2", "=C3"]],
+    "My sheet": [[10]],
+}
 
 
 def worked_out(formula: str) -> Any:
@@ -49,7 +52,21 @@ def test_a_formula_is_worked_out(formula: str, value: Any) -> None:
 
 
 MORE_THAN_PLAIN = (
-    *("=", "=1/0", "=1+", "=(1", "=1)", "=Data!C2+1", "=Data!C3", "=A1", "=NOW()", '="a"&"b"', "=SUM(A", "=AVERAGE(Data!B2:B2)", "=9^999"),
+    *(
+        "=",
+        "=1/0",
+        "=1+",
+        "=(1",
+        "=1)",
+        "=Data!C2+1",
+        "=Data!C3",
+        "=A1",
+        "=NOW()",
+        '="a"&"b"',
+        "=SUM(A",
+        "=AVERAGE(Data!B2:B2)",
+        "=9^999",
+    ),
     *("=(-8)^0.5", "=ROUND(1)", "=SUM(Data!A1:ZZ9999999)", f"={'(' * 9_000}", "=#REF!"),
 )
 

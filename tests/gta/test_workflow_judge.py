@@ -12,20 +12,23 @@ from typing import Any
 
 import pytest
 
-from bench_gta.workflow.cache import NONE, open_judgements
-from bench_gta.workflow.judge import Delivery, ModelJudge, RulesJudge, scored
-from bench_gta.workflow.judges import make_judge
-from bench_gta.workflow.prompts import JUDGE
-from harness.config import Config, ModelTable
-from harness.errors import AgentGaugeError, DataProblem, Fault, UsageProblem
-from harness.model.types import ChatReply
+from agentgauge.core.chat import ChatReply
+from agentgauge.core.config import Config, ModelTable
+from agentgauge.core.errors import AgentGaugeError, DataProblem, Fault, UsageProblem
+from bench_gta.workflow.judging.cache import NONE, open_judgements
+from bench_gta.workflow.judging.judge import Delivery, ModelJudge, RulesJudge, scored
+from bench_gta.workflow.judging.judges import make_judge
+from bench_gta.workflow.judging.prompts import JUDGE
 from tests.model import fault_server as serve
 from tests.model.files_server import FilesServer, pdf, png, response, said
 from tests.tools.media import make_video
 
 pytest.importorskip("av")
 
-TREE = [{"id": "1", "requirements": "A report exists.", "weight": 1}, {"id": "2", "requirements": "It names the day.", "weight": 3}]
+TREE = [
+    {"id": "1", "requirements": "A report exists.", "weight": 1},
+    {"id": "2", "requirements": "It names the day.", "weight": 3},
+]
 
 
 @pytest.fixture
@@ -41,10 +44,14 @@ def folder(tmp_path: Path) -> Path:
 
 def delivery(folder: Path, *names: str, tree: Any = TREE) -> Delivery:
     trace = [[{"role": "assistant", "content": f"It is in {folder}/report.pdf."}]]
-    return Delivery(["Write a report."], trace, tuple(str(folder / name) for name in names), tree, {str(folder): "{RUN}"})
+    return Delivery(
+        ["Write a report."], trace, tuple(str(folder / name) for name in names), tree, {str(folder): "{RUN}"}
+    )
 
 
-def judged(url: str, given: Delivery, scratch: Path, *, api: str = "responses", timeout: float = 5.0, **how: Any) -> list[Any]:
+def judged(
+    url: str, given: Delivery, scratch: Path, *, api: str = "responses", timeout: float = 5.0, **how: Any
+) -> list[Any]:
     """Ask a judge of its own, with a client of its own."""
     table = ModelTable(model="seer", url=url, key_env="JUDGE_KEY", api=api, timeout=timeout, max_retries=0)  # type: ignore[arg-type]
     config = Config(models={"seer": table, "other": ModelTable(model="other", url=url, key_env="JUDGE_KEY", api=api)})  # type: ignore[arg-type]
@@ -79,13 +86,18 @@ def content(server: FilesServer, number: int = 0) -> list[dict[str, Any]]:
     return [{"type": "input_text", "text": found}] if isinstance(found, str) else found
 
 
-def test_each_leaf_is_one_request_with_the_task_the_answer_and_its_own_requirement(folder: Path, tmp_path: Path) -> None:
+def test_each_leaf_is_one_request_with_the_task_the_answer_and_its_own_requirement(
+    folder: Path, tmp_path: Path
+) -> None:
     with FilesServer(answers=replies(words(8))) as server:
         judged(server.url, delivery(folder), tmp_path / "s")
     texts = [content(server, number)[0]["text"] for number in range(2)]
     assert len(server.asked) == 2
     assert all("Write a report." in text and f"It is in {folder}/report.pdf." in text for text in texts)
-    assert sorted(["A report exists." in text, "It names the day." in text] for text in texts) == [[False, True], [True, False]]
+    assert sorted(["A report exists." in text, "It names the day." in text] for text in texts) == [
+        [False, True],
+        [True, False],
+    ]
     assert all(seen.body["temperature"] == 0.2 and seen.body["model"] == "seer" for seen in server.asked)
 
 
@@ -94,7 +106,12 @@ def test_files_are_uploaded_once_and_shown_at_every_leaf(folder: Path, tmp_path:
         judged(server.url, delivery(folder, "report.pdf", "chart.png", "speech.wav"), tmp_path / "s")
     assert len(server.uploaded) == 2  # a sound is only told of (GTA-Workflow spec 3.2)
     for number in range(2):
-        assert [part["type"] for part in content(server, number)] == ["input_text", "input_file", "input_image", "input_text"]
+        assert [part["type"] for part in content(server, number)] == [
+            "input_text",
+            "input_file",
+            "input_image",
+            "input_text",
+        ]
         assert content(server, number)[-1]["text"] == "[Attached audio file exists: speech.wav]"
 
 
@@ -125,7 +142,9 @@ def test_pages_become_pdfs_and_office_files_reach_the_judge_only_beyond_parity(f
 
 def test_an_endpoint_without_uploads_gets_pictures_inside_the_request(folder: Path, tmp_path: Path) -> None:
     with serve.FaultServer([serve.data(serve.completion(words(6)))]) as server:
-        told = judged(server.url, delivery(folder, "report.pdf", "chart.png", tree=TREE[:1]), tmp_path / "s", api="chat")
+        told = judged(
+            server.url, delivery(folder, "report.pdf", "chart.png", tree=TREE[:1]), tmp_path / "s", api="chat"
+        )
     parts = server.requests[0].body["messages"][0]["content"]
     assert {seen.path for seen in server.requests} == {"/v1/chat/completions"}
     assert sum(part["type"] == "image_url" for part in parts) == 2  # the page and the picture
@@ -142,7 +161,9 @@ def test_an_endpoint_without_uploads_gets_pictures_inside_the_request(folder: Pa
         ('{"score": 7', 7.0, None),
     ],
 )
-def test_replies_are_read_as_released_or_strictly(text: str, parity: float, strict: float | None, folder: Path, tmp_path: Path) -> None:
+def test_replies_are_read_as_released_or_strictly(
+    text: str, parity: float, strict: float | None, folder: Path, tmp_path: Path
+) -> None:
     given = delivery(folder, tree=TREE[:1])
     with FilesServer(answers=replies(text)) as server:
         told = judged(server.url, given, tmp_path / "s")
@@ -255,7 +276,10 @@ def test_a_judge_that_does_not_answer_is_a_fault(folder: Path, tmp_path: Path) -
 def test_a_refused_upload_is_dropped_and_the_leaf_is_judged(folder: Path, tmp_path: Path) -> None:
     with FilesServer(uploads=[serve.status(413)], answers=replies(words(3))) as server:
         judged(server.url, delivery(folder, "report.pdf", "chart.png", tree=TREE[:1]), tmp_path / "s")
-    assert sorted(part["type"] for part in content(server)) in (["input_image", "input_text"], ["input_file", "input_text"])
+    assert sorted(part["type"] for part in content(server)) in (
+        ["input_image", "input_text"],
+        ["input_file", "input_text"],
+    )
 
 
 def test_files_outside_the_run_are_never_sent(folder: Path, tmp_path: Path) -> None:
@@ -268,7 +292,8 @@ def test_files_outside_the_run_are_never_sent(folder: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "name", ["/dev/zero", "pipe.pdf", "a sentence " + "word " * 80 + "/page.html", "a/\0.png", "loop.pdf", "missing.pdf", "."]
+    "name",
+    ["/dev/zero", "pipe.pdf", "a sentence " + "word " * 80 + "/page.html", "a/\0.png", "loop.pdf", "missing.pdf", "."],
 )
 def test_whatever_is_no_plain_file_is_not_shown(name: str, folder: Path, tmp_path: Path) -> None:
     os.mkfifo(folder / "pipe.pdf")
@@ -300,13 +325,15 @@ def test_a_tree_that_cannot_be_combined_is_told_before_anything_is_paid(folder: 
     assert not server.asked
 
 
-def test_what_trouble_of_the_machine_has_changed_is_not_kept(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_trouble_of_the_machine_has_changed_is_not_kept(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (folder / "notes.md").write_text("# Notes\n")
     cache, given = str(tmp_path / "cache"), delivery(folder, "notes.md", tree=TREE[:1])
     with FilesServer(answers=replies(words(1), words(9))) as server:
         with monkeypatch.context() as slow:
-            slow.setattr("bench_gta.workflow.convert.SECONDS", 0.001)
-            slow.setattr("bench_gta.workflow.convert.LONGER", {})
+            slow.setattr("bench_gta.workflow.rendering.convert.SECONDS", 0.001)
+            slow.setattr("bench_gta.workflow.rendering.convert.LONGER", {})
             assert judged(server.url, given, tmp_path / "s", cache=cache)[0]["replies"] == [words(1)]
         assert judged(server.url, given, tmp_path / "t", cache=cache)[0]["replies"] == [words(9)]
 

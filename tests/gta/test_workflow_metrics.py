@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 import pytest
 
+from agentgauge.core.estimate import estimate
+from agentgauge.core.types import Metric, Score
 from bench_gta.workflow.compress import compress
 from bench_gta.workflow.metrics import (
     COLUMNS,
@@ -19,11 +21,11 @@ from bench_gta.workflow.metrics import (
     sensitivity,
     values_of,
 )
-from harness.estimate import estimate
-from harness.types import Metric, Score
 
 
-def task(root: float, leaves: list[float], *categories: str, status: Literal["ok", "error"] = "ok", **calls: int) -> Score:
+def task(
+    root: float, leaves: list[float], *categories: str, status: Literal["ok", "error"] = "ok", **calls: int
+) -> Score:
     counts = {"tool_calls": 2, "tool_errors": 1, "modules": 2, "modules_ok": 1, **calls}
     return Score(False, values_of(root, leaves, categories, status=status, **counts))
 
@@ -73,7 +75,9 @@ def test_figures_and_the_row_are_the_same() -> None:
 
 def test_a_metric_rests_on_the_tasks_that_take_part_in_it() -> None:
     row = table(RUN)
-    assert {column: row[column].n for column in ("Root Score", "Root Score (scored)", "Leaf SR", "L-SR", "P-SR", "Tool SR")} == {
+    assert {
+        column: row[column].n for column in ("Root Score", "Root Score (scored)", "Leaf SR", "L-SR", "P-SR", "Tool SR")
+    } == {
         "Root Score": 4,
         "Root Score (scored)": 3,
         "Leaf SR": 4,
@@ -153,7 +157,11 @@ def test_published_rows() -> None:
 def test_published_rows_of_agent_applications() -> None:
     rows = {row["harness"]: row for row in harness_rows()}
     assert list(rows) == ["Lagent", "OpenClaw", "Manus", "Kortix"]
-    assert (rows["OpenClaw"]["Root SR"], rows["OpenClaw"]["minutes"], rows["OpenClaw"]["Tool SR"]) == (50.0, 136.0, None)
+    assert (rows["OpenClaw"]["Root SR"], rows["OpenClaw"]["minutes"], rows["OpenClaw"]["Tool SR"]) == (
+        50.0,
+        136.0,
+        None,
+    )
 
 
 def call(name: str, **more: Any) -> dict[str, Any]:
@@ -163,7 +171,13 @@ def call(name: str, **more: Any) -> dict[str, Any]:
 def test_calls_are_counted_over_all_turns() -> None:
     wrong = {"error": {"type": "API_ERROR", "msg": "x"}}
     turns = [
-        [call("Plot", **wrong), {"role": "tool", "content": None}, call("Plot"), {"role": "tool", "content": "fine"}, "text"],
+        [
+            call("Plot", **wrong),
+            {"role": "tool", "content": None},
+            call("Plot"),
+            {"role": "tool", "content": "fine"},
+            "text",
+        ],
         [call("NoAction", **wrong), {"role": "tool", "content": None}, {"role": "assistant", "content": "sorry"}],
     ]
     outputs = [compress(turn) for turn in turns]

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench_gta.workflow import parts
-from bench_gta.workflow.kinds import kind_of, suffix_of
-from bench_gta.workflow.parts import Shown, extended_parts, flatten, shown_names
-from harness.errors import DataProblem
+from agentgauge.core.errors import DataProblem
+from bench_gta.workflow.judging import parts
+from bench_gta.workflow.judging.parts import Shown, extended_parts, flatten, shown_names
+from bench_gta.workflow.rendering.kinds import kind_of, suffix_of
 
 
 class Scripted:
@@ -72,10 +72,18 @@ def test_text_stands_in_a_frame_that_it_cannot_leave() -> None:
 
 
 def test_what_cannot_be_shown_is_told_at_the_end_with_its_reason() -> None:
-    found = made({"a.bin": Shown(why="it is no text"), "b.py": Shown(note="text", text="x"), "c.docx": Shown(why="it is a link")})
-    assert [part["text"].split("\n")[0] for part in found[:2]] == ["[File b.py: text]", "----- content of b.py begins -----"]
+    found = made(
+        {"a.bin": Shown(why="it is no text"), "b.py": Shown(note="text", text="x"), "c.docx": Shown(why="it is a link")}
+    )
+    assert [part["text"].split("\n")[0] for part in found[:2]] == [
+        "[File b.py: text]",
+        "----- content of b.py begins -----",
+    ]
     assert found[2:] == [
-        {"type": "text", "text": "[Files that exist but could not be shown to you:]\n- a.bin: it is no text\n- c.docx: it is a link"}
+        {
+            "type": "text",
+            "text": "[Files that exist but could not be shown to you:]\n- a.bin: it is no text\n- c.docx: it is a link",
+        }
     ]
 
 

@@ -8,17 +8,25 @@ from typing import Any
 
 import pytest
 
+from agentgauge.core.errors import DataProblem, UsageProblem
 from bench_gta.workflow import predictions
-from harness.errors import DataProblem, UsageProblem
 
-DIALOGS = [{"role": "user", "content": "one"}, {"role": "assistant", "content": "ref"}, {"role": "user", "content": "two"}]
+DIALOGS = [
+    {"role": "user", "content": "one"},
+    {"role": "assistant", "content": "ref"},
+    {"role": "user", "content": "two"},
+]
 TURNS = [[{"role": "tool", "content": "o/a.png"}], [{"role": "assistant", "content": "done"}]]
 SOUND = {"full_tree": [], "origin_prompt": ["q"], "assistant_outputs": [[]]}
 
 
 def test_a_record_of_ours_names_its_task_and_its_own_files() -> None:
     record = predictions.record(DIALOGS, TURNS, [{"id": "1"}], files=["/run/a.wav"], task_id="7")
-    assert (record["task_id"], record["attached_files"], record["origin_prompt"]) == ("7", ["/run/a.wav"], ["one", "two"])
+    assert (record["task_id"], record["attached_files"], record["origin_prompt"]) == (
+        "7",
+        ["/run/a.wav"],
+        ["one", "two"],
+    )
     assert record["gold"] == [[DIALOGS[1]], []]
 
 

@@ -11,17 +11,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentgauge.core.errors import DataProblem
 from bench_gta.workflow import predictions
 from bench_gta.workflow.compress import compress
 from bench_gta.workflow.discovery import attached_files
-from bench_gta.workflow.fields import leaf_fields
-from bench_gta.workflow.replies import Unreadable, read_reply
+from bench_gta.workflow.judging.fields import leaf_fields
+from bench_gta.workflow.judging.replies import Unreadable, read_reply
 from bench_gta.workflow.texts import texts_in
 from bench_gta.workflow.tree import aggregate, check_weights, leaves, parse
-from harness.errors import DataProblem
 
 WORDS = st.sampled_from(
-    ["role", "content", "assistant", "tool", "tool_calls", "function", "arguments", "name", "error", "o/a.png", "sub_tasks"]
+    [
+        "role",
+        "content",
+        "assistant",
+        "tool",
+        "tool_calls",
+        "function",
+        "arguments",
+        "name",
+        "error",
+        "o/a.png",
+        "sub_tasks",
+    ]
 )
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6) | WORDS,
@@ -34,7 +46,11 @@ STEP = st.one_of(
     st.fixed_dictionaries({"role": st.just("assistant"), "tool_calls": st.lists(CALL, min_size=1, max_size=2)}),
     st.fixed_dictionaries({"role": st.just("tool"), "content": JSON}),
 )
-REPLY = st.text() | JSON.map(json.dumps) | st.builds('{{"score": {}, "analysis": {}}}'.format, JSON.map(json.dumps), JSON.map(json.dumps))
+REPLY = (
+    st.text()
+    | JSON.map(json.dumps)
+    | st.builds('{{"score": {}, "analysis": {}}}'.format, JSON.map(json.dumps), JSON.map(json.dumps))
+)
 
 
 @given(REPLY)
@@ -48,7 +64,9 @@ def test_a_score_is_always_from_0_to_10(reply: str) -> None:
 
 
 @given(st.floats(0, 10), st.text(), st.text(alphabet="abc \n`"), st.text(alphabet="abc \n`"))
-def test_the_strict_reader_finds_its_object_among_other_text(score: float, analysis: str, before: str, after: str) -> None:
+def test_the_strict_reader_finds_its_object_among_other_text(
+    score: float, analysis: str, before: str, after: str
+) -> None:
     verdict = read_reply(before + json.dumps({"score": score, "analysis": analysis}) + after, strict=True)
     assert (verdict.score, verdict.analysis) == (score, analysis)
 
@@ -80,7 +98,11 @@ def test_compression_keeps_texts_and_counts_attempts(steps: list[dict[str, Any]]
 
 @given(st.lists(JSON | STEP, max_size=8))
 def test_compression_refuses_only_damaged_calls(steps: list[Any]) -> None:
-    calls = [step["tool_calls"] for step in steps if isinstance(step, dict) and step.get("role") == "assistant" and "tool_calls" in step]
+    calls = [
+        step["tool_calls"]
+        for step in steps
+        if isinstance(step, dict) and step.get("role") == "assistant" and "tool_calls" in step
+    ]
     sound = all(isinstance(one, list) and one and isinstance(one[0], dict) for one in calls)
     with nullcontext() if sound else pytest.raises(DataProblem, match="tool_calls"):
         compress(steps)
@@ -103,9 +125,14 @@ def test_a_mean_lies_between_its_leaves(scores: list[float], weights: list[float
     assert min(scores) - 1e-9 <= aggregate(root, scores).value <= max(scores) + 1e-9
 
 
-@given(st.lists(st.dictionaries(st.text(max_size=4), JSON.filter(lambda value: value == value), max_size=3), max_size=3))
+@given(
+    st.lists(st.dictionaries(st.text(max_size=4), JSON.filter(lambda value: value == value), max_size=3), max_size=3)
+)
 def test_records_come_back_as_they_were(tmp_path_factory: Any, extra: list[dict[str, Any]]) -> None:
     path: Path = tmp_path_factory.mktemp("predictions") / "p.json"
-    records = [{**one, "full_tree": [], "origin_prompt": ["q"], "assistant_outputs": [], "gold": [], "prediction": []} for one in extra]
+    records = [
+        {**one, "full_tree": [], "origin_prompt": ["q"], "assistant_outputs": [], "gold": [], "prediction": []}
+        for one in extra
+    ]
     predictions.write(path, [{**one, "attached_files": None} for one in records])
     assert json.dumps(predictions.read(path)) == json.dumps([{**one, "attached_files": None} for one in records])

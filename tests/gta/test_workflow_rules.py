@@ -8,16 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench_gta.workflow.facts import Facts
-from bench_gta.workflow.rules import judge, reads_pictures, validate
-from bench_gta.workflow.wanted import folded, holds, holds_number, numbers
-from harness.errors import DataProblem
+from agentgauge.core.errors import DataProblem
+from bench_gta.workflow.facts.collect import Facts
+from bench_gta.workflow.judging.rules import judge, reads_pictures, validate
+from bench_gta.workflow.judging.wanted import folded, holds, holds_number, numbers
 
-REPORT = Facts("report.pdf", "PDF", 900, {"pages": 3, "words": 120, "bytes": 900}, "Busiest day:\nThursday, 1,234.5 visits")
+REPORT = Facts(
+    "report.pdf", "PDF", 900, {"pages": 3, "words": 120, "bytes": 900}, "Busiest day:\nThursday, 1,234.5 visits"
+)
 SHORT = Facts("short.pdf", "PDF", 300, {"pages": 1, "words": 4, "bytes": 300}, "Nothing much in here")
-TABLE = Facts("Roster.csv", "CSV table", 60, {"rows": 3, "columns": 2, "words": 9}, "day | who\nMonday | Ann\nTuesday | Bo")
+TABLE = Facts(
+    "Roster.csv", "CSV table", 60, {"rows": 3, "columns": 2, "words": 9}, "day | who\nMonday | Ann\nTuesday | Bo"
+)
 POSTER = Facts("poster.png", "picture", 60, {"width": 640, "height": 480}, shown="TEA\nWEEK")
-DATA = Facts("data.json", "JSON file", 60, {"lines": 1}, "{}", parsed=[{"id": 1, "tags": ["b", "a"]}, {"id": 2, "tags": []}])
+DATA = Facts(
+    "data.json", "JSON file", 60, {"lines": 1}, "{}", parsed=[{"id": 1, "tags": ["b", "a"]}, {"id": 2, "tags": []}]
+)
 BROKEN = Facts("broken.pdf", "PDF", 5, {"bytes": 5}, broken="it is damaged")
 FILES = (SHORT, REPORT, TABLE, POSTER, DATA, BROKEN)
 
@@ -132,11 +138,14 @@ def test_a_picture_may_be_asked_to_look_like_another(look: str, alike: bool) -> 
 
 
 @pytest.mark.parametrize(
-    ("link", "found"), [("mailto:Info@shop.example", True), ("https://x.example/?to=info@shop.example", True), ("a", False)]
+    ("link", "found"),
+    [("mailto:Info@shop.example", True), ("https://x.example/?to=info@shop.example", True), ("a", False)],
 )
 def test_a_page_may_be_asked_for_a_link(link: str, found: bool) -> None:
     files = [Facts("a.html", "HTML page", 9, text="info@shop.example", links=("b", link))]
-    assert judge({"file": "*.html", "links_to": ["info@shop.example"]}, answer="", files=files)[0] == (10 if found else 0)
+    assert judge({"file": "*.html", "links_to": ["info@shop.example"]}, answer="", files=files)[0] == (
+        10 if found else 0
+    )
 
 
 def test_a_file_that_is_named_after_its_media_type_fits_the_pattern_of_its_kind() -> None:
@@ -194,30 +203,44 @@ def test_the_score_is_the_share_of_conditions_that_hold(check: Any, score: float
     ],
 )
 def test_an_answer_may_be_asked_for_json(answer: str, score: float) -> None:
-    assert judge({"answer": {"json": {"keys": ["keep"], "values": {"keep": ["a", "b"]}}}}, answer=answer, files=())[0] == pytest.approx(
-        score
-    )
+    assert judge({"answer": {"json": {"keys": ["keep"], "values": {"keep": ["a", "b"]}}}}, answer=answer, files=())[
+        0
+    ] == pytest.approx(score)
 
 
 @pytest.mark.parametrize(
     ("check", "analysis"),
     [
         ({"file": "*.pdf"}, "1 of 1 conditions hold."),
-        ({"file": "report.pdf", "pages": {"max": 2}}, "0 of 1 conditions hold. Missing: report.pdf has 3 pages, at most 2 were asked for."),
+        (
+            {"file": "report.pdf", "pages": {"max": 2}},
+            "0 of 1 conditions hold. Missing: report.pdf has 3 pages, at most 2 were asked for.",
+        ),
         ({"file": "short.pdf", "pages": 2}, "0 of 1 conditions hold. Missing: short.pdf has 1 page, 2 were asked for."),
-        ({"file": "roster.csv", "pages": 1}, "0 of 1 conditions hold. Missing: Roster.csv has no pages to measure, 1 was asked for."),
+        (
+            {"file": "roster.csv", "pages": 1},
+            "0 of 1 conditions hold. Missing: Roster.csv has no pages to measure, 1 was asked for.",
+        ),
         ({"file": "*.docx", "contains": ["x", "y"]}, "0 of 2 conditions hold. Missing: no file *.docx was delivered."),
         ({"file": "broken.pdf"}, "0 of 1 conditions hold. Missing: broken.pdf cannot be read: it is damaged."),
-        ({"file": "*.csv", "count": 2}, "0 of 1 conditions hold. Missing: of *.csv 1 file was delivered, 2 were asked for."),
+        (
+            {"file": "*.csv", "count": 2},
+            "0 of 1 conditions hold. Missing: of *.csv 1 file was delivered, 2 were asked for.",
+        ),
         (
             {"answer": {"numbers": [{"value": 7.5, "tolerance": 0.1}, 8], "contains": [["x", "y"], "yes"]}},
-            "1 of 4 conditions hold. Missing: the answer does not say 'x' or 'y'; the answer lacks the number 7.5 (within 0.1); "
-            "the answer lacks the number 8.",
+            (
+                "1 of 4 conditions hold. Missing: the answer does not say 'x' or 'y'; the answer lacks the number 7.5"
+                " (within 0.1); the answer lacks the number 8."
+            ),
         ),
         (
             {"answer": {"contains": list("abcdefgh")}},
-            "0 of 8 conditions hold. Missing: the answer does not say 'a'; the answer does not say 'b'; the answer does not say 'c'; "
-            "the answer does not say 'd'; the answer does not say 'e'; the answer does not say 'f'; and 2 more.",
+            (
+                "0 of 8 conditions hold. Missing: the answer does not say 'a'; the answer does not say 'b'; the answer"
+                " does not say 'c'; the answer does not say 'd'; the answer does not say 'e'; the answer does not say"
+                " 'f'; and 2 more."
+            ),
         ),
     ],
     ids=str,
@@ -234,14 +257,20 @@ def test_the_analysis_says_what_is_missing(check: Any, analysis: str) -> None:
         ({"files": "*.pdf"}, "must be an object with one of"),
         ({"answer": {}, "file": "*"}, "must be an object with one of"),
         ({"answer": {}, "pages": 1}, "takes no other word beside it; got 'pages'"),
-        ({"answer": {"contain": ["a"]}}, "no condition 'contain' on an answer; accepted are contains, lacks, numbers, says, json, words"),
+        (
+            {"answer": {"contain": ["a"]}},
+            "no condition 'contain' on an answer; accepted are contains, lacks, numbers, says, json, words",
+        ),
         ({"answer": "Thursday"}, "conditions on an answer in a check must be an object"),
         ({"file": "*.pdf", "page": 1}, "no condition 'page' on a file; accepted are file, count"),
         ({"file": ""}, "must be a name or a pattern such as '*.pdf'; got ''"),
         ({"file": "*.pdf", "count": {"max": 0}}, "min above its max"),
         ({"file": "*.pdf", "count": 0}, "'count' in a check must ask for at least one file; got 0"),
         ({"file": "*.pdf", "pages": {"min": 3, "max": 2}}, "'pages' in a check has a min above its max"),
-        ({"file": "*.pdf", "pages": {"least": 3}}, "'pages' in a check must be a number or an object with 'min' or 'max'"),
+        (
+            {"file": "*.pdf", "pages": {"least": 3}},
+            "'pages' in a check must be a number or an object with 'min' or 'max'",
+        ),
         ({"file": "*.pdf", "pages": True}, "'pages' in a check must be a number"),
         ({"file": "*.pdf", "pages": {}}, "'pages' in a check must be a number"),
         ({"answer": {"contains": "Thursday"}}, "'contains' in a check must be a list with at least one entry"),
@@ -258,7 +287,10 @@ def test_the_analysis_says_what_is_missing(check: Any, analysis: str) -> None:
         ({"answer": {"says": [{"none": ["a"]}]}}, "a statement of 'says' in a check must have 'all'"),
         ({"answer": {"says": [{"all": ["a"], "not": ["b"]}]}}, "no condition 'not' on 'says'; accepted are all, none"),
         ({"answer": {"resembles": DARK_ABOVE}}, "no condition 'resembles' on an answer"),
-        ({"file": "*.png", "resembles": "files/a.png"}, "'resembles' in a check must be 128 hexadecimal digits; got 'files/a.png'"),
+        (
+            {"file": "*.png", "resembles": "files/a.png"},
+            "'resembles' in a check must be 128 hexadecimal digits; got 'files/a.png'",
+        ),
         ({"all": []}, "'all' in a check must be a list of at least one check"),
         ({"any": [{"answer": {}}, {"file": 3}]}, "must be a name or a pattern"),
     ],
@@ -296,8 +328,12 @@ CONDITIONS = st.fixed_dictionaries(
 )
 CHECKS: Any = st.recursive(
     st.builds(lambda found: {"answer": found}, CONDITIONS)
-    | st.builds(lambda pattern, found: {"file": pattern, **found}, st.sampled_from(["*.pdf", "*.csv", "*", "*.doc"]), CONDITIONS),
-    lambda inner: st.builds(lambda word, parts: {word: parts}, st.sampled_from(["all", "any"]), st.lists(inner, min_size=1, max_size=3)),
+    | st.builds(
+        lambda pattern, found: {"file": pattern, **found}, st.sampled_from(["*.pdf", "*.csv", "*", "*.doc"]), CONDITIONS
+    ),
+    lambda inner: st.builds(
+        lambda word, parts: {word: parts}, st.sampled_from(["all", "any"]), st.lists(inner, min_size=1, max_size=3)
+    ),
     max_leaves=6,
 )
 

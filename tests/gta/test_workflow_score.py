@@ -7,18 +7,27 @@ from typing import Any
 
 import pytest
 
-from bench_gta.workflow.judge import scored
+from agentgauge.core.types import Scoring
+from bench_gta.workflow.judging.judge import scored
 from bench_gta.workflow.score import Thresholds, failed, page, score_output
 from bench_gta.workflow.task import Workflow
-from harness.types import Scoring
 
 TREE = [
-    {"id": "1", "weight": 3, "sub_tasks": [{"id": "1.1", "requirements": "A <b>PDF</b> exists."}, {"id": "1.2", "requirements": "r"}]},
+    {
+        "id": "1",
+        "weight": 3,
+        "sub_tasks": [{"id": "1.1", "requirements": "A <b>PDF</b> exists."}, {"id": "1.2", "requirements": "r"}],
+    },
     {"id": "2", "weight": 1, "requirements": "The day is named."},
 ]
 TASK = {"tools": ["OCR", "Plot"], "sub_tasks": TREE}
 ANSWER = [[{"role": "assistant", "content": "Thursday."}]]
-CALLS = [[{"role": "assistant", "tool_calls": [{}], "error": {"type": "API_ERROR", "msg": "m"}}, {"role": "assistant", "tool_calls": [{}]}]]
+CALLS = [
+    [
+        {"role": "assistant", "tool_calls": [{}], "error": {"type": "API_ERROR", "msg": "m"}},
+        {"role": "assistant", "tool_calls": [{}]},
+    ]
+]
 
 
 def reply(score: float, analysis: str = "seen") -> str:
@@ -28,14 +37,29 @@ def reply(score: float, analysis: str = "seen") -> str:
 def output(*scores: float, **changes: Any) -> dict[str, Any]:
     leaves = [{"id": "x", "replies": [reply(score)], "cached": 0} for score in scores]
     judged = {"judge": "seer", "everything": False, "leaves": leaves}
-    made = {"prediction": CALLS, "assistant_outputs": ANSWER, "full_tree": TREE, "delivered": ["a.pdf"], "judged": judged}
+    made = {
+        "prediction": CALLS,
+        "assistant_outputs": ANSWER,
+        "full_tree": TREE,
+        "delivered": ["a.pdf"],
+        "judged": judged,
+    }
     return {**made, **changes}
 
 
 def test_a_score_has_what_every_figure_needs() -> None:
     values = score_output(TASK, output(10, 8, 5), Thresholds(), strict=False).values
     assert values["root_sum"] == pytest.approx((3 * 9 + 5) / 4)
-    expected = {"leaves": 3, "leaves_ok": 2, "root_ok": 1, "tool_calls": 2, "tool_errors": 1, "perception": 1, "operation": 0, "logic": 1}
+    expected = {
+        "leaves": 3,
+        "leaves_ok": 2,
+        "root_ok": 1,
+        "tool_calls": 2,
+        "tool_errors": 1,
+        "perception": 1,
+        "operation": 0,
+        "logic": 1,
+    }
     assert {name: values[name] for name in expected} == expected
 
 
@@ -54,7 +78,9 @@ def test_thresholds_are_inclusive(root: float, passed: bool) -> None:
         ((0, 0, 0), {"prediction": [[]], "assistant_outputs": [[]]}, ("no_answer",)),
     ],
 )
-def test_labels_say_what_may_be_behind_a_low_score(scores: Any, changes: dict[str, Any], labels: tuple[str, ...]) -> None:
+def test_labels_say_what_may_be_behind_a_low_score(
+    scores: Any, changes: dict[str, Any], labels: tuple[str, ...]
+) -> None:
     assert score_output(TASK, output(*scores, **changes), Thresholds(), strict=False).labels == labels
 
 
@@ -72,7 +98,13 @@ def test_the_explanation_shows_every_checkpoint_with_the_judge_s_words() -> None
 
 def test_a_failed_task_counts_all_its_leaves() -> None:
     score = failed(TASK, Thresholds())
-    assert (score.passed, score.values["leaves"], score.values["leaves_ok"], score.values["root_sum"], score.values["tasks"]) == (
+    assert (
+        score.passed,
+        score.values["leaves"],
+        score.values["leaves_ok"],
+        score.values["root_sum"],
+        score.values["tasks"],
+    ) == (
         False,
         3,
         0,
@@ -84,7 +116,12 @@ def test_a_failed_task_counts_all_its_leaves() -> None:
 def test_the_page_escapes_what_models_and_judges_wrote() -> None:
     judged = [{"id": "x", "replies": [reply(5, "<script>alert(1)</script>")], "cached": 0} for _ in range(3)]
     shown = page(scored(TREE, judged, strict=False), "<seer>", Thresholds())
-    assert "<script>" not in shown and "&lt;script&gt;" in shown and "A &lt;b&gt;PDF&lt;/b&gt; exists." in shown and "&lt;seer&gt;" in shown
+    assert (
+        "<script>" not in shown
+        and "&lt;script&gt;" in shown
+        and "A &lt;b&gt;PDF&lt;/b&gt; exists." in shown
+        and "&lt;seer&gt;" in shown
+    )
 
 
 def test_a_fallback_is_named_on_the_page() -> None:
@@ -93,7 +130,10 @@ def test_a_fallback_is_named_on_the_page() -> None:
 
 
 def test_a_run_scored_by_the_other_rules_says_that_the_judge_saw_other_files() -> None:
-    found = [score_output(TASK, output(10, 8, 5), Thresholds(), strict=strict).values["shown_otherwise"] for strict in (False, True)]
+    found = [
+        score_output(TASK, output(10, 8, 5), Thresholds(), strict=strict).values["shown_otherwise"]
+        for strict in (False, True)
+    ]
     assert found == [0, 1]
 
 

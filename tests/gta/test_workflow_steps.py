@@ -22,7 +22,10 @@ def test_files_are_announced_by_the_user_under_react_only(dialect: str, role: st
 
 def test_earlier_turns_have_announced_the_files() -> None:
     first = opening("One.", ["/d/a.csv"], note=NOTE, dialect="react")
-    assert opening("Two.", ["/d/a.csv"], note=NOTE, dialect="react", memory=first) == [*first, {"role": "user", "content": "Two."}]
+    assert opening("Two.", ["/d/a.csv"], note=NOTE, dialect="react", memory=first) == [
+        *first,
+        {"role": "user", "content": "Two."},
+    ]
 
 
 @pytest.mark.parametrize(

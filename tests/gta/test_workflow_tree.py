@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from agentgauge.core.errors import DataProblem
 from bench_gta.workflow.tree import MAX_DEPTH, Value, aggregate, check_weights, leaves, parse
-from harness.errors import DataProblem
 
 HALL = [
     {
@@ -19,7 +19,11 @@ HALL = [
         ],
     },
     {"id": "2", "weight": 0.25, "requirements": "A chart exists."},
-    {"id": "3", "weight": 0.35, "sub_tasks": [{"id": "3.1", "weight": 1, "requirements": "A PDF."}, {"id": "3.2", "weight": 2}]},
+    {
+        "id": "3",
+        "weight": 0.35,
+        "sub_tasks": [{"id": "3.1", "weight": 1, "requirements": "A PDF."}, {"id": "3.2", "weight": 2}],
+    },
 ]
 
 

@@ -1,4 +1,5 @@
-"""An agent that does nothing but write the request itself into files of the names that it asks for, with any picture in them."""
+"""An agent that does nothing but write the request itself into files of the names that it asks for, with any picture
+in them."""
 
 from __future__ import annotations
 
@@ -9,14 +10,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness.types import Sample
+from agentgauge.core.types import Sample
 from tests.gta_mini.workflow_agent import Done
 from tests.tools.media import make_video
 from tool_impls.documents import TOOLS
 from tool_impls.settings import ToolSettings
 
 NAMED = re.compile(r"(?<![\w/])\w+\.(?:pdf|docx|pptx|xlsx|csv|html|png|mp3|mp4)\b")
-KINDS = {"PDF": "a.pdf", "Word document": "a.docx", "Excel": "a.xlsx", "HTML": "a.html", "chart": "a.png", "diagram": "b.png"}
+KINDS = {
+    "PDF": "a.pdf",
+    "Word document": "a.docx",
+    "Excel": "a.xlsx",
+    "HTML": "a.html",
+    "chart": "a.png",
+    "diagram": "b.png",
+}
 """What a request says → the file that is made where it names none."""
 
 
@@ -27,7 +35,9 @@ def echo(sample: Sample, folder: Path) -> Done:
     request = "\n\n".join(requests)
     names = dict.fromkeys(NAMED.findall(request))
     wanted = [
-        name for word, name in KINDS.items() if word in request and not any(Path(known).suffix == Path(name).suffix for known in names)
+        name
+        for word, name in KINDS.items()
+        if word in request and not any(Path(known).suffix == Path(name).suffix for known in names)
     ]
     picture = folder / "picture.jpg"
     _picture(picture)
@@ -79,7 +89,9 @@ def _table(path: Path, request: str, picture: Path) -> None:
 
 
 def _page(path: Path, request: str, picture: Path) -> None:
-    path.write_text(f"<h1>{request}</h1><table><tr><td>{request}</table><p>{request}<a href='#'>{request}</a><img src=a.png>")
+    path.write_text(
+        f"<h1>{request}</h1><table><tr><td>{request}</table><p>{request}<a href='#'>{request}</a><img src=a.png>"
+    )
 
 
 def _image(path: Path, request: str, picture: Path) -> None:
@@ -99,7 +111,12 @@ def _film(path: Path, request: str, picture: Path) -> None:
 
 
 MAKERS: dict[str, Callable[[Path, str, Path], None]] = {
-    **{".pdf": _document("PdfFileGenerator"), ".docx": _document("DocxFileGenerator"), ".pptx": _slides, ".xlsx": _workbook},
+    **{
+        ".pdf": _document("PdfFileGenerator"),
+        ".docx": _document("DocxFileGenerator"),
+        ".pptx": _slides,
+        ".xlsx": _workbook,
+    },
     **{".csv": _table, ".html": _page, ".png": _image, ".mp3": _sound, ".mp4": _film},
 }
 

@@ -12,12 +12,12 @@ import pytest
 pytest.importorskip("PIL", reason="the pictures need agentgauge[tools]")
 pytest.importorskip("matplotlib", reason="the pictures need agentgauge[tools]")
 
-from bench_gta.mini_build import charts, printed, scenes
-from bench_gta.mini_build.build import build, file_name
-from bench_gta.mini_build.canvas import Picture
-from bench_gta.mini_build.dialog import Bench, Dialog, box_text, row_box
+from bundled_data.gta_atomic import charts, printed, scenes
+from bundled_data.gta_atomic.build import build, file_name
+from bundled_data.gta_atomic.canvas import Picture
+from bundled_data.gta_atomic.dialog import Bench, Dialog, box_text, row_box
 
-MINI = Path(__file__).parents[2] / "bench_gta" / "mini"
+MINI = Path(__file__).parents[2] / "bench_gta" / "atomic" / "mini"
 IMAGES = MINI / "image"
 RENDERERS = [printed.receipt_market, scenes.shapes, charts.chart_rain, charts.formula_pair]
 
@@ -45,7 +45,9 @@ def test_the_stored_picture_is_what_the_script_draws(render: Callable[[], Pictur
     assert max(difference) < 6  # grey levels of 255; JPEG alone makes about 2
 
 
-@pytest.mark.parametrize("render", [scenes.fruit_crates, scenes.parking, scenes.harbour, scenes.street, printed.weather_station])
+@pytest.mark.parametrize(
+    "render", [scenes.fruit_crates, scenes.parking, scenes.harbour, scenes.street, printed.weather_station]
+)
 def test_boxes_lie_inside_their_picture(render: Callable[[], Picture]) -> None:
     picture = render()
     assert picture.boxes
@@ -55,7 +57,12 @@ def test_boxes_lie_inside_their_picture(render: Callable[[], Picture]) -> None:
 
 @pytest.mark.parametrize(
     ("render", "name", "colour"),
-    [(scenes.parking, "red car", 0), (scenes.parking, "green car", 1), (scenes.parking, "blue car", 2), (scenes.street, "door 7", 1)],
+    [
+        (scenes.parking, "red car", 0),
+        (scenes.parking, "green car", 1),
+        (scenes.parking, "blue car", 2),
+        (scenes.street, "door 7", 1),
+    ],
 )
 def test_a_box_holds_the_thing_it_names(render: Callable[[], Picture], name: str, colour: int) -> None:
     """In the middle of the box the named colour, one of red, green and blue, is the strongest."""
@@ -92,7 +99,9 @@ def test_stored_text_of_a_picture_is_what_reading_it_gives_today(tmp_path: Path)
         if turn["role"] == "tool" and "BOX OFFICE" in turn["content"]["content"]
     )
     read = Bench(MINI).run("OCR", {"image": "image/price_board.jpg"}, tmp_path)
-    assert [line.partition(") ")[2] for line in read.splitlines()] == [line.partition(") ")[2] for line in stored.splitlines()]
+    assert [line.partition(") ")[2] for line in read.splitlines()] == [
+        line.partition(") ")[2] for line in stored.splitlines()
+    ]
 
 
 def test_a_return_that_does_not_lead_to_the_answer_stops_the_build() -> None:

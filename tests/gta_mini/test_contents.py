@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-MINI = Path(__file__).parents[2] / "bench_gta" / "mini"
+MINI = Path(__file__).parents[2] / "bench_gta" / "atomic" / "mini"
 SAMPLES: dict[str, Any] = json.loads((MINI / "dataset.json").read_text(encoding="utf-8"))
 TOOLMETA: dict[str, Any] = json.loads((MINI / "toolmeta.json").read_text(encoding="utf-8"))
 CATEGORY = {
@@ -58,11 +58,19 @@ def count(condition: Callable[[dict[str, Any]], bool]) -> int:
         ("objective", gold_has(dict), 15),
         ("subjective", gold_has(list), 4),
         ("image generation", gold_has(None), 8),
-        ("image generation that ends on a tool record", lambda s: s["gt_answer"] is None and s["dialogs"][-1]["role"] == "tool", 6),
+        (
+            "image generation that ends on a tool record",
+            lambda s: s["gt_answer"] is None and s["dialogs"][-1]["role"] == "tool",
+            6,
+        ),
         ("several files", lambda s: len(s["files"]) > 1, 4),
         ("a blacklist", lambda s: isinstance(s["gt_answer"], dict) and bool(s["gt_answer"]["blacklist"]), 4),
         ("several groups", lambda s: isinstance(s["gt_answer"], dict) and len(s["gt_answer"]["whitelist"]) > 1, 4),
-        ("several aliases", lambda s: isinstance(s["gt_answer"], dict) and max(map(len, s["gt_answer"]["whitelist"])) > 1, 10),
+        (
+            "several aliases",
+            lambda s: isinstance(s["gt_answer"], dict) and max(map(len, s["gt_answer"]["whitelist"])) > 1,
+            10,
+        ),
         ("tools offered that are not needed", lambda s: len(s["tools"]) > len(names(s)), 4),
         ("exactly the tools needed", lambda s: len(s["tools"]) == len(names(s)), 15),
         ("a query beyond ASCII", lambda s: not s["dialogs"][0]["content"].isascii(), 2),
@@ -99,7 +107,11 @@ def test_no_sample_is_longer_or_shorter_or_has_more_tools() -> None:
 
 
 def test_queries_name_no_tool() -> None:
-    assert not [s["dialogs"][0]["content"] for s in SAMPLES.values() if any(name in s["dialogs"][0]["content"] for name in CATEGORY)]
+    assert not [
+        s["dialogs"][0]["content"]
+        for s in SAMPLES.values()
+        if any(name in s["dialogs"][0]["content"] for name in CATEGORY)
+    ]
 
 
 def test_keys_are_the_positions() -> None:
@@ -134,14 +146,21 @@ def test_calls_fit_the_tools(sample: dict[str, Any]) -> None:
     kinds = {"text": str, "image": str, "int": int, "bool": bool}
     for call in calls(sample):
         inputs = {parameter["name"]: parameter for parameter in offered[call["name"]]}
-        assert {name for name, parameter in inputs.items() if not parameter["optional"]} <= set(call["arguments"]) <= set(inputs)
+        assert (
+            {name for name, parameter in inputs.items() if not parameter["optional"]}
+            <= set(call["arguments"])
+            <= set(inputs)
+        )
         assert all(isinstance(value, kinds[inputs[name]["type"]]) for name, value in call["arguments"].items())
-        assert all((MINI / value).is_file() for name, value in call["arguments"].items() if inputs[name]["type"] == "image")
+        assert all(
+            (MINI / value).is_file() for name, value in call["arguments"].items() if inputs[name]["type"] == "image"
+        )
 
 
 @samples
 def test_the_gold_fits_the_kind_of_query(sample: dict[str, Any]) -> None:
-    """Objective: the closing text passes. Subjective: it is one of three references. Image generation: something is drawn."""
+    """Objective: the closing text passes. Subjective: it is one of three references. Image generation: something is
+    drawn."""
     gold, closing = sample["gt_answer"], sample["dialogs"][-1]["content"]
     if gold is None:
         assert names(sample) & DRAWS
@@ -169,12 +188,19 @@ def found(aliases: list[str], text: str) -> bool:
 
 def used_pictures(sample: dict[str, Any]) -> set[str]:
     return {
-        value for call in calls(sample) for value in call["arguments"].values() if isinstance(value, str) and value.startswith("image/")
+        value
+        for call in calls(sample)
+        for value in call["arguments"].values()
+        if isinstance(value, str) and value.startswith("image/")
     }
 
 
 def produced(sample: dict[str, Any]) -> set[str]:
-    return {turn["content"]["content"] for turn in sample["dialogs"] if turn["role"] == "tool" and turn["content"]["type"] == "image"}
+    return {
+        turn["content"]["content"]
+        for turn in sample["dialogs"]
+        if turn["role"] == "tool" and turn["content"]["type"] == "image"
+    }
 
 
 def referenced() -> Iterator[str]:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from bench_gta.mini_workflow_build.build import build, makers
-from bench_gta.workflow.facts import facts
+from bench_gta.workflow.facts.collect import facts
+from bundled_data.gta_workflow.build import build, makers
 
 for needed in ("PIL", "matplotlib", "av", "docx", "pptx", "openpyxl", "pypdf", "reportlab", "rapidocr", "sympy"):
     pytest.importorskip(needed, reason="the build needs agentgauge[tools]")
 
-MINI = Path(__file__).parents[2] / "bench_gta" / "mini_workflow"
+MINI = Path(__file__).parents[2] / "bench_gta" / "workflow" / "mini"
 EXACT = (".csv", ".xlsx", ".pdf", ".json")
 MEDIA = tuple(name for name in makers() if not name.endswith(EXACT))
 
@@ -44,7 +44,8 @@ def test_making_a_file_twice_gives_the_same_bytes(rebuilt: Path, tmp_path: Path)
 
 
 def test_pictures_sounds_and_films_have_the_same_measures(rebuilt: Path, tmp_path: Path) -> None:
-    """Other versions of the libraries may round and pack differently, so their bytes and numbers of colours are left out."""
+    """Other versions of the libraries may round and pack differently, so their bytes and numbers of colours are left
+    out."""
     paths = [folder / "files" / name for name in MEDIA for folder in (rebuilt, MINI)]
     measured = [
         {word: value for word, value in found.measures.items() if word not in ("bytes", "colours")}

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from bench_gta.workflow import rules, tree
-from bench_gta.workflow.facts import Facts, facts
+from bench_gta.workflow import tree
+from bench_gta.workflow.facts.collect import Facts, facts
+from bench_gta.workflow.judging import rules
 
-MINI = Path(__file__).parents[2] / "bench_gta" / "mini_workflow"
+MINI = Path(__file__).parents[2] / "bench_gta" / "workflow" / "mini"
 CHECKS: dict[str, Any] = {
     f"{key}/{leaf.id}": leaf.raw["check"]
     for key, task in json.loads((MINI / "end.json").read_text(encoding="utf-8")).items()
@@ -68,7 +69,11 @@ def test_an_answer_meets_a_requirement_by_what_it_says(place: str, answer: str, 
         ("12/5", Facts("a.html", "HTML page", 9, {"links": 1}, links=("mailto:hello@leaf-and-kettle.example",)), True),
         ("12/5", Facts("a.html", "HTML page", 9, {"links": 1}, links=("https://elsewhere.example",)), False),
         ("0/3.4", Facts("a.pdf", "PDF", 9, text=f"Recommendations\n{'word ' * 40}"), False),
-        ("0/3.4", Facts("a.pdf", "PDF", 9, text="Recommendations\n1. Offer full service.\n2. Charge more for a puncture."), True),
+        (
+            "0/3.4",
+            Facts("a.pdf", "PDF", 9, text="Recommendations\n1. Offer full service.\n2. Charge more for a puncture."),
+            True,
+        ),
         ("13/1", Facts("tea_week.png", "picture", 9, {"width": 720, "height": 540}, look="80" * 64), False),
     ],
 )
@@ -101,7 +106,13 @@ def report(path: Path) -> None:
 
     chart = VerticalBarChart()
     chart.data = [(52, 44, 41, 35, 33)]
-    chart.categoryAxis.categoryNames = ["Chain and cassette", "Brake service", "Full service", "Wheel truing", "Puncture"]
+    chart.categoryAxis.categoryNames = [
+        "Chain and cassette",
+        "Brake service",
+        "Full service",
+        "Wheel truing",
+        "Puncture",
+    ]
     chart.width = 400
     drawing = Drawing(450, 200)
     drawing.add(chart)

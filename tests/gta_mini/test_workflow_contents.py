@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from bench_gta.tools import WORKFLOW_CATEGORY_OF
-from bench_gta.workflow import data, rules, tree
+from bench_gta.workflow import data, tree
 from bench_gta.workflow.data import CATEGORIES_OF_TASKS
+from bench_gta.workflow.judging import rules
 from tool_impls.registry import GTA_ATOMIC, GTA_WORKFLOW, TOOLS
 from tool_impls.settings import ToolSettings
 
-MINI = Path(__file__).parents[2] / "bench_gta" / "mini_workflow"
+MINI = Path(__file__).parents[2] / "bench_gta" / "workflow" / "mini"
 TASKS: dict[str, dict[str, Any]] = json.loads((MINI / "end.json").read_text(encoding="utf-8"))
 TOOLMETA: dict[str, dict[str, Any]] = json.loads((MINI / "toolmeta.json").read_text(encoding="utf-8"))
 LEAVES = {
@@ -60,8 +61,20 @@ def test_the_request_names_every_attached_file(key: str) -> None:
 def test_deliverables_are_of_every_kind() -> None:
     makers = {call["name"] for task in TASKS.values() for call in calls(task)}
     documents = {f"{kind}FileGenerator" for kind in ("Pdf", "Docx", "Pptx", "Xlsx", "Csv", "Html")}
-    assert makers >= documents | {"AddText", "DrawBox", "Plot", "AudioClipTool", "VideoClip", "AddTextVideoTool", "TextToVideoTool"}
-    texts = [key for key, task in TASKS.items() if all(call["name"] in ("GoogleSearch", "Calculator", "ReadPDF") for call in calls(task))]
+    assert makers >= documents | {
+        "AddText",
+        "DrawBox",
+        "Plot",
+        "AudioClipTool",
+        "VideoClip",
+        "AddTextVideoTool",
+        "TextToVideoTool",
+    }
+    texts = [
+        key
+        for key, task in TASKS.items()
+        if all(call["name"] in ("GoogleSearch", "Calculator", "ReadPDF") for call in calls(task))
+    ]
     assert len(texts) == 2  # a short text, and JSON
 
 

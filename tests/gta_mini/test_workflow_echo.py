@@ -14,8 +14,18 @@ for needed in ("PIL", "av", "docx", "pptx", "openpyxl", "pypdf", "reportlab", "r
     pytest.importorskip(needed, reason="documents and media need agentgauge[tools]")
 
 SAMPLES = samples()
-OF_FORM = {"0": {"3.1"}, "1": {"2.1"}, "2": {"3"}, "3": {"2"}, "5": {"1.1", "2.1"}, "6": {"6"}, "8": {"1.1"}, "12": {"1.1"}}
-"""Task → leaves that ask for no content, only for a file of some kind and size. The echo agent makes sounds and films of three seconds."""
+OF_FORM = {
+    "0": {"3.1"},
+    "1": {"2.1"},
+    "2": {"3"},
+    "3": {"2"},
+    "5": {"1.1", "2.1"},
+    "6": {"6"},
+    "8": {"1.1"},
+    "12": {"1.1"},
+}
+"""Task → leaves that ask for no content, only for a file of some kind and size. The echo agent makes sounds and
+films of three seconds."""
 
 Scores = dict[str, dict[str, tuple[float, str]]]
 
@@ -29,7 +39,9 @@ def scores(tmp_path_factory: pytest.TempPathFactory) -> Scores:
 
 def roots(scores: Scores) -> dict[str, float]:
     trees = {id_: tree.parse(sample.payload["sub_tasks"]) for id_, sample in SAMPLES.items()}
-    return {id_: tree.aggregate(root, [score for score, _ in scores[id_].values()]).value for id_, root in trees.items()}
+    return {
+        id_: tree.aggregate(root, [score for score, _ in scores[id_].values()]).value for id_, root in trees.items()
+    }
 
 
 def test_the_echo_agent_earns_less_than_two_on_average_and_solves_nothing(scores: Scores) -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from agentgauge.core.chat import ChatReply, ChatRequest
+from agentgauge.core.types import Sample
+from agentgauge.model.embedded.scripted import Script
 from bench_gta.workflow import oracle
 from bench_gta.workflow.oracle import with_paths
-from harness.model.embedded.scripted import Script
-from harness.model.types import ChatReply, ChatRequest
-from harness.types import Sample
 from tests.gta_mini.workflow_agent import Done, act, judged, samples, tool_server
 
 for needed in ("PIL", "matplotlib", "av", "docx", "pptx", "openpyxl", "pypdf", "reportlab", "rapidocr", "sympy"):
@@ -21,8 +21,8 @@ SLOPPY = {
     "2": {"1": 10, "2.1": 5, "2.2": 10, "2.3": 0, "2.4": 5, "3": 10},
     "7": {"1.1": 10, "1.2": 10, "2.1": 20 / 3, "2.2": 10, "2.3.1": 10, "2.3.2": 0, "2.3.3": 10, "2.3.4": 0, "2.4": 6},
 }
-"""Task → leaf → score of the replies in sloppy.json. In task 7 at 2.1 the table has three columns and three of the four shifts, but not
-all rows."""
+"""Task → leaf → score of the replies in sloppy.json. In task 7 at 2.1 the table has three columns and three of the four
+shifts, but not all rows."""
 
 
 def sloppy(sample: Sample, request: ChatRequest) -> ChatReply:
@@ -53,7 +53,9 @@ def scores(
 
 
 @pytest.mark.parametrize("id_", SAMPLES)
-def test_the_reference_steps_earn_ten_at_every_leaf(id_: str, scores: dict[str, dict[str, dict[str, tuple[float, str]]]]) -> None:
+def test_the_reference_steps_earn_ten_at_every_leaf(
+    id_: str, scores: dict[str, dict[str, dict[str, tuple[float, str]]]]
+) -> None:
     assert {leaf: verdict for leaf, verdict in scores["oracle"][id_].items() if verdict[0] < 10} == {}
 
 

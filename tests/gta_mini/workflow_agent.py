@@ -11,15 +11,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench_gta.workflow import data, rules, tree
-from bench_gta.workflow.facts import facts
-from harness.agent.loop import shown
-from harness.model.types import CaseKey, ChatReply, ChatRequest, Message
-from harness.types import Sample
-from tool_impls.client import ToolServerBox
+from agentgauge.agent.loop import shown
+from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, Message
+from agentgauge.core.types import Sample
+from bench_gta.workflow import data, tree
+from bench_gta.workflow.facts.collect import facts
+from bench_gta.workflow.judging import rules
+from tool_impls.server.client import ToolServerBox
 
 ROOT = Path(__file__).parents[2]
-MINI = ROOT / "bench_gta" / "mini_workflow"
+MINI = ROOT / "bench_gta" / "workflow" / "mini"
 
 Replies = Callable[[Sample, ChatRequest], ChatReply]
 
@@ -37,7 +38,16 @@ class Done:
 @contextmanager
 def tool_server() -> Iterator[str]:
     """A server with the settings of this checkout; gives its address."""
-    command = [sys.executable, "-m", "tool_impls.serve", "--port", "0", "--no-token", "--settings", str(ROOT / "agentgauge.toml")]
+    command = [
+        sys.executable,
+        "-m",
+        "tool_impls.server.command",
+        "--port",
+        "0",
+        "--no-token",
+        "--settings",
+        str(ROOT / "agentgauge.toml"),
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as server:
         try:
             assert server.stdout is not None
@@ -57,7 +67,9 @@ def act(chosen: Mapping[str, Replies], folder: Path, url: str) -> dict[str, Done
     async def main() -> list[Done]:
         box = ToolServerBox(url)
         try:
-            return await asyncio.gather(*(_one(box, known[id_], replies, folder / id_) for id_, replies in chosen.items()))
+            return await asyncio.gather(
+                *(_one(box, known[id_], replies, folder / id_) for id_, replies in chosen.items())
+            )
         finally:
             await box.close()
 
@@ -87,7 +99,8 @@ def _files_below(folder: Path) -> tuple[Path, ...]:
 
 
 def judged(done: Mapping[str, Done], scratch: Path) -> dict[str, dict[str, tuple[float, str]]]:
-    """Score and analysis of every leaf by the judge ``rules``, by task and by leaf. The files are looked at all at once."""
+    """Score and analysis of every leaf by the judge ``rules``, by task and by leaf. The files are looked at all at
+    once."""
     paths = [path for one in done.values() for path in one.files]
     known = dict(zip(paths, facts(paths, folder=scratch, read=True), strict=True))
     return {

@@ -14,7 +14,13 @@ TOOL = {
         "parameters": {"type": "object", "properties": {"place": {"type": "string"}, "seats": {"type": "integer"}}},
     },
 }
-CELLS = [{"cell_type": "code", "metadata": {}, "source": ["import csv\n", "print(len(list(csv.reader(open('../input/a.csv')))))\n"]}]
+CELLS = [
+    {
+        "cell_type": "code",
+        "metadata": {},
+        "source": ["import csv\n", "print(len(list(csv.reader(open('../input/a.csv')))))\n"],
+    }
+]
 LAST = {**CELLS[0], "execution_count": 1, "outputs": [{"output_type": "stream", "name": "stdout", "text": ["3\n"]}]}
 EMPTY: dict[str, list[str]] = {"input": [], "output": []}
 
@@ -37,7 +43,11 @@ def tools(prefix: str) -> list[dict[str, Any]]:
                 "role": "assistant",
                 "content": "",
                 "tool_calls": [
-                    {"id": "c", "type": "function", "function": {"name": "book", "arguments": {"place": "Lumen", "seats": seats}}}
+                    {
+                        "id": "c",
+                        "type": "function",
+                        "function": {"name": "book", "arguments": {"place": "Lumen", "seats": seats}},
+                    }
                 ],
             },
         }
@@ -54,7 +64,13 @@ def contest(number: int, **more: Any) -> dict[str, Any]:
 
 def mathematics(number: int) -> dict[str, Any]:
     problem = f"What is {number}*7?"
-    return {"id": f"m{number}", "messages": user(problem), "raw_problem": problem, "gt_answer": str(number * 7), "subject": "arithmetic"}
+    return {
+        "id": f"m{number}",
+        "messages": user(problem),
+        "raw_problem": problem,
+        "gt_answer": str(number * 7),
+        "subject": "arithmetic",
+    }
 
 
 def turn(number: int, **more: Any) -> dict[str, Any]:
@@ -72,11 +88,20 @@ def turn(number: int, **more: Any) -> dict[str, Any]:
 
 
 def plans() -> list[dict[str, Any]]:
-    return [{"id": f"p{number}", "messages": user("Plan 1: a\nPlan 2: b"), "target_plan_number": number} for number in (1, 2)]
+    return [
+        {"id": f"p{number}", "messages": user("Plan 1: a\nPlan 2: b"), "target_plan_number": number}
+        for number in (1, 2)
+    ]
 
 
 def files() -> dict[str, list[dict[str, Any]]]:
-    names = ("execution_single_step", "execution_parallel", "execution_multi_step_double", "execution_multi_step_triple", "self_correct")
+    names = (
+        "execution_single_step",
+        "execution_parallel",
+        "execution_multi_step_double",
+        "execution_multi_step_triple",
+        "self_correct",
+    )
     return {
         **{f"tool_use_{name}": tools(name) for name in names},
         "tool_use_plan_with_reasoning_all": plans(),

@@ -10,13 +10,27 @@ from typing import Any
 
 import pytest
 
-from bench_mmau.average import CAPABILITIES, DOMAINS, EVAL_SET, FIVE, Average, Verdict, aggregate, capabilities, domains, mmau, total
-from bench_mmau.errors import NotScorable
+from bench_mmau.average import (
+    CAPABILITIES,
+    DOMAINS,
+    EVAL_SET,
+    FIVE,
+    Average,
+    Verdict,
+    aggregate,
+    capabilities,
+    domains,
+    mmau,
+    total,
+)
+from bench_mmau.tool_use.errors import NotScorable
 
 
 @lru_cache
 def published() -> Mapping[str, Any]:
-    decoded: Mapping[str, Any] = json.loads((files("bench_mmau") / "reference" / "mmau.json").read_text(encoding="utf-8"))
+    decoded: Mapping[str, Any] = json.loads(
+        (files("bench_mmau") / "reference" / "mmau.json").read_text(encoding="utf-8")
+    )
     return decoded
 
 
@@ -37,7 +51,9 @@ CELLS = [(model, column) for model in MODELS for column in CAPABILITIES]
 @lru_cache
 def scores(model: str) -> dict[str, float | None]:
     """The scores of a model by task, in per cent, from the tables in which they are printed."""
-    domain, contests, math = (rows(name)[model] for name in ("table_2_domain", "table_10_code_contests", "table_7_math"))
+    domain, contests, math = (
+        rows(name)[model] for name in ("table_2_domain", "table_10_code_contests", "table_7_math")
+    )
     notebooks, solved = rows("table_9_ds_ml")[model], rows("unpublished_task_scores")[model]
     detail = rows("table_8_tool_use").get(DETAIL_NAMES.get(model, model))
     names = {
@@ -46,7 +62,9 @@ def scores(model: str) -> dict[str, float | None]:
         "tool_double": "multi_step_double",
         "tool_triple": "multi_step_triple",
     }
-    tool_use = {task: None if detail is None or detail[name] is None else 100 * detail[name] for task, name in names.items()}
+    tool_use = {
+        task: None if detail is None or detail[name] is None else 100 * detail[name] for task, name in names.items()
+    }
     return {
         **tool_use,
         "tool_self_correct": solved["tool_use_self_correction"],
@@ -69,7 +87,8 @@ def scores(model: str) -> dict[str, float | None]:
 
 
 def rounding(average: Average) -> float:
-    """How far the rounding of printed figures can take a weighted mean: to 0.1 points in the detailed tool-use table, else to 0.01."""
+    """How far the rounding of printed figures can take a weighted mean: to 0.1 points in the detailed tool-use
+    table, else to 0.01."""
     coarse = sum(weight for task, weight in average.weights.items() if task in DOMAINS["tool_use"])
     return 0.02 + 0.05 * coarse / sum(average.weights.values())
 
@@ -82,7 +101,8 @@ def test_capability(model: str, column: str) -> None:
         assert found.value is None
         assert set(found.missing) <= {*DOMAINS["tool_use"], "tool_self_correct"}
         return
-    # two tasks' scores are solved for from this table: planning and self-correction with tool use are weaker tests than the rest
+    # two tasks' scores are solved for from this table: planning and self-correction with tool use are weaker tests than
+    # the rest
     assert found.value is not None
     if (model, column) in WRONG:
         assert found.value == pytest.approx(WRONG[model, column]["recomputed"], abs=rounding(found))
@@ -151,7 +171,10 @@ def test_an_incomplete_capability_has_no_value_and_names_what_is_missing(name: s
     weights = CAPABILITIES[name]
     assert capabilities(dict.fromkeys(weights, 1.0))[name] == Average(1.0, weights)
     for task in weights:
-        for lacking in ({other: 1.0 for other in weights if other != task}, {**dict.fromkeys(weights, 1.0), task: None}):
+        for lacking in (
+            {other: 1.0 for other in weights if other != task},
+            {**dict.fromkeys(weights, 1.0), task: None},
+        ):
             assert capabilities(lacking)[name] == Average(None, weights, (task,))
 
 

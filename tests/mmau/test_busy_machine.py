@@ -1,4 +1,5 @@
-"""The same stored programs get the same verdicts with one worker and with eight, while other work keeps every processor busy."""
+"""The same stored programs get the same verdicts with one worker and with eight, while other work keeps every
+processor busy."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.machine import Machine
+from agentgauge.run.cpu_slots import Machine
 from tests.mmau import records as made
 from tests.plugin.project import records, run_mmau
 
@@ -21,7 +22,9 @@ COUNT = "total = 0\nfor i in range({rounds}):\n    total += i\nprint(int(input()
 PROGRAMS = {
     "cc_1": "print(int(input()) ** 2)",
     "cc_2": "print(int(input()) + 1)",
-    **{f"cc_{number}": COUNT.format(rounds=6_000_000) for number in range(3, 6)},  # some tenths of a second of computing
+    **{
+        f"cc_{number}": COUNT.format(rounds=6_000_000) for number in range(3, 6)
+    },  # some tenths of a second of computing
 }
 
 
@@ -52,7 +55,7 @@ def test_verdicts_do_not_depend_on_workers_or_load(busy: None, tmp_path: Path) -
 HOLD = """
 import sys, time
 from pathlib import Path
-from harness.machine import Machine
+from agentgauge.run.cpu_slots import Machine
 with getattr(Machine(Path(sys.argv[1]), 2), sys.argv[2])():
     print("held", flush=True)
     sys.stdin.readline()
@@ -66,7 +69,9 @@ def held(tmp_path: Path) -> Iterator[object]:
 
     def start(how: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-c", HOLD, str(tmp_path), how]
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]
+        )
         started.append(process)
         assert process.stdout and process.stdout.readline() == "held\n"
         return process

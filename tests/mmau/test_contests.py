@@ -15,17 +15,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentgauge.sandbox import Answer
 from bench_mmau.contests import execute, extract, prompts, score
 from bench_mmau.contests.candidate import read_groups, run_tests
 from bench_mmau.contests.execute import GroupRun, Outcome, Room, Workplace, run_group, run_in_pool
 from bench_mmau.contests.fixes import PARITY, STRICT
 from bench_mmau.contests.pool import Pool
 from bench_mmau.contests.score import Verdict
-from bench_mmau.errors import NotScorable
-from harness.sandbox import Answer
+from bench_mmau.tool_use.errors import NotScorable
 
 SQUARE = "n = int(input())\nprint(n * n)"
-PROBLEM: dict[str, Any] = {"id": "sq", "description": "Square.", "public_tests": {"input": ["5\n", "6\n"], "output": ["25\n", "36\n"]}}
+PROBLEM: dict[str, Any] = {
+    "id": "sq",
+    "description": "Square.",
+    "public_tests": {"input": ["5\n", "6\n"], "output": ["25\n", "36\n"]},
+}
 
 
 @pytest.fixture
@@ -107,7 +111,23 @@ def test_strict_answers(text: str, answer: str) -> None:
 
 PIECES = st.lists(
     st.sampled_from(
-        ["```", "```python", "```py", "if __name__", "#ANSWER#", ":", "ANSWER", "\n", " ", "    ", "x", "print(1)", "\r", "é", "\x00"]
+        [
+            "```",
+            "```python",
+            "```py",
+            "if __name__",
+            "#ANSWER#",
+            ":",
+            "ANSWER",
+            "\n",
+            " ",
+            "    ",
+            "x",
+            "print(1)",
+            "\r",
+            "é",
+            "\x00",
+        ]
     )
 ).map("".join)
 
@@ -157,14 +177,22 @@ def test_parity_and_strict_runs(code: str, parity: float, strict: float, where: 
 
 
 def test_the_limit_of_the_group_is_parity_only(where: Workplace) -> None:
-    code = "import time\nbegan = time.process_time()\nwhile time.process_time() < began + 0.8:\n    pass\nprint(input())"
+    code = (
+        "import time\nbegan = time.process_time()\nwhile time.process_time() < began + 0.8:\n    pass\nprint(input())"
+    )
     assert run_group(code, ["1", "2", "3"], where).outcomes is None
-    assert run_group(code, ["1", "2", "3"], where, STRICT).outcomes == tuple(Outcome("passed", f"{n}\n") for n in (1, 2, 3))
+    assert run_group(code, ["1", "2", "3"], where, STRICT).outcomes == tuple(
+        Outcome("passed", f"{n}\n") for n in (1, 2, 3)
+    )
 
 
 def test_waiting_is_measured_by_the_wall_clock(where: Workplace) -> None:
     assert run_group("import time\ntime.sleep(1.5)", ["1"], where).outcomes == (Outcome("timeout", "timeout"),)
-    lost = run_group("import time\nfor _ in range(9):\n    try:\n        time.sleep(9)\n    except Exception:\n        pass", ["1"], where)
+    lost = run_group(
+        "import time\nfor _ in range(9):\n    try:\n        time.sleep(9)\n    except Exception:\n        pass",
+        ["1"],
+        where,
+    )
     assert (lost.outcomes, lost.late) == (None, True)
 
 
@@ -193,7 +221,9 @@ def test_a_full_machine_turns_no_right_answer_into_a_wrong_one(where: Workplace)
     ],
 )
 def test_the_answers_of_the_runner_are_checked(answers: list[bytes], found: bool) -> None:
-    result = execute.sandbox.SandboxResult("ok", "", "noise", "", 0, 0.1, (), tuple(Answer(answer, 1.5) for answer in answers))
+    result = execute.sandbox.SandboxResult(
+        "ok", "", "noise", "", 0, 0.1, (), tuple(Answer(answer, 1.5) for answer in answers)
+    )
     assert (execute._read(result, 1, None).outcomes is not None) is found
     if found:
         assert execute._read(result, 1, 1.0) == GroupRun((Outcome("timeout", "timeout"),), True)
@@ -202,7 +232,14 @@ def test_the_answers_of_the_runner_are_checked(answers: list[bytes], found: bool
 
 
 @pytest.mark.parametrize(
-    "tests", [{"input": ["1"], "output": []}, {"input": ["1"]}, {"input": [1], "output": ["1"]}, {"input": "1", "output": "1"}, ["1"]]
+    "tests",
+    [
+        {"input": ["1"], "output": []},
+        {"input": ["1"]},
+        {"input": [1], "output": ["1"]},
+        {"input": "1", "output": "1"},
+        ["1"],
+    ],
 )
 def test_tests_of_an_unknown_shape_are_refused(tests: object) -> None:
     with pytest.raises(NotScorable, match=r"public_tests.*mend or remove"):
@@ -280,7 +317,10 @@ def test_a_verdict_explains_itself(where: Workplace) -> None:
     assert found.passed is False
     assert found.values == {"solved": 0, "score": 0.125, "candidates": 4, "passed_candidates": 0}
     assert found.labels == ("empty_solution", "group_lost", "wrong_output")
-    assert found.explanation == "0 of 4 programs passed all tests; the first one: printed '25\\n' where '36\\n' was expected"
+    assert (
+        found.explanation
+        == "0 of 4 programs passed all tests; the first one: printed '25\\n' where '36\\n' was expected"
+    )
 
 
 def test_null_content(where: Workplace) -> None:
@@ -299,7 +339,9 @@ def test_a_colon_loses_the_second_stage_in_parity_only(where: Workplace) -> None
     assert score.judge(record, [[SQUARE]], where).passed
 
 
-@pytest.mark.parametrize(("counts", "k", "rate"), [([(1, 5)], 1, 0.2), ([(1, 5)], 5, 1.0), ([(2, 5), (0, 5)], 2, 0.35), ([(5, 5)], 3, 1.0)])
+@pytest.mark.parametrize(
+    ("counts", "k", "rate"), [([(1, 5)], 1, 0.2), ([(1, 5)], 5, 1.0), ([(2, 5), (0, 5)], 2, 0.35), ([(5, 5)], 3, 1.0)]
+)
 def test_the_unbiased_estimator(counts: list[tuple[int, int]], k: int, rate: float) -> None:
     assert score.pass_at_k([_verdict(right, count) for right, count in counts], k) == pytest.approx(rate)
 

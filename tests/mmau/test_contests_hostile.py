@@ -1,4 +1,5 @@
-"""Hostile programs: each fails for itself, within bounds, and a neighbour that runs at the same time is judged rightly."""
+"""Hostile programs: each fails for itself, within bounds, and a neighbour that runs at the same time is judged
+rightly."""
 
 from __future__ import annotations
 
@@ -32,27 +33,34 @@ BOUND = 45.0  # seconds; an idle machine needs a few
 LIBC = "import ctypes, os, sys, time\nlibc = ctypes.CDLL(None)\n"
 
 PROGRAMS = {
-    "endless loop": """
+    "endless loop": (
+        """
 while True:
     pass
-""",
-    "endless loop that swallows": """
+"""
+    ),
+    "endless loop that swallows": (
+        """
 while True:
     try:
         while True:
             pass
     except:
         pass
-""",
-    "endless wait": """
+"""
+    ),
+    "endless wait": (
+        """
 import time
 while True:
     try:
         time.sleep(1000)
     except:
         pass
-""",
-    "endless loop with deaf ears": """
+"""
+    ),
+    "endless loop with deaf ears": (
+        """
 import signal, time
 for n in range(1, 65):
     try:
@@ -61,34 +69,44 @@ for n in range(1, 65):
         pass
 while True:
     pass
-""",
+"""
+    ),
     "fork bomb": LIBC
     + """
 while True:
     libc.fork()
 """,
-    "thread bomb": """
+    "thread bomb": (
+        """
 import threading, time
 while True:
     threading.Thread(target=time.sleep, args=(1000,)).start()
-""",
+"""
+    ),
     "10 GB at once": "x = bytearray(10 << 30)",
-    "10 GB bit by bit": """
+    "10 GB bit by bit": (
+        """
 x = []
 while True:
     x.append(bytearray(1 << 24))
-""",
-    "1 GB of output": """
+"""
+    ),
+    "1 GB of output": (
+        """
 for _ in range(1000):
     print('x' * 1000000)
-""",
-    "1 GB past the stream": """
+"""
+    ),
+    "1 GB past the stream": (
+        """
 import os
 for _ in range(1000):
     os.write(1, b'x' * 1000000)
     os.write(2, b'x' * 1000000)
-""",
-    "1 GB into every descriptor": """
+"""
+    ),
+    "1 GB into every descriptor": (
+        """
 import os
 for _ in range(1000):
     for fd in range(1, 12):
@@ -96,7 +114,8 @@ for _ in range(1000):
             os.write(fd, b'x' * 1000000)
         except OSError:
             pass
-""",
+"""
+    ),
     "killing the parent": LIBC
     + """
 for pid in (os.getppid(), 1, -1, 0):
@@ -110,42 +129,53 @@ for pid in range(1, 40000):
         libc.kill(pid, 9)
 print(-1)
 """,
-    "endless recursion": """
+    "endless recursion": (
+        """
 import sys
 sys.setrecursionlimit(10 ** 9)
 def f(n):
     return f(n + 1) + 1
 f(0)
-""",
-    "endless recursion in C": """
+"""
+    ),
+    "endless recursion in C": (
+        """
 import sys
 sys.setrecursionlimit(10 ** 9)
 class A:
     def __repr__(self):
         return repr(self)
 repr(A())
-""",
-    "a million files": """
+"""
+    ),
+    "a million files": (
+        """
 for n in range(1000000):
     open(str(n), 'w').close()
-""",
-    "a file of 10 GB": """
+"""
+    ),
+    "a file of 10 GB": (
+        """
 with open('big', 'wb') as f:
     for _ in range(10000):
         f.write(bytes(1 << 20))
-""",
+"""
+    ),
     "a deep folder": LIBC
     + """
 while libc.mkdir(b'd', 0o777) == 0:
     libc.chdir(b'd')
 raise ValueError
 """,
-    "leaving early": """
+    "leaving early": (
+        """
 import os
 os._exit(0)
-""",
+"""
+    ),
     "crash": LIBC + "ctypes.string_at(0)",
-    "guessed verdict": """
+    "guessed verdict": (
+        """
 import os
 for fd in range(1, 12):
     try:
@@ -153,8 +183,10 @@ for fd in range(1, 12):
     except OSError:
         pass
 os._exit(0)
-""",
-    "forged answers": """
+"""
+    ),
+    "forged answers": (
+        """
 import sys
 frame, found, channel = sys._getframe(), None, None
 while frame:
@@ -163,20 +195,25 @@ while frame:
 assert found and not [key for key in found if 'output' in key or 'expected' in key]
 for _ in range(2):
     channel.answer(b'["passed", "right", false]')
-""",
-    "an absurd answer": """
+"""
+    ),
+    "an absurd answer": (
+        """
 import os
 for fd in range(3, 12):
     try:
         os.write(fd, b'\\xff' * 8)
     except OSError:
         pass
-""",
-    "broken tools": """
+"""
+    ),
+    "broken tools": (
+        """
 import json, os, sys
 json.dumps = json.JSONEncoder.encode = os.write = os._exit = None
 sys.stdout.close()
-""",
+"""
+    ),
 }
 
 
@@ -241,8 +278,12 @@ SLOW = {
     "a wait": "time.sleep(8)",
     "a wait with some work": "for _ in range(80): burn(0.015); time.sleep(0.1)",
     "children that wait": "for _ in range(4):\n    if libc.fork() == 0: time.sleep(8); os._exit(0)\ntime.sleep(8)",
-    "children that work": "for _ in range(4):\n    if libc.fork() == 0: burn(0.9); os._exit(0)\nfor _ in range(4): libc.wait(None)",
-    "children that nobody waits for": "for _ in range(60):\n    if libc.fork() == 0: burn(0.1); os._exit(0)\n    time.sleep(0.1)",
+    "children that work": (
+        "for _ in range(4):\n    if libc.fork() == 0: burn(0.9); os._exit(0)\nfor _ in range(4): libc.wait(None)"
+    ),
+    "children that nobody waits for": (
+        "for _ in range(60):\n    if libc.fork() == 0: burn(0.1); os._exit(0)\n    time.sleep(0.1)"
+    ),
     "threads that wait": "import threading\nt = threading.Thread(target=time.sleep, args=(8,)); t.start(); t.join()",
     "a wait for a child": "pid = libc.fork()\nif pid == 0: time.sleep(8); os._exit(0)\nlibc.waitpid(pid, None, 0)",
 }
@@ -258,7 +299,8 @@ def test_no_program_gets_more_time(name: str, where: Workplace) -> None:
 
 
 def test_under_strict_each_test_has_its_time(where: Workplace) -> None:
-    """One second a test: a wait that the program's own timer does not end is seen from outside, and the other test still counts."""
+    """One second a test: a wait that the program's own timer does not end is seen from outside, and the other test
+    still counts."""
     code = OFF.replace("WORK", "if n == 5: time.sleep(1.4)")
     found = run_tests(code, ONE_GROUP, where, fixes=STRICT)
     assert (found.passed, found.score) == (False, 0.5)
@@ -266,7 +308,8 @@ def test_under_strict_each_test_has_its_time(where: Workplace) -> None:
 
 
 def test_time_is_not_saved_up_for_another_test(where: Workplace) -> None:
-    """The next input comes when the test before is answered, so work for a test cannot be done in the time of another."""
+    """The next input comes when the test before is answered, so work for a test cannot be done in the time of
+    another."""
     code = "import sys, select\nprint(25 if not select.select([3, 4], [], [], 0.3)[0] else 0)"
     found = run_tests(code, {"id": "sq", "public_tests": {"input": ["5\n", "6\n"], "output": ["25\n", "25\n"]}}, where)
     assert found.passed, found
@@ -284,14 +327,17 @@ def test_no_network(where: Workplace) -> None:
     assert found.score == 0
 
 
-def test_no_files_and_no_environment_of_the_host(where: Workplace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_files_and_no_environment_of_the_host(
+    where: Workplace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("the secret", encoding="utf-8")
     monkeypatch.setenv("OPENAI_API_KEY", "the secret")
     places = [str(secret), __file__, "/proc/1/environ", "/etc/passwd", "/root", "/home"]
     code = (
-        f"import os\nfor place in {places!r}:\n    try:\n        print(open(place).read())\n    except OSError:\n        pass\n"
-        "    try:\n        print(os.listdir(place))\n    except OSError:\n        pass\nprint(os.environ.get('OPENAI_API_KEY'))"
+        f"import os\nfor place in {places!r}:\n    try:\n        print(open(place).read())\n    except OSError:\n      "
+        "  pass\n    try:\n        print(os.listdir(place))\n    except OSError:\n       "
+        " pass\nprint(os.environ.get('OPENAI_API_KEY'))"
     )
     found = _beside_neighbour(code, where)
     assert isinstance(found.errors, list)
@@ -300,8 +346,8 @@ def test_no_files_and_no_environment_of_the_host(where: Workplace, tmp_path: Pat
 
 def test_a_process_in_the_background_ends_with_its_program(where: Workplace) -> None:
     mark = f"mark-{uuid.uuid4().hex}"
-    code = LIBC + (
-        "if libc.fork() == 0:\n    os.setsid()\n"
+    code = (
+        LIBC + "if libc.fork() == 0:\n    os.setsid()\n"
         f"    os.execv(sys.executable, [sys.executable, '-I', '-S', '-c', 'import time; time.sleep(1000)', '{mark}'])\n"
         "time.sleep(0.3)\nprint(0)"
     )

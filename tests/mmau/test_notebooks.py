@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench_mmau.errors import NotScorable, StopsOnReply
+from agentgauge.core.errors import UsageProblem
 from bench_mmau.notebooks import cells, execute, outputs, qa, retry, score
 from bench_mmau.notebooks.execute import Room, Workplace, run_cells
 from bench_mmau.notebooks.fixes import PARITY, STRICT, Fixes
-from harness.errors import UsageProblem
+from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
 
 BOUND = 60.0  # seconds; an idle machine needs a few
 
@@ -154,7 +154,8 @@ def test_outputs(source: str, expected: list[str]) -> None:
 def test_tables_have_the_shape_that_they_have_in_a_kernel() -> None:
     pytest.importorskip("pandas")
     found = run_cells(
-        [code("import pandas\n", "print(pandas.DataFrame([range(40)]))\n", "print(pandas.DataFrame(range(100)))")], Workplace()
+        [code("import pandas\n", "print(pandas.DataFrame([range(40)]))\n", "print(pandas.DataFrame(range(100)))")],
+        Workplace(),
     )
     assert "[1 rows x 40 columns]" in texts(found) and "  \\\n" in texts(found)  # 20 columns, in two parts
     assert "[100 rows x 1 columns]" in texts(found)
@@ -229,7 +230,9 @@ def test_a_text_as_tags_is_searched() -> None:
 
 
 def test_tags_that_the_published_executor_obeys() -> None:
-    found = run_cells([code("1/0", tags=["raises-exception"]), code("1/0", tags=["skip-execution"]), code("print(2)")], Workplace())
+    found = run_cells(
+        [code("1/0", tags=["raises-exception"]), code("1/0", tags=["skip-execution"]), code("print(2)")], Workplace()
+    )
     assert texts(found) == "2\n"
     assert found.cells[0]["outputs"][0]["ename"] == "ZeroDivisionError"
 
@@ -240,7 +243,11 @@ def test_data_files_are_beside_the_working_directory_and_stay_as_they_are(tmp_pa
     (tmp_path / "set" / "a.csv").write_text("x\n1\n")
     found = run_cells([code("print(open('../input/set/a.csv').read())")], Workplace(data=tmp_path))
     assert texts(found) == "x\n1\n\n"
-    for attempt in ("open('../input/set/a.csv', 'w')", "open('../input/new', 'w')", "import os\nos.remove('../input/set/a.csv')"):
+    for attempt in (
+        "open('../input/set/a.csv', 'w')",
+        "open('../input/new', 'w')",
+        "import os\nos.remove('../input/set/a.csv')",
+    ):
         assert not run_cells([code(attempt)], Workplace(data=tmp_path)).success
     assert [path.name for path in tmp_path.rglob("*")] == ["set", "a.csv"]
     assert (tmp_path / "set" / "a.csv").read_text() == "x\n1\n"
@@ -270,7 +277,10 @@ def quick() -> Iterator[None]:
 
 HOSTILE = {
     "endless loop": ("while True:\n pass", "CellTimeoutError: cell 1 ran longer than 2 s"),
-    "endless loop that swallows": ("while True:\n try:\n  while True: pass\n except BaseException: pass", "CellTimeoutError"),
+    "endless loop that swallows": (
+        "while True:\n try:\n  while True: pass\n except BaseException: pass",
+        "CellTimeoutError",
+    ),
     "loop inside the interpreter": ("sum(range(10**15))", "CellTimeoutError"),
     "10 GB": ("x = bytearray(10 << 30)", "MemoryError"),
     "10 GB by pieces": ("x = []\nwhile True: x.append(bytearray(64 << 20))", "MemoryError"),
@@ -285,14 +295,19 @@ HOSTILE = {
         "DeadKernelError",
     ),
     "forged outputs": (
-        "import os, json\noutput = {'output_type': 'stream', 'name': 'x', 'text': 'x', 'data': 3}\n"
-        "line = json.dumps({'failed': None, 'executed': [[0, 1, [output]]]})\n"
-        "for n in range(3, 64):\n try: os.write(n, len(line).to_bytes(8, 'little') + line.encode())\n except OSError: pass\nos._exit(0)",
+        (
+            "import os, json\noutput = {'output_type': 'stream', 'name': 'x', 'text': 'x', 'data': 3}\nline ="
+            " json.dumps({'failed': None, 'executed': [[0, 1, [output]]]})\nfor n in range(3, 64):\n try: os.write(n,"
+            " len(line).to_bytes(8, 'little') + line.encode())\n except OSError: pass\nos._exit(0)"
+        ),
         "outputs are damaged",
     ),
     "flood of output": ("print('x' * (3 << 20))", "DeadKernelError"),
     "deep nesting displayed": (
-        "x = []\nfor _ in range(10**5): x = [x]\nfrom IPython.display import publish_display_data\npublish_display_data({'a/b': x})",
+        (
+            "x = []\nfor _ in range(10**5): x = [x]\nfrom IPython.display import"
+            " publish_display_data\npublish_display_data({'a/b': x})"
+        ),
         "RecursionError",
     ),
 }
@@ -303,14 +318,19 @@ HOSTILE = {
 def test_hostile(name: str) -> None:
     source, error = HOSTILE[name]
     seconds = 30.0 if "10 GB" in name else 2.0
-    found = run_cells([code(source)], Workplace(room=Room(cell_seconds=seconds, memory_bytes=1 << 30, output_bytes=2 << 20)))
+    found = run_cells(
+        [code(source)], Workplace(room=Room(cell_seconds=seconds, memory_bytes=1 << 30, output_bytes=2 << 20))
+    )
     assert not found.success
     assert error in found.error
 
 
 @pytest.mark.usefixtures("quick")
 def test_a_cell_that_puts_all_timers_away_meets_its_limit() -> None:
-    source = "import signal, time\nsignal.setitimer(signal.ITIMER_REAL, 0)\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\ntime.sleep(60)"
+    source = (
+        "import signal, time\nsignal.setitimer(signal.ITIMER_REAL, 0)\nsignal.signal(signal.SIGALRM,"
+        " signal.SIG_IGN)\ntime.sleep(60)"
+    )
     found = run_cells([code("1"), code(source)], Workplace(room=Room(cell_seconds=1)))
     assert found.error == "CellTimeoutError: cell 2 ran longer than 1 s"
 
@@ -355,12 +375,22 @@ def test_last_output_may_be_an_earlier_cells() -> None:
 
 
 def display(**data: Any) -> dict[str, Any]:
-    return {"output_type": "display_data", "metadata": {}, "data": {kind.replace("__", "/"): value for kind, value in data.items()}}
+    return {
+        "output_type": "display_data",
+        "metadata": {},
+        "data": {kind.replace("__", "/"): value for kind, value in data.items()},
+    }
 
 
 def test_plotly_figures_are_drawn() -> None:
-    output = {"output_type": "display_data", "metadata": {}, "data": {outputs.PLOTLY: {"data": []}, "text/html": "<b>", "image/png": "AA"}}
-    shown = outputs.organise({"outputs": [output]}, image_expected=True, render=lambda figure: "QQ" if figure == {"data": []} else "")
+    output = {
+        "output_type": "display_data",
+        "metadata": {},
+        "data": {outputs.PLOTLY: {"data": []}, "text/html": "<b>", "image/png": "AA"},
+    }
+    shown = outputs.organise(
+        {"outputs": [output]}, image_expected=True, render=lambda figure: "QQ" if figure == {"data": []} else ""
+    )
     assert shown.images == ("data:image/png;base64,AA", "data:image/png;base64,QQ")
     assert shown.cell["outputs"][0]["data"] == {outputs.PLOTLY: "<image_2>", "image/png": "<image_1>"}
 
@@ -392,7 +422,9 @@ def test_pictures_in_lines_are_joined() -> None:
         (False, False, True, False, None, None),
     ],
 )
-def test_who_is_asked(success: bool, last: bool, sees: bool, image: bool, parity: str | None, strict: str | None) -> None:
+def test_who_is_asked(
+    success: bool, last: bool, sees: bool, image: bool, parity: str | None, strict: str | None
+) -> None:
     solution = cells.Solution(0, ({"role": "user", "content": "Go on."},), (), ())
     execution = execute.Execution(success, {"outputs": []} if last else None)
     for fixes, expected in ((PARITY, parity), (STRICT, strict)):
@@ -530,14 +562,20 @@ def test_strict_means() -> None:
 
 @given(
     st.lists(
-        st.tuples(st.lists(st.sampled_from("ABC"), min_size=1, max_size=4), st.lists(st.sampled_from("ABC"), max_size=4), st.booleans()),
+        st.tuples(
+            st.lists(st.sampled_from("ABC"), min_size=1, max_size=4),
+            st.lists(st.sampled_from("ABC"), max_size=4),
+            st.booleans(),
+        ),
         min_size=1,
     )
 )
 @settings(deadline=None)
 def test_on_letters_parity_and_strict_agree(turns: list[tuple[list[str], list[str], bool]]) -> None:
     parity = score.metric([judged(truth, answers, image=image) for truth, answers, image in turns])
-    strict = score.metric([judged(truth, answers, image=image, fixes=STRICT) for truth, answers, image in turns], fixes=STRICT)
+    strict = score.metric(
+        [judged(truth, answers, image=image, fixes=STRICT) for truth, answers, image in turns], fixes=STRICT
+    )
     assert parity.keys() == strict.keys()
     for key, value in parity.items():
         assert value == pytest.approx(strict[key], abs=1e-6, nan_ok=True)

@@ -1,4 +1,5 @@
-"""However many workers there are: no more notebooks and conversions at a time than processors, and nothing quick waits for them."""
+"""However many workers there are: no more notebooks and conversions at a time than processors, and nothing quick
+waits for them."""
 
 from __future__ import annotations
 
@@ -12,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from agentgauge.run.thread_pools import drop_waiting, long_work, processors
 from bench_mmau import run
 from bench_mmau.contests import pool
 from bench_mmau.notebooks import execute
-from harness.pools import drop_waiting, long_work, processors
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,9 +25,9 @@ import asyncio, json, sys, time
 from bench_mmau import run
 from bench_mmau.contests import pool
 from bench_mmau.notebooks import execute
-from harness import pools
+from agentgauge.run import thread_pools
 
-pools.processors = pool.processors = lambda: 2  # whatever this machine has
+thread_pools.processors = pool.processors = lambda: 2  # whatever this machine has
 spans = []
 
 def work(*_, **__):
@@ -38,16 +39,20 @@ execute.run = work
 
 async def main():
     notebooks = [run._executed(None, None, frozenset()) for _ in range(4)]
-    await asyncio.gather(*notebooks, *(pools.long_work("deliverables", work) for _ in range(4)))
+    await asyncio.gather(*notebooks, *(thread_pools.long_work("deliverables", work) for _ in range(4)))
 
 asyncio.run(main())
 print(json.dumps(spans))
 """
 
 
-def test_three_workers_run_no_more_notebooks_and_conversions_at_a_time_than_there_are_processors(tmp_path: Path) -> None:
+def test_three_workers_run_no_more_notebooks_and_conversions_at_a_time_than_there_are_processors(
+    tmp_path: Path,
+) -> None:
     env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
-    workers = [subprocess.Popen([sys.executable, "-c", WORKER], stdout=subprocess.PIPE, text=True, env=env) for _ in range(3)]
+    workers = [
+        subprocess.Popen([sys.executable, "-c", WORKER], stdout=subprocess.PIPE, text=True, env=env) for _ in range(3)
+    ]
     spans = [span for worker in workers for span in json.loads(worker.communicate(timeout=60)[0])]
     assert len(spans) == 24
     assert 1 <= max(sum(begun <= at < ended for begun, ended in spans) for at, _ in spans) <= 2
@@ -77,7 +82,9 @@ def test_what_takes_minutes_keeps_the_loop_and_what_is_quick_free(held) -> None:
         long += [asyncio.ensure_future(long_work("deliverables", wait)) for _ in range(many)]
         long += [asyncio.ensure_future(run.apart(run.CONTESTS, wait)) for _ in range(many)]
         await asyncio.sleep(0.1)
-        assert await asyncio.wait_for(asyncio.to_thread(lambda: "a file, or a host name"), 20) == "a file, or a host name"
+        assert (
+            await asyncio.wait_for(asyncio.to_thread(lambda: "a file, or a host name"), 20) == "a file, or a host name"
+        )
         assert not any(one.done() for one in long)
         event.set()
         await asyncio.wait_for(asyncio.gather(*long), 20)

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
+from agentgauge.core.case import Case, CaseSettings
+from agentgauge.core.chat import ChatReply, ChatRequest
+from agentgauge.core.errors import DataProblem, ModelFault
+from agentgauge.core.task import Task
+from agentgauge.core.types import Sample, Score, Scoring
+from agentgauge.model.spec import ModelSpec
+from agentgauge.model.wire import read_reply
 from bench_mmau.run import JUDGE, PLANNER, QA, SOLVER
 from bench_mmau.tasks import TASKS
-from harness.case import Case, CaseSettings
-from harness.errors import DataProblem, ModelFault
-from harness.model.spec import ModelSpec
-from harness.model.types import ChatReply, ChatRequest
-from harness.model.wire import read_reply
-from harness.task import Task
-from harness.types import Sample, Score, Scoring
 from tests.mmau import records as made
 
 BY_NAME = {task.name.removeprefix("mmau."): task for task in TASKS}

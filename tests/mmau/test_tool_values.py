@@ -1,4 +1,5 @@
-"""The rules for values and calls of Apple MMAU's tool use that the golden vectors leave open, and what strict changes."""
+"""The rules for values and calls of Apple MMAU's tool use that the golden vectors leave open, and what strict
+changes."""
 
 from __future__ import annotations
 
@@ -9,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench_mmau import tool_use
-from bench_mmau.errors import NotScorable, StopsOnReply
-from bench_mmau.replies import Call, Message
-from bench_mmau.tool_calls import compare_calls, detailed
-from bench_mmau.tool_values import (
+from bench_mmau.tool_use import metric as tool_use
+from bench_mmau.tool_use.calls import compare_calls, detailed
+from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
+from bench_mmau.tool_use.replies import Call, Message
+from bench_mmau.tool_use.values import (
     LEVELS,
     PARITY,
     STOP_WORDS,
@@ -189,7 +190,10 @@ def test_the_best_pairs_are_found_in_any_order(order: list[int]) -> None:
 def test_rules(value: Any, kinds: dict[str, Any], expected: bool) -> None:
     target = "jan1 2030" if kinds.get("date_match") is False and expected else "2030-01-01"
     for fixes in (PARITY, STRICT):
-        assert compare_calls([call("a", {"x": value})], [call("a", {"x": target})], [rule(**kinds)], fixes=fixes) == expected
+        assert (
+            compare_calls([call("a", {"x": value})], [call("a", {"x": target})], [rule(**kinds)], fixes=fixes)
+            == expected
+        )
 
 
 @pytest.mark.parametrize(
@@ -252,7 +256,9 @@ def test_values_that_are_nested_deeply_stop_nothing(depth: int) -> None:
                 compare_calls([call("a", deep)], [call("a", {"x": 1})], fixes=fixes)
             continue
         (flags,) = (
-            detailed([call("a", deep)], [call("a", deep)], fixes=fixes) if depth < 1000 else detailed([call("a", deep)], [], fixes=fixes)
+            detailed([call("a", deep)], [call("a", deep)], fixes=fixes)
+            if depth < 1000
+            else detailed([call("a", deep)], [], fixes=fixes)
         )
         assert flags.strict or depth > 200
         assert not compare_calls([call("a", deep)], [call("a", {"x": 1})], fixes=fixes)
@@ -276,7 +282,10 @@ def test_null_and_missing_agree_at_every_level_under_strict() -> None:
 
 def record(content: str = "", *calls: dict[str, Any]) -> dict[str, Any]:
     made = [{"id": str(place), "type": "function", "function": one} for place, one in enumerate(calls)]
-    return {"id": "r", "target_message": {"role": "assistant", "content": content, **({"tool_calls": made} if made else {})}}
+    return {
+        "id": "r",
+        "target_message": {"role": "assistant", "content": content, **({"tool_calls": made} if made else {})},
+    }
 
 
 PING = {"name": "ping", "arguments": {"h": 1}}
@@ -326,7 +335,9 @@ def test_no_records_under_strict_have_the_usual_keys() -> None:
     assert set(tool_use.metric([tool_use.judge(record("a"), [Message("a")])])) == set(tool_use.metric([], fixes=STRICT))
 
 
-@pytest.mark.parametrize("target", [None, "text", {"role": "user", "content": "x"}, {"role": "assistant", "content": 5}])
+@pytest.mark.parametrize(
+    "target", [None, "text", {"role": "user", "content": "x"}, {"role": "assistant", "content": 5}]
+)
 def test_a_record_without_a_proper_target_is_refused(target: Any) -> None:
     with pytest.raises(NotScorable, match="target"):
         tool_use.judge({"id": "r", "target_message": target}, [Message("x")])

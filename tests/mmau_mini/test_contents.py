@@ -11,9 +11,9 @@ import pytest
 
 from bench_mmau.contests.extract import understand_match
 from bench_mmau.contests.fixes import PARITY
-from bench_mmau.mini_build.__main__ import build
-from bench_mmau.mini_build.contests import PROBLEMS, printed
 from bench_mmau.tasks import TASKS
+from bundled_data.mmau.__main__ import build
+from bundled_data.mmau.contests import PROBLEMS, printed
 
 MINI = Path(__file__).parents[2] / "bench_mmau" / "mini"
 
@@ -48,7 +48,13 @@ def without_pictures(path: Path) -> list[Any]:
 
 
 def test_the_rules_that_tool_use_knows_are_all_there() -> None:
-    names = ("execution_single_step", "execution_parallel", "execution_multi_step_double", "execution_multi_step_triple", "self_correct")
+    names = (
+        "execution_single_step",
+        "execution_parallel",
+        "execution_multi_step_double",
+        "execution_multi_step_triple",
+        "self_correct",
+    )
     found = [record for name in names for record in records(f"tool_use_{name}")]
     kinds: Counter[str] = Counter()
     for record in found:
@@ -101,4 +107,6 @@ def test_notebooks_have_texts_and_pictures() -> None:
     for record in found:
         kinds = {output["output_type"] for output in record["last_cell"]["outputs"]}
         assert ("display_data" in kinds) == record["image_expected"]
-        assert all(f"\n{letter}. " in text for text, letter in zip(record["questions"], record["gt_answers"], strict=True))
+        assert all(
+            f"\n{letter}. " in text for text, letter in zip(record["questions"], record["gt_answers"], strict=True)
+        )

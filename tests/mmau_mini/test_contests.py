@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from bench_mmau.contests.extract import extract_code, output_match, parse_answer, understand_match
-from bench_mmau.mini_build.contests import PROBLEMS, files, parsed_input, printed
+from bundled_data.mmau.contests import PROBLEMS, files, parsed_input, printed
 
 FILES = files()
 GROUPS = ("public_tests", "private_tests", "generated_tests")
-REGULAR, PLAN, SOLVE, UNDERSTAND = (FILES[f"code_contests_{name}_20240712.jsonl"] for name in ("regular", "plan", "solve", "understand"))
+REGULAR, PLAN, SOLVE, UNDERSTAND = (
+    FILES[f"code_contests_{name}_20240712.jsonl"] for name in ("regular", "plan", "solve", "understand")
+)
 
 
 def rows(text: str) -> list[list[int]]:
@@ -88,7 +90,10 @@ def recipe(text: str) -> str:
 
 def satchel(text: str) -> str:
     (n, limit), *things = rows(text)
-    taken = [[thing for thing, take in zip(things, takes, strict=True) if take] for takes in itertools.product((0, 1), repeat=n)]
+    taken = [
+        [thing for thing, take in zip(things, takes, strict=True) if take]
+        for takes in itertools.product((0, 1), repeat=n)
+    ]
     return str(max(sum(worth for _, worth in some) for some in taken if sum(weight for weight, _ in some) <= limit))
 
 
@@ -135,7 +140,9 @@ def roads(text: str) -> str:
 
 
 def shifts(text: str) -> str:
-    covered = {half for start, end in rows(text)[1:] for half in range(2 * start, 2 * end + 1)}  # in halves: 1-2 and 3-4 do not touch
+    covered = {
+        half for start, end in rows(text)[1:] for half in range(2 * start, 2 * end + 1)
+    }  # in halves: 1-2 and 3-4 do not touch
     starts = sorted(half for half in covered if half - 1 not in covered)
     ends = sorted(half for half in covered if half + 1 not in covered)
     return "\n".join(f"{start // 2} {end // 2}" for start, end in zip(starts, ends, strict=True))
@@ -224,7 +231,9 @@ def test_counts_and_shapes() -> None:
 def test_groups_may_be_empty_or_missing() -> None:
     for records in (REGULAR, PLAN, SOLVE):
         assert {group for record in records for group in GROUPS if group not in record}
-        assert {group for record in records for group in GROUPS if record.get(group) == {"input": [], "output": []}} >= {"public_tests"}
+        assert {
+            group for record in records for group in GROUPS if record.get(group) == {"input": [], "output": []}
+        } >= {"public_tests"}
         assert all(record["private_tests"]["input"] for record in records)
 
 
@@ -242,7 +251,9 @@ def test_parsing_asks_about_the_shortest_input_that_is_not_public() -> None:
     for problem, record in zip(PROBLEMS, UNDERSTAND, strict=True):
         given = parsed_input(problem)
         assert given == problem.private[0] and given not in (problem.public or ())
-        assert understand_match(parse_answer(f"So it is.\n#ANSWER#: {record['target_output']}"), record["target_output"])
+        assert understand_match(
+            parse_answer(f"So it is.\n#ANSWER#: {record['target_output']}"), record["target_output"]
+        )
         assert record["target_output"].rstrip("\n") == SECOND[problem.name](given)
 
 

@@ -10,8 +10,8 @@ from fractions import Fraction
 
 import pytest
 
-from bench_mmau.mini_build.maths import files
-from bench_mmau.mini_build.regenerate import records as regenerated
+from bundled_data.mmau.maths import files
+from bundled_data.mmau.regenerate import records as regenerated
 
 FILES = files()
 STANDARD = FILES["math_standard_20240712.jsonl"]
@@ -58,7 +58,9 @@ def linear(text: str, answer: str) -> bool:
 
 
 def linear_pair(text: str, answer: str) -> bool:
-    a, total, b, other = (int(one) for one in re.search(r"Solve (\d+)\*x \+ y = (\S+) and x - (\d+)\*y = (\S+) for", text).groups())
+    a, total, b, other = (
+        int(one) for one in re.search(r"Solve (\d+)\*x \+ y = (\S+) and x - (\d+)\*y = (\S+) for", text).groups()
+    )
     x = int(answer)
     return x - b * (total - a * x) == other
 
@@ -97,7 +99,9 @@ def percent(text: str, answer: str) -> bool:
 def derivative(text: str, answer: str) -> bool:
     f = re.search(r"of (.*) with", text)[1]
 
-    def slope(x: int) -> Fraction:  # exact up to the third power: the central difference less its error, the third difference
+    def slope(
+        x: int,
+    ) -> Fraction:  # exact up to the third power: the central difference less its error, the third difference
         near, wide = (value(f, x + 1) - value(f, x - 1)) / 2, (value(f, x + 2) - value(f, x - 2)) / 4
         return (4 * near - wide) / 3
 
@@ -107,7 +111,9 @@ def derivative(text: str, answer: str) -> bool:
 def integral(text: str, answer: str) -> bool:
     f, end = re.search(r"Integrate (.*) over x from 0 to (\d+)", text).groups()
     middle = value(f.replace("x", f"({end}/2)"))
-    return Fraction(answer) == Fraction(int(end), 6) * (value(f, 0) + 4 * middle + value(f, int(end)))  # Simpson is exact here
+    return Fraction(answer) == Fraction(int(end), 6) * (
+        value(f, 0) + 4 * middle + value(f, int(end))
+    )  # Simpson is exact here
 
 
 def closest(text: str, answer: str) -> bool:
@@ -144,7 +150,9 @@ def between(text: str, answer: str) -> bool:
 
 def arrival(text: str, answer: str) -> bool:
     (start,), ride = re.findall(r"\d\d:\d\d", text), int(re.search(r"(\d+) minutes", text)[1])
-    return re.fullmatch(r"[012]\d:[0-5]\d", answer) is not None and (minutes(start) + ride - minutes(answer)) % 1440 == 0
+    return (
+        re.fullmatch(r"[012]\d:[0-5]\d", answer) is not None and (minutes(start) + ride - minutes(answer)) % 1440 == 0
+    )
 
 
 def in_base(text: str, answer: str) -> bool:
@@ -333,7 +341,11 @@ def test_counts_and_shapes() -> None:
         ((role, text),) = [(message["role"], message["content"]) for message in record["messages"]]
         assert role == "user" and record["raw_problem"] in text and "#THOUGHTS#" in text and "#ANSWER#:" in text
         # a stand-in for the judge reads the answer out of the printed reply, up to a quote or a line break
-        assert isinstance(record["gt_answer"], str) and record["gt_answer"] and not set(record["gt_answer"]) & set("\\'\"\n")
+        assert (
+            isinstance(record["gt_answer"], str)
+            and record["gt_answer"]
+            and not set(record["gt_answer"]) & set("\\'\"\n")
+        )
     assert {"True", "False"} <= {record["gt_answer"] for record in STANDARD}
 
 
@@ -344,7 +356,7 @@ def test_the_same_each_time() -> None:
 def test_the_generators_records_have_this_shape(monkeypatch: pytest.MonkeyPatch) -> None:
     from types import SimpleNamespace
 
-    from bench_mmau.mini_build import regenerate
+    from bundled_data.mmau import regenerate
 
     monkeypatch.setattr(regenerate, "_subjects", lambda: {"a__b": lambda: SimpleNamespace(question="1 + 1", answer=2)})
     (made,) = regenerated(1, 0)

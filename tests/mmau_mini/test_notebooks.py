@@ -14,8 +14,8 @@ import pytest
 pytest.importorskip("pandas")
 pytest.importorskip("matplotlib")
 
-from bench_mmau.mini_build.notebook_tables import TABLES
-from bench_mmau.mini_build.notebooks import files, write_more
+from bundled_data.mmau.notebook_tables import TABLES
+from bundled_data.mmau.notebooks import files, write_more
 
 CODE = "code"
 
@@ -48,9 +48,12 @@ def answers(tmp_path_factory):
     """The right options of each turn, as texts."""
     found = tables(tmp_path_factory.mktemp("data"))
     rides = list({row["ride"]: row for row in found["rides"]}.values())
-    return {**_stations(rides), **_rain(rides, found["weather"]), **_tomatoes(found["tomatoes"]), **_warmth(found["weather"])} | _cleaning(
-        found["rides"], rides
-    )
+    return {
+        **_stations(rides),
+        **_rain(rides, found["weather"]),
+        **_tomatoes(found["tomatoes"]),
+        **_warmth(found["weather"]),
+    } | _cleaning(found["rides"], rides)
 
 
 def _top(numbers):
@@ -100,18 +103,25 @@ def _rain(rides, weather):
     wet = [row for row in weather if float(row["rain_mm"]) > 0]
     on_dry, on_wet = (statistics.mean(count[row["date"]] for row in some) for some in (dry, wet))
     assert on_dry > 4 * on_wet
-    slope = statistics.linear_regression([float(row["temp_max"]) for row in dry], [count[row["date"]] for row in dry]).slope
+    slope = statistics.linear_regression(
+        [float(row["temp_max"]) for row in dry], [count[row["date"]] for row in dry]
+    ).slope
     best = {row["date"]: row for row in weather}[_top(count)]
     kind = ("wet" if float(best["rain_mm"]) else "dry", "warmer" if float(best["temp_max"]) > 20 else "colder")
     measured = {name: [float(row[name]) for row in weather] for name in ("temp_max", "rain_mm", "wind_kmh")}
     close = {name: abs(statistics.correlation(number, values)) for name, values in measured.items()}
     by_month = {
-        month: [row for row in weather if row["date"].startswith(start)] for month, start in (("May", "2023-05"), ("June", "2023-06"))
+        month: [row for row in weather if row["date"].startswith(start)]
+        for month, start in (("May", "2023-05"), ("June", "2023-06"))
     }
     ridden = {month: sum(count[row["date"]] for row in rows) for month, rows in by_month.items()}
     fallen = {month: sum(float(row["rain_mm"]) for row in rows) for month, rows in by_month.items()}
     return {
-        "notebook-rain-1": [number.count(0), f"{on_wet:.2f}", "on dry days more than four times as many rides as on wet ones"],
+        "notebook-rain-1": [
+            number.count(0),
+            f"{on_wet:.2f}",
+            "on dry days more than four times as many rides as on wet ones",
+        ],
         "notebook-rain-2": ["it rises" if slope > 0.1 else "it does not", f"{kind[0]} and {kind[1]} than 20 degrees"],
         "notebook-rain-3": [_top(close), f"{statistics.correlation(measured['rain_mm'], measured['wind_kmh']):.2f}"],
         "notebook-rain-4": [
@@ -126,7 +136,10 @@ def _tomatoes(plants):
     varieties = Counter(row["variety"] for row in plants)
     (size,) = set(varieties.values())
     fruits = _means(plants, "variety", "fruits")
-    heights = {feed: statistics.median(float(row["height_w8"]) for row in plants if row["feed"] == feed) for feed in ("none", "mineral")}
+    heights = {
+        feed: statistics.median(float(row["height_w8"]) for row in plants if row["feed"] == feed)
+        for feed in ("none", "mineral")
+    }
     heights["compost"] = statistics.median(float(row["height_w8"]) for row in plants if row["feed"] == "compost")
     growth = {row["plant"]: round(float(row["height_w8"]) - float(row["height_w4"]), 1) for row in plants}
     best = sorted(growth, key=lambda plant: -growth[plant])[:6]
@@ -139,7 +152,12 @@ def _tomatoes(plants):
     return {
         "notebook-tomatoes-1": [size, _top(fruits), f"{fruits['Bellona']:.1f}"],
         "notebook-tomatoes-2": [_top(heights), f"{5 * round(heights['mineral'] / 5)} cm", len(heights)],
-        "notebook-tomatoes-3": [best[0], feed, sum(row["variety"] == "Dorothea" for row in five), f"{growth[best[4]]:.1f} cm"],
+        "notebook-tomatoes-3": [
+            best[0],
+            feed,
+            sum(row["variety"] == "Dorothea" for row in five),
+            f"{growth[best[4]]:.1f} cm",
+        ],
         "notebook-tomatoes-4": [
             _bottom(total),
             f"only {heavy}",
@@ -159,7 +177,11 @@ def _warmth(weather):
     middle = [row for row in weather if 15 <= int(row["wind_kmh"]) < 25]
     return {
         "notebook-warmth-1": [max(degrees), _top(warm), max(map(len, spells))],
-        "notebook-warmth-2": [7, "in the last ten days" if highest > len(degrees) - 10 else "earlier", "yes, at the end"],
+        "notebook-warmth-2": [
+            7,
+            "in the last ten days" if highest > len(degrees) - 10 else "earlier",
+            "yes, at the end",
+        ],
         "notebook-warmth-3": [
             sum(int(row["wind_kmh"]) < 15 for row in weather),
             f"{100 * statistics.mean(float(row['rain_mm']) > 0 for row in middle):.0f} %",
@@ -175,7 +197,10 @@ def _cleaning(rows, rides):
         for bike in ("cargo", "city", "electric")
     }
     before = sum(float(row["km"]) for row in known)
-    filled = {row["ride"]: float(row["km"]) if row["km"] else round(int(row["minutes"]) / 60 * speed[row["bike"]], 1) for row in rides}
+    filled = {
+        row["ride"]: float(row["km"]) if row["km"] else round(int(row["minutes"]) / 60 * speed[row["bike"]], 1)
+        for row in rides
+    }
     members = Counter(row["member"] for row in rides)
     for member in members:
         assert 4 < statistics.mean(filled[row["ride"]] for row in rides if row["member"] == member) < 8
@@ -198,7 +223,10 @@ def _options(question):
 def test_every_answer_is_right(answers):
     assert set(answers) == set(records())
     for name, record in records().items():
-        right = [_options(question)[letter] for question, letter in zip(record["questions"], record["gt_answers"], strict=True)]
+        right = [
+            _options(question)[letter]
+            for question, letter in zip(record["questions"], record["gt_answers"], strict=True)
+        ]
         assert right == list(map(str, answers[name])), name
 
 
@@ -231,14 +259,21 @@ def test_shapes():
         assert ":" not in name
         (message,) = record["messages"]
         assert message["role"] == "user"
-        for part in ("# Data files\n../input/", "# Notebook so far\n[", "# Request\n", "JSON list of the notebook cells"):
+        for part in (
+            "# Data files\n../input/",
+            "# Notebook so far\n[",
+            "# Request\n",
+            "JSON list of the notebook cells",
+        ):
             assert part in message["content"], (name, part)
         notebook = record["notebook"]
         assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
         cells = [*notebook["cells"], record["last_cell"]]
         assert len({cell["id"] for cell in cells}) == len(cells)
         for cell in cells:
-            keys = {"cell_type", "metadata", "source", "id"} | ({"outputs", "execution_count"} if cell["cell_type"] == CODE else set())
+            keys = {"cell_type", "metadata", "source", "id"} | (
+                {"outputs", "execution_count"} if cell["cell_type"] == CODE else set()
+            )
             assert set(cell) == keys
         for cell in record["oracle_response"]:
             assert set(cell) == {"cell_type", "metadata", "source"}
@@ -261,7 +296,9 @@ def test_the_notebook_so_far_is_in_the_message_and_grows():
             added = ["".join(cell["source"]).rstrip("\n") for cell in given[len(cells) :]]
             assert added == ["".join(cell["source"]).rstrip("\n") for cell in earlier["oracle_response"]]
         before[conversation] = record
-    assert any(not record["notebook"]["cells"] for record in records().values()), "one conversation begins with an empty notebook"
+    assert any(not record["notebook"]["cells"] for record in records().values()), (
+        "one conversation begins with an empty notebook"
+    )
 
 
 def test_outputs_are_those_of_a_notebook():
@@ -285,11 +322,15 @@ def test_outputs_are_those_of_a_notebook():
         assert (pictures > 0) == record["image_expected"], name
         assert "image/png" not in json.dumps(record["notebook"])
     assert set(kinds) == {"stream", "execute_result", "display_data"}
-    assert len([1 for output in records()["notebook-tomatoes-4"]["last_cell"]["outputs"] if "image/png" in output["data"]]) == 2
+    assert (
+        len([1 for output in records()["notebook-tomatoes-4"]["last_cell"]["outputs"] if "image/png" in output["data"]])
+        == 2
+    )
 
 
 def test_what_is_asked_can_be_read_from_texts():
-    """The right numbers of text turns stand in the output, where they are no differences or counts of what is listed."""
+    """The right numbers of text turns stand in the output, where they are no differences or counts of what is
+    listed."""
     worked_out = {("notebook-stations-1", 2), ("notebook-cleaning-2", 2), ("notebook-tomatoes-3", 2)}
     for name, record in records().items():
         outputs = json.dumps(record["last_cell"]["outputs"])

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from bench_mmau.mini_build.plan_problems import PROBLEMS
-from bench_mmau.mini_build.plans import depth, files, needed, plans
+from bundled_data.mmau.plan_problems import PROBLEMS
+from bundled_data.mmau.plans import depth, files, needed, plans
 
 FILES = files()
 REASONED, CONCISE = FILES.values()
@@ -45,7 +45,10 @@ def _works(plan, functions, known, wanted):
 
 
 def test_files():
-    assert list(FILES) == ["tool_use_plan_with_reasoning_all_20240712.jsonl", "tool_use_plan_no_reasoning_all_20240712.jsonl"]
+    assert list(FILES) == [
+        "tool_use_plan_with_reasoning_all_20240712.jsonl",
+        "tool_use_plan_no_reasoning_all_20240712.jsonl",
+    ]
     assert len(REASONED) == len(CONCISE) >= 12
     ids = [record["id"] for record in (*REASONED, *CONCISE)]
     assert len(set(ids)) == len(ids) and not any(":" in one for one in ids)
@@ -82,7 +85,9 @@ def test_exactly_the_target_is_right(record):
 def test_problem(problem):
     assert depth(problem) == {"single": 1, "double": 2, "triple": 3}[problem.length]
     made = {thing for function in problem.functions.values() for thing in function.gives}
-    assert sum(len(function.gives) for function in problem.functions.values()) == len(made) and not made & set(problem.known)
+    assert sum(len(function.gives) for function in problem.functions.values()) == len(made) and not made & set(
+        problem.known
+    )
     asked = {thing for name in needed(problem) for thing in problem.functions[name].needs}
     assert set(problem.known) <= asked
     assert all(set(function.needs) <= made | set(problem.known) for function in problem.functions.values())

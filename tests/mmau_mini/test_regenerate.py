@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bench_mmau.mini_build.regenerate import main, records
-from harness.errors import UsageProblem
+from agentgauge.core.errors import UsageProblem
+from bundled_data.mmau.regenerate import main, records
 
 
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -29,10 +29,15 @@ def broken() -> Any:
     ("subjects", "names"),
     [
         ({"algebra": {"linear": lambda: SimpleNamespace(question="1+1", answer=2)}}, ["algebra__linear"] * 3),
-        ({"a": {"x": broken, "y": lambda: SimpleNamespace(question="q", answer="r")}, "b": {"z": broken}}, ["a__y"] * 3),
+        (
+            {"a": {"x": broken, "y": lambda: SimpleNamespace(question="q", answer="r")}, "b": {"z": broken}},
+            ["a__y"] * 3,
+        ),
     ],
 )
-def test_records_have_the_shape_of_the_standard_file(subjects: Any, names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_have_the_shape_of_the_standard_file(
+    subjects: Any, names: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     package, inner = ModuleType("mathematics_dataset"), ModuleType("mathematics_dataset.modules")
     inner.modules = SimpleNamespace(test=lambda: subjects)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "mathematics_dataset", package)

@@ -8,11 +8,11 @@ import re
 import jsonschema
 import pytest
 
-from bench_mmau import replies
-from bench_mmau.mini_build import tools
-from bench_mmau.mini_build.tool_words import Call, ToolError
 from bench_mmau.oracle import tool_call
-from bench_mmau.tool_calls import compare_calls
+from bench_mmau.tool_use import replies
+from bench_mmau.tool_use.calls import compare_calls
+from bundled_data.mmau import tools
+from bundled_data.mmau.tool_words import Call, ToolError
 
 FILES = tools.files()
 RECORDS = [record for records in FILES.values() for record in records]
@@ -64,13 +64,18 @@ def test_steps_and_numbers_of_target_calls(file):
     for record in FILES[file]:
         assert len(_steps(record)) == EARLIER_STEPS[kind], record["id"]
         count = len(_calls(record["target_message"]))
-        assert count in {"single_step": {0, 1}, "parallel": {2, 3, 4}, "self_correct": {1, 2}}.get(kind, range(4)), record["id"]
+        assert count in {"single_step": {0, 1}, "parallel": {2, 3, 4}, "self_correct": {1, 2}}.get(kind, range(4)), (
+            record["id"]
+        )
 
 
 @EACH
 def test_shape(record):
     assert set(record) - {"target_message_match_rules"} == {"id", "messages", "tools", "target_message"}
-    assert all(tool["type"] == "function" and {"name", "description", "parameters"} == set(tool["function"]) for tool in record["tools"])
+    assert all(
+        tool["type"] == "function" and {"name", "description", "parameters"} == set(tool["function"])
+        for tool in record["tools"]
+    )
     for tool in record["tools"]:
         jsonschema.Draft202012Validator.check_schema(tool["function"]["parameters"])
         assert len(tool["function"]["name"]) <= replies.GEMINI_NAME
@@ -150,7 +155,10 @@ def test_self_correction():
     failures = [record for record in records if "failure" in record["id"]]
     mistakes = [record for record in records if "mistake" in record["id"]]
     assert len(failures) == len(mistakes) == len(records) / 2
-    openings = {next(one["content"] for one in record["messages"] if one["role"] == "user").partition("\n\n")[0] for record in records}
+    openings = {
+        next(one["content"] for one in record["messages"] if one["role"] == "user").partition("\n\n")[0]
+        for record in records
+    }
     assert len(openings) == 1
     for record in failures:
         assert _calls(_steps(record)[0]) == _calls(record["target_message"])
@@ -182,7 +190,9 @@ def test_every_kind_of_rule_occurs():
 
 
 def test_every_type_of_argument_occurs():
-    values = [value for record in RECORDS for _, arguments in _calls(record["target_message"]) for value in arguments.values()]
+    values = [
+        value for record in RECORDS for _, arguments in _calls(record["target_message"]) for value in arguments.values()
+    ]
     assert {type(value) for value in values} == {str, int, float, bool, list, dict, type(None)}
     assert any(isinstance(value, list) and isinstance(value[0], dict) for value in values)
     assert any(isinstance(value, str) and not value.isascii() for value in values)
@@ -196,12 +206,20 @@ def test_domains_and_tools():
 
 
 def test_arguments_are_objects_or_text():
-    kinds = {type(call["function"]["arguments"]) for record in RECORDS for call in record["target_message"].get("tool_calls", [])}
+    kinds = {
+        type(call["function"]["arguments"])
+        for record in RECORDS
+        for call in record["target_message"].get("tool_calls", [])
+    }
     assert kinds == {dict, str}
 
 
 def test_some_targets_are_texts_computed_from_the_history():
-    texts = {record["id"]: record["target_message"]["content"] for record in RECORDS if "tool_calls" not in record["target_message"]}
+    texts = {
+        record["id"]: record["target_message"]["content"]
+        for record in RECORDS
+        if "tool_calls" not in record["target_message"]
+    }
     assert len(texts) >= 5
     results = {
         record["id"]: [json.loads(one["content"]) for one in record["messages"] if one["role"] == "tool"]

@@ -8,9 +8,9 @@ from typing import cast
 
 import pytest
 
-from harness.model import endpoint
-from harness.model.spec import ModelSpec, TransportName
-from harness.model.transport import Transport, open_transport
+from agentgauge.model import endpoint
+from agentgauge.model.spec import ModelSpec, TransportName
+from agentgauge.model.transport.base import Transport, open_transport
 
 
 @pytest.fixture(params=["lean", "openai"])

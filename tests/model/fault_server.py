@@ -36,7 +36,9 @@ class Seen:
     body: Any = None  # JSON data; of a form the fields, a file among them as (name, media type, content)
 
 
-def completion(text: str | None = "ok", *, tool_calls: Sequence[Mapping[str, Any]] = (), **message: Any) -> dict[str, Any]:
+def completion(
+    text: str | None = "ok", *, tool_calls: Sequence[Mapping[str, Any]] = (), **message: Any
+) -> dict[str, Any]:
     """A chat completion as JSON data."""
     full: dict[str, Any] = {"role": "assistant", "content": text, **message}
     if tool_calls:
@@ -66,7 +68,12 @@ def raw(payload: bytes, *, close: bool = True) -> Act:
 
 
 def body(
-    content: bytes, *, code: int = 200, kind: str = "application/json", headers: Mapping[str, str] | None = None, keep: int | None = None
+    content: bytes,
+    *,
+    code: int = 200,
+    kind: str = "application/json",
+    headers: Mapping[str, str] | None = None,
+    keep: int | None = None,
 ) -> Act:
     """A body under a status; ``keep`` sends only so many of the promised bytes and closes."""
     lines = [f"HTTP/1.1 {code} Status", f"Content-Length: {len(content)}", f"Content-Type: {kind}"]
@@ -82,7 +89,9 @@ def answer(text: str | None = "ok", **message: Any) -> Act:
     return data(completion(text, **message))
 
 
-def status(code: int, message: str = "not now", *, headers: Mapping[str, str] | None = None, error_code: str | None = None) -> Act:
+def status(
+    code: int, message: str = "not now", *, headers: Mapping[str, str] | None = None, error_code: str | None = None
+) -> Act:
     return data({"error": {"message": message, "code": error_code}}, code=code, headers=headers)
 
 
@@ -194,7 +203,9 @@ class FaultServer:
     def __enter__(self) -> FaultServer:
         return self.start()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.stop()
 
     def _spawn(self, target: Callable[..., None], *args: Any) -> None:
@@ -253,10 +264,14 @@ def _read_request(stream: Any) -> Seen | None:
 def _decoded(kind: str, content: bytes) -> Any:
     if not kind.startswith("multipart/form-data"):
         return json.loads(content)
-    message = email.message_from_bytes(b"Content-Type: " + kind.encode() + b"\r\n\r\n" + content, policy=email.policy.HTTP)
+    message = email.message_from_bytes(
+        b"Content-Type: " + kind.encode() + b"\r\n\r\n" + content, policy=email.policy.HTTP
+    )
     fields: dict[str, Any] = {}
     for part in message.iter_parts():
         name = str(part.get_param("name", header="content-disposition"))
         payload = part.get_payload(decode=True)
-        fields[name] = (part.get_filename(), part.get_content_type(), payload) if part.get_filename() else payload.decode()
+        fields[name] = (
+            (part.get_filename(), part.get_content_type(), payload) if part.get_filename() else payload.decode()
+        )
     return fields

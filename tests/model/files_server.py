@@ -15,13 +15,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from harness.config import Config, ModelTable
-from harness.model.client import OpenAIModel
-from harness.model.limits import AdaptiveLimiter
-from harness.model.presets import resolve
-from harness.model.retry import RetryPolicy
-from harness.model.spec import ModelSpec
-from harness.model.types import ChatReply, ChatRequest, LocalFile
+from agentgauge.core.chat import ChatReply, ChatRequest, LocalFile
+from agentgauge.core.config import Config, ModelTable
+from agentgauge.model.client import OpenAIModel
+from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.presets import resolve
+from agentgauge.model.retry import RetryPolicy
+from agentgauge.model.spec import ModelSpec
 from tests.model import fault_server as serve
 from tests.model.fault_server import Act, FaultServer, Seen
 
@@ -29,11 +29,19 @@ SECRET = "own-endpoint-key-0815"
 ENVIRON = {"AGENTGAUGE_API_KEY": SECRET}
 
 
-def response(*parts: Mapping[str, Any], status: str = "completed", items: Sequence[Mapping[str, Any]] = (), **more: Any) -> dict[str, Any]:
+def response(
+    *parts: Mapping[str, Any], status: str = "completed", items: Sequence[Mapping[str, Any]] = (), **more: Any
+) -> dict[str, Any]:
     """A response as JSON data: one message with these parts, then further items."""
     message = {"type": "message", "role": "assistant", "content": list(parts)}
     output = [*([message] if parts else []), *items]
-    return {"id": "resp-test", "status": status, "output": output, "usage": {"input_tokens": 10, "output_tokens": 5}, **more}
+    return {
+        "id": "resp-test",
+        "status": status,
+        "output": output,
+        "usage": {"input_tokens": 10, "output_tokens": 5},
+        **more,
+    }
 
 
 def said(text: str) -> dict[str, Any]:
@@ -54,7 +62,9 @@ class FilesServer:
         self.server.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.server.stop()
 
     @property
@@ -63,7 +73,11 @@ class FilesServer:
 
     @property
     def uploaded(self) -> list[Seen]:
-        return [seen for seen in self.server.requests if seen.method == "POST" and seen.path.split("?")[0].endswith("/files")]
+        return [
+            seen
+            for seen in self.server.requests
+            if seen.method == "POST" and seen.path.split("?")[0].endswith("/files")
+        ]
 
     @property
     def asked(self) -> list[Seen]:

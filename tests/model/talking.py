@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from harness.model.client import OpenAIModel
-from harness.model.limits import AdaptiveLimiter
-from harness.model.presets import resolve
-from harness.model.retry import RetryPolicy
-from harness.model.spec import ModelSpec
-from harness.model.types import ChatRequest
+from agentgauge.core.chat import ChatRequest
+from agentgauge.model.client import OpenAIModel
+from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.presets import resolve
+from agentgauge.model.retry import RetryPolicy
+from agentgauge.model.spec import ModelSpec
 
 SECRET = "own-endpoint-key-0815"
 ENVIRON = {"AGENTGAUGE_API_KEY": SECRET}
@@ -24,13 +24,17 @@ def spec_at(url: str, **changes: Any) -> ModelSpec:
     return replace(resolve("test-model", url=url, environ=ENVIRON), **settings)
 
 
-def talk_to(spec: ModelSpec, talk: Callable[[OpenAIModel], Awaitable[Any]] | None = None, environ: Mapping[str, str] = ENVIRON) -> Any:
+def talk_to(
+    spec: ModelSpec, talk: Callable[[OpenAIModel], Awaitable[Any]] | None = None, environ: Mapping[str, str] = ENVIRON
+) -> Any:
     """One request, or a whole talk. Nothing is slept between tries."""
 
     async def sleep(_seconds: float) -> None: ...
 
     async def main() -> Any:
-        model = OpenAIModel(spec, AdaptiveLimiter(8), policy=RetryPolicy(max_retries=spec.max_retries, sleep=sleep), environ=environ)
+        model = OpenAIModel(
+            spec, AdaptiveLimiter(8), policy=RetryPolicy(max_retries=spec.max_retries, sleep=sleep), environ=environ
+        )
         try:
             return await (talk(model) if talk else model.complete(HELLO))
         finally:

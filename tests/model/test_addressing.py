@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.config import Config, ModelTable, load_config
-from harness.errors import UsageProblem
-from harness.model.addressing import custom_headers, is_loopback, standing_headers, url_of
-from harness.model.lean import form
-from harness.model.presets import resolve
+from agentgauge.core.config import Config, ModelTable, load_config
+from agentgauge.core.errors import UsageProblem
+from agentgauge.model.presets import resolve
+from agentgauge.model.transport.addressing import custom_headers, is_loopback, standing_headers, url_of
+from agentgauge.model.transport.aiohttp_client import form
 from tests.model import fault_server as serve
 from tests.model.fault_server import FaultServer
 from tests.model.talking import ENVIRON, SECRET, spec_at, talk_to
@@ -65,7 +65,10 @@ def test_openai_itself_is_sent_what_its_variables_say_and_no_other_host_is() -> 
         "x-title": "mine",
     }
     for spec in (spec_at("http://h:1/v1"), spec_at("http://h:1/v1", kind="azure")):
-        assert not {"OpenAI-Organization", "OpenAI-Project", "X-Ambient", "X-Title"} & standing_headers(spec, "k", AMBIENT).keys()
+        assert (
+            not {"OpenAI-Organization", "OpenAI-Project", "X-Ambient", "X-Title"}
+            & standing_headers(spec, "k", AMBIENT).keys()
+        )
     assert custom_headers({}) == {}
 
 
@@ -75,7 +78,9 @@ def test_the_users_headers_go_along_and_the_variables_stay_at_home(monkeypatch: 
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("AZURE_OPENAI_AD_TOKEN", "ambient-token")
     with FaultServer([serve.answer()]) as server:
-        table = ModelTable(provider="azure", model="m", endpoint=server.url.removesuffix("/v1"), headers={"X-Title": "mine"})
+        table = ModelTable(
+            provider="azure", model="m", endpoint=server.url.removesuffix("/v1"), headers={"X-Title": "mine"}
+        )
         environ = {"AZURE_OPENAI_API_KEY": SECRET, **AMBIENT}
         talk_to(resolve("mine", config=Config(models={"mine": table}), environ=environ), environ=environ)
         talk_to(spec_at(server.url, headers={"X-Title": "mine"}), environ={**ENVIRON, **AMBIENT})
@@ -103,7 +108,9 @@ SIMPLE = st.text(alphabet="abcdefghijklmnopqrstuvwxyz_-. 0123456789", min_size=1
 
 
 @given(
-    fields=st.dictionaries(SIMPLE, st.text().filter(lambda text: "\0" not in text and text.isprintable())), content=st.binary(), name=SIMPLE
+    fields=st.dictionaries(SIMPLE, st.text().filter(lambda text: "\0" not in text and text.isprintable())),
+    content=st.binary(),
+    name=SIMPLE,
 )
 def test_a_form_is_read_back_as_it_was(fields: dict[str, str], content: bytes, name: str) -> None:
     fields.pop("file", None)

@@ -16,12 +16,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import AgentGaugeError, ModelFault, ReplayMiss, ToolError, ToolFault, UsageProblem
-from harness.model.cassette import Cassette, RecordingModel, RecordingToolBox, ReplayModel, ReplayToolBox, create_cassette
-from harness.model.types import CaseKey, ChatReply, ChatRequest, ToolCall
-from harness.portable import Portable
-from harness.tools import Parameter, Tool, ToolOutput
-from harness.types import Usage
+from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, ToolCall
+from agentgauge.core.errors import AgentGaugeError, ModelFault, ReplayMiss, ToolError, ToolFault, UsageProblem
+from agentgauge.core.path_placeholders import Portable
+from agentgauge.core.tools import Parameter, Tool, ToolOutput
+from agentgauge.core.types import Usage
+from agentgauge.model.cassette import (
+    Cassette,
+    RecordingModel,
+    RecordingToolBox,
+    ReplayModel,
+    ReplayToolBox,
+    create_cassette,
+)
 
 
 def _tokens(place: Path) -> dict[str, str]:
@@ -63,7 +70,9 @@ class FakeBox:
     async def catalog(self) -> Mapping[str, Tool]:
         return {"Draw": Tool("Draw", "draws", (Parameter("image", "image"),), (Parameter("image"),))}
 
-    async def call(self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]) -> tuple[ToolOutput, ...]:
+    async def call(
+        self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]
+    ) -> tuple[ToolOutput, ...]:
         if name == "Refuse":
             raise ToolError(f"{arguments['image']} is no picture")
         if name == "Break":
@@ -79,7 +88,9 @@ class FakeBox:
 
 def _request(place: Path, turn: int = 0, text: str = "Look at", **changes: Any) -> ChatRequest:
     message = {"role": "user", "content": f"{text} `{place / 'data' / 'a.png'}`"}
-    return replace(ChatRequest(({"role": "system", "content": "s"}, message), seed=5, case=CaseKey("toy", "1", 1, turn)), **changes)
+    return replace(
+        ChatRequest(({"role": "system", "content": "s"}, message), seed=5, case=CaseKey("toy", "1", 1, turn)), **changes
+    )
 
 
 def _record(cassette: Path, here: Path, *answers: ChatReply | AgentGaugeError) -> None:
@@ -191,7 +202,9 @@ def test_a_recorded_file_name_cannot_lead_out_of_the_folder(places: tuple[Path, 
     writer.close()
     cassette.write_text(cassette.read_text().replace("sub/out.png", "../../evil.png"))
     with pytest.raises(ReplayMiss, match="outside of its case's folder"):
-        asyncio.run(ReplayToolBox(Cassette.read(cassette, _tokens(there))).call("Draw", {}, folder=there / "run", readable=()))
+        asyncio.run(
+            ReplayToolBox(Cassette.read(cassette, _tokens(there))).call("Draw", {}, folder=there / "run", readable=())
+        )
     assert not list(there.parent.rglob("evil.png"))
 
 
@@ -224,7 +237,9 @@ def test_a_damaged_cassette_is_refused(tmp_path: Path, content: str, said: str) 
     assert said in str(problem.value)
 
 
-def test_a_missing_cassette_and_one_of_another_model_are_refused(places: tuple[Path, Path, Path], tmp_path: Path) -> None:
+def test_a_missing_cassette_and_one_of_another_model_are_refused(
+    places: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
     with pytest.raises(UsageProblem, match="make one with --record"):
         Cassette.read(tmp_path / "none", {})
     with pytest.raises(UsageProblem, match="cannot be written"):
@@ -237,14 +252,16 @@ def test_a_missing_cassette_and_one_of_another_model_are_refused(places: tuple[P
 
 def test_many_processes_append_without_mixing_lines(places: tuple[Path, Path, Path]) -> None:
     code = (
-        "import sys; from pathlib import Path; from harness.model.cassette import Cassette\n"
+        "import sys; from pathlib import Path; from agentgauge.model.cassette import Cassette\n"
         "writer = Cassette.append_to(Path(sys.argv[1]), {})\n"
         "for n in range(100): writer.append(('model', f'{sys.argv[2]}/{n}'), {}, {'text': sys.argv[2] * 5000})"
     )
     workers = [subprocess.Popen([sys.executable, "-c", code, str(places[0]), name]) for name in "abcd"]
     assert [worker.wait(60) for worker in workers] == [0] * 4
     reader = Cassette.read(places[0], {})
-    assert all(reader.find(("model", f"{name}/{n}"), {}) == {"text": name * 5000} for name in "abcd" for n in range(100))
+    assert all(
+        reader.find(("model", f"{name}/{n}"), {}) == {"text": name * 5000} for name in "abcd" for n in range(100)
+    )
 
 
 def test_two_folders_need_two_tokens() -> None:
@@ -282,9 +299,14 @@ def test_a_cassette_of_an_earlier_version_replays(tmp_path: Path) -> None:
 
 def test_what_came_is_recorded_as_it_came(tmp_path: Path) -> None:
     create_cassette(file := tmp_path / "new.jsonl", {})
-    extra, received = {"extra_content": {"signature": "s"}}, {"content": None, "tool_calls": [{"id": None, "function": None, "type": None}]}
+    extra, received = (
+        {"extra_content": {"signature": "s"}},
+        {"content": None, "tool_calls": [{"id": None, "function": None, "type": None}]},
+    )
     replies = [ChatReply(tool_calls=(ToolCall("OCR", "{}", "c", extra),)), ChatReply(received=received)]
-    requests = [ChatRequest(({"role": "user", "content": "Hi"},), case=CaseKey("wild", "1", turn=turn)) for turn in range(2)]
+    requests = [
+        ChatRequest(({"role": "user", "content": "Hi"},), case=CaseKey("wild", "1", turn=turn)) for turn in range(2)
+    ]
     recording = RecordingModel(FakeModel(list(replies)), Cassette.append_to(file, {}))
     assert [asyncio.run(recording.complete(request)) for request in requests] == replies
     replay = ReplayModel(Cassette.read(file, {}), "m")

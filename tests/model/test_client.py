@@ -12,19 +12,19 @@ from typing import Any
 
 import pytest
 
-from harness.case import Case, CaseSettings
-from harness.config import Config as FileConfig
-from harness.config import ModelTable, Prices
-from harness.errors import ModelFault
-from harness.model.client import OpenAIModel
-from harness.model.limits import AdaptiveLimiter
-from harness.model.presets import resolve
-from harness.model.providers import Quirks
-from harness.model.retry import RETRY_AFTER_CAP, RetryPolicy
-from harness.model.spec import ModelSpec
-from harness.model.types import CaseKey, ChatReply, ChatRequest, ToolCall
-from harness.model.wire import request_body
-from harness.types import Sample, Usage
+from agentgauge.core.case import Case, CaseSettings
+from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, ToolCall
+from agentgauge.core.config import Config as FileConfig
+from agentgauge.core.config import ModelTable, Prices
+from agentgauge.core.errors import ModelFault
+from agentgauge.core.types import Sample, Usage
+from agentgauge.model.client import OpenAIModel
+from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.presets import resolve
+from agentgauge.model.providers import Quirks
+from agentgauge.model.retry import RETRY_AFTER_CAP, RetryPolicy
+from agentgauge.model.spec import ModelSpec
+from agentgauge.model.wire import request_body
 from tests.model import fault_server as serve
 from tests.model.fault_server import Act, FaultServer
 
@@ -63,7 +63,10 @@ def test_a_request_with_everything_goes_out_as_it_should() -> None:
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
     tool = {"type": "function", "function": {"name": "OCR", "parameters": {"type": "object", "properties": {}}}}
     request = ChatRequest(
-        messages=({"role": "system", "content": "Be short."}, {"role": "user", "content": [{"type": "text", "text": "é"}, picture]}),
+        messages=(
+            {"role": "system", "content": "Be short."},
+            {"role": "user", "content": [{"type": "text", "text": "é"}, picture]},
+        ),
         tools=(tool,),
         temperature=0.0,
         max_tokens=7,
@@ -73,7 +76,9 @@ def test_a_request_with_everything_goes_out_as_it_should() -> None:
         case=CaseKey("gta_atomic.e2e", "12"),
     )
     with FaultServer([serve.answer("fine")]) as server:
-        (reply,) = _ask(_spec(server, prices=Prices(1.0, 2.0), extra_body={"top_p": 0.5}, headers={"X-Title": "t"}), request)
+        (reply,) = _ask(
+            _spec(server, prices=Prices(1.0, 2.0), extra_body={"top_p": 0.5}, headers={"X-Title": "t"}), request
+        )
     assert reply == ChatReply(text="fine", usage=Usage(1, 10, 5, 20e-6))
     (seen,) = server.requests
     assert (seen.method, seen.path) == ("POST", "/v1/chat/completions")
@@ -93,7 +98,11 @@ def test_a_request_with_everything_goes_out_as_it_should() -> None:
 
 def test_quirks_shape_the_request_and_stop_words_cut_the_reply() -> None:
     table = ModelTable(provider="openai", model="o3", key_env="AGENTGAUGE_API_KEY")
-    messages = ({"role": "system", "content": "a"}, {"role": "user", "content": "b"}, {"role": "system", "content": "c"})
+    messages = (
+        {"role": "system", "content": "a"},
+        {"role": "user", "content": "b"},
+        {"role": "system", "content": "c"},
+    )
     request = ChatRequest(messages=messages, temperature=0.5, max_tokens=9, seed=1, stop=("Response:",))
     with FaultServer([serve.answer("Action: x\nResponse: made up")]) as server:
         spec = resolve("mine", url=server.url, config=FileConfig(models={"mine": table}), environ=ENVIRON)
@@ -106,15 +115,25 @@ def test_quirks_shape_the_request_and_stop_words_cut_the_reply() -> None:
 
 @pytest.mark.parametrize(
     ("quirk", "repeated", "sent"),
-    [(None, False, False), (None, True, True), (True, False, True), (True, True, True), (False, False, False), (False, True, False)],
+    [
+        (None, False, False),
+        (None, True, True),
+        (True, False, True),
+        (True, True, True),
+        (False, False, False),
+        (False, True, False),
+    ],
 )
-def test_a_seed_is_sent_where_draws_have_to_differ_or_the_model_wants_it(quirk: bool | None, repeated: bool, sent: bool) -> None:
+def test_a_seed_is_sent_where_draws_have_to_differ_or_the_model_wants_it(
+    quirk: bool | None, repeated: bool, sent: bool
+) -> None:
     spec = ModelSpec("m", "openai", "m", "openai", quirks=Quirks(seed=quirk))
     assert ("seed" in request_body(spec, replace(HELLO, seed=5, repeated=repeated))) is sent
 
 
 @pytest.mark.parametrize(
-    ("attempts", "draw", "repeated", "seed"), [(1, None, False, 7), (2, None, True, 7), (1, 0, True, 7), (1, 2, True, 9)]
+    ("attempts", "draw", "repeated", "seed"),
+    [(1, None, False, 7), (2, None, True, 7), (1, 0, True, 7), (1, 2, True, 9)],
 )
 def test_attempts_and_draws_of_a_case_have_seeds(attempts: int, draw: int | None, repeated: bool, seed: int) -> None:
     asked = []
@@ -145,7 +164,11 @@ def test_an_embedded_model_learns_its_case() -> None:
 def test_azure_requests_go_to_the_deployment() -> None:
     with FaultServer([serve.answer("fine")]) as server:
         table = ModelTable(
-            provider="azure", model="gpt-4o", deployment="dep", endpoint=server.url.removesuffix("/v1"), api_version="2024-10-21"
+            provider="azure",
+            model="gpt-4o",
+            deployment="dep",
+            endpoint=server.url.removesuffix("/v1"),
+            api_version="2024-10-21",
         )
         spec = resolve("mine", config=FileConfig(models={"mine": table}), environ={"AZURE_OPENAI_API_KEY": SECRET})
         assert _ask(spec, HELLO, environ={"AZURE_OPENAI_API_KEY": SECRET})[0].text == "fine"
@@ -171,7 +194,11 @@ def test_what_the_environment_holds_for_openai_stays_away_from_other_hosts(monke
 REPLIES: list[tuple[str, Any, ChatReply]] = [
     ("null content", serve.completion(None), ChatReply(received={"content": None})),
     ("empty text", serve.completion(""), ChatReply()),
-    ("refusal", serve.completion(None, refusal="I will not."), ChatReply(refusal="I will not.", received={"content": None})),
+    (
+        "refusal",
+        serve.completion(None, refusal="I will not."),
+        ChatReply(refusal="I will not.", received={"content": None}),
+    ),
     (
         "broken arguments",
         serve.completion(None, tool_calls=[serve.tool_call("OCR", '{"image": ')]),
@@ -206,7 +233,9 @@ REPLIES: list[tuple[str, Any, ChatReply]] = [
     ),
     (
         "a signature beside a call",
-        serve.completion(None, tool_calls=[{**serve.tool_call("OCR", "{}"), "extra_content": {"signature": "s\ud800"}}]),
+        serve.completion(
+            None, tool_calls=[{**serve.tool_call("OCR", "{}"), "extra_content": {"signature": "s\ud800"}}]
+        ),
         ChatReply(tool_calls=(ToolCall("OCR", "{}", "call_1", {"extra_content": {"signature": "s?"}}),)),
     ),
     ("text in parts", serve.completion([{"type": "text", "text": "a"}, {"type": "x"}, "b"]), ChatReply(text="ab")),  # type: ignore[arg-type]
@@ -262,14 +291,26 @@ FAULTS: list[tuple[Act, str, int, str]] = [
     (serve.body(b"plain", headers={"Content-Encoding": "gzip"}), "garbled body", 3, "cannot be decoded"),
     (serve.raw(b"SSH-2.0-OpenSSH\r\n\r\n"), "not http", 3, "is not HTTP: bad status line 'SSH-2.0-OpenSSH', after"),
     (serve.raw(b"<html>400 Bad"), "not http", 3, "is not HTTP: bad status line '<html>400 Bad', after"),
-    (serve.raw(b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n{}"), "not http", 3, "in Content-Length 'Content-Length: -5', after"),
-    (serve.raw(b"HTTP/1.1 200 OK\r\nX: " + b"a" * 9000 + b"\r\n\r\n"), "not http", 3, "got more than 8190 bytes when reading, after"),
+    (
+        serve.raw(b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n{}"),
+        "not http",
+        3,
+        "in Content-Length 'Content-Length: -5', after",
+    ),
+    (
+        serve.raw(b"HTTP/1.1 200 OK\r\nX: " + b"a" * 9000 + b"\r\n\r\n"),
+        "not http",
+        3,
+        "got more than 8190 bytes when reading, after",
+    ),
     (serve.raw(b""), "connection", 3, "no connection to 127.0.0.1"),
     (serve.reset(), "connection", 3, "no connection to 127.0.0.1"),
 ]
 
 
-@pytest.mark.parametrize(("act", "cause", "tries", "said"), FAULTS, ids=[f"{case[1]}-{number}" for number, case in enumerate(FAULTS)])
+@pytest.mark.parametrize(
+    ("act", "cause", "tries", "said"), FAULTS, ids=[f"{case[1]}-{number}" for number, case in enumerate(FAULTS)]
+)
 def test_faults_have_a_cause_and_bounded_tries(act: Act, cause: str, tries: int, said: str) -> None:
     with FaultServer([act]) as server, pytest.raises(ModelFault) as fault:
         _ask(_spec(server, max_retries=2), HELLO)
@@ -288,11 +329,21 @@ def _spoiled(finish: str = "stop", text: str | None = "half an ans", **error: An
 
 SPOILED: list[tuple[Act, str, int, str]] = [
     # what the endpoint does, cause, tries, part of the message
-    (_spoiled("error", error={"code": 502, "message": "upstream died"}), "http 502", 3, "reported error 502: upstream died"),
+    (
+        _spoiled("error", error={"code": 502, "message": "upstream died"}),
+        "http 502",
+        3,
+        "reported error 502: upstream died",
+    ),
     (_spoiled("error", error={"code": "502", "message": "upstream died"}), "http 502", 3, "reported error 502"),
     (_spoiled(error={"code": 429, "message": "slow down"}), "http 429", 7, "slow down"),
     (_spoiled(error={"code": 401, "message": "no credit"}), "http 401", 1, "no credit"),
-    (_spoiled(error={"code": "rate_limit_exceeded", "message": "m"}), "failed: rate_limit_exceeded", 7, "(rate_limit_exceeded): m"),
+    (
+        _spoiled(error={"code": "rate_limit_exceeded", "message": "m"}),
+        "failed: rate_limit_exceeded",
+        7,
+        "(rate_limit_exceeded): m",
+    ),
     (_spoiled(error={"code": "insufficient_quota", "message": "m"}), "failed: insufficient_quota", 1, "m"),
     (_spoiled(error={"code": "odd", "message": "m"}), "failed: odd", 3, "m"),
     (_spoiled(error={"code": True, "message": "m"}), "failed", 3, "m"),
@@ -300,11 +351,18 @@ SPOILED: list[tuple[Act, str, int, str]] = [
     (_spoiled(error=["it broke"]), "failed", 3, "it broke"),
     (_spoiled("error"), "failed", 3, "its finish_reason is 'error'"),
     (_spoiled("error", text=None), "failed", 3, "its finish_reason is 'error'"),
-    (serve.data({"choices": [{"finish_reason": "error", "message": {"content": "a"}}], "error": {"code": 503}}), "http 503", 3, "503"),
+    (
+        serve.data({"choices": [{"finish_reason": "error", "message": {"content": "a"}}], "error": {"code": 503}}),
+        "http 503",
+        3,
+        "503",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("act", "cause", "tries", "said"), SPOILED, ids=[f"{case[1]}-{number}" for number, case in enumerate(SPOILED)])
+@pytest.mark.parametrize(
+    ("act", "cause", "tries", "said"), SPOILED, ids=[f"{case[1]}-{number}" for number, case in enumerate(SPOILED)]
+)
 def test_an_error_beside_a_reply_is_a_fault(act: Act, cause: str, tries: int, said: str) -> None:
     with FaultServer([act]) as server, pytest.raises(ModelFault) as fault:
         _ask(_spec(server, max_retries=2), HELLO)
@@ -364,7 +422,9 @@ def test_passing_faults_leave_no_trace_in_the_reply(acts: Sequence[Act]) -> None
 
 def test_retry_after_is_honoured() -> None:
     waits: list[float] = []
-    with FaultServer([serve.status(code, headers={"Retry-After": "7"}) for code in (429, 503, 500)] + [serve.answer()]) as server:
+    with FaultServer(
+        [serve.status(code, headers={"Retry-After": "7"}) for code in (429, 503, 500)] + [serve.answer()]
+    ) as server:
         _ask(_spec(server), HELLO, waits=waits)
     assert waits == [7.0, 7.0, 2.0]  # a 500 has no say
 
@@ -410,7 +470,12 @@ def test_the_key_is_shown_nowhere(caplog: pytest.LogCaptureFixture) -> None:
     """Not by an endpoint that quotes it, not in a repr, not in a log."""
     caplog.set_level(logging.DEBUG)
     masked = serve.data({"error": {"message": "Incorrect API key provided: sk-abcde*****wxyz."}}, code=401)
-    for act in (serve.echo_authorization(401), serve.echo_authorization(500), serve.body(SECRET.encode(), kind="text/plain"), masked):
+    for act in (
+        serve.echo_authorization(401),
+        serve.echo_authorization(500),
+        serve.body(SECRET.encode(), kind="text/plain"),
+        masked,
+    ):
         with FaultServer([act]) as server, pytest.raises(ModelFault) as fault:
             _ask(_spec(server), HELLO)
         assert SECRET not in str(fault.value) and "wxyz" not in str(fault.value)

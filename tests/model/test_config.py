@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.config import Config, Prices, load_config
-from harness.errors import UsageProblem
+from agentgauge.core.config import Config, Prices, load_config
+from agentgauge.core.errors import UsageProblem
 
 
 def _load(folder: Path, text: str) -> Config:
@@ -42,7 +42,12 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
         """,
     )
     table = config.models["mine"]
-    assert (table.provider, table.model, table.url, table.key_env) == ("vllm", "org/Model-7B", "http://gpu:8000/v1", "GPU_KEY")
+    assert (table.provider, table.model, table.url, table.key_env) == (
+        "vllm",
+        "org/Model-7B",
+        "http://gpu:8000/v1",
+        "GPU_KEY",
+    )
     assert (table.temperature, table.max_tokens, table.timeout, table.max_retries) == (0, 512, 30, 2)
     assert table.prices == Prices(2.5, 10)
     assert table.extra_body == {"top_p": 0.9} and table.headers == {"X-Title": "test"}

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.config import ModelTable, QuirkTable, load_config
-from harness.model.client import OpenAIModel
-from harness.model.embedded.scripted import Script
-from harness.model.presets import resolve
-from harness.model.providers import PRESETS
-from harness.model.spec import DEFAULT_TIMEOUT
-from harness.model.types import ChatReply, ChatRequest
+from agentgauge.core.chat import ChatReply, ChatRequest
+from agentgauge.core.config import ModelTable, QuirkTable, load_config
+from agentgauge.model.client import OpenAIModel
+from agentgauge.model.embedded.scripted import Script
+from agentgauge.model.presets import resolve
+from agentgauge.model.providers import PRESETS
+from agentgauge.model.spec import DEFAULT_TIMEOUT
 
 TEXT = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
 
@@ -33,7 +33,8 @@ def _block(language: str, containing: str) -> str:
 
 def test_every_provider_has_its_row() -> None:
     rows = [
-        f"| `{p.name}` | {p.title} | `{p.url or 'AZURE_OPENAI_ENDPOINT'}` | `{p.key_env}`{'' if p.key_required else ', optional'} |"
+        f"| `{p.name}` | {p.title} | `{p.url or 'AZURE_OPENAI_ENDPOINT'}` |"
+        f" `{p.key_env}`{'' if p.key_required else ', optional'} |"
         for p in PRESETS.values()
     ]
     assert [row for row in rows if row not in TEXT] == []
@@ -78,7 +79,10 @@ def test_the_custom_agent_runs(tmp_path: Path) -> None:
 
     async def ask() -> list[ChatReply]:
         model = OpenAIModel(resolve("my-agent", url=f"http://127.0.0.1:{port}/v1", environ={}), environ={})
-        replies = [await model.complete(ChatRequest(({"role": "user", "content": "hello"},), tools=offered)) for offered in ((tool,), ())]
+        replies = [
+            await model.complete(ChatRequest(({"role": "user", "content": "hello"},), tools=offered))
+            for offered in ((tool,), ())
+        ]
         await model.close()
         return replies
 

@@ -16,17 +16,20 @@ from typing import Any
 
 import pytest
 
-from harness.errors import ModelFault, UsageProblem
-from harness.model.client import CASE_HEADER, OpenAIModel
-from harness.model.embedded.baseline import baseline_reply
-from harness.model.embedded.scripted import Script
-from harness.model.embedded.serve import completion, count_tokens, make_answer, read_case
-from harness.model.presets import resolve
-from harness.model.types import CaseKey, ChatReply, ChatRequest, ToolCall
+from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, ToolCall
+from agentgauge.core.errors import ModelFault, UsageProblem
+from agentgauge.model.client import CASE_HEADER, OpenAIModel
+from agentgauge.model.embedded.baseline import baseline_reply
+from agentgauge.model.embedded.scripted import Script
+from agentgauge.model.embedded.serve import completion, count_tokens, make_answer, read_case
+from agentgauge.model.presets import resolve
 
 SCRIPT = {
     "replies": {
-        "toy/1*": ["first", {"tool_calls": [{"name": "OCR", "arguments": {"image": "é.png"}}, {"name": "X", "arguments": "{broken"}]}],
+        "toy/1*": [
+            "first",
+            {"tool_calls": [{"name": "OCR", "arguments": {"image": "é.png"}}, {"name": "X", "arguments": "{broken"}]},
+        ],
         "toy/2": [{"refusal": "no"}],
         "toy/*": [{"text": "a", "refusal": None}],
     }
@@ -36,7 +39,7 @@ SCRIPT = {
 @contextmanager
 def _served(*arguments: str) -> Iterator[str]:
     """A real server process; it has to end by SIGTERM with status 0."""
-    command = [sys.executable, "-m", "harness.model.embedded.serve", "--port", "0", *arguments]
+    command = [sys.executable, "-m", "agentgauge.model.embedded.serve", "--port", "0", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -50,7 +53,9 @@ def _served(*arguments: str) -> Iterator[str]:
 
 def _post(url: str, body: Any, headers: Mapping[str, str] | None = None) -> tuple[int, bytes]:
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    request = urllib.request.Request(f"{url}/v1/chat/completions", data, {"Content-Type": "application/json", **(headers or {})})
+    request = urllib.request.Request(
+        f"{url}/v1/chat/completions", data, {"Content-Type": "application/json", **(headers or {})}
+    )
     try:
         with urllib.request.urlopen(request) as answer:
             return answer.status, answer.read()
@@ -96,7 +101,10 @@ def test_a_scripted_model_answers_through_the_real_client(tmp_path: Path) -> Non
             assert json.load(answer)["data"][0]["id"] == "scripted"
     assert isinstance(first, ChatReply) and first.text == "first" and first.usage.completion_tokens == 2
     assert isinstance(second, ChatReply) and isinstance(later, ChatReply)
-    assert [(call.name, call.arguments) for call in second.tool_calls] == [("OCR", '{"image": "é.png"}'), ("X", "{broken")]
+    assert [(call.name, call.arguments) for call in second.tool_calls] == [
+        ("OCR", '{"image": "é.png"}'),
+        ("X", "{broken"),
+    ]
     assert len({call.id for call in (*second.tool_calls, *later.tool_calls)}) == 4
     assert isinstance(refused, ChatReply) and refused.refusal == "no" and refused.text == ""
     assert isinstance(missing, str) and missing.startswith("http 400") and "no pattern for other/1" in missing
@@ -104,7 +112,9 @@ def test_a_scripted_model_answers_through_the_real_client(tmp_path: Path) -> Non
 
 def test_the_latency_is_kept() -> None:
     with _served("--model", "baseline", "--latency-ms", "300") as url, pytest.raises(TimeoutError):
-        urllib.request.urlopen(f"{url}/v1/chat/completions", b'{"messages": [{"role": "user", "content": "x"}]}', timeout=0.1)
+        urllib.request.urlopen(
+            f"{url}/v1/chat/completions", b'{"messages": [{"role": "user", "content": "x"}]}', timeout=0.1
+        )
 
 
 @pytest.mark.parametrize(
@@ -117,12 +127,19 @@ def test_the_latency_is_kept() -> None:
     ],
 )
 def test_wrong_arguments_end_with_a_sentence(arguments: list[str], said: str) -> None:
-    done = subprocess.run([sys.executable, "-m", "harness.model.embedded.serve", *arguments], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "agentgauge.model.embedded.serve", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode != 0 and said in done.stderr and "Traceback" not in done.stderr
 
 
 def test_help_has_an_example() -> None:
-    done = subprocess.run([sys.executable, "-m", "harness.model.embedded.serve", "--help"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "agentgauge.model.embedded.serve", "--help"], capture_output=True, text=True, check=True
+    )
     assert "example: agentgauge serve-model --model baseline" in " ".join(done.stdout.split())
 
 
@@ -171,7 +188,11 @@ def test_token_counts_do_not_depend_on_where_files_lie(text: str, tokens: int) -
 
 
 def _native(name: str, description: str, **properties: str) -> dict[str, Any]:
-    schema = {"type": "object", "properties": {key: {"type": kind} for key, kind in properties.items()}, "required": list(properties)}
+    schema = {
+        "type": "object",
+        "properties": {key: {"type": kind} for key, kind in properties.items()},
+        "required": list(properties),
+    }
     return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}
 
 
@@ -185,7 +206,10 @@ CLOSING = {"role": "user", "content": "Sum up the conversation and give the fina
 
 def _called(name: str, result: str) -> list[dict[str, Any]]:
     call = {"id": "c", "type": "function", "function": {"name": name, "arguments": "{}"}}
-    return [{"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "tool", "tool_call_id": "c", "content": result}]
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": result},
+    ]
 
 
 @pytest.mark.parametrize(
@@ -201,7 +225,9 @@ def _called(name: str, result: str) -> list[dict[str, Any]]:
         ("Read it.", [], [], "I could not find this out."),
     ],
 )  # fmt: skip
-def test_the_baseline_natively(query: str, tools: list[dict[str, Any]], past: list[dict[str, Any]], expected: Any) -> None:
+def test_the_baseline_natively(
+    query: str, tools: list[dict[str, Any]], past: list[dict[str, Any]], expected: Any
+) -> None:
     request = ChatRequest((NOTE, {"role": "user", "content": query}, *past), tools=tuple(tools))
     reply = baseline_reply(request)
     if isinstance(expected, str):
@@ -234,7 +260,10 @@ def test_the_baseline_in_react() -> None:
     replies = []
     for result in ("(1, 2, 3, 4) $12\n(1, 6, 3, 8) $30", "42", ""):
         replies.append(baseline_reply(ChatRequest(tuple(messages))).text)
-        messages += [{"role": "assistant", "content": replies[-1]}, {"role": "system", "content": f"Response:{result}\n"}]
+        messages += [
+            {"role": "assistant", "content": replies[-1]},
+            {"role": "system", "content": f"Response:{result}\n"},
+        ]
     assert [text.split("\n", 1)[1] for text in replies] == [
         'Action: OCR\nAction Input: {"image": "/d/a.png"}',
         'Action: Calculator\nAction Input: {"expression": "12+30"}',

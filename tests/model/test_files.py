@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from harness.errors import ReplayMiss, UsageProblem
-from harness.model import viewing
-from harness.model.cassette import Cassette, RecordingModel, ReplayModel, create_cassette
-from harness.model.files import LARGEST, read_file
-from harness.model.presets import resolve
-from harness.model.types import ChatRequest, LocalFile
+from agentgauge.core.chat import ChatRequest, LocalFile
+from agentgauge.core.errors import ReplayMiss, UsageProblem
+from agentgauge.model.cassette import Cassette, RecordingModel, ReplayModel, create_cassette
+from agentgauge.model.files import rendering as viewing
+from agentgauge.model.files.references import LARGEST, read_file
+from agentgauge.model.presets import resolve
 from tests.model import fault_server as serve
 from tests.model.fault_server import FaultServer
 from tests.model.files_server import FilesServer, ask, client, own, part, pdf, png, request, response, said
@@ -50,8 +50,12 @@ def _noise(side: int) -> Image.Image:
     return Image.frombytes("L", (side, side), random.Random(side).randbytes(side * side))
 
 
-@pytest.mark.parametrize(("form", "media"), [("PNG", "image/png"), ("JPEG", "image/jpeg"), ("GIF", "image/gif"), ("WEBP", "image/webp")])
-def test_a_whole_picture_goes_inside_the_request_as_it_is_whatever_its_name_says(tmp_path: Path, form: str, media: str) -> None:
+@pytest.mark.parametrize(
+    ("form", "media"), [("PNG", "image/png"), ("JPEG", "image/jpeg"), ("GIF", "image/gif"), ("WEBP", "image/webp")]
+)
+def test_a_whole_picture_goes_inside_the_request_as_it_is_whatever_its_name_says(
+    tmp_path: Path, form: str, media: str
+) -> None:
     content = _saved(Image.new("RGB", (8, 8), "red"), form)
     assert [_inside(shown) for shown in _chat(request(part(tmp_path / "a.png", content)))] == [(media, content)]
 
@@ -66,7 +70,9 @@ def test_a_whole_picture_goes_inside_the_request_as_it_is_whatever_its_name_says
     ],
     ids=["BMP", "transparent TIFF", "moving GIF", "too wide"],
 )
-def test_a_picture_that_endpoints_do_not_take_is_drawn_again(tmp_path: Path, content: bytes, size: tuple[int, int]) -> None:
+def test_a_picture_that_endpoints_do_not_take_is_drawn_again(
+    tmp_path: Path, content: bytes, size: tuple[int, int]
+) -> None:
     ((media, drawn),) = [_inside(shown) for shown in _chat(request(part(tmp_path / "a.png", content)))]
     image = Image.open(io.BytesIO(drawn))
     assert (media, image.format, image.size, image.getpixel((0, 0))) == ("image/jpeg", "JPEG", size, (255, 255, 255))
@@ -75,7 +81,9 @@ def test_a_picture_that_endpoints_do_not_take_is_drawn_again(tmp_path: Path, con
 def test_the_pages_of_a_pdf_follow_a_line_that_counts_them(tmp_path: Path) -> None:
     line, *pages = _chat(request(part(tmp_path / "x.pdf", pdf(2), name="report.docx")))
     assert line == {"type": "text", "text": "[report.docx: 2 pages follow as images]"}
-    assert [(media, Image.open(io.BytesIO(data)).size) for media, data in map(_inside, pages)] == [("image/jpeg", (1000, 500))] * 2
+    assert [(media, Image.open(io.BytesIO(data)).size) for media, data in map(_inside, pages)] == [
+        ("image/jpeg", (1000, 500))
+    ] * 2
 
 
 def test_pages_beyond_the_twentieth_are_left_out_and_counted(tmp_path: Path) -> None:
@@ -107,7 +115,9 @@ BROKEN = {
 
 @pytest.mark.parametrize("table", [{}, {"pdf": "file"}, {"api": "responses"}], ids=["pages", "file", "responses"])
 @pytest.mark.parametrize("broken", BROKEN)
-def test_a_damaged_file_is_replaced_by_its_sentence_and_by_nothing_without_one(tmp_path: Path, broken: str, table: dict[str, Any]) -> None:
+def test_a_damaged_file_is_replaced_by_its_sentence_and_by_nothing_without_one(
+    tmp_path: Path, broken: str, table: dict[str, Any]
+) -> None:
     name, content = BROKEN[broken]
     asked = request(part(tmp_path / name, content, instead="It could not be shown."), part(tmp_path / name))
     with FilesServer(answers=[serve.data(serve.completion() | response(said("ok")))]) as server:
@@ -130,7 +140,9 @@ def test_what_cannot_be_read_has_no_content(tmp_path: Path) -> None:
 
 def test_messages_without_files_and_other_parts_stay_as_they_are(tmp_path: Path) -> None:
     link = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
-    asked = ChatRequest(({"role": "system", "content": "Be short."}, *request(link, part(tmp_path / "gone.png")).messages))
+    asked = ChatRequest(
+        ({"role": "system", "content": "Be short."}, *request(link, part(tmp_path / "gone.png")).messages)
+    )
     with FaultServer([serve.answer()]) as server:
         ask(own(server.url), asked)
     assert server.requests[0].body["messages"] == [
@@ -142,9 +154,16 @@ def test_messages_without_files_and_other_parts_stay_as_they_are(tmp_path: Path)
 def test_files_for_which_there_is_no_room_are_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that come first go first; a smaller one behind may still fit."""
     sizes = {name: _saved(_noise(side), "PNG") for name, side in (("a", 20), ("b", 40), ("c", 20), ("d", 20))}
-    monkeypatch.setattr("harness.model.client.MAX_INLINE", int(1.4 * (len(sizes["a"]) + len(sizes["c"]))) + 100)
-    shown = _chat(request(*(part(tmp_path / f"{name}.png", data, instead=f"no {name}") for name, data in sizes.items())))
-    assert [one["text"] if one["type"] == "text" else _inside(one)[1] for one in shown] == [sizes["a"], "no b", sizes["c"], "no d"]
+    monkeypatch.setattr("agentgauge.model.client.MAX_INLINE", int(1.4 * (len(sizes["a"]) + len(sizes["c"]))) + 100)
+    shown = _chat(
+        request(*(part(tmp_path / f"{name}.png", data, instead=f"no {name}") for name, data in sizes.items()))
+    )
+    assert [one["text"] if one["type"] == "text" else _inside(one)[1] for one in shown] == [
+        sizes["a"],
+        "no b",
+        sizes["c"],
+        "no d",
+    ]
 
 
 def test_models_of_our_own_are_told_the_name(tmp_path: Path) -> None:
@@ -164,7 +183,9 @@ def test_a_file_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         return await real(*args, **options)
 
     monkeypatch.setattr(viewing.sandbox, "run_async", counted)
-    asked = request(part(tmp_path / "a.png", png(1)), part(tmp_path / "b.png", png(1)), part(tmp_path / "c.png", png(2)))
+    asked = request(
+        part(tmp_path / "a.png", png(1)), part(tmp_path / "b.png", png(1)), part(tmp_path / "c.png", png(2))
+    )
     with FaultServer([serve.answer()]) as server:
         ask(own(server.url), asked, asked)
     assert sorted(runs) == sorted([png(1), png(2)])
@@ -196,7 +217,15 @@ def test_a_replay_knows_files_by_their_content(tmp_path: Path) -> None:
     assert replayed(part(there / "other.png", png(1), name="a.png"), part(there / "gone.png")) == "ok"
     assert len(server.uploaded) == 1  # nobody was asked
     same = there / "other.png"
-    for other in (part(there / "a.png", png(2)), part(same, name="b.png"), part(same, name="a.png", instead="x"), part(there / "gone.png")):
+    for other in (
+        part(there / "a.png", png(2)),
+        part(same, name="b.png"),
+        part(same, name="a.png", instead="x"),
+        part(there / "gone.png"),
+    ):
         with pytest.raises(ReplayMiss, match="number 1 of the messages differs"):
             replayed(other, part(there / "gone.png"))
-    assert str(here) not in tape.read_text() and json.loads(tape.read_text().splitlines()[1])["outcome"]["reply"]["text"] == "ok"
+    assert (
+        str(here) not in tape.read_text()
+        and json.loads(tape.read_text().splitlines()[1])["outcome"]["reply"]["text"] == "ok"
+    )

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from harness.model.limits import AdaptiveLimiter
+from agentgauge.model.limits import AdaptiveLimiter
 
 
 def test_no_more_than_the_limit_at_once() -> None:
@@ -79,7 +79,14 @@ def test_the_wait_for_a_slot_is_not_counted_as_latency() -> None:
             ages.append(limiter.older_than(0.1))
         return [*ages, limiter.older_than(0.0)]
 
-    assert asyncio.run(main()) == [0, 1, 1, 1, 1, 0]  # each is fresh when it starts; only the one around all of them is old
+    assert asyncio.run(main()) == [
+        0,
+        1,
+        1,
+        1,
+        1,
+        0,
+    ]  # each is fresh when it starts; only the one around all of them is old
 
 
 def test_slots_that_are_added_are_given_to_those_that_wait() -> None:

@@ -1,4 +1,5 @@
-"""The pace of many requests under faults, in simulated time: limiter and retries together, beside an ideal scheduler."""
+"""The pace of many requests under faults, in simulated time: limiter and retries together, beside an ideal
+scheduler."""
 
 from __future__ import annotations
 
@@ -9,9 +10,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.retry import EndpointHealth, Failure, RetryPolicy, persist
 from benchmarks.ideal import simulated
-from harness.model.limits import AdaptiveLimiter
-from harness.model.retry import EndpointHealth, Failure, RetryPolicy, persist
 
 TIMEOUT = 5.0  # seconds
 QUICK = 0.01  # seconds until a refusal is answered
@@ -37,7 +38,8 @@ class SimulatedTime(asyncio.SelectorEventLoop):
 
 
 def mixed(seed: int) -> Callable[[int, int], Fate]:
-    """5 % refusals, 2 % time-outs, latencies with a p99 20 times their median. The same for a request whenever it is put."""
+    """5 % refusals, 2 % time-outs, latencies with a p99 20 times their median. The same for a request whenever it is
+    put."""
 
     def fate(key: int, tries: int) -> Fate:
         draw = random.Random(f"{seed} {key} {tries}")
@@ -52,7 +54,8 @@ def mixed(seed: int) -> Callable[[int, int], Fate]:
 
 
 def ideal(fate: Callable[[int, int], Fate], requests: int, places: int) -> float:
-    """Seconds, where no place idles while something can be put into it, and a retry is put the moment the try before it ended."""
+    """Seconds, where no place idles while something can be put into it, and a retry is put the moment the try before
+    it ended."""
 
     def held(key: int, tries: int) -> tuple[float, float | None]:
         kind, seconds = fate(key, tries)
@@ -63,7 +66,8 @@ def ideal(fate: Callable[[int, int], Fate], requests: int, places: int) -> float
 
 @dataclass
 class Run:
-    """Puts every request as soon as it may: as many cases at once as there are places, and one more for each that rests."""
+    """Puts every request as soon as it may: as many cases at once as there are places, and one more for each that
+    rests."""
 
     fate: Callable[[int, int], Fate]
     requests: int
@@ -91,7 +95,9 @@ class Run:
 
         async def case(key: int) -> None:
             tries = iter(range(100))
-            self.results.append(await persist(lambda: self.attempt(key, next(tries)), policy, health, self.limiter.resting))
+            self.results.append(
+                await persist(lambda: self.attempt(key, next(tries)), policy, health, self.limiter.resting)
+            )
             more.set()
 
         while todo or flying:
@@ -141,6 +147,10 @@ def test_a_limit_that_is_met_is_found_and_kept(cap: int) -> None:
 def test_an_outage_is_followed_by_the_full_width() -> None:
     """Everything is refused for two seconds."""
     limiter = AdaptiveLimiter(32)
-    run = Run(lambda _key, _tries: ("limit", QUICK) if 1.0 < asyncio.get_running_loop().time() < 3.0 else ("ok", 0.2), 2000, limiter)
+    run = Run(
+        lambda _key, _tries: ("limit", QUICK) if 1.0 < asyncio.get_running_loop().time() < 3.0 else ("ok", 0.2),
+        2000,
+        limiter,
+    )
     assert run.seconds() <= 2.0 + 1.3 * 2000 * 0.2 / 32
     assert min(run.widths) == 1 and limiter.limit == 32

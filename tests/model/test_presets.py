@@ -9,14 +9,16 @@ from typing import Any
 
 import pytest
 
-from harness.config import Config, ModelTable, Prices, QuirkTable
-from harness.errors import UsageProblem
-from harness.model.client import read_key
-from harness.model.presets import resolve
-from harness.model.providers import PRESETS
-from harness.model.spec import ModelSpec
+from agentgauge.core.config import Config, ModelTable, Prices, QuirkTable
+from agentgauge.core.errors import UsageProblem
+from agentgauge.model.client import read_key
+from agentgauge.model.presets import resolve
+from agentgauge.model.providers import PRESETS
+from agentgauge.model.spec import ModelSpec
 
-ALL_KEYS = {preset.key_env: f"{preset.name}-secret" for preset in PRESETS.values()} | {"AZURE_OPENAI_ENDPOINT": "https://a.example.net"}
+ALL_KEYS = {preset.key_env: f"{preset.name}-secret" for preset in PRESETS.values()} | {
+    "AZURE_OPENAI_ENDPOINT": "https://a.example.net"
+}
 
 
 @pytest.mark.parametrize("name", sorted(PRESETS))
@@ -41,7 +43,8 @@ def test_own_servers_need_no_key(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["gpt-4o", "gpt-4.1-mini", "chatgpt-4o-latest", "o1", "o3-mini", "o4-mini", "codex-mini-latest", "ft:gpt-4o:x"]
+    "name",
+    ["gpt-4o", "gpt-4.1-mini", "chatgpt-4o-latest", "o1", "o3-mini", "o4-mini", "codex-mini-latest", "ft:gpt-4o:x"],
 )
 def test_openai_names_need_no_prefix(name: str) -> None:
     spec = resolve(name, environ={"OPENAI_API_KEY": "k"})
@@ -78,7 +81,9 @@ URL_CASES: list[tuple[str, str, dict[str, str], tuple[str, str, str | None]]] = 
 
 
 @pytest.mark.parametrize(("name", "url", "environ", "expected"), URL_CASES)
-def test_with_an_address_of_ones_own(name: str, url: str, environ: dict[str, str], expected: tuple[str, str, str | None]) -> None:
+def test_with_an_address_of_ones_own(
+    name: str, url: str, environ: dict[str, str], expected: tuple[str, str, str | None]
+) -> None:
     spec = resolve(name, url=url, environ=environ)
     assert (spec.model, spec.provider, spec.key_env) == expected
     assert spec.url == url.rstrip("/")
@@ -89,7 +94,15 @@ def test_a_pasted_request_address_becomes_the_base_address() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["localhost:8000/v1", "ftp://h/v1", "http://", "http://h:port/v1", "http://u:hidden@h/v1", "http://h/v1?key=hidden"]
+    "url",
+    [
+        "localhost:8000/v1",
+        "ftp://h/v1",
+        "http://",
+        "http://h:port/v1",
+        "http://u:hidden@h/v1",
+        "http://h/v1?key=hidden",
+    ],
 )
 def test_an_unusable_address_is_refused(url: str) -> None:
     with pytest.raises(UsageProblem) as problem:
@@ -101,7 +114,9 @@ def test_azure() -> None:
     environ = {"AZURE_OPENAI_API_KEY": "k", "AZURE_OPENAI_ENDPOINT": "https://r.openai.azure.com/"}
     spec = resolve("azure/my-deployment", environ=environ)
     assert (spec.kind, spec.url, spec.deployment) == ("azure", "https://r.openai.azure.com", "my-deployment")
-    table = ModelTable(provider="azure", model="o3", deployment="d", endpoint="https://t.openai.azure.com", api_version="2025-01-01")
+    table = ModelTable(
+        provider="azure", model="o3", deployment="d", endpoint="https://t.openai.azure.com", api_version="2025-01-01"
+    )
     spec = resolve("mine", config=Config(models={"mine": table}), environ={"AZURE_OPENAI_API_KEY": "k"})
     assert (spec.url, spec.deployment, spec.api_version) == ("https://t.openai.azure.com", "d", "2025-01-01")
     assert spec.quirks.token_field == "max_completion_tokens"
@@ -111,10 +126,22 @@ def test_azure() -> None:
 
 def test_a_table_goes_before_everything_and_keeps_its_settings() -> None:
     table = ModelTable(
-        provider="openai", model="gpt-4o", temperature=0.5, timeout=9, max_retries=1, prices=Prices(1, 2), quirks=QuirkTable(seed=False)
+        provider="openai",
+        model="gpt-4o",
+        temperature=0.5,
+        timeout=9,
+        max_retries=1,
+        prices=Prices(1, 2),
+        quirks=QuirkTable(seed=False),
     )
     spec = resolve("gpt-4o", config=Config(models={"gpt-4o": table}), environ={"OPENAI_API_KEY": "k"})
-    assert (spec.temperature, spec.timeout, spec.max_retries, spec.prices, spec.quirks.seed) == (0.5, 9, 1, Prices(1, 2), False)
+    assert (spec.temperature, spec.timeout, spec.max_retries, spec.prices, spec.quirks.seed) == (
+        0.5,
+        9,
+        1,
+        Prices(1, 2),
+        False,
+    )
 
 
 def test_a_provider_key_does_not_follow_a_table_to_another_host() -> None:

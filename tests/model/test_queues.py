@@ -13,10 +13,10 @@ from typing import Literal
 
 import pytest
 
+from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.retry import EndpointHealth, Failure, RetryPolicy, persist
+from agentgauge.model.window import START
 from benchmarks.ideal import simulated
-from harness.model.limits import AdaptiveLimiter
-from harness.model.retry import EndpointHealth, Failure, RetryPolicy, persist
-from harness.model.window import START
 from tests.model.test_pace import SimulatedTime
 
 Order = Literal["first come", "last come", "random"]
@@ -122,7 +122,9 @@ def run(endpoint: Lanes, requests: int, timeout: float, workers: int = 1) -> tup
 
 @pytest.mark.parametrize("drops", [True, False], ids=["drops", "keeps"])
 @pytest.mark.parametrize("order", ["first come", "last come", "random"])
-@pytest.mark.parametrize(("workers", "times"), [(1, 20), (2, 20), (4, 20), (8, 20), (1, 10), (2, 10), (1, 4)], ids=lambda value: str(value))
+@pytest.mark.parametrize(
+    ("workers", "times"), [(1, 20), (2, 20), (4, 20), (8, 20), (1, 10), (2, 10), (1, 4)], ids=lambda value: str(value)
+)
 def test_one_lane_scores_all(workers: int, times: int, order: Order, drops: bool) -> None:
     """``times``: the time-out, as a multiple of what one request takes."""
     seconds, results = run(Lanes(1, lambda _: 0.5, order, drops), 64, 0.5 * times, workers)

@@ -13,19 +13,29 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from harness import redaction
-from harness.case import Case, CaseSettings
-from harness.errors import ToolError, UsageProblem
-from harness.model.cassette import Cassette, RecordingModel, ReplayModel, create_cassette
-from harness.model.client import OpenAIModel
-from harness.model.spec import ModelSpec
-from harness.model.types import CaseKey, ChatRequest
-from harness.model.wire import clean, excerpt
-from harness.redaction import MARK, dumps, looks_random, redact, redacted, register, register_environment, register_login, without_logins
-from harness.store.lines import decoded, encoded_line
-from harness.store.whole import encoded
-from harness.tools import ToolOutput
-from harness.types import Record, Sample, Transcript, Usage
+from agentgauge.core import redaction
+from agentgauge.core.atomic_write import encoded
+from agentgauge.core.case import Case, CaseSettings
+from agentgauge.core.chat import CaseKey, ChatRequest
+from agentgauge.core.errors import ToolError, UsageProblem
+from agentgauge.core.redaction import (
+    MARK,
+    dumps,
+    looks_random,
+    redact,
+    redacted,
+    register,
+    register_environment,
+    register_login,
+    without_logins,
+)
+from agentgauge.core.tools import ToolOutput
+from agentgauge.core.types import Record, Sample, Transcript, Usage
+from agentgauge.model.cassette import Cassette, RecordingModel, ReplayModel, create_cassette
+from agentgauge.model.client import OpenAIModel
+from agentgauge.model.spec import ModelSpec
+from agentgauge.model.wire import clean, excerpt
+from agentgauge.store.jsonl import decoded, encoded_line
 from tests.model import fault_server as serve
 from tests.model.fault_server import FaultServer
 from tests.model.talking import talk_to
@@ -92,7 +102,9 @@ def test_values_of_json_are_redacted_and_names_too() -> None:
 def test_what_is_written_holds_no_secret(words: int, tmp_path: Path) -> None:
     """Also where it came from elsewhere than an endpoint."""
     said = "word " * words + ODD
-    record = Record("t", "s", 1, "c", "wrong", error=PLAIN, transcript=Transcript({"answer": said}, (), Usage(), 0.0, 1))
+    record = Record(
+        "t", "s", 1, "c", "wrong", error=PLAIN, transcript=Transcript({"answer": said}, (), Usage(), 0.0, 1)
+    )
     line = encoded_line(record)
     assert decoded(line).error == MARK
     assert decoded(line).transcript.output == {"answer": said.replace(ODD, MARK)}  # type: ignore[union-attr]
@@ -111,7 +123,10 @@ def test_what_a_tool_returns_holds_no_secret(tmp_path: Path) -> None:
 
     case = Case(Sample("0", "t", (), {}, tmp_path), 1, 7, CaseSettings(), None, Box(), tmp_path)  # type: ignore[arg-type]
     outputs = asyncio.run(case.use("Tell", {}))
-    assert [output.content for output in outputs] == [f"the token is {MARK}", f"/{PLAIN}.png"]  # a path has to lead to its file
+    assert [output.content for output in outputs] == [
+        f"the token is {MARK}",
+        f"/{PLAIN}.png",
+    ]  # a path has to lead to its file
     assert case.events[0].detail["result"][0]["content"] == f"the token is {MARK}"
 
 
@@ -123,7 +138,9 @@ def test_json_stays_json_wherever_the_secret_begins_and_ends() -> None:
     assert redact("\nvapi-1234567") == "\nvapi-1234567"
 
 
-@pytest.mark.parametrize("text", ["sk-test", PLAIN[:-1], "", "nothing", "100 % \\u0041 &amp; \\n", PLAIN.upper(), "sk-test-%61"])
+@pytest.mark.parametrize(
+    "text", ["sk-test", PLAIN[:-1], "", "nothing", "100 % \\u0041 &amp; \\n", PLAIN.upper(), "sk-test-%61"]
+)
 def test_other_text_stays(text: str) -> None:
     assert redact(text) == text
 
@@ -142,7 +159,10 @@ def test_of_two_secrets_the_longer_one_is_replaced_first() -> None:
 @pytest.mark.parametrize(
     ("address", "hidden"),
     [
-        ("http://me:pass-word@host/a", ["me:pass-word", "pass-word", base64.b64encode(b"me:pass-word").decode().rstrip("=")]),
+        (
+            "http://me:pass-word@host/a",
+            ["me:pass-word", "pass-word", base64.b64encode(b"me:pass-word").decode().rstrip("=")],
+        ),
         ("http://me:p%40ss-word@host", ["p%40ss-word", "p@ss-word"]),
         ("http://:pass-word@host", ["pass-word"]),
         ("http://a-long-token@host", ["a-long-token"]),
@@ -205,7 +225,9 @@ def test_a_secret_is_taken_out_before_a_message_is_cut() -> None:
             assert "sk-" not in text and "me:" not in text and len(text) <= 203
 
 
-@pytest.mark.parametrize("text", ["\\" * 1_000_000, "%" * 1_000_000, "\\u" * 500_000, 'k"' * 500_000, "&" * 1_000_000, "\\\\\\b" * 250_000])
+@pytest.mark.parametrize(
+    "text", ["\\" * 1_000_000, "%" * 1_000_000, "\\u" * 500_000, 'k"' * 500_000, "&" * 1_000_000, "\\\\\\b" * 250_000]
+)
 def test_no_text_takes_long(text: str) -> None:
     start = time.monotonic()
     redact(text)
@@ -223,10 +245,15 @@ def test_a_spec_shows_no_headers() -> None:
 @pytest.mark.parametrize("api", ["chat", "responses"])
 @pytest.mark.usefixtures("transport")
 def test_a_reply_holds_no_secret_and_its_cassette_is_found_by_the_same_requests(api: str, tmp_path: Path) -> None:
-    message = {"type": "message", "content": [{"type": "output_text", "text": PLAIN[:5]}, {"type": "output_text", "text": PLAIN[5:]}]}
+    message = {
+        "type": "message",
+        "content": [{"type": "output_text", "text": PLAIN[:5]}, {"type": "output_text", "text": PLAIN[5:]}],
+    }
     call = {"type": "function_call", "call_id": PLAIN, "name": "f", "arguments": json.dumps({"q": PLAIN})}
     acts = {
-        "chat": serve.answer([{"text": PLAIN[:5]}, PLAIN[5:]], tool_calls=[serve.tool_call("f", json.dumps({"q": PLAIN}), PLAIN)]),
+        "chat": serve.answer(
+            [{"text": PLAIN[:5]}, PLAIN[5:]], tool_calls=[serve.tool_call("f", json.dumps({"q": PLAIN}), PLAIN)]
+        ),
         "responses": serve.data({"status": "completed", "output": [message, call]}),
     }
     cassette = tmp_path / "tape.jsonl"
@@ -236,7 +263,9 @@ def test_a_reply_holds_no_secret_and_its_cassette_is_found_by_the_same_requests(
     async def talk(model: OpenAIModel) -> list[dict[str, object]]:
         recording = RecordingModel(model, Cassette.append_to(cassette, {}))
         reply = await recording.complete(first)
-        await recording.complete(replace(first, messages=(*first.messages, reply.message), case=CaseKey("t", "s", turn=1)))
+        await recording.complete(
+            replace(first, messages=(*first.messages, reply.message), case=CaseKey("t", "s", turn=1))
+        )
         return [dict(reply.message)]
 
     with FaultServer([acts[api]]) as server:

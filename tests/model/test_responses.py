@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.model import responses
-from harness.model.presets import resolve
-from harness.model.retry import Failure
-from harness.model.spec import ModelSpec
-from harness.model.types import ChatReply, ChatRequest, ToolCall
-from harness.types import Usage
+from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
+from agentgauge.core.types import Usage
+from agentgauge.model import responses
+from agentgauge.model.presets import resolve
+from agentgauge.model.retry import Failure
+from agentgauge.model.spec import ModelSpec
 from tests.model.files_server import response, said
 
 SPEC = resolve("judge", url="http://localhost:1/v1", environ={})
@@ -30,9 +30,16 @@ def test_a_conversation_with_tools_becomes_items() -> None:
         },
         {"role": "assistant", "content": None, "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "c1", "content": "OPEN"},
-        {"role": "tool", "tool_call_id": "c2", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
+        {
+            "role": "tool",
+            "tool_call_id": "c2",
+            "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}],
+        },
         {"role": "assistant", "content": [{"type": "text", "text": "It says OPEN."}]},
-        {"role": "user", "content": [{"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,A"}}]},
+        {
+            "role": "user",
+            "content": [{"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,A"}}],
+        },
         {"role": "assistant", "content": ""},
     )
     tool = {"type": "function", "function": {"name": "OCR", "parameters": {"type": "object"}}}
@@ -53,7 +60,10 @@ def test_a_conversation_with_tools_becomes_items() -> None:
             {"type": "function_call_output", "call_id": "c1", "output": "OPEN"},
             {"type": "function_call_output", "call_id": "c2", "output": "ab"},
             {"role": "assistant", "content": [{"type": "output_text", "text": "It says OPEN."}]},
-            {"role": "user", "content": [{"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,A"}]},
+            {
+                "role": "user",
+                "content": [{"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,A"}],
+            },
             {"role": "assistant", "content": ""},
         ],
     }
@@ -92,7 +102,11 @@ REPLIES: dict[str, tuple[Any, ChatReply]] = {
         ChatReply("half", finish_reason="length", usage=USED),
     ),
     "only thoughts before the limit": (
-        response(status="incomplete", incomplete_details={"reason": "max_output_tokens"}, items=[{"type": "reasoning", "summary": []}]),
+        response(
+            status="incomplete",
+            incomplete_details={"reason": "max_output_tokens"},
+            items=[{"type": "reasoning", "summary": []}],
+        ),
         ChatReply(finish_reason="length", usage=USED),
     ),
     "filtered": (
@@ -109,7 +123,13 @@ REPLIES: dict[str, tuple[Any, ChatReply]] = {
     ),
     "no status, no usage": ({"output": [{"type": "message", "content": [said("a")]}]}, ChatReply("a", usage=Usage(1))),
     "odd items": (
-        {"output": ["x", {"type": "message", "content": "y"}, {"type": "message", "content": [3, {"type": "output_text", "text": 4}]}]},
+        {
+            "output": [
+                "x",
+                {"type": "message", "content": "y"},
+                {"type": "message", "content": [3, {"type": "output_text", "text": 4}]},
+            ]
+        },
         ChatReply(usage=Usage(1)),
     ),
     "lone surrogate": (response(said("\ud800!")), ChatReply("?!", usage=USED)),
@@ -134,8 +154,18 @@ FAULTS: dict[str, tuple[Any, str, str, str]] = {
         "again",
         "(server_error): sorry",
     ),
-    "limit": (response(status="failed", error={"code": "rate_limit_exceeded"}), "failed: rate_limit_exceeded", "limit", "rate_limit"),
-    "prompt": (response(status="failed", error={"code": "invalid_prompt", "message": "m"}), "failed: invalid_prompt", "final", "m"),
+    "limit": (
+        response(status="failed", error={"code": "rate_limit_exceeded"}),
+        "failed: rate_limit_exceeded",
+        "limit",
+        "rate_limit",
+    ),
+    "prompt": (
+        response(status="failed", error={"code": "invalid_prompt", "message": "m"}),
+        "failed: invalid_prompt",
+        "final",
+        "m",
+    ),
     "no word": (response(status="failed", error=None), "failed", "again", "failed"),
     "gateway": ({"error": {"code": 503, "message": "upstream down"}}, "http 503", "again", "upstream down"),
     "gateway text": ({"error": "odd"}, "failed", "again", "odd"),
@@ -150,8 +180,23 @@ def test_what_is_no_reply_is_a_failure_with_a_cause(case: str) -> None:
     assert (failure.cause, failure.kind) == (cause, kind) and words in failure.message
 
 
-_WORDS = st.sampled_from(["message", "reasoning", "function_call", "output_text", "refusal", "failed", "incomplete", "completed", "\ud800"])
-_KEYS = ["type", "status", "output", "error", "code", "content", "text", "refusal", "summary", "incomplete_details", "reason", "usage"]
+_WORDS = st.sampled_from(
+    ["message", "reasoning", "function_call", "output_text", "refusal", "failed", "incomplete", "completed", "\ud800"]
+)
+_KEYS = [
+    "type",
+    "status",
+    "output",
+    "error",
+    "code",
+    "content",
+    "text",
+    "refusal",
+    "summary",
+    "incomplete_details",
+    "reason",
+    "usage",
+]
 _KEYS += ["input_tokens", "output_tokens", "name", "arguments", "call_id", "message"]
 _JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | _WORDS,

@@ -9,7 +9,16 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from harness.model.retry import EndpointHealth, Failure, FailureKind, RetryPolicy, backoff_scale, failure_kind, persist, retry_after_seconds
+from agentgauge.model.retry import (
+    EndpointHealth,
+    Failure,
+    FailureKind,
+    RetryPolicy,
+    backoff_scale,
+    failure_kind,
+    persist,
+    retry_after_seconds,
+)
 
 NOW = 1_700_000_000.0  # Tue, 14 Nov 2023 22:13:20 GMT
 
@@ -29,7 +38,9 @@ class Clock:
         return RetryPolicy(sleep=self.sleep, chance=lambda: 1.0, **settings)  # type: ignore[arg-type]
 
 
-def _run(outcomes: Sequence[str | Failure], policy: RetryPolicy, health: EndpointHealth | None = None) -> tuple[str | Failure, int]:
+def _run(
+    outcomes: Sequence[str | Failure], policy: RetryPolicy, health: EndpointHealth | None = None
+) -> tuple[str | Failure, int]:
     """The end, and how many tries there were. The last outcome repeats."""
     tries = 0
 
@@ -52,7 +63,11 @@ def _fail(cause: str, kind: FailureKind = "again", wait: float | None = None) ->
         ([_fail("http 500"), "ok"], 2, "ok"),
         ([_fail("http 500"), _fail("http 500"), "ok"], 3, "ok"),
         ([_fail("http 500")], 3, "http 500"),  # the same three times
-        ([_fail("http 500"), _fail("timeout", "unreachable")] * 3 + ["ok"], 7, "ok"),  # changing errors: up to max_retries
+        (
+            [_fail("http 500"), _fail("timeout", "unreachable")] * 3 + ["ok"],
+            7,
+            "ok",
+        ),  # changing errors: up to max_retries
         ([_fail("a"), _fail("b"), _fail("c"), _fail("d"), _fail("e"), _fail("f"), _fail("g"), "ok"], 7, "g"),
         ([_fail("http 401", "final"), "ok"], 1, "http 401"),
         ([_fail("http 429", "limit")] * 18 + ["ok"], 19, "ok"),  # limits get three times the retries
@@ -118,7 +133,8 @@ def test_a_dead_endpoint_is_tried_once_until_it_answers() -> None:
 
 
 def test_a_time_out_while_others_are_answered_is_tried_again_more_often() -> None:
-    """A queue may be the cause. The number of tries is bounded, since the request itself may be the cause all the same."""
+    """A queue may be the cause. The number of tries is bounded, since the request itself may be the cause all the
+    same."""
     late = _fail("timeout", "crowded")
     assert _run([late] * 6 + ["ok"], Clock().policy()) == ("ok", 7)
     assert _run([late], Clock().policy())[1] == 7

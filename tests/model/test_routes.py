@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import ModelFault, UsageProblem
-from harness.model.addressing import proxy_for
+from agentgauge.core.errors import ModelFault, UsageProblem
+from agentgauge.model.transport.addressing import proxy_for
 from tests.model import fault_server as serve
 from tests.model.fault_server import FaultServer
 from tests.model.proxy_server import ProxyServer
@@ -35,9 +35,21 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("openssl, which makes the certificate, is not installed")
     folder = tmp_path_factory.mktemp("tls")
     names = "subjectAltName=DNS:localhost,DNS:model.example,IP:127.0.0.1"
-    options = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=localhost", "-addext", names]
+    options = [
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-subj",
+        "/CN=localhost",
+        "-addext",
+        names,
+    ]
     files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
-    subprocess.run([program, "req", "-x509", "-days", "2", *options, *files], check=True, capture_output=True, timeout=60)
+    subprocess.run(
+        [program, "req", "-x509", "-days", "2", *options, *files], check=True, capture_output=True, timeout=60
+    )
     both_parts = folder / "both.pem"
     both_parts.write_text((folder / "key.pem").read_text() + (folder / "cert.pem").read_text())
     return both_parts
@@ -56,8 +68,9 @@ def test_a_certificate_that_nobody_vouches_for_is_refused_in_one_sentence(secure
     with pytest.raises(ModelFault) as fault:
         talk_to(spec_at(secure.url, max_retries=6))
     assert fault.value.cause == "certificate"
-    assert str(fault.value) == (
-        f"model test-model: the certificate of 127.0.0.1:{secure.port} is not trusted: self-signed certificate; "
+    assert (
+        str(fault.value)
+        == f"model test-model: the certificate of 127.0.0.1:{secure.port} is not trusted: self-signed certificate; "
         "if it is one of your own, name the file of its authority in SSL_CERT_FILE"
     )
     assert secure.requests == []
@@ -79,7 +92,9 @@ def test_ssl_cert_file_names_the_authority(secure: FaultServer, certificate: Pat
 
 @both
 @pytest.mark.parametrize("content", [None, "no certificate"])
-def test_an_unusable_certificate_file_is_the_users_to_correct(secure: FaultServer, tmp_path: Path, content: str | None) -> None:
+def test_an_unusable_certificate_file_is_the_users_to_correct(
+    secure: FaultServer, tmp_path: Path, content: str | None
+) -> None:
     file = tmp_path / "authority.pem"
     if content:
         file.write_text(content)
@@ -89,7 +104,7 @@ def test_an_unusable_certificate_file_is_the_users_to_correct(secure: FaultServe
 
 GET = """
 import asyncio, ssl, sys
-from harness.http import aiohttp
+from agentgauge.model.transport.http import aiohttp
 from aiohttp import connector
 
 async def get(url):
@@ -107,9 +122,16 @@ print(before, context.cert_store_stats()["x509"], type(context) is ssl.SSLContex
 
 
 def get_by_aiohttp(url: str, certificates: Path) -> list[str]:
-    """With its own context, in a fresh process: what became of the request; certificates before and after it, and what the class is."""
-    environ = os.environ | {"SSL_CERT_FILE": str(certificates), "SSL_CERT_DIR": str(certificates.parent / "none"), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", GET, url], env=environ, capture_output=True, text=True, timeout=60, check=True)
+    """With its own context, in a fresh process: what became of the request; certificates before and after it, and
+    what the class is."""
+    environ = os.environ | {
+        "SSL_CERT_FILE": str(certificates),
+        "SSL_CERT_DIR": str(certificates.parent / "none"),
+        "PYTHONPATH": str(ROOT),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", GET, url], env=environ, capture_output=True, text=True, timeout=60, check=True
+    )
     return done.stdout.splitlines()
 
 
@@ -155,7 +177,9 @@ def test_a_plain_request_goes_through_the_proxy(monkeypatch: pytest.MonkeyPatch)
 
 
 @both
-def test_a_tunnel_hides_the_key_from_the_proxy(monkeypatch: pytest.MonkeyPatch, secure: FaultServer, certificate: Path) -> None:
+def test_a_tunnel_hides_the_key_from_the_proxy(
+    monkeypatch: pytest.MonkeyPatch, secure: FaultServer, certificate: Path
+) -> None:
     with ProxyServer(("127.0.0.1", secure.port)) as proxy:
         monkeypatch.setenv("HTTPS_PROXY", f"127.0.0.1:{proxy.port}")
         environ = {**ENVIRON, "SSL_CERT_FILE": str(certificate)}
@@ -183,10 +207,16 @@ def test_a_proxy_that_refuses_or_is_not_there_is_named_without_its_password(monk
         monkeypatch.setenv("HTTPS_PROXY", f"http://user:pass-4711@{address}")
         with pytest.raises(ModelFault) as refused:
             talk_to(spec_at("https://model.example/v1"))
-    assert refused.value.cause == "proxy" and "through to model.example: HTTP 407 Proxy Authentication Required" in str(refused.value)
+    assert refused.value.cause == "proxy" and "through to model.example: HTTP 407 Proxy Authentication Required" in str(
+        refused.value
+    )
     with pytest.raises(ModelFault) as absent:
         talk_to(spec_at("https://model.example/v1"))
-    assert absent.value.cause == "connection" and "the proxy does not answer" in str(absent.value) and address in str(absent.value)
+    assert (
+        absent.value.cause == "connection"
+        and "the proxy does not answer" in str(absent.value)
+        and address in str(absent.value)
+    )
     assert "pass-4711" not in str(refused.value) + str(absent.value)
 
 
@@ -208,7 +238,9 @@ def test_a_proxy_that_refuses_or_is_not_there_is_named_without_its_password(monk
         ({"ALL_PROXY": "http://p:3128"}, "http://localhost:8000/v1", None),
     ],
 )
-def test_which_proxy_is_taken(monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], url: str, proxy: str | None) -> None:
+def test_which_proxy_is_taken(
+    monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], url: str, proxy: str | None
+) -> None:
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     found = proxy_for(url)
@@ -226,4 +258,8 @@ def test_a_proxy_of_another_kind_is_refused_unseen(monkeypatch: pytest.MonkeyPat
 def test_a_proxys_password_is_not_in_its_repr(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", "http://user:pass-4711@p:1080")
     proxy = proxy_for("https://a.example/v1")
-    assert repr(proxy) == "Proxy(url='http://p:1080')" and proxy is not None and proxy.headers["Proxy-Authorization"].startswith("Basic ")
+    assert (
+        repr(proxy) == "Proxy(url='http://p:1080')"
+        and proxy is not None
+        and proxy.headers["Proxy-Authorization"].startswith("Basic ")
+    )

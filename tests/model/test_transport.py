@@ -17,15 +17,16 @@ from pathlib import Path
 
 import pytest
 
-from harness.config import Config, ModelTable, load_config
-from harness.errors import ModelFault, UsageProblem
-from harness.model import endpoint as words
-from harness.model import lean, packaged
-from harness.model.client import OpenAIModel
-from harness.model.limits import AdaptiveLimiter
-from harness.model.presets import resolve
-from harness.model.spec import TransportName
-from harness.model.types import ChatRequest
+from agentgauge.core.chat import ChatRequest
+from agentgauge.core.config import Config, ModelTable, load_config
+from agentgauge.core.errors import ModelFault, UsageProblem
+from agentgauge.model import endpoint as words
+from agentgauge.model.client import OpenAIModel
+from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.presets import resolve
+from agentgauge.model.spec import TransportName
+from agentgauge.model.transport import aiohttp_client as lean
+from agentgauge.model.transport import openai_client as packaged
 from tests.model import fault_server as serve
 from tests.model.fault_server import Act, FaultServer
 from tests.model.talking import ENVIRON, HELLO, SECRET, spec_at, talk_to
@@ -257,7 +258,10 @@ def test_a_long_answer_within_the_bound_is_read_whole() -> None:
 def test_lean_counts_a_packed_answer_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = gzip.compress(b" " * 20_000_000)
     monkeypatch.setattr(lean, "MAX_ANSWER", 5_000_000)
-    with FaultServer([serve.body(bomb, headers={"Content-Encoding": "gzip"})]) as server, pytest.raises(ModelFault) as fault:
+    with (
+        FaultServer([serve.body(bomb, headers={"Content-Encoding": "gzip"})]) as server,
+        pytest.raises(ModelFault) as fault,
+    ):
         talk_to(spec_at(server.url, transport="lean"))
     assert fault.value.cause == "answer too long" and len(bomb) < 100_000
 
@@ -274,7 +278,10 @@ def test_packed_answers_are_unpacked(encoding: str, pack: Callable[[bytes], byte
 @both
 def test_a_packed_answer_that_breaks_off_is_a_fault() -> None:
     content = gzip.compress(json.dumps(serve.completion("x" * 5000)).encode())[:-20]
-    with FaultServer([serve.body(content, headers={"Content-Encoding": "gzip"})]) as server, pytest.raises(ModelFault) as fault:
+    with (
+        FaultServer([serve.body(content, headers={"Content-Encoding": "gzip"})]) as server,
+        pytest.raises(ModelFault) as fault,
+    ):
         talk_to(spec_at(server.url))
     assert fault.value.cause in ("garbled body", "invalid json", "truncated body")
 
@@ -282,7 +289,9 @@ def test_a_packed_answer_that_breaks_off_is_a_fault() -> None:
 @both
 def test_an_answer_in_pieces_is_put_together() -> None:
     content = json.dumps(serve.completion("in pieces")).encode()
-    pieces = b"".join(b"%x\r\n%b\r\n" % (len(content[n : n + 7]), content[n : n + 7]) for n in range(0, len(content), 7))
+    pieces = b"".join(
+        b"%x\r\n%b\r\n" % (len(content[n : n + 7]), content[n : n + 7]) for n in range(0, len(content), 7)
+    )
     head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
     with FaultServer([serve.raw(head + pieces + b"0\r\n\r\n", close=False)]) as server:
         assert talk_to(spec_at(server.url)).text == "in pieces"
@@ -295,7 +304,9 @@ def test_a_table_chooses_and_the_fingerprint_does_not_care(tmp_path: Path) -> No
         specs[line] = resolve("mine", config=load_config(root=tmp_path), environ={})
     assert [spec.transport for spec in specs.values()] == ["lean", "lean", "openai"]
     assert len({spec.fingerprint for spec in specs.values()}) == 1
-    (tmp_path / "agentgauge.toml").write_text('[models.mine]\nurl = "http://h:1/v1"\nmodel = "m"\ntransport = "http2"\n')
+    (tmp_path / "agentgauge.toml").write_text(
+        '[models.mine]\nurl = "http://h:1/v1"\nmodel = "m"\ntransport = "http2"\n'
+    )
     with pytest.raises(UsageProblem, match="transport is 'http2'; accepted are lean, openai"):
         load_config(root=tmp_path)
 
@@ -303,9 +314,9 @@ def test_a_table_chooses_and_the_fingerprint_does_not_care(tmp_path: Path) -> No
 PROBE = """
 import asyncio, json, sys
 from dataclasses import replace
-from harness.model.client import OpenAIModel
-from harness.model.presets import resolve
-from harness.model.types import ChatRequest
+from agentgauge.model.client import OpenAIModel
+from agentgauge.model.presets import resolve
+from agentgauge.core.chat import ChatRequest
 
 async def main(url, transport):
     model = OpenAIModel(replace(resolve("m", url=url, environ={}), transport=transport), environ={})

@@ -1,4 +1,5 @@
-"""Files that are uploaded before a request of the Responses API, and the request itself, against a server on loopback."""
+"""Files that are uploaded before a request of the Responses API, and the request itself, against a server on
+loopback."""
 
 from __future__ import annotations
 
@@ -11,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from harness.config import Config, ModelTable, Prices
-from harness.errors import ModelFault
-from harness.model.client import OpenAIModel
-from harness.model.presets import resolve
-from harness.model.types import ChatReply
+from agentgauge.core.chat import ChatReply
+from agentgauge.core.config import Config, ModelTable, Prices
+from agentgauge.core.errors import ModelFault
+from agentgauge.model.client import OpenAIModel
+from agentgauge.model.presets import resolve
 from tests.model import fault_server as serve
 from tests.model.files_server import SECRET, FilesServer, ask, client, own, part, pdf, png, request, response, said
 
@@ -24,12 +25,26 @@ pytestmark = pytest.mark.usefixtures("transport")
 
 def test_files_are_uploaded_and_named_by_their_ids(tmp_path: Path) -> None:
     asked = request(
-        part(tmp_path / "x.pdf", pdf(), name="report.docx"), part(tmp_path / "a.png", png()), temperature=0.2, max_tokens=9, seed=4
+        part(tmp_path / "x.pdf", pdf(), name="report.docx"),
+        part(tmp_path / "a.png", png()),
+        temperature=0.2,
+        max_tokens=9,
+        seed=4,
     )
-    table: dict[str, Any] = {"provider": "openai", "prices": Prices(1.0, 2.0), "extra_body": {"top_p": 0.5}, "headers": {"X-Title": "t"}}
+    table: dict[str, Any] = {
+        "provider": "openai",
+        "prices": Prices(1.0, 2.0),
+        "extra_body": {"top_p": 0.5},
+        "headers": {"X-Title": "t"},
+    }
     with FilesServer() as server:
         (reply,) = ask(own(server.url, **table), asked)
-    assert (reply.text, reply.finish_reason, reply.usage.prompt_tokens, reply.usage.completion_tokens) == ("ok", "stop", 10, 5)
+    assert (reply.text, reply.finish_reason, reply.usage.prompt_tokens, reply.usage.completion_tokens) == (
+        "ok",
+        "stop",
+        10,
+        5,
+    )
     assert reply.usage.usd == pytest.approx(20e-6)
     expiry = {"expires_after[anchor]": "created_at", "expires_after[seconds]": "604800"}
     uploads = {seen.body["file"][2]: seen.body for seen in server.uploaded}
@@ -120,7 +135,9 @@ def test_one_request_that_is_given_up_does_not_take_the_upload_from_another(tmp_
     assert len(server.uploaded) == 1 and server.deleted == ["/v1/files/file-slow"]
 
 
-@pytest.mark.parametrize("act", [serve.status(500), serve.status(429), serve.reset(), serve.invalid_json(), serve.data({"id": None})])
+@pytest.mark.parametrize(
+    "act", [serve.status(500), serve.status(429), serve.reset(), serve.invalid_json(), serve.data({"id": None})]
+)
 def test_an_upload_is_tried_again(tmp_path: Path, act: serve.Act) -> None:
     with FilesServer(uploads=[act]) as server:
         (reply,) = ask(own(server.url, api="responses"), request(part(tmp_path / "a.png", png())))
@@ -185,7 +202,7 @@ def test_a_file_that_cannot_be_deleted_troubles_nobody(tmp_path: Path, act: serv
 
 
 def test_deleting_takes_no_longer_than_it_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.model.showing._FAREWELL", 0.2)
+    monkeypatch.setattr("agentgauge.model.files.upload._FAREWELL", 0.2)
     with FilesServer(delete=serve.silence()) as server:
         ask(own(server.url, api="responses"), request(part(tmp_path / "a.png", png())))
     assert len(server.deleted) == 1
@@ -211,7 +228,9 @@ def test_azure_has_paths_and_a_purpose_of_its_own(tmp_path: Path) -> None:
 
         asyncio.run(main())
     version = "?api-version=2025-03-01-preview"
-    assert [seen.path for seen in server.server.requests] == [f"/openai/{path}{version}" for path in ("files", "responses", "files/file-1")]
+    assert [seen.path for seen in server.server.requests] == [
+        f"/openai/{path}{version}" for path in ("files", "responses", "files/file-1")
+    ]
     assert server.uploaded[0].body["purpose"] == "assistants" and server.asked[0].body["model"] == "dep"
     assert {seen.headers["api-key"] for seen in server.server.requests} == {SECRET}
 
@@ -220,7 +239,11 @@ def test_the_key_is_shown_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixtu
     caplog.set_level(logging.DEBUG)
     asked = request(part(tmp_path / "a.png", png()))
     echo = serve.data(response(status="failed", error={"code": "invalid_prompt", "message": f"your key {SECRET}"}))
-    for options in ({"uploads": [serve.echo_authorization(401)]}, {"answers": [serve.echo_authorization(401)]}, {"answers": [echo]}):
+    for options in (
+        {"uploads": [serve.echo_authorization(401)]},
+        {"answers": [serve.echo_authorization(401)]},
+        {"answers": [echo]},
+    ):
         with FilesServer(**options) as server, pytest.raises(ModelFault) as fault:  # type: ignore[arg-type]
             ask(own(server.url, api="responses"), asked)
         assert SECRET not in str(fault.value) and "[key]" in str(fault.value)
@@ -246,8 +269,18 @@ def test_a_response_that_did_not_come_about_is_asked_for_again(passing: str) -> 
 
 
 LASTING: list[tuple[serve.Act, str, int, str]] = [
-    (serve.data(response(status="failed", error={"code": "invalid_prompt", "message": "no"})), "failed: invalid_prompt", 1, "no"),
-    (serve.data(response(status="failed", error={"code": "server_error", "message": "sorry"})), "failed: server_error", 3, "after 3 tries"),
+    (
+        serve.data(response(status="failed", error={"code": "invalid_prompt", "message": "no"})),
+        "failed: invalid_prompt",
+        1,
+        "no",
+    ),
+    (
+        serve.data(response(status="failed", error={"code": "server_error", "message": "sorry"})),
+        "failed: server_error",
+        3,
+        "after 3 tries",
+    ),
     (serve.status(400, "too long"), "http 400", 1, "too long"),
     (serve.status(404), "http 404", 1, "serve /responses?"),
     (serve.silence(), "timeout", 3, "within 0.2 s"),
@@ -263,13 +296,20 @@ def test_a_response_that_keeps_failing_is_a_fault(act: serve.Act, cause: str, tr
 
 ENDS: list[tuple[serve.Act, str, str | None, str]] = [
     (serve.data(response({"type": "refusal", "refusal": "No."})), "", "No.", "stop"),
-    (serve.data(response(said("a"), status="incomplete", incomplete_details={"reason": "max_output_tokens"})), "a", None, "length"),
+    (
+        serve.data(response(said("a"), status="incomplete", incomplete_details={"reason": "max_output_tokens"})),
+        "a",
+        None,
+        "length",
+    ),
     (serve.status(400, "filtered", error_code="content_filter"), "", "filtered", "content_filter"),
 ]
 
 
 @pytest.mark.parametrize(("act", "text", "refusal", "finish"), ENDS, ids=["refusal", "cut", "filter"])
-def test_replies_that_are_the_models_doing_are_not_asked_for_again(act: serve.Act, text: str, refusal: str | None, finish: str) -> None:
+def test_replies_that_are_the_models_doing_are_not_asked_for_again(
+    act: serve.Act, text: str, refusal: str | None, finish: str
+) -> None:
     with FilesServer(answers=[act]) as server:
         (reply,) = ask(own(server.url, api="responses"), request())
     assert (reply.text, reply.refusal, reply.finish_reason, len(server.asked)) == (text, refusal, finish, 1)

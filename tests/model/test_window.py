@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.model.window import START, Ticket, Window
+from agentgauge.model.window import START, Ticket, Window
 
 LONG = 600.0  # seconds; a time-out that is far away
 
@@ -160,7 +160,8 @@ def test_a_time_out_now_and_then_changes_nothing() -> None:
 
 
 def test_time_outs_of_requests_that_are_sent_alone_have_another_cause() -> None:
-    """A model that never ends a fifth of its answers: a small window does not help, and makes the run many times longer."""
+    """A model that never ends a fifth of its answers: a small window does not help, and makes the run many times
+    longer."""
     one, seen = window(16, start=1, timeout=10.0), []
     for now in range(0, 60, 10):
         (ticket,) = send(one, 1, now)

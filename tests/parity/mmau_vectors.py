@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench_mmau.errors import NotScorable
-from bench_mmau.replies import Client, Message, Unreadable, read
+from bench_mmau.tool_use.errors import NotScorable
+from bench_mmau.tool_use.replies import Client, Message, Unreadable, read
 
 EXACT = 1e-9
 SINGLE = 1e-6

@@ -1,4 +1,5 @@
-"""The traffic of the original AgentLego client and server: our server gives the same answers, our client the same requests.
+"""The traffic of the original AgentLego client and server: our server gives the same answers, our client the same
+requests.
 
 Every exchange of the golden data is used in both directions where it has one.
 """
@@ -19,15 +20,15 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from harness.agent.convert import convert
-from harness.errors import ToolError
-from harness.tools import Tool
+from agentgauge.agent.convert import convert
+from agentgauge.core.errors import ToolError
+from agentgauge.core.tools import Tool
 from tests.parity.golden import cases, listed, load, needs, parameters
 from tests.tools.servers import canned_server, threaded, web_server
 from tests.tools.servers import http as answer
 from tool_impls.base import BenchTool
-from tool_impls.client import ToolServerBox
-from tool_impls.openapi import read_document, write_document
+from tool_impls.server.client import ToolServerBox
+from tool_impls.server.openapi import read_document, write_document
 from tool_impls.settings import ToolSettings
 
 pytestmark = needs("agentlego", "openapi.json", "remote_tools.json", "exchanges.json", "input_files.json")
@@ -44,7 +45,9 @@ def _exchanges(*kinds: str, field: str = "kind") -> list[Any]:
     """The exchanges of some kinds, or those that have a field, as test parameters."""
     fitting = [exchange for exchange in EXCHANGES if (exchange["kind"] in kinds if kinds else field in exchange)]
     names = ((exchange["kind"], exchange.get("tool", ""), exchange.get("note", "")) for exchange in fitting)
-    return parameters("agentlego", "exchanges.json", [("-".join(name), one) for name, one in zip(names, fitting, strict=True)])
+    return parameters(
+        "agentlego", "exchanges.json", [("-".join(name), one) for name, one in zip(names, fitting, strict=True)]
+    )
 
 
 # --- the document --------------------------------------------------------------------------------------------------
@@ -85,7 +88,9 @@ def _fail(text: str) -> str:
 BEHAVIOUR: dict[str, Callable[..., Any]] = {
     "Calculator": lambda expression: str(eval(expression, {"__builtins__": {}})),  # literals of the golden data only
     "CountGivenObject": lambda image, text, bbox: 1 if bbox else 3,
-    "TextToBbox": lambda image, text, top1: "(4, 5, 60, 70), score 87" + ("" if top1 else "\n(80, 5, 99, 40), score 61"),
+    "TextToBbox": lambda image, text, top1: (
+        "(4, 5, 60, 70), score 87" + ("" if top1 else "\n(80, 5, 99, 40), score 61")
+    ),
     "EchoParams": _echo,
     "PaintSquare": _square,
     "CountPixels": lambda image: image.width * image.height,
@@ -93,7 +98,8 @@ BEHAVIOUR: dict[str, Callable[..., Any]] = {
     "AlwaysFails": _fail,
     "Ping": lambda: "pong",
 }
-"""What the golden README says of the canned tools. The other tools have one fixed result, taken from their first answer."""
+"""What the golden README says of the canned tools. The other tools have one fixed result, taken from their first
+answer."""
 
 
 def _fixed(name: str) -> Any:
@@ -194,7 +200,12 @@ def test_client_discovers_as_the_original(exchange: Any) -> None:
 
 
 def _raw(response: Mapping[str, Any]) -> bytes:
-    return answer(response["status"], _body(response), response["reason"], kind=response["headers"].get("content-type", "text/plain"))
+    return answer(
+        response["status"],
+        _body(response),
+        response["reason"],
+        kind=response["headers"].get("content-type", "text/plain"),
+    )
 
 
 @pytest.mark.parametrize("exchange", _exchanges("remote_tool_call"))

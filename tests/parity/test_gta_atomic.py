@@ -11,23 +11,23 @@ from typing import Any
 
 import pytest
 
-from bench_gta import data
-from bench_gta.answers import score_answer
-from bench_gta.fixes import PARITY
-from bench_gta.metrics import e2e_metrics, step_metrics
-from bench_gta.prompts import Prompts
-from bench_gta.run import run_e2e, run_step
-from bench_gta.score import e2e_values, step_values
+from agentgauge.agent.actions import CallError, Finish
+from agentgauge.agent.react import React, parse
+from agentgauge.core.case import Case, CaseSettings
+from agentgauge.core.chat import ChatReply, ChatRequest
+from agentgauge.core.errors import ToolError
+from agentgauge.core.path_placeholders import portable
+from agentgauge.core.tools import Tool, ToolOutput
+from agentgauge.core.types import ROOT_TOKEN, Sample
+from bench_gta.atomic import data
+from bench_gta.atomic.answers import score_answer
+from bench_gta.atomic.fixes import PARITY
+from bench_gta.atomic.metrics import e2e_metrics, step_metrics
+from bench_gta.atomic.prompts import Prompts
+from bench_gta.atomic.run import run_e2e, run_step
+from bench_gta.atomic.score import e2e_values, step_values
+from bench_gta.atomic.task import EndToEnd, StepByStep
 from bench_gta.similarity import cosine, similarity, trigram_vector
-from bench_gta.tasks import EndToEnd, StepByStep
-from harness.agent.actions import CallError, Finish
-from harness.agent.react import React, parse
-from harness.case import Case, CaseSettings
-from harness.errors import ToolError
-from harness.model.types import ChatReply, ChatRequest
-from harness.portable import portable
-from harness.tools import Tool, ToolOutput
-from harness.types import ROOT_TOKEN, Sample
 from tests.parity.golden import cases, close, listed, load, needs, parameters
 
 pytestmark = needs("gta_atomic")
@@ -103,7 +103,10 @@ def scored(key: str) -> list[Any]:
         for parameter in parameters(
             "gta_atomic",
             name,
-            [(f"{name}-{one.get('index', place)}", (name, one)) for place, one in enumerate(listed("gta_atomic", name, key))],
+            [
+                (f"{name}-{one.get('index', place)}", (name, one))
+                for place, one in enumerate(listed("gta_atomic", name, key))
+            ],
         )
     ]
 
@@ -135,7 +138,9 @@ def meta() -> dict[str, Tool]:
     return {name: Tool.from_json(tool) for name, tool in golden("toolmeta.json").items()}
 
 
-@pytest.mark.parametrize("name", parameters("gta_atomic", "toolmeta.json", [(name, name) for name in sorted(golden("toolmeta.json"))]))
+@pytest.mark.parametrize(
+    "name", parameters("gta_atomic", "toolmeta.json", [(name, name) for name in sorted(golden("toolmeta.json"))])
+)
 def test_tool_metadata_survives_a_round_trip(name: str) -> None:
     """``optional`` of an output may be null; for us that is false."""
     expected = copy.deepcopy(golden("toolmeta.json")[name])
@@ -217,7 +222,9 @@ class ScriptedTools:
     async def catalog(self) -> dict[str, Tool]:
         return meta()
 
-    async def call(self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]) -> tuple[ToolOutput, ...]:
+    async def call(
+        self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]
+    ) -> tuple[ToolOutput, ...]:
         outcome = self.script.pop(0)
         if "raises" in outcome:
             raise ToolError(repr(ValueError(outcome["raises"])))
@@ -229,7 +236,9 @@ class ScriptedTools:
 def data_set(name: str, root: str, prompts: Path) -> dict[str, Sample]:
     """The golden data set written as official files and read by the loader; its prompts as a folder of texts."""
     folder = Path(root)
-    (folder / "dataset.json").write_text(json.dumps(golden(name)["dataset"], ensure_ascii=False, indent=2), encoding="utf-8")
+    (folder / "dataset.json").write_text(
+        json.dumps(golden(name)["dataset"], ensure_ascii=False, indent=2), encoding="utf-8"
+    )
     (folder / "toolmeta.json").write_text(json.dumps(golden("toolmeta.json")), encoding="utf-8")
     for text, content in golden(name)["protocol"].items():
         (prompts / f"{text}.txt").write_text(content, encoding="utf-8")
@@ -323,7 +332,9 @@ def test_score_of_an_end_to_end_run(root: str, prompts: Path) -> None:
 # -- rescore.json
 
 TASKS = {"step": StepByStep(), "e2e": EndToEnd()}
-FORMS = [(mode, form) for mode in TASKS for form in golden("rescore.json").get(mode, {}) if form.startswith("prediction")]
+FORMS = [
+    (mode, form) for mode in TASKS for form in golden("rescore.json").get(mode, {}) if form.startswith("prediction")
+]
 
 
 @pytest.mark.parametrize("case", parameters("gta_atomic", "rescore.json", [("-".join(form), form) for form in FORMS]))
@@ -336,7 +347,11 @@ def test_rescoring_original_files(case: tuple[str, str], given: str, tmp_path: P
     predictions = tmp_path / "predictions"
     predictions.mkdir()
     parts = content if isinstance(content, list) else [content]
-    names = [f"gta_bench_{number}.json" for number in range(len(parts))] if isinstance(content, list) else ["gta_bench.json"]
+    names = (
+        [f"gta_bench_{number}.json" for number in range(len(parts))]
+        if isinstance(content, list)
+        else ["gta_bench.json"]
+    )
     for name, part in zip(names, parts, strict=True):
         (predictions / name).write_text(json.dumps(part, ensure_ascii=False, indent=4), encoding="utf-8")
     path = predictions if given == "folder" else predictions / names[0]

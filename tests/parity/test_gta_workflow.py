@@ -1,6 +1,7 @@
 """Every case of GTA-Workflow's golden files: what the original code did with invented data.
 
-``judge_uploads.json`` and ``eval_pack.json`` have modules of their own; ``metrics.json`` holds this project's definitions.
+``judge_uploads.json`` and ``eval_pack.json`` have modules of their own; ``metrics.json`` holds this project's
+definitions.
 """
 
 from __future__ import annotations
@@ -12,20 +13,20 @@ from typing import Any
 
 import pytest
 
+from agentgauge.agent.actions import Action, Call, CallError, Finish
+from agentgauge.agent.loop import Exchange
+from agentgauge.core.errors import DataProblem
+from agentgauge.core.index import object_entries
+from agentgauge.core.tools import ToolOutput
+from agentgauge.core.types import Sample
 from bench_gta.workflow import data, predictions, results, tree
 from bench_gta.workflow.compress import compress
 from bench_gta.workflow.discovery import attached_files
-from bench_gta.workflow.fields import leaf_fields
 from bench_gta.workflow.injection import with_tool_list
+from bench_gta.workflow.judging.fields import leaf_fields
+from bench_gta.workflow.judging.replies import Verdict, read_reply
 from bench_gta.workflow.metrics import figures, values_of
-from bench_gta.workflow.replies import Verdict, read_reply
 from bench_gta.workflow.steps import error_step, opening, records, until_error
-from harness.agent.actions import Action, Call, CallError, Finish
-from harness.agent.loop import Exchange
-from harness.data.index import object_entries
-from harness.errors import DataProblem
-from harness.tools import ToolOutput
-from harness.types import Sample
 from tests.parity.golden import cases, close, needs
 
 pytestmark = needs("gta_workflow")
@@ -117,7 +118,9 @@ def test_scoring_a_run(case: dict[str, Any]) -> None:
     assert (replies, files) == ([], case["expected"]["files_per_judge_call"])
     assert result["gpt_score"] == near(expected["gpt_score"])
     assert result["sample_scores"] == [near(score) for score in expected["sample_scores"]]
-    assert [detail["sample_index"] for detail in result["details"]] == [detail["sample_index"] for detail in expected["details"]]
+    assert [detail["sample_index"] for detail in result["details"]] == [
+        detail["sample_index"] for detail in expected["details"]
+    ]
     for detail, wanted in zip(result["details"], expected["details"], strict=True):
         assert detail["score"] == near(wanted["score"])
         same_nodes(detail["nodes"], wanted["nodes"])
@@ -131,7 +134,9 @@ def test_parts_of_a_leaf_prompt(case: dict[str, Any]) -> None:
     if refused(case, lambda: leaf_fields(case["node"], case["trace"], case["origin_prompt"])):
         return
     found = leaf_fields(case["node"], case["trace"], case["origin_prompt"])
-    assert {"task": found.task, "final_answer": found.final_answer, "requirement": found.requirement} == case["expected"]
+    assert {"task": found.task, "final_answer": found.final_answer, "requirement": found.requirement} == case[
+        "expected"
+    ]
 
 
 # -- attached_files.json
@@ -185,7 +190,8 @@ def test_messages_and_steps_of_a_user_turn(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", cases("gta_workflow", "prediction_records.json"))
 def test_a_record_of_the_prediction_file(case: dict[str, Any], tmp_path: Path) -> None:
     turns = [
-        [error_step(turn["__raise__"]["type"], turn["__raise__"]["msg"])] if isinstance(turn, dict) else turn for turn in case["turns"]
+        [error_step(turn["__raise__"]["type"], turn["__raise__"]["msg"])] if isinstance(turn, dict) else turn
+        for turn in case["turns"]
     ]
     found = predictions.record(case["dialogs"], turns, case.get("full_tree"))
     assert found == case["expected"]["record"]
@@ -215,7 +221,9 @@ def test_loading_tasks(case: dict[str, Any], tmp_path: Path) -> None:
     for entry in object_entries(tmp_path / data.DATASET):
         sample = Sample(entry.key, "gta_workflow", (), entry.value, tmp_path)
         loaded = data.resolve(sample, "{root}")
-        samples.append({"id": sample.id, "dialogs": loaded.dialogs, "resources": loaded.resources, "full_tree": loaded.full_tree})
+        samples.append(
+            {"id": sample.id, "dialogs": loaded.dialogs, "resources": loaded.resources, "full_tree": loaded.full_tree}
+        )
     assert samples == case["expected"]["samples"]
 
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from agentgauge.core.errors import UsageProblem
 from bench_gta.pack.format import Pack, PackTask, read_pack, select_trace, write_pack
 from bench_gta.pack.results import Settings, summary_block
 from bench_gta.pack.score import Limits, score_pack
 from bench_gta.pack.verb_score import base_url
-from bench_gta.workflow.judge import Delivery
-from harness.errors import UsageProblem
+from bench_gta.workflow.judging.judge import Delivery
 from tests.parity import golden
 
 FILE = "eval_pack.json"
@@ -68,7 +68,10 @@ class Scripted:
 
 @of("resume")
 def test_the_scoring_loop(case: dict[str, Any], tmp_path: Path) -> None:
-    tasks = tuple(PackTask(number, place, [str(number)], [], (), [{"id": "1"}]) for place, number in enumerate(case["task_ids"], 1))
+    tasks = tuple(
+        PackTask(number, place, [str(number)], [], (), [{"id": "1"}])
+        for place, number in enumerate(case["task_ids"], 1)
+    )
     write_pack(tmp_path / "pack.json", Pack(tasks, tmp_path.resolve()))
     pack = read_pack(tmp_path / "pack.json")
     judge, settings = Scripted(case.get("outcomes", {})), Settings("scripted")
@@ -76,7 +79,11 @@ def test_the_scoring_loop(case: dict[str, Any], tmp_path: Path) -> None:
     if "existing" in case:
         sha1 = pack.sha1 if case.get("same_pack", True) else "0" * 40
         out.write_text(json.dumps({"pack_sha1": sha1, "settings": asdict(settings), **case["existing"]}))
-    limits = Limits(max_tasks=case.get("max_tasks"), overwrite=case.get("overwrite", False), force_resume=case.get("force_resume", False))
+    limits = Limits(
+        max_tasks=case.get("max_tasks"),
+        overwrite=case.get("overwrite", False),
+        force_resume=case.get("force_resume", False),
+    )
     scoring = score_pack(pack, judge, settings, out=out, summary_out=summary_out, limits=limits)
     expected = case["expected"]
     if expected.get("refused"):

@@ -1,4 +1,5 @@
-"""Every case of judge_uploads.json: the parts that the released judge shows of delivered files (GTA-Workflow spec 3.2)."""
+"""Every case of judge_uploads.json: the parts that the released judge shows of delivered files (GTA-Workflow spec
+3.2)."""
 
 from __future__ import annotations
 
@@ -7,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bench_gta.workflow.parts import Shown, upstream_parts
-from harness.errors import DataProblem
+from agentgauge.core.errors import DataProblem
+from bench_gta.workflow.judging.parts import Shown, upstream_parts
 from tests.parity.golden import cases, needs
 
 pytestmark = needs("gta_workflow")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bench_mmau.contests import candidate, extract, prompts, score
-from bench_mmau.replies import Client, contents, read
+from bench_mmau.tool_use.replies import Client, contents, read
 from tests.parity.golden import cases, met, needs
 from tests.parity.mmau_vectors import EXACT, REFUSED, Canned, client, holds_pieces, same_requests
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench_mmau.average import aggregate
-from bench_mmau.errors import NotScorable
-from bench_mmau.replies import (
+from bench_mmau.tool_use.errors import NotScorable
+from bench_mmau.tool_use.replies import (
     STRICT,
     Client,
     Message,
@@ -31,11 +31,17 @@ from tests.parity.mmau_vectors import EXACT, REFUSED
 
 pytestmark = needs("mmau")
 
-CLIENTS: Mapping[str, Client] = {"gen.parse_openai": "openai", "gen.parse_anthropic": "anthropic", "gen.parse_gemini": "gemini"}
+CLIENTS: Mapping[str, Client] = {
+    "gen.parse_openai": "openai",
+    "gen.parse_anthropic": "anthropic",
+    "gen.parse_gemini": "gemini",
+}
 
 
 def shown(message: Message) -> dict[str, Any]:
-    calls = None if message.calls is None else [{"name": call.name, "arguments": call.arguments} for call in message.calls]
+    calls = (
+        None if message.calls is None else [{"name": call.name, "arguments": call.arguments} for call in message.calls]
+    )
     return {"content": message.content, "tool_calls": calls}
 
 
@@ -64,7 +70,13 @@ def test_building_block(case: Mapping[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     ("content", "parity", "strict"),
-    [(" \n a<n>b", "\n a\nb", "a<n>b"), ("<n> a", "\n a", "<n> a"), ("\u00a0a ", "a ", "a "), ("", "", ""), (None, None, None)],
+    [
+        (" \n a<n>b", "\n a\nb", "a<n>b"),
+        ("<n> a", "\n a", "<n> a"),
+        ("\u00a0a ", "a ", "a "),
+        ("", "", ""),
+        (None, None, None),
+    ],
 )
 def test_trimming(content: str | None, parity: str | None, strict: str | None) -> None:
     response = {"choices": [{"message": {"role": "assistant", "content": content}}]}
@@ -105,7 +117,9 @@ def test_all_samples_of_a_record() -> None:
 
 
 @pytest.mark.parametrize("client", ["openai", "anthropic", "gemini"])
-@pytest.mark.parametrize("stored", [None, 5, {}, "", "!broken", "[]", "null", '"text"', "[" * 100_000], ids=lambda value: repr(value)[:9])
+@pytest.mark.parametrize(
+    "stored", [None, 5, {}, "", "!broken", "[]", "null", '"text"', "[" * 100_000], ids=lambda value: repr(value)[:9]
+)
 def test_a_response_that_is_no_json_object_is_unreadable(stored: Any, client: Client) -> None:
     with pytest.raises(Unreadable):
         read(stored, client)
@@ -141,11 +155,27 @@ def test_a_response_outside_its_schema_is_unreadable(client: Client, response: d
 
 
 def keyed(inner: Any) -> Any:
-    names = ["choices", "message", "role", "content", "tool_calls", "function", "candidates", "parts", "text", "thought", "function_call"]
+    names = [
+        "choices",
+        "message",
+        "role",
+        "content",
+        "tool_calls",
+        "function",
+        "candidates",
+        "parts",
+        "text",
+        "thought",
+        "function_call",
+    ]
     return st.dictionaries(st.sampled_from(names), inner, max_size=4)
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=3), lambda inner: st.lists(inner) | keyed(inner)))
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=3), lambda inner: st.lists(inner) | keyed(inner)
+    )
+)
 def test_whatever_is_stored_is_read_or_unreadable(value: Any) -> None:
     for client in get_args(Client):
         with suppress(Unreadable):

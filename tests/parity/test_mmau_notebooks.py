@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bench_mmau.notebooks import cells, execute, outputs, qa, retry, score
-from bench_mmau.replies import Client, read, record_id, responses_of
+from bench_mmau.tool_use.replies import Client, read, record_id, responses_of
 from tests.parity.golden import cases, met, needs
 from tests.parity.mmau_vectors import REFUSED, SINGLE, Canned, client, holds_pieces, same_requests
 
@@ -28,7 +28,9 @@ def _executed(case: Mapping[str, Any], generator: Canned) -> list[_Pairs]:
     records = case["input"]["responses"]
     if case["metric"] == "code_kaggle_oracle":
         return [[(cells.oracle(record), execute.given(record))] for record in records]
-    found = [[(one, execute.run(one)) for one in cells.build(record, _contents(record, client(case)))] for record in records]
+    found = [
+        [(one, execute.run(one)) for one in cells.build(record, _contents(record, client(case)))] for record in records
+    ]
     if case["metric"] == "code_kaggle_retry":
         for pairs in found:
             for place, (solution, execution) in enumerate(pairs):
@@ -72,7 +74,9 @@ def test_metric(case: dict[str, Any]) -> None:
 
 
 def _score(responses: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    return score.metric([score.judge(record, [score.Answered(**one) for one in record["solutions"]]) for record in responses])
+    return score.metric(
+        [score.judge(record, [score.Answered(**one) for one in record["solutions"]]) for record in responses]
+    )
 
 
 def _build(responses: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from bench_mmau import math_task, plan
-from bench_mmau.errors import NotScorable
-from bench_mmau.replies import Message, read, read_record
+from bench_mmau import mathematics as math_task
+from bench_mmau import plans as plan
+from bench_mmau.tool_use.errors import NotScorable
+from bench_mmau.tool_use.replies import Message, read, read_record
 from tests.parity.golden import cases, met, needs
 from tests.parity.mmau_vectors import EXACT, REFUSED, Canned, client, holds_pieces, same_requests
 
@@ -110,12 +111,17 @@ CALL = {"id": "c", "type": "function", "index": 0, "function": {"name": "f", "ar
         ({"content": "x", "tool_calls": []}, "content='x', role='assistant', function_call=None, tool_calls=[]"),
         (
             {"reasoning": "r", "content": "x", "tool_calls": [CALL]},
-            "content='x', role='assistant', function_call=None, tool_calls=[ChatCompletionMessageToolCall(id='c', "
-            "function=Function(arguments='{}', name='f', strict=True), type='function', index=0)], reasoning='r'",
+            (
+                "content='x', role='assistant', function_call=None, tool_calls=[ChatCompletionMessageToolCall(id='c', "
+                "function=Function(arguments='{}', name='f', strict=True), type='function', index=0)], reasoning='r'"
+            ),
         ),
         (
             {"content": "x", "function_call": {"name": "f", "arguments": "{}", "more": 1}},
-            "content='x', role='assistant', function_call=FunctionCall(arguments='{}', name='f', more=1), tool_calls=None",
+            (
+                "content='x', role='assistant', function_call=FunctionCall(arguments='{}', name='f', more=1),"
+                " tool_calls=None"
+            ),
         ),
     ],
 )
@@ -131,10 +137,16 @@ RECORD: dict[str, Any] = {"id": "m", "raw_problem": "1+1? {answer}", "gt_answer"
 
 @pytest.mark.parametrize(
     ("text", "answer"),
-    [("#THOUGHTS#: so\n#ANSWER#: {2}", "{2}"), ("#ANSWER# 1, no\n#ANSWER#: 2\n", "2"), ("so it is 2 #ANSWER#:", "so it is 2 #ANSWER#:")],
+    [
+        ("#THOUGHTS#: so\n#ANSWER#: {2}", "{2}"),
+        ("#ANSWER# 1, no\n#ANSWER#: 2\n", "2"),
+        ("so it is 2 #ANSWER#:", "so it is 2 #ANSWER#:"),
+    ],
 )
 def test_the_grader_sees_the_plain_answer_under_strict(text: str, answer: str) -> None:
-    request = math_task.grader_request(RECORD, [Message(text)], fixes=math_task.STRICT, template="{question}|{answer}|{ground_truth}")
+    request = math_task.grader_request(
+        RECORD, [Message(text)], fixes=math_task.STRICT, template="{question}|{answer}|{ground_truth}"
+    )
     assert request == {
         "id": "m",
         "raw_problem": "1+1? {answer}",

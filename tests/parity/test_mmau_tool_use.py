@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from bench_mmau import tool_use
-from bench_mmau.replies import Call
-from bench_mmau.tool_calls import compare_calls, detailed
-from bench_mmau.tool_values import LEVELS, bag_of_words, date_match, default_match, normalise, same_arguments, trim
+from bench_mmau.tool_use import metric as tool_use
+from bench_mmau.tool_use.calls import compare_calls, detailed
+from bench_mmau.tool_use.replies import Call
+from bench_mmau.tool_use.values import LEVELS, bag_of_words, date_match, default_match, normalise, same_arguments, trim
 from tests.parity.golden import cases, met, needs
 from tests.parity.mmau_vectors import EXACT, REFUSED, client
 

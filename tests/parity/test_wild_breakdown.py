@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from bench_wild.breakdown import breakdowns
+from agentgauge.core.breakdown import Breakdown
 from bench_wild.labels import MIXED, PARALLEL, SEQUENTIAL
+from bench_wild.release2025.breakdown import breakdowns
 from bench_wild.score import score_task
-from harness.breakdown import Breakdown
 from tests.parity.golden import listed, load, needs
 from tests.parity.test_wild_score import result_of, sessions
 

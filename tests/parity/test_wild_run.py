@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from bench_wild.data import Session, _node, build_session
-from bench_wild.graph import Graph
+from bench_wild.matching.graph import Graph
+from bench_wild.matching.matcher import Walk
 from bench_wild.prompts import convert_tools
 from bench_wild.run import FAILED, Answer, solve, with_inputs
-from bench_wild.walk import Walk
 from tests.parity.golden import WHOLE, cases, listed, load, needs, parameters
 
 pytestmark = needs("wild")
@@ -35,7 +35,9 @@ def test_graph(case: Mapping[str, Any]) -> None:
     assert plain([graph.optimal()])[0] == case["optimal_paths"][0]
     for step, candidates in case["step_candidates"].items():
         groups = [path[int(step)] for path in paths if len(path) > int(step)]
-        assert [{"nodes": group, "names": sorted(graph.names[place] for place in group)} for group in groups] == candidates
+        assert [
+            {"nodes": group, "names": sorted(graph.names[place] for place in group)} for group in groups
+        ] == candidates
     first = case["step_candidates"]["0"]
     assert plain([Walk(graph).expected()])[0] == [candidate["nodes"] for candidate in first]
 
@@ -124,7 +126,11 @@ def test_inference(expected: Mapping[str, Any]) -> None:
     id, position = expected["id"], expected["task_idx"]
     session = build_session(RECORDS[id])
     task = session.tasks[position]
-    assert (task.type, task.subtype, task.gold_nodes) == (expected["task_type"], expected["turn_subtype"], expected["gold_nodes"])
+    assert (task.type, task.subtype, task.gold_nodes) == (
+        expected["task_type"],
+        expected["turn_subtype"],
+        expected["gold_nodes"],
+    )
     result, script = play(session, position, SCRIPTS[id][position])
     assert len(script.requests) == expected["requests_made"]
     assert result["action_name_label"] == expected["inference_action_name_label"]
@@ -134,7 +140,9 @@ def test_inference(expected: Mapping[str, Any]) -> None:
         output = steps[name]["inference_output"]
         assert output["current_action_name_label"] == step["name_label"]
         assert output.get("error_reason") == step.get("error_reason")
-        assert candidates(steps[name]) == [[tuple(call) for call in sorted(group)] for group in step.get("candidates", [])]
+        assert candidates(steps[name]) == [
+            [tuple(call) for call in sorted(group)] for group in step.get("candidates", [])
+        ]
     counts = [result[name] for name in ("latency", "input_token_count", "output_token_count")]
     assert counts == [[0.5] * len(steps), [100] * len(steps), [10] * len(steps)]
 

@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from bench_wild.arguments import check, check_schema, find_tool
+from agentgauge.core.estimate import estimate, totals
 from bench_wild.data import RecordProblem, Session, build_session
-from bench_wild.evaluator2025 import Reply, SoftVerdict, judge_softly
 from bench_wild.files import reference_stop, score_files, score_line, write_result_lines
 from bench_wild.fixes import PARITY
 from bench_wild.labels import MIXED, PARALLEL, SEQUENTIAL
+from bench_wild.matching.arguments import check, check_schema, find_tool
+from bench_wild.matching.strings import edit_ratio, is_chinese, rouge_l, same_text, segmented
 from bench_wild.metrics import STRUCTURED, official, recipe, session_values, task_values
+from bench_wild.release2025.evaluator import Reply, SoftVerdict, judge_softly
 from bench_wild.score import Verdict, judge, score_task
 from bench_wild.steps import read_steps
-from bench_wild.strings import edit_ratio, is_chinese, rouge_l, same_text, segmented
-from harness.estimate import estimate, totals
 from tests.parity.golden import WHOLE, cases, listed, load, needs, parameters
 from tests.parity.wild_runs import run_scripted, run_session
 
@@ -63,7 +63,7 @@ def results() -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("case", cases("wild", "string_cases.json", WHOLE))
 def test_text(case: Mapping[str, Any]) -> None:
-    from bench_wild.strings import compare_text
+    from bench_wild.matching.strings import compare_text
 
     predicted, gold = case["predicted"], case["gold"]
     assert compare_text(predicted, gold, "p") == case["result"]
@@ -136,7 +136,11 @@ def test_verdict(expected: Mapping[str, Any]) -> None:
 @needs("wild", *RUNS, "expected_metrics.json")
 def test_metric_file() -> None:
     info = load("wild", "expected_metrics.json")
-    scores = [score_task(session, task, result_of(session.id, task.position)) for session in sessions().values() for task in session.tasks]
+    scores = [
+        score_task(session, task, result_of(session.id, task.position))
+        for session in sessions().values()
+        for task in session.tasks
+    ]
     of_sessions = [session_values([score.values for score in scores if score.group == id], PARITY) for id in sessions()]
     assert official(of_sessions, info["model_name"]) == info
     assert json.dumps(official(of_sessions, info["model_name"])) == json.dumps(info)  # the order of keys too
@@ -158,7 +162,11 @@ def test_original_result_file(tmp_path: Path) -> None:
     records = listed("wild", "sessions.json", WHOLE)
     data = tmp_path / "Wild-Tool-Bench.jsonl"
     data.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
-    results = [(session, task, result_of(session.id, task.position)) for session in sessions().values() for task in session.tasks]
+    results = [
+        (session, task, result_of(session.id, task.position))
+        for session in sessions().values()
+        for task in session.tasks
+    ]
     out = tmp_path / "result.jsonl"
     assert write_result_lines(out, reversed(results), info["model_name"]) == []
     found = score_files(tmp_path, out)
@@ -174,7 +182,9 @@ def test_record_shapes(tmp_path: Path) -> None:
     session = sessions()[line["id"]]
     assert score_line(session, line, PARITY) == json.loads(json.dumps(shapes["score_line"]))
     out = tmp_path / "result.jsonl"
-    write_result_lines(out, [(session, task, result_of(session.id, task.position)) for task in session.tasks], line["model_name"])
+    write_result_lines(
+        out, [(session, task, result_of(session.id, task.position)) for task in session.tasks], line["model_name"]
+    )
     assert renamed(json.loads(out.read_text(encoding="utf-8"))) == renamed(line)
 
 
@@ -241,13 +251,16 @@ def exception_of(case: Mapping[str, Any]) -> str:
 
 @pytest.mark.parametrize("case", abnormal())
 def test_what_the_original_stops_on_is_never_scored_in_silence(case: Mapping[str, Any], tmp_path: Path) -> None:
-    """Scoring names the exception, or refuses the session; the latter only where the README calls the case invalid input."""
+    """Scoring names the exception, or refuses the session; the latter only where the README calls the case invalid
+    input."""
     record = padded(case["session"])
     (tmp_path / "Wild-Tool-Bench.jsonl").write_text(json.dumps(record), encoding="utf-8")
     session, out = build_session(record), tmp_path / "result.jsonl"
     result = run_session_of(session, case["script"])
     outputs = [result] * len(case["script"]) if isinstance(result, str) else result
-    write_result_lines(out, [(session, task, output) for task, output in zip(session.tasks, outputs, strict=False)], "m")
+    write_result_lines(
+        out, [(session, task, output) for task, output in zip(session.tasks, outputs, strict=False)], "m"
+    )
     try:
         stops = score_files(tmp_path, out)["stops"]
     except RecordProblem:
@@ -315,7 +328,9 @@ def soft(id: str, position: int) -> SoftVerdict:
     )
 
 
-@pytest.mark.parametrize("expected", of_tasks("earlier_release_scores.json", listed("wild", "earlier_release_scores.json", "tasks")))
+@pytest.mark.parametrize(
+    "expected", of_tasks("earlier_release_scores.json", listed("wild", "earlier_release_scores.json", "tasks"))
+)
 def test_soft_verdict(expected: Mapping[str, Any]) -> None:
     task = sessions()[expected["id"]].tasks[expected["task_idx"]]
     verdict = soft(expected["id"], task.position)
@@ -339,7 +354,9 @@ def test_soft_totals() -> None:
         result = result_of(session.id, position)
         scores.append(score_task(session, session.tasks[position], result, evaluator="2025"))
     sums = Counter(totals(score.values for score in scores))  # of a structure that does not occur there is no sum
-    counts = {name.removeprefix("error "): int(value) for name, value in sums.items() if name.startswith("error ") and value}
+    counts = {
+        name.removeprefix("error "): int(value) for name, value in sums.items() if name.startswith("error ") and value
+    }
     assert counts == expected["error_counts"]
     assert sums["errors"] == expected["errors"]
     for name, kind in (("combine", PARALLEL), ("serial", SEQUENTIAL), ("cs", MIXED)):

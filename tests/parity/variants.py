@@ -13,9 +13,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench_gta.fixes import PARITY
-from bench_gta.metrics import e2e_metrics, step_metrics
-from bench_gta.score import e2e_values, step_values
+from bench_gta.atomic.fixes import PARITY
+from bench_gta.atomic.metrics import e2e_metrics, step_metrics
+from bench_gta.atomic.score import e2e_values, step_values
 from bench_gta.similarity import similarity
 from bench_wild.data import build_session
 from bench_wild.fixes import PARITY as WILD_PARITY

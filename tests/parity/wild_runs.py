@@ -29,7 +29,9 @@ def run_scripted(
         reply = next(replies)
         if "raise" in reply:
             raise RequestFails(reply["raise"])
-        return Answer(reply["content"], reply["tool_calls"], reply["reasoning_content"], SECONDS, PROMPT_TOKENS, COMPLETION_TOKENS)
+        return Answer(
+            reply["content"], reply["tool_calls"], reply["reasoning_content"], SECONDS, PROMPT_TOKENS, COMPLETION_TOKENS
+        )
 
     try:
         solve(session, task, ask, tolerant=tolerant).send(None)
@@ -38,7 +40,9 @@ def run_scripted(
     raise AssertionError("a scripted run does not wait for anything")
 
 
-def run_session(session: Session, scripts: Sequence[Sequence[Mapping[str, Any]]], *, tolerant: bool = False) -> list[Any] | str:
+def run_session(
+    session: Session, scripts: Sequence[Sequence[Mapping[str, Any]]], *, tolerant: bool = False
+) -> list[Any] | str:
     """The session's result as in an original result line: task results, or the text of the first failure."""
     results: list[Any] = []
     for task, script in zip(session.tasks, scripts, strict=True):

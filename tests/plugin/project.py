@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.store import plain
+from agentgauge.store import plain
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -22,18 +22,18 @@ PYTEST = (
     "pytest",
     *(word for name in ("cacheprovider", "anyio", "hypothesispytest", "benchmark") for word in ("-p", f"no:{name}")),
 )
-"""Without traces in the folder (cacheprovider), the plugin that our own settings leave out too (anyio), and those that only who works
-on this project has (hypothesis, pytest-benchmark). The latter three take 0.2 s to load."""
+"""Without traces in the folder (cacheprovider), the plugin that our own settings leave out too (anyio), and those that
+only who works on this project has (hypothesis, pytest-benchmark). The latter three take 0.2 s to load."""
 
 CONFTEST = """
-from harness.task import announce
+from agentgauge.core.task import announce
 from tests.plugin.toy import Toy
 announce(Toy())
-pytest_plugins = ["harness.plugin"]
+pytest_plugins = ["agentgauge.pytest_plugin"]
 """
 
 CASES = """
-from harness.plugin import benchmark_task
+from agentgauge.pytest_plugin import benchmark_task
 
 @benchmark_task("toy.say")
 def test_say(outcome):
@@ -63,7 +63,11 @@ class Project:
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         ours = ("PYTEST_", "AGENTGAUGE_")
-        clean = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY") and not name.startswith(ours)}
+        clean = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.endswith("_API_KEY") and not name.startswith(ours)
+        }
         fixed = {
             "PYTHONDONTWRITEBYTECODE": "",
             "PYTHONPATH": str(ROOT),
@@ -72,7 +76,9 @@ class Project:
         }
         return clean | fixed | dict(extra or {})
 
-    def run(self, *arguments: str, data: str = "toy", env: Mapping[str, str] | None = None, seconds: float = 120) -> Result:
+    def run(
+        self, *arguments: str, data: str = "toy", env: Mapping[str, str] | None = None, seconds: float = 120
+    ) -> Result:
         done = subprocess.run(
             self.command("--data", data, *arguments),
             cwd=self.path,
@@ -108,7 +114,9 @@ def start_gta(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
     """As ``run_gta``, without waiting for the end."""
     project = Project(cwd)
     command = project.command(*GTA, *arguments)
-    return subprocess.Popen(command, cwd=cwd, env=project.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return subprocess.Popen(
+        command, cwd=cwd, env=project.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
 
 
 def run_gta(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, status: int = 0) -> Result:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.task import announce, known_tasks
+from agentgauge.core.task import announce, known_tasks
 from reports.allure import write_run
 from tests.model import fault_server as faults
 from tests.plugin.conftest import say, slow
@@ -34,7 +34,9 @@ def labels(result: dict, name: str) -> set[str]:
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_each_case_is_told_with_its_steps_status_and_labels(project, endpoint, workers):
-    endpoint.choose = lambda request: faults.status(401) if "word4" in request.body["messages"][-1]["content"] else say(request)
+    endpoint.choose = lambda request: (
+        faults.status(401) if "word4" in request.body["messages"][-1]["content"] else say(request)
+    )
     (project.path / "allure").mkdir()
     (project.path / "allure" / "old-result.json").write_text('{"name": "old", "labels": []}')
     model = ("--model", "m", "--model-url", endpoint.url)
@@ -74,9 +76,13 @@ def test_history_differs_by_model_and_by_nothing_else(project, endpoint):
 
 def test_results_of_a_run_are_those_that_are_made_of_its_folder_afterwards(project, endpoint):
     endpoint.choose = slow(0.2)  # so that some are not begun when the wrong one stops the run
-    project.run("--model", "m", "--model-url", endpoint.url, "-x", "--in-flight", "1", "--alluredir", "live", "--run-dir", "run")
+    project.run(
+        "--model", "m", "--model-url", endpoint.url, "-x", "--in-flight", "1", "--alluredir", "live", "--run-dir", "run"
+    )
     write_run(project.path / "run", project.path / "later")
-    live, later = ({path.name: path.read_bytes() for path in (project.path / name).iterdir()} for name in ("live", "later"))
+    live, later = (
+        {path.name: path.read_bytes() for path in (project.path / name).iterdir()} for name in ("live", "later")
+    )
     assert live == later
     statuses = [result["status"] for result in results(project.path / "live").values()]
     counts = summary(project.path / "run")["tasks"]["toy.say"]
@@ -88,8 +94,20 @@ def test_results_of_a_run_are_those_that_are_made_of_its_folder_afterwards(proje
 
 def test_serial_and_distributed_runs_leave_the_same_results_but_for_times(project, endpoint):
     def told(name: str, *workers: str) -> dict[str, str]:
-        project.run("--model", "m", "--model-url", endpoint.url, *workers, "--alluredir", f"allure-{name}", "--run-dir", "run-" + name)
-        cases = {path.name: json.loads(path.read_text()) for path in (project.path / f"allure-{name}").glob("*-result.json")}
+        project.run(
+            "--model",
+            "m",
+            "--model-url",
+            endpoint.url,
+            *workers,
+            "--alluredir",
+            f"allure-{name}",
+            "--run-dir",
+            "run-" + name,
+        )
+        cases = {
+            path.name: json.loads(path.read_text()) for path in (project.path / f"allure-{name}").glob("*-result.json")
+        }
         return {file: json.dumps(_timeless(case)).replace(f"run-{name}", "run") for file, case in cases.items()}
 
     assert told("a") == told("b", "-n", "2")
@@ -97,13 +115,16 @@ def test_serial_and_distributed_runs_leave_the_same_results_but_for_times(projec
 
 def _timeless(value):
     if isinstance(value, dict):
-        return {key: _timeless(inner) for key, inner in value.items() if key not in ("start", "stop", "descriptionHtml")}
+        return {
+            key: _timeless(inner) for key, inner in value.items() if key not in ("start", "stop", "descriptionHtml")
+        }
     return [_timeless(inner) for inner in value] if isinstance(value, list) else value
 
 
 def test_ordinary_tests_beside_cases_keep_their_own_results(project, model):
     (project.path / "test_other.py").write_text(
-        "import pytest\n\n@pytest.fixture\ndef thing():\n    yield 1\n\ndef test_ordinary(thing):\n    assert thing == 2\n"
+        "import pytest\n\n@pytest.fixture\ndef thing():\n    yield 1\n\ndef test_ordinary(thing):\n    assert thing"
+        " == 2\n"
     )
     project.run(*model, "--alluredir", "allure", "--run-dir", "run")
     found = results(project.path / "allure")
@@ -127,11 +148,26 @@ def test_what_the_run_adds_is_written_once(project, model):
 
 
 def test_pictures_are_attached_only_where_a_case_is_not_passed(tmp_path, endpoint):
-    run_gta("-m", "gta_atomic_e2e", "-k", "Plot", "--model", "oracle", "--alluredir", "right", "--run-dir", "one", cwd=tmp_path)
-    kinds = {attachment["type"] for result in results(tmp_path / "right").values() for attachment in result["attachments"]}
+    run_gta(
+        "-m",
+        "gta_atomic_e2e",
+        "-k",
+        "Plot",
+        "--model",
+        "oracle",
+        "--alluredir",
+        "right",
+        "--run-dir",
+        "one",
+        cwd=tmp_path,
+    )
+    kinds = {
+        attachment["type"] for result in results(tmp_path / "right").values() for attachment in result["attachments"]
+    }
     assert kinds == {"text/plain"}
     plot = faults.tool_call(
-        "Plot", json.dumps({"command": f"```python\n# {'another plot ' * 50}\ndef solution():\n    return plt.figure()\n```"})
+        "Plot",
+        json.dumps({"command": f"```python\n# {'another plot ' * 50}\ndef solution():\n    return plt.figure()\n```"}),
     )
     endpoint.choose = lambda request: (
         faults.answer("no idea") if len(request.body["messages"]) > 4 else faults.answer(None, tool_calls=[plot])

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from harness.plugin.worker import spread
-from harness.task import known_tasks
+from agentgauge.core.task import known_tasks
+from agentgauge.pytest_plugin.worker import spread
 from tests.plugin.project import records, run_bundled, summary
 
 
@@ -28,8 +28,12 @@ REPLIES: Mapping[str, Any] = {
     "a long number": "1" * 10_000,
     "a call without id": call(type="function", function=FUNCTION),
     "a call without arguments": call(id="c", type="function", function={"name": "Calculator"}),
-    "nested arguments": call(id="c", type="function", function={**FUNCTION, "arguments": '{"expression": ' + "[" * 600 + "]" * 600 + "}"}),
-    "a long number in arguments": call(id="c", type="function", function={**FUNCTION, "arguments": '{"expression": ' + "1" * 10_000 + "}"}),
+    "nested arguments": call(
+        id="c", type="function", function={**FUNCTION, "arguments": '{"expression": ' + "[" * 600 + "]" * 600 + "}"}
+    ),
+    "a long number in arguments": call(
+        id="c", type="function", function={**FUNCTION, "arguments": '{"expression": ' + "1" * 10_000 + "}"}
+    ),
     "a long number of a plan": f"Chosen Plan: {'1' * 10_000} #ANSWER#: {'1' * 10_000}",
     "a call without function": call(id="c", type="function"),
     "half a character": {"message": {"content": "\ud800"}},

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from harness.errors import ToolFault
-from harness.plugin.wiring import _Arriving
+from agentgauge.core.errors import ToolFault
+from agentgauge.run.factories import _Arriving
 
 
 class Late:

@@ -6,10 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.plugin.deal import MODES, deal
-from harness.plugin.places import Places
+from agentgauge.run.partition import MODES, deal
+from agentgauge.run.slots import Places
 
-NODES = ["a.py::test_a[0]", "a.py::test_a[1]", "a.py::test_b[0]", "b.py::C::test_c[x@y]", "b.py::C::test_c[z]", "a.py::test_a[2]"]
+NODES = [
+    "a.py::test_a[0]",
+    "a.py::test_a[1]",
+    "a.py::test_b[0]",
+    "b.py::C::test_c[x@y]",
+    "b.py::C::test_c[z]",
+    "a.py::test_a[2]",
+]
 GROUPS = {4: "g", 5: "g"}
 
 

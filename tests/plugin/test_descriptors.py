@@ -11,7 +11,7 @@ from tests.plugin.project import ROOT
 
 SCRIPT = """
 import os, resource
-from harness.plugin.descriptors import make_room
+from agentgauge.pytest_plugin.descriptors import make_room
 
 def room():
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("FDSize"))
@@ -37,6 +37,8 @@ print(room() - before)
 )
 def test_room_is_made_and_nothing_stays_open(connections, limit, least, most):
     script = SCRIPT.format(connections=connections, limit=limit)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False, cwd=ROOT
+    )
     assert done.returncode == 0, done.stderr
     assert least <= int(done.stdout) <= most

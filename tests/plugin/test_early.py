@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.plugin.early import AT_ONCE, LINES, EarlyPage, EarlyRecords, RecordPlace
-from harness.store import RunFolder
-from harness.store.folder import CaseId
-from harness.task import known_tasks
-from harness.types import Record
+from agentgauge.core.task import known_tasks
+from agentgauge.core.types import Record
+from agentgauge.pytest_plugin.early import AT_ONCE, LINES, EarlyPage, EarlyRecords, RecordPlace
+from agentgauge.store import RunFolder
+from agentgauge.store.folder import CaseId
 from reports.page import write_page
 from tests.plugin.conftest import say, slow
 from tests.plugin.test_run import WORKERS
@@ -62,7 +62,9 @@ def finished(path: Path, kept: list[Record], missing: list[int]) -> Path:
     return write_run(path, kept, missing=[(Toy.name, f"s{number}") for number in missing])
 
 
-@pytest.mark.parametrize("ended", [[0, 1, 2], [2, 0], [1, 2], []], ids=["all", "with a gap", "without the first", "none"])
+@pytest.mark.parametrize(
+    "ended", [[0, 1, 2], [2, 0], [1, 2], []], ids=["all", "with a gap", "without the first", "none"]
+)
 def test_the_page_is_the_one_that_is_written_afterwards(tmp_path, parts, ended):
     plan, places = parts
     run = finished(tmp_path / "run", [record(number) for number in range(3)], [3])
@@ -158,7 +160,9 @@ def test_a_runs_page_is_the_one_that_can_be_made_of_its_folder(project, model, m
 @WORKERS
 def test_transcripts_are_there_before_the_last_case_has_ended(project, endpoint, workers):
     conftest = project.path / "conftest.py"
-    conftest.write_text(conftest.read_text() + "import reports.page.chunks\nreports.page.chunks.CHUNK = 1\n")  # each case has a file
+    conftest.write_text(
+        conftest.read_text() + "import reports.page.chunks\nreports.page.chunks.CHUNK = 1\n"
+    )  # each case has a file
     fifth, seen = project.path / "run" / "report-data" / "4.js", []
 
     def choose(request):
@@ -175,8 +179,8 @@ def test_transcripts_are_there_before_the_last_case_has_ended(project, endpoint,
 
 SPY = """
 import pathlib
-import harness.plugin.controller as controller
-from harness.store import RunFolder
+import agentgauge.pytest_plugin.controller as controller
+from agentgauge.store import RunFolder
 merge = RunFolder.merge_records
 def told(folder, order, gathered):
     pathlib.Path("read").write_text(str(sum(lines for _, lines in gathered._been.values())))

@@ -1,4 +1,5 @@
-"""Faults with real processes and sockets: what is finished is kept, each case ends in the right status, resume completes.
+"""Faults with real processes and sockets: what is finished is kept, each case ends in the right status, resume
+completes.
 
 The undisturbed run that a disturbed one is held against is made in the same test.
 """
@@ -69,7 +70,9 @@ def test_a_fault_that_lasts_breaks_the_case_and_resume_completes_the_run(project
     expected = undisturbed(project, endpoint.url)
     act, cause = LASTING[kind]
     endpoint.choose = lambda request: act if "word4" in request.body["messages"][-1]["content"] else say(request)
-    (project.path / "agentgauge.toml").write_text(f'[models.m]\nurl = "{endpoint.url}"\nmodel = "m"\ntimeout = 0.5\nmax_retries = 2\n')
+    (project.path / "agentgauge.toml").write_text(
+        f'[models.m]\nurl = "{endpoint.url}"\nmodel = "m"\ntimeout = 0.5\nmax_retries = 2\n'
+    )
     result = project.run("--model", "m", "--run-dir", "run")
     assert result.status == 1, result.output
     assert "= 4 passed, 1 wrong, 1 broken in" in result.output
@@ -114,7 +117,9 @@ def test_an_endpoint_that_dies_breaks_the_rest_quickly_and_resume_completes(tmp_
             return say(request) if len(answered) <= 10 else faults.reset()
 
         endpoint.choose = then_dies
-        result = project.run("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", *workers, "--run-dir", "run")
+        result = project.run(
+            "--model", "m", "--model-url", endpoint.url, "--in-flight", "4", *workers, "--run-dir", "run"
+        )
         task = result.summary("run")["tasks"]["toy.say"]
         assert result.status == 1, result.output
         assert task["passed"] + task["wrong"] >= 8
@@ -140,7 +145,9 @@ def wait_for_records(folder, number: int, seconds: float = 60) -> None:
 def test_an_interrupted_run_keeps_what_is_finished_and_can_be_resumed(tmp_path, workers, number):
     project = Project.make(tmp_path / "project", samples=40)
     with faults.FaultServer(choose=slow(0.2)) as endpoint:
-        process = project.start("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", *workers, "--run-dir", "run")
+        process = project.start(
+            "--model", "m", "--model-url", endpoint.url, "--in-flight", "4", *workers, "--run-dir", "run"
+        )
         wait_for_records(project.path / "run", 6)
         if number == signal.SIGINT:
             os.killpg(process.pid, number)  # a terminal sends Ctrl-C to the whole group
@@ -164,7 +171,9 @@ def test_a_killed_worker_is_replaced_and_nothing_is_lost(tmp_path, which):
     project = Project.make(tmp_path / "project", samples=40)
     (project.path / "test_pid.py").write_text("")
     with faults.FaultServer(choose=slow(0.1)) as endpoint:
-        process = project.start("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", "-n", "2", "--run-dir", "run")
+        process = project.start(
+            "--model", "m", "--model-url", endpoint.url, "--in-flight", "4", "-n", "2", "--run-dir", "run"
+        )
         wait_for_records(project.path / "run", 6)
         os.kill(worker_pid(process.pid, which), signal.SIGKILL)
         output, _ = process.communicate(timeout=120)
@@ -182,7 +191,9 @@ def test_workers_end_with_a_killed_controller_whatever_they_wait_for(tmp_path):
         return say(seen) if "word0" in seen.body["messages"][-1]["content"] else faults.silence()
 
     with faults.FaultServer(choose=only_the_first) as endpoint:
-        process = project.start("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", "-n", "2", "--run-dir", "run")
+        process = project.start(
+            "--model", "m", "--model-url", endpoint.url, "--in-flight", "4", "-n", "2", "--run-dir", "run"
+        )
         wait_for_records(project.path / "run", 1)
         workers = [worker_pid(process.pid, which) for which in (0, 1)]
         process.kill()
@@ -198,7 +209,9 @@ def test_workers_end_with_a_killed_controller_whatever_they_wait_for(tmp_path):
 
 
 @pytest.mark.parametrize("workers", [(), ("--tx", "2*popen", "--dist", "load")], ids=["serial", "two workers"])
-def test_a_stop_that_comes_before_the_first_case_leaves_all_missing_and_nobody_waiting(project, model, endpoint, workers):
+def test_a_stop_that_comes_before_the_first_case_leaves_all_missing_and_nobody_waiting(
+    project, model, endpoint, workers
+):
     with (project.path / "conftest.py").open("a") as stream:
         stream.write(STOPPED)
     result = project.run(*model, *workers, "--run-dir", "run", seconds=60)
@@ -218,7 +231,8 @@ def pytest_runtest_protocol():
 
 @pytest.mark.parametrize("mode", ["loadgroup", "loadfile"])
 def test_workers_without_cases_keep_no_places_and_few_places_are_no_more_for_many_workers(tmp_path, mode):
-    """``loadgroup``: three workers and one place. ``loadfile``: one file, so that one worker has all cases, and all places."""
+    """``loadgroup``: three workers and one place. ``loadfile``: one file, so that one worker has all cases, and all
+    places."""
     project = Project.make(tmp_path / "project", samples=20)
     total = {"loadgroup": 1, "loadfile": 6}[mode]
     air: list[int] = []
@@ -257,7 +271,8 @@ def test_a_case_that_kills_its_worker_twice_is_broken(tmp_path):
     project = Project.make(tmp_path / "project", samples=6)
     with (project.path / "conftest.py").open("a") as stream:
         stream.write(
-            "import os, signal\ndef pytest_runtest_call(item):\n    if 's4' in item.name:\n        os.kill(os.getpid(), signal.SIGKILL)\n"
+            "import os, signal\ndef pytest_runtest_call(item):\n    if 's4' in item.name:\n        os.kill(os.getpid(),"
+            " signal.SIGKILL)\n"
         )
     with faults.FaultServer(choose=say) as endpoint:
         result = project.run("--model", "m", "--model-url", endpoint.url, "-n", "2", "--run-dir", "run")

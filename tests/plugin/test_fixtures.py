@@ -15,7 +15,7 @@ def sample():
 """
 
 NAMED = """
-from harness.plugin import benchmark_task
+from agentgauge.pytest_plugin import benchmark_task
 
 @benchmark_task("toy.say")
 def test_say(sample, outcome):
@@ -24,7 +24,7 @@ def test_say(sample, outcome):
 
 CATCHES = """
 import pytest
-from harness.plugin import benchmark_task
+from agentgauge.pytest_plugin import benchmark_task
 
 @pytest.fixture
 def room(outcome):
@@ -110,5 +110,8 @@ def test_an_ordinary_test_is_told_that_an_outcome_needs_a_task(project, model):
     (project.path / "test_toy.py").write_text(MISTAKEN)
     result = project.run(*model, "-q", "--run-dir", "run")
     assert result.status == 1
-    assert "the fixtures sample and outcome are for test functions that are marked with benchmark_task(name)" in result.output
+    assert (
+        "the fixtures sample and outcome are for test functions that are marked with benchmark_task(name)"
+        in result.output
+    )
     assert "worker.py" not in result.output

@@ -22,7 +22,7 @@ def pytest_configure(config):
 
 def pytest_sessionfinish(session):
     if hasattr(session.config, "workerinput"):
-        forked = "harness.plugin.forks" in sys.modules
+        forked = "agentgauge.pytest_plugin.forks" in sys.modules
         told = [AT_IMPORT, session.config.workerinput["workerid"], forked, os.getppid(), os.environ.get("SAID_LATE"), __name__]
         open(f"told-{AT_IMPORT}-{os.getpid()}", "w").write(repr(told))
         print("words of a worker", file=sys.stderr)
@@ -43,7 +43,10 @@ def told(project: Project) -> list[list[object]]:
 def test_each_worker_is_a_fork_that_has_imported_the_projects_modules_itself(telling, model):
     result = telling.run(*model, "--tx", "2*popen", "--dist", "load", "--run-dir", "run")
     assert result.status == 0, result.output
-    assert [(at_import, worker, forked) for at_import, worker, forked, *_ in told(telling)] == [("gw0", "gw0", True), ("gw1", "gw1", True)]
+    assert [(at_import, worker, forked) for at_import, worker, forked, *_ in told(telling)] == [
+        ("gw0", "gw0", True),
+        ("gw1", "gw1", True),
+    ]
     assert {late for *_, late, _ in told(telling)} == {"by the controller"}
     assert result.output.count("words of a worker") == 2
 
@@ -52,13 +55,23 @@ def test_each_worker_is_a_fork_that_has_imported_the_projects_modules_itself(tel
     ("lines", "options"),
     [
         ("", ("--tx", f"2*popen//python={sys.executable}")),
-        ("import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n", ("--tx", "2*popen")),
+        (
+            "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n",
+            ("--tx", "2*popen"),
+        ),
         ("import sys\nsys.settrace(lambda *_: None)\n", ("--tx", "2*popen")),
         ("import logging\nlogging.basicConfig(level=logging.INFO)\n", ("--tx", "2*popen")),
         ("import tempfile\nPLACE = tempfile.TemporaryDirectory()\n", ("--tx", "2*popen")),
         ("JOURNALS = {'first': [open('journal', 'w')]}\n", ("--tx", "2*popen")),
     ],
-    ids=["another Python is asked for", "a thread runs", "a debugger looks on", "logging is set up", "a folder is held", "a file is held"],
+    ids=[
+        "another Python is asked for",
+        "a thread runs",
+        "a debugger looks on",
+        "logging is set up",
+        "a folder is held",
+        "a file is held",
+    ],
 )
 def test_workers_are_started_afresh_where_a_fork_could_differ(telling, model, lines, options):
     with (telling.path / "conftest.py").open("a") as stream:
@@ -84,7 +97,7 @@ import pytest
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config):
     if not hasattr(config, "workerinput"):
-        from harness.plugin.forks import FORKS
+        from agentgauge.pytest_plugin.forks import FORKS
         forks = config.stash[FORKS]._waiting
         if os.fork() == 0:
             import time
@@ -109,7 +122,7 @@ ENDED = """
 import signal, time
 def pytest_sessionstart(session):
     if not hasattr(session.config, "workerinput"):
-        from harness.plugin.forks import FORKS
+        from agentgauge.pytest_plugin.forks import FORKS
         fork = session.config.stash[FORKS]._waiting[0]
         os.kill(fork.pid, signal.SIGKILL)
         os.waitid(os.P_PID, fork.pid, os.WEXITED | os.WNOWAIT)
@@ -117,7 +130,8 @@ def pytest_sessionstart(session):
 
 
 def test_what_a_worker_leaves_to_its_end_is_done(telling, model):
-    """A thread that still writes, a file that nobody has flushed, something to be called at the end; a child that nobody waits for."""
+    """A thread that still writes, a file that nobody has flushed, something to be called at the end; a child that
+    nobody waits for."""
     (telling.path / "test_left.py").write_text(LEFT)
     result = telling.run(*model, "--tx", "2*popen", "--dist", "load", "--run-dir", "run", "-m", "not slow", seconds=30)
     assert result.status == 0, result.output
@@ -145,7 +159,9 @@ def test_leaves_much():
 def test_a_fork_becomes_what_it_is_told_and_ends_as_a_process_does(tmp_path: Path) -> None:
     (tmp_path / "forks.py").write_text(SCRIPT)
     command = [sys.executable, str(tmp_path / "forks.py")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=Project(tmp_path).environment())
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False, env=Project(tmp_path).environment()
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         "b\"heard 'one\\\\n'\\n\"",
@@ -161,7 +177,7 @@ SCRIPT = """
 import os, sys
 from subprocess import PIPE
 from types import SimpleNamespace
-from harness.plugin.forks import Forks
+from agentgauge.pytest_plugin.forks import Forks
 
 def popen(*arguments):
     return forks.popen([sys.executable, *arguments], stdin=PIPE, stdout=PIPE)

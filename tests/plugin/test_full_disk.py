@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.store.folder import RESERVED
+from agentgauge.store.folder import RESERVED
 from tests.model.fault_server import FaultServer
 from tests.plugin.conftest import say
 from tests.plugin.project import Project, Result, records, summary, without_times
@@ -112,7 +112,7 @@ def test_a_disk_that_is_full_at_the_end_of_the_run(tmp_path, disk):
 
 AT_THE_END = """
 import os, pathlib, pytest
-from harness.store import RunFolder
+from agentgauge.store import RunFolder
 
 merge = RunFolder.merge_records
 
@@ -261,7 +261,7 @@ def test_a_line_that_is_damaged_while_the_run_goes_on(tmp_path, workers):
 
 
 DAMAGING = """
-from harness.store.folder import Appender
+from agentgauge.store.folder import Appender
 
 append = Appender.append
 

@@ -10,7 +10,7 @@ from tests.plugin.project import CONFTEST, Project
 WATCH = """
 import gc
 import pytest
-from harness.plugin.outcome import BrokenCase, WrongAnswer
+from agentgauge.pytest_plugin.outcome import BrokenCase, WrongAnswer
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtestloop(session):
@@ -25,7 +25,9 @@ def pytest_runtestloop(session):
 """
 
 
-@pytest.mark.parametrize(("reply", "ends"), [(answer("something else"), "wrong"), (status(400), "broken")], ids=["wrong", "broken"])
+@pytest.mark.parametrize(
+    ("reply", "ends"), [(answer("something else"), "wrong"), (status(400), "broken")], ids=["wrong", "broken"]
+)
 def test_exceptions_of_cases_are_in_no_circle(tmp_path, reply, ends):
     project = Project.make(tmp_path)
     (tmp_path / "conftest.py").write_text(CONFTEST + WATCH)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.errors import UsageProblem
-from harness.gates import Regression, Threshold, parse_gate
+from agentgauge.core.errors import UsageProblem
+from agentgauge.pytest_plugin.gates import Regression, Threshold, parse_gate
 from tests.model.fault_server import FaultServer, answer
 from tests.plugin.conftest import say
 from tests.plugin.project import Project
@@ -33,11 +33,17 @@ def here(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("AnsAcc is nice", "--gate 'AnsAcc is nice' cannot be read; write TASK.METRIC, one of >= <= == > <, and a number, such as "),
+        (
+            "AnsAcc is nice",
+            "--gate 'AnsAcc is nice' cannot be read; write TASK.METRIC, one of >= <= == > <, and a number, such as ",
+        ),
         ("no regression against before", "or 'no significant regression against RUN'"),
         ("toy.sing.Acc>=1", "names no known task; known are gta_atomic, "),
         ("wild.F1>=1", "wild has no metric 'F1'; it has Task"),
-        ("no significant regression against", "names no run; end it with the folder of the run to compare with, such as runs/before"),
+        (
+            "no significant regression against",
+            "names no run; end it with the folder of the run to compare with, such as runs/before",
+        ),
         ("no significant regression against none", "none is not a run folder"),
         ("sing no significant regression against before", "names no known task; known are"),
         ("wild.F1 no significant regression against before", "wild has no metric 'F1'; it has Task"),
@@ -102,8 +108,8 @@ def test_the_message_has_metric_difference_interval_and_p(here):
     written(here / "new", {PLANS: AFTER})
     problem = parse_gate("no significant regression against before", COLUMNS).check({}, here / "new")
     # seven of twelve pairs fell: p = 1 / 2**7; -50 ± 2.160 * 17.4 with two further pairs
-    assert problem == (
-        f"gate no significant regression against before: {PLANS}.Accuracy fell from 100.00 to 41.67 "
+    assert (
+        problem == f"gate no significant regression against before: {PLANS}.Accuracy fell from 100.00 to 41.67 "
         "(-58.33, 95 % interval -87.6 to -12.4; p 0.008 one-sided, Holm-corrected; 12 pairs)"
     )
 
@@ -121,12 +127,37 @@ def test_each_task_that_is_tested_makes_a_significant_fall_harder_to_show(here):
 @pytest.mark.parametrize(
     ("tasks", "change", "what", "says"),
     [
-        ({PLANS: {"other": [True]}}, (), "", f"the runs share no finished sample of {PLANS}, so they cannot be compared"),
-        ({PLANS: {"s1": ["broken"]}}, (), "", f"the runs share no finished sample of {PLANS}, so they cannot be compared"),
+        (
+            {PLANS: {"other": [True]}},
+            (),
+            "",
+            f"the runs share no finished sample of {PLANS}, so they cannot be compared",
+        ),
+        (
+            {PLANS: {"s1": ["broken"]}},
+            (),
+            "",
+            f"the runs share no finished sample of {PLANS}, so they cannot be compared",
+        ),
         ({"mmau.dag_reasoning": BEFORE}, (), "", "no task is in both runs, so they cannot be compared"),
-        ({PLANS: BEFORE}, (), "mmau.dag_reasoning ", "mmau.dag_reasoning is not in both runs, so they cannot be compared"),
-        ({PLANS: BEFORE}, (("run/scoring", "strict"),), "", "the runs cannot be compared: scoring differs: 'parity' and 'strict'"),
-        ({PLANS: BEFORE}, ((f"run/data/{PLANS}/fingerprint", "g"),), "", f"the runs cannot be compared: {PLANS}: the data sets differ"),
+        (
+            {PLANS: BEFORE},
+            (),
+            "mmau.dag_reasoning ",
+            "mmau.dag_reasoning is not in both runs, so they cannot be compared",
+        ),
+        (
+            {PLANS: BEFORE},
+            (("run/scoring", "strict"),),
+            "",
+            "the runs cannot be compared: scoring differs: 'parity' and 'strict'",
+        ),
+        (
+            {PLANS: BEFORE},
+            ((f"run/data/{PLANS}/fingerprint", "g"),),
+            "",
+            f"the runs cannot be compared: {PLANS}: the data sets differ",
+        ),
     ],
 )
 def test_runs_that_cannot_be_compared_fail_the_gate(here, tasks, change, what, says):
@@ -154,8 +185,8 @@ def test_a_run_that_is_worse_fails_with_the_reason(tmp_path):
     worse = run(lambda seen: answer("no"), "worse", *gates)
     assert worse.status == 1
     assert (
-        "gate no significant regression against before: toy.say.Acc fell from 91.67 to 0.00 (-91.67, 95 % interval -100.0 to -45.1; "
-        "p <.001 one-sided, Holm-corrected; 12 pairs)" in worse.output
+        "gate no significant regression against before: toy.say.Acc fell from 91.67 to 0.00 (-91.67, 95 % interval"
+        " -100.0 to -45.1; p <.001 one-sided, Holm-corrected; 12 pairs)" in worse.output
     )
 
 

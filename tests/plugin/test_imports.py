@@ -29,9 +29,9 @@ print("\\nMODULES", json.dumps([int(status), sorted({name.partition(".")[0] for 
 @pytest.mark.parametrize(
     ("arguments", "expected", "status"),
     [
-        (("--collect-only", "-q", "bench_gta"), {"bench_gta", "harness"}, 0),
-        (("--help",), {"harness"}, 0),
-        (("-k", "no_case_is_called_this", "bench_gta"), {"bench_gta", "harness"}, 5),
+        (("--collect-only", "-q", "bench_gta"), {"bench_gta", "agentgauge"}, 0),
+        (("--help",), {"agentgauge"}, 0),
+        (("-k", "no_case_is_called_this", "bench_gta"), {"bench_gta", "agentgauge"}, 5),
     ],
     ids=["collect", "help", "nothing selected"],
 )

@@ -29,7 +29,9 @@ def run(project, model):
     def run(*arguments):
         result = project.run(*model, "--attempts", "4", *arguments)
         assert result.status == 0, result.output
-        return result.output, {name: (int(all), int(own)) for name, all, own in re.findall(r"KEPT (\w+) (\d+) (\d+)", result.output)}
+        return result.output, {
+            name: (int(all), int(own)) for name, all, own in re.findall(r"KEPT (\w+) (\d+) (\d+)", result.output)
+        }
 
     return run
 
@@ -44,7 +46,10 @@ def test_the_first_few_stand_for_all(run, workers):
 
 @pytest.mark.parametrize(
     ("option", "listed", "word"),
-    [("-rp", {"passed": (12, 12), "wrong": (12, 5)}, "PASSED"), ("-v", {"passed": (12, 5), "wrong": (12, 12)}, "wrong")],
+    [
+        ("-rp", {"passed": (12, 12), "wrong": (12, 5)}, "PASSED"),
+        ("-v", {"passed": (12, 5), "wrong": (12, 12)}, "wrong"),
+    ],
 )
 def test_what_is_listed_is_kept(run, option, listed, word):
     output, kept = run(option)

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from harness.plugin.lookahead import LookAhead
-from harness.plugin.places import Places
-from harness.types import Record
+from agentgauge.core.types import Record
+from agentgauge.run.prefetcher import LookAhead
+from agentgauge.run.slots import Places
 
 
 @dataclass
@@ -58,7 +58,14 @@ def start(tmp_path):
     def make(cases: str, *, unready: str = "", number: int = 0, count: int = 1, total: int) -> tuple[Stage, LookAhead]:
         stage = Stage(unready=unready)
         places = Places(tmp_path / "places", number=number, count=count, total=total)
-        ahead = LookAhead(stage.solve, lambda record: None, stage.close, places=places, at_rest=lambda: stage.at_rest, ready=stage.ready)
+        ahead = LookAhead(
+            stage.solve,
+            lambda record: None,
+            stage.close,
+            places=places,
+            at_rest=lambda: stage.at_rest,
+            ready=stage.ready,
+        )
         running.append(ahead)
         ahead.plan(case(name) for name in cases)
         return stage, ahead
@@ -184,7 +191,9 @@ def test_who_waits_for_a_case_uses_the_time_until_it_has_ended(start):
 def test_the_time_is_used_when_all_that_can_be_started_has_been(start, unready, most):
     stage, ahead = start("", unready=unready, total=6)
     hand_over, kept = ahead._loop.call_soon_threadsafe, []
-    ahead._loop.call_soon_threadsafe = lambda *call: kept.append(call)  # the loop hears late of its cases, and has the floor for nobody
+    ahead._loop.call_soon_threadsafe = lambda *call: kept.append(
+        call
+    )  # the loop hears late of its cases, and has the floor for nobody
     ahead.plan(map(case, "abcdefgh"))
     used: list[tuple[bool, int]] = []
 

@@ -1,7 +1,8 @@
 """What a case takes in memory in each process of a run: how the peak grows with the cases, page and summary included.
 
-Of these KB pytest's own items take 2.9 in each process that collects. benchmarks/test_scale.py holds a run of 100,000 cases to
-its limits; here few cases show what grows with them. What the end of a run needs for a moment is a good part of it.
+Of these KB pytest's own items take 2.9 in each process that collects. benchmarks/test_scale.py holds a run of 100,000
+cases to its limits; here few cases show what grows with them. What the end of a run needs for a moment is a good part
+of it.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from agentgauge.cli.main import main
 from bench_mmau.tasks import TASKS
-from harness.cli import main
 from tests.mmau import records as made
 from tests.plugin.project import records, run_mmau, summary, without_times
 
@@ -23,7 +23,9 @@ def data(tmp_path: Path, **changed: list[Any]) -> str:
 
 def script(path: Path, **replies: list[Any]) -> str:
     """A scripted model: a part of a case's name → replies."""
-    path.write_text(json.dumps({"replies": {f"*{part}*" if part != "rest" else "*": said for part, said in replies.items()}}))
+    path.write_text(
+        json.dumps({"replies": {f"*{part}*" if part != "rest" else "*": said for part, said in replies.items()}})
+    )
     return f"scripted:{path}"
 
 
@@ -33,7 +35,9 @@ def values(folder: Path, task: str) -> dict[str, float | None]:
 
 @pytest.mark.parametrize("scoring", ["parity", "strict"])
 def test_the_oracle_reaches_100_in_every_task(scoring, tmp_path):
-    run_mmau("--model", "oracle", "--data", data(tmp_path), "--scoring", scoring, "-n", "2", "--run-dir", "run", cwd=tmp_path)
+    run_mmau(
+        "--model", "oracle", "--data", data(tmp_path), "--scoring", scoring, "-n", "2", "--run-dir", "run", cwd=tmp_path
+    )
     told = summary(tmp_path / "run")
     assert sorted(told["tasks"]) == sorted(NAMES)
     for name, task in told["tasks"].items():
@@ -45,12 +49,19 @@ def test_the_oracle_reaches_100_in_every_task(scoring, tmp_path):
     assert combined["combined"]["mmau"]["value"] == pytest.approx(100)
     assert combined["capabilities"]["understanding"]["value"] == pytest.approx(100)
     lacking = combined["capabilities"]["self_correction_with_tool_use"]
-    assert (lacking["value"], lacking["low"], lacking["high"], lacking["missing"]) == (None, None, None, ["contest_retry"])
+    assert (lacking["value"], lacking["low"], lacking["high"], lacking["missing"]) == (
+        None,
+        None,
+        None,
+        ["contest_retry"],
+    )
     assert "incomplete" in (tmp_path / "run" / "capabilities.svg").read_text()
 
 
 def test_a_capability_with_missing_tasks_has_no_value(tmp_path):
-    result = run_mmau("--model", "oracle", "--data", data(tmp_path), "-m", "mmau_math_standard", "--run-dir", "run", cwd=tmp_path)
+    result = run_mmau(
+        "--model", "oracle", "--data", data(tmp_path), "-m", "mmau_math_standard", "--run-dir", "run", cwd=tmp_path
+    )
     combined = summary(tmp_path / "run")["capabilities"]["Apple MMAU"]
     assert combined["domains"]["math"]["value"] == 100
     assert combined["combined"]["mmau"]["value"] is None
@@ -84,7 +95,17 @@ def test_a_plan_of_another_model_is_solved_by_the_tested_one(tmp_path):
     planner = script(tmp_path / "planner.json", rest=["Plan of another."])
     tested = script(tmp_path / "tested.json", rest=["#ANSWER#: 14"])
     run_mmau(
-        "--model", tested, "--mmau-planner", planner, "--data", data(tmp_path), "-m", "mmau_math_solver", "--run-dir", "run", cwd=tmp_path
+        "--model",
+        tested,
+        "--mmau-planner",
+        planner,
+        "--data",
+        data(tmp_path),
+        "-m",
+        "mmau_math_solver",
+        "--run-dir",
+        "run",
+        cwd=tmp_path,
     )
     assert values(tmp_path / "run", "mmau.math_solver")["Accuracy"] == pytest.approx(100 / 3)
     asked = [event["name"] for event in records(tmp_path / "run")[0]["transcript"]["events"]]
@@ -106,18 +127,42 @@ def test_a_second_try_after_a_failure(tmp_path):
 def test_notebooks_that_fail_and_are_written_again(tmp_path):
     broken, good = '[{"cell_type": "code", "metadata": {}, "source": ["1/0\\n"]}]', json.dumps(made.CELLS)
     tested = script(tmp_path / "tested.json", k1=[broken, good, '["B"]'], k2=[broken, broken])
-    run_mmau("--model", tested, "--data", data(tmp_path), "-m", "mmau_ds_retry or mmau_ds_e2e", "--run-dir", "run", cwd=tmp_path)
+    run_mmau(
+        "--model",
+        tested,
+        "--data",
+        data(tmp_path),
+        "-m",
+        "mmau_ds_retry or mmau_ds_e2e",
+        "--run-dir",
+        "run",
+        cwd=tmp_path,
+    )
     assert values(tmp_path / "run", "mmau.ds_e2e")["Executed"] == 0
     again = values(tmp_path / "run", "mmau.ds_retry")
     assert (again["Executed"], again["Accuracy"]) == (50, 50)
-    told = [record for record in records(tmp_path / "run") if record["task"] == "mmau.ds_retry" and record["sample"] == "k1"]
+    told = [
+        record for record in records(tmp_path / "run") if record["task"] == "mmau.ds_retry" and record["sample"] == "k1"
+    ]
     assert "ZeroDivisionError" in json.dumps(told[0]["transcript"]["events"][1]["detail"]["messages"])
 
 
 def test_the_qa_model_answers_for_the_tested_one(tmp_path):
     tested = script(tmp_path / "tested.json", rest=[json.dumps(made.CELLS)])
     qa = script(tmp_path / "qa.json", k1=['["B"]'], k2=['["A"]'])
-    run_mmau("--model", tested, "--mmau-qa", qa, "--data", data(tmp_path), "-m", "mmau_ds_codegen", "--run-dir", "run", cwd=tmp_path)
+    run_mmau(
+        "--model",
+        tested,
+        "--mmau-qa",
+        qa,
+        "--data",
+        data(tmp_path),
+        "-m",
+        "mmau_ds_codegen",
+        "--run-dir",
+        "run",
+        cwd=tmp_path,
+    )
     assert values(tmp_path / "run", "mmau.ds_codegen")["Accuracy"] == 50
 
 
@@ -134,7 +179,9 @@ def test_the_same_run_every_way(tmp_path):
 
 
 def test_a_part_needs_a_model_that_is_known(tmp_path):
-    output = run_mmau("--model", "oracle", "--mmau-judge", "orcale", "--data", data(tmp_path), cwd=tmp_path, status=4).output
+    output = run_mmau(
+        "--model", "oracle", "--mmau-judge", "orcale", "--data", data(tmp_path), cwd=tmp_path, status=4
+    ).output
     assert "--mmau-judge: " in output
     assert "oracle" in output
 
@@ -173,11 +220,19 @@ BAD = [
     ("math_standard", [[1]], "line 1: must be a JSON object"),
     ("math_standard", [{**made.mathematics(1), "id": ""}], "id (or deliverable_id) must be a text, not ''"),
     ("math_standard", [made.mathematics(1), made.mathematics(1)], "the id 'm1' occurs twice"),
-    ("math_standard", [{**made.mathematics(1), "gt_answer": None}], "gt_answer must be of type str or int or float, not null"),
+    (
+        "math_standard",
+        [{**made.mathematics(1), "gt_answer": None}],
+        "gt_answer must be of type str or int or float, not null",
+    ),
     ("math_standard", [{**made.mathematics(1), "async_index": 1}], "async_index is reserved"),
     ("math_understand", [{**made.mathematics(1), "messages": []}], "messages must be a list of chat messages"),
     ("tool_use_self_correct", [{**made.tools("x")[0], "target_message": None}], "target_message must be of type dict"),
-    ("tool_use_plan_with_reasoning_all", [{**made.plans()[0], "target_plan_number": True}], "target_plan_number must be of type"),
+    (
+        "tool_use_plan_with_reasoning_all",
+        [{**made.plans()[0], "target_plan_number": True}],
+        "target_plan_number must be of type",
+    ),
     ("code_contests_regular", [made.contest(2, id="cc:2")], "the id must not contain a colon"),
     ("code_contests_solve", [made.contest(2, public_tests={"input": ["1"], "output": []})], "1 inputs and 0 outputs"),
     ("code_contests_plan", [made.contest(2, description=None)], "description must be of type str"),
@@ -189,7 +244,11 @@ BAD = [
 @pytest.mark.parametrize(("file", "lines", "message"), BAD, ids=[message for _, _, message in BAD])
 def test_bad_data_is_refused(file, lines, message, tmp_path, capsys):
     made.write(tmp_path / "data", **{file: lines})
-    tasks = [task for task in TASKS if (found := task.find(tmp_path / "data")) and task.kind.shown.startswith(file[:16]) and found]
+    tasks = [
+        task
+        for task in TASKS
+        if (found := task.find(tmp_path / "data")) and task.kind.shown.startswith(file[:16]) and found
+    ]
     told = []
     for task in tasks:
         assert main(["data", "check", task.name, "--data", str(tmp_path / "data")]) in (0, 4)
@@ -207,11 +266,23 @@ def test_files_of_two_names_for_one_task(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    "task", ["mmau.tool_single", "mmau.dag_planning", "mmau.contest_standard", "mmau.contest_parsing", "mmau.math_standard"]
+    "task",
+    ["mmau.tool_single", "mmau.dag_planning", "mmau.contest_standard", "mmau.contest_parsing", "mmau.math_standard"],
 )
 def test_an_exported_run_scores_the_same(task, tmp_path, capsys):
-    run_mmau("--model", "oracle", "--data", data(tmp_path), "-m", task.replace(".", "_"), "--run-dir", "run", cwd=tmp_path)
-    arguments = ["report", str(tmp_path / "run"), "--format", "mmau", "--output", str(tmp_path / "out"), "--data", str(tmp_path / "data")]
+    run_mmau(
+        "--model", "oracle", "--data", data(tmp_path), "-m", task.replace(".", "_"), "--run-dir", "run", cwd=tmp_path
+    )
+    arguments = [
+        "report",
+        str(tmp_path / "run"),
+        "--format",
+        "mmau",
+        "--output",
+        str(tmp_path / "out"),
+        "--data",
+        str(tmp_path / "data"),
+    ]
     assert main(arguments) == 0
     (file,) = map(Path, capsys.readouterr().out.split())
     assert main(["score", task, "--predictions", str(file), "--json"]) == 0

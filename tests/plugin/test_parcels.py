@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.plugin.parcels import PACKED, Packing, Unpacking
+from agentgauge.pytest_plugin.xdist.report_serialization import PACKED, Packing, Unpacking
 
 
 def packed(data: Any) -> Any:
@@ -22,8 +22,12 @@ def unpacked(data: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
-SKIPPED = pytest.TestReport("t.py::a", ("t.py", None, "a"), {"a": 1}, "skipped", ("t.py", 3, "Skipped: é \ud800"), "call")
-PROPERTIES = pytest.TestReport("t.py::a", ("t.py", 7, "a"), {}, "passed", None, "call", duration=0.25, user_properties=[("n", 1.5)])
+SKIPPED = pytest.TestReport(
+    "t.py::a", ("t.py", None, "a"), {"a": 1}, "skipped", ("t.py", 3, "Skipped: é \ud800"), "call"
+)
+PROPERTIES = pytest.TestReport(
+    "t.py::a", ("t.py", 7, "a"), {}, "passed", None, "call", duration=0.25, user_properties=[("n", 1.5)]
+)
 
 
 @pytest.mark.parametrize("report", [SKIPPED, PROPERTIES], ids=["skipped", "properties"])
@@ -56,7 +60,7 @@ def test_skipped():
 
 COUNT = """
 import marshal, types
-import harness.plugin.parcels as parcels
+import agentgauge.pytest_plugin.xdist.report_serialization as parcels
 def loads(packed):
     with open("arrived", "a") as file:
         print(len(packed), file=file)

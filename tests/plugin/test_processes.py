@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from harness.pools import processors
+from agentgauge.run.thread_pools import processors
 from tests.plugin.project import Project, records
 
 USABLE = len(os.sched_getaffinity(0))
@@ -14,7 +14,14 @@ USABLE = len(os.sched_getaffinity(0))
 
 @pytest.mark.parametrize(
     ("quota", "found"),
-    [("max 100000\n", USABLE), ("100000 100000\n", 1), ("10000 100000\n", 1), ("100000000 100000\n", USABLE), ("", USABLE), (None, USABLE)],
+    [
+        ("max 100000\n", USABLE),
+        ("100000 100000\n", 1),
+        ("10000 100000\n", 1),
+        ("100000000 100000\n", USABLE),
+        ("", USABLE),
+        (None, USABLE),
+    ],
 )
 def test_a_quota_of_the_container_counts(tmp_path, quota, found):
     file = tmp_path / "cpu.max"
@@ -48,7 +55,9 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 """
 
 
-@pytest.mark.parametrize(("options", "most"), [((), 4), (("--max-worker-restart", "1"), 1)], ids=["preset", "as asked for"])
+@pytest.mark.parametrize(
+    ("options", "most"), [((), 4), (("--max-worker-restart", "1"), 1)], ids=["preset", "as asked for"]
+)
 def test_workers_that_never_start_are_not_replaced_for_ever(project, model, options, most):
     with (project.path / "conftest.py").open("a") as conftest:
         conftest.write(DIES)

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.plugin.preflight import is_asked_for
-from harness.task import find_task
+from agentgauge.core.task import find_task
+from agentgauge.run.preflight import is_asked_for
 from tests.plugin.project import ROOT, Project
 
 
@@ -49,8 +49,23 @@ pytest.main(sys.argv[1:], plugins=[Probe()])
 
 @pytest.mark.parametrize(("folder", "loaded"), [("bench_gta", True), ("bench_wild", False)])
 def test_the_tools_are_looked_up_before_the_workers_have_collected(tmp_path, folder, loaded):
-    command = [sys.executable, "-c", PROBE, "-p", "no:cacheprovider", "-n", "2", "--model", "baseline", "--limit", "1", folder]
+    command = [
+        sys.executable,
+        "-c",
+        PROBE,
+        "-p",
+        "no:cacheprovider",
+        "-n",
+        "2",
+        "--model",
+        "baseline",
+        "--limit",
+        "1",
+        folder,
+    ]
     environment = Project(tmp_path).environment()
     options = ["--run-dir", str(tmp_path / "run")]
-    done = subprocess.run([*command, *options], cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(
+        [*command, *options], cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
     assert f"LOADED {loaded}" in done.stdout, done.stdout + done.stderr

@@ -67,7 +67,9 @@ def test_collecting_only_sends_no_request_and_leaves_no_folder(project, model, e
 def test_stopping_at_the_first_failure_starts_nothing_new(tmp_path, endpoint, workers):
     project = Project.make(tmp_path / "long", samples=40)
     endpoint.choose = slow(0.1)
-    result = project.run("--model", "m", "--model-url", endpoint.url, *workers, "-x", "--in-flight", "2", "--run-dir", "run")
+    result = project.run(
+        "--model", "m", "--model-url", endpoint.url, *workers, "-x", "--in-flight", "2", "--run-dir", "run"
+    )
     task = result.summary("run")["tasks"]["toy.say"]
     assert result.status == 1, result.output
     assert "stopping after 1 failures" in result.output
@@ -223,7 +225,7 @@ def test_why_a_run_stopped_is_said_once(project, model):
 
 
 LOCATED = """
-from harness.plugin import benchmark_task
+from agentgauge.pytest_plugin import benchmark_task
 
 @benchmark_task("toy.say")
 def test_say(outcome):
@@ -262,7 +264,9 @@ pytest.Function.reportinfo = counted
 def test_where_a_case_is_is_told_as_pytest_tells_it(project, model):
     (project.path / "test_toy.py").write_text(LOCATED)
     names = ["s0", "odd.[name]", "other"]
-    (project.path / "toy" / "toy.jsonl").write_text("".join(json.dumps({"id": name, "say": "word"}) + "\n" for name in names))
+    (project.path / "toy" / "toy.jsonl").write_text(
+        "".join(json.dumps({"id": name, "say": "word"}) + "\n" for name in names)
+    )
     with (project.path / "conftest.py").open("a") as conftest:
         conftest.write(ASKED)
     result = project.run(*model, "--run-dir", "run")

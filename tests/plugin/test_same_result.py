@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.agent.dialects.registry import FAMILIES
-from harness.task import find_task
+from agentgauge.agent.dialects.registry import FAMILIES
+from agentgauge.core.task import find_task
 from tests.plugin.project import run_gta, summary
 
 
@@ -52,7 +52,10 @@ def pytest_collection_modifyitems(items):
 def test_transport_scheduler_and_number_of_workers_change_nothing(project, endpoint):
     with (project.path / "conftest.py").open("a") as stream:
         stream.write(GROUPED)
-    tables = [f'[models.{transport}]\nmodel = "m"\ntransport = "{transport}"\nurl = "{endpoint.url}"\n' for transport in ("lean", "openai")]
+    tables = [
+        f'[models.{transport}]\nmodel = "m"\ntransport = "{transport}"\nurl = "{endpoint.url}"\n'
+        for transport in ("lean", "openai")
+    ]
     (project.path / "agentgauge.toml").write_text("".join(tables))
 
     def summed_up(transport: str, workers: str, dist: str) -> str:
@@ -105,7 +108,8 @@ def test_a_case_without_a_transcript_stays_missing_when_a_run_is_scored_again(pr
 
 
 def lose_records(run: Path, keep: int) -> None:
-    """As if the machine had gone down before anything was merged: only the first records are there, and the next one is torn."""
+    """As if the machine had gone down before anything was merged: only the first records are there, and the next one
+    is torn."""
     lines = (run / "records.jsonl").read_bytes().splitlines(keepends=True)
     (run / "records").mkdir()
     (run / "records" / "main.jsonl").write_bytes(b"".join(lines[:keep]) + b"".join(lines[keep : keep + 1])[:50])
@@ -150,7 +154,11 @@ def test_the_oracle_passes_in_the_syntax_of_every_family(tmp_path, dialect):
 
 @pytest.mark.parametrize(
     ("dialect", "tasks"),
-    [("native", "not gta_workflow"), ("react", "gta_atomic_step or gta_atomic_e2e or gta_workflow"), ("xlam", "not gta_workflow")],
+    [
+        ("native", "not gta_workflow"),
+        ("react", "gta_atomic_step or gta_atomic_e2e or gta_workflow"),
+        ("xlam", "not gta_workflow"),
+    ],
 )
 def test_the_oracle_reaches_100_in_every_column_with_real_tools(tmp_path, dialect, tasks):
     """GTA-Workflow with function calls: ``test_workflow.py``."""

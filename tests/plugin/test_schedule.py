@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.plugin.schedule import FIRST, DealtScheduling
+from agentgauge.pytest_plugin.xdist.scheduler import FIRST, DealtScheduling
 
 
 class Node:

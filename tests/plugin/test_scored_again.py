@@ -19,8 +19,8 @@ FAULTS = {
 
 BREAKING = """
 import pathlib
-from harness.errors import DataProblem, Fault, SandboxFault
-from harness.task import announce
+from agentgauge.core.errors import DataProblem, Fault, SandboxFault
+from agentgauge.core.task import announce
 from tests.plugin.toy import Toy
 
 class Breaking(Toy):
@@ -30,7 +30,7 @@ class Breaking(Toy):
         return super().score(sample, output, scoring, similarity)
 
 announce(Breaking())
-pytest_plugins = ["harness.plugin"]
+pytest_plugins = ["agentgauge.pytest_plugin"]
 """
 
 

@@ -1,4 +1,5 @@
-"""Where cases are scored: cheap scores in the loop, long ones in threads of their own, texts by one server for all workers."""
+"""Where cases are scored: cheap scores in the loop, long ones in threads of their own, texts by one server for all
+workers."""
 
 from __future__ import annotations
 
@@ -8,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from harness.case import CaseSettings
-from harness.errors import Fault
-from harness.model.types import ChatReply
-from harness.pools import drop_waiting
-from harness.solve import Planned, Solver
-from harness.store import RunFolder
-from harness.task import known_tasks
-from harness.types import Score
+from agentgauge.core.case import CaseSettings
+from agentgauge.core.chat import ChatReply
+from agentgauge.core.errors import Fault
+from agentgauge.core.task import known_tasks
+from agentgauge.core.types import Score
+from agentgauge.run.solve import Planned, Solver
+from agentgauge.run.thread_pools import drop_waiting
+from agentgauge.store import RunFolder
 from tests.plugin.project import Project, records
 from tests.plugin.toy import Toy
 
@@ -65,7 +66,13 @@ def solve(tmp_path: Path):
 
     def start(task: Toy, count: int):
         solver = Solver(
-            CaseSettings("native", "parity"), folder, "main", {task.name: ""}, {task.name: "c"}, lambda part="": Silent(), lambda task: None
+            CaseSettings("native", "parity"),
+            folder,
+            "main",
+            {task.name: ""},
+            {task.name: "c"},
+            lambda part="": Silent(),
+            lambda task: None,
         )
         return [solver.solve(planned(task, number)) for number in range(count)]
 
@@ -125,7 +132,7 @@ def test_what_scores_slowly_is_what_runs_programs_or_asks_a_model() -> None:
 
 SERVED = """
 import sys
-from harness.task import announce
+from agentgauge.core.task import announce
 from tests.plugin.toy import Toy
 
 class Compared(Toy):
@@ -140,19 +147,21 @@ class Compared(Toy):
 
     def score(self, sample, output, scoring, similarity):
         from bench_gta.similarity import similarity as measure
-        from harness.types import Score
+        from agentgauge.core.types import Score
 
         backend, _, url = similarity.partition("@")
         right = float(measure(similarity)(output["answer"], sample.payload["say"]) > 0.999)
         return Score(bool(right), {"right": right, "all": 1.0}, (url,), "")
 
 announce(Compared())
-pytest_plugins = ["harness.plugin"]
+pytest_plugins = ["agentgauge.pytest_plugin"]
 """
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])
-def test_one_server_compares_texts_for_all_workers_and_ends_with_the_run(workers: str, tmp_path: Path, endpoint) -> None:
+def test_one_server_compares_texts_for_all_workers_and_ends_with_the_run(
+    workers: str, tmp_path: Path, endpoint
+) -> None:
     project = Project.make(tmp_path, 8)
     (tmp_path / "conftest.py").write_text(SERVED)
     result = project.run("-n", workers, "--model", "m", "--model-url", endpoint.url, "--run-dir", "run")

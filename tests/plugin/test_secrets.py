@@ -27,19 +27,38 @@ TEAM = "team-9f8e7d6c5b4a3f2e"
 def leaks(folder: Path, *secrets: str) -> list[str]:
     """Files that hold a secret in some form, also where they are compressed."""
     needles = [needle.encode() for secret in secrets for needle in spellings(secret)]
-    files = [path for path in folder.rglob("*") if path.is_file() and path.name not in ("agentgauge.toml", "conftest.py")]
-    return [f"{path}: {needle!r}" for path in files for text in _texts(path.read_bytes()) for needle in needles if needle in text]
+    files = [
+        path for path in folder.rglob("*") if path.is_file() and path.name not in ("agentgauge.toml", "conftest.py")
+    ]
+    return [
+        f"{path}: {needle!r}"
+        for path in files
+        for text in _texts(path.read_bytes())
+        for needle in needles
+        if needle in text
+    ]
 
 
 def spellings(secret: str) -> set[str]:
     """A secret as it is, and as JSON, addresses and Basic authentication write it."""
     written = json.dumps(secret)[1:-1]
-    encoded = {base64.b64encode(f"{before}{secret}".encode()).decode().rstrip("=") for before in ("", ":", "me:", "Bearer ")}
-    return {secret, written, json.dumps(written)[1:-1], quote(secret), quote(secret, safe=""), quote_plus(secret), *encoded}
+    encoded = {
+        base64.b64encode(f"{before}{secret}".encode()).decode().rstrip("=") for before in ("", ":", "me:", "Bearer ")
+    }
+    return {
+        secret,
+        written,
+        json.dumps(written)[1:-1],
+        quote(secret),
+        quote(secret, safe=""),
+        quote_plus(secret),
+        *encoded,
+    }
 
 
 def _texts(content: bytes) -> Iterator[bytes]:
-    """A file's content, and what is packed into it: transcripts in records (Zstandard) and in pages (gzip), as base64."""
+    """A file's content, and what is packed into it: transcripts in records (Zstandard) and in pages (gzip), as
+    base64."""
     yield content
     for packed in re.findall(rb"[A-Za-z0-9+/]{40,}={0,2}", content):
         try:
@@ -59,8 +78,12 @@ def parrot(key: str) -> Callable[[Seen], Act]:
     acts: dict[str, Act] = {
         "word0": answer(f"You sent {key}. " + "And much more. " * 400),  # so long that the record is compressed
         "word1": answer("word1", reasoning_content=f"My key is {key}, {basic}", finish_reason=key),
-        "word2": answer([{"type": "text", "text": key[:9]}, {"type": "text", "text": key[9:]}], refusal=f"not with {key}"),
-        "word3": answer(quote(key, safe=""), tool_calls=[tool_call("find", json.dumps({"q": key, "e": json.dumps({"k": key})}))]),
+        "word2": answer(
+            [{"type": "text", "text": key[:9]}, {"type": "text", "text": key[9:]}], refusal=f"not with {key}"
+        ),
+        "word3": answer(
+            quote(key, safe=""), tool_calls=[tool_call("find", json.dumps({"q": key, "e": json.dumps({"k": key})}))]
+        ),
         "word4": status(401, f"{'x' * 190} {key} is no key at {upstream}"),
         "word5": body(f"<h1>{key} at {upstream}: {TEAM}</h1>".encode(), code=502, kind="text/html"),
         "word6": body(f"no JSON {key} {upstream}".encode(), kind=f"text/{key}"),
@@ -75,7 +98,8 @@ def test_a_key_that_the_endpoint_repeats_is_written_nowhere(project, endpoint, k
     endpoint.choose = parrot(key)
     project.make(project.path, samples=8)
     (project.path / "agentgauge.toml").write_text(
-        f'[models.m]\nurl = "{endpoint.url}"\nmodel = "m"\nkey_env = "MY_KEY"\nmax_retries = 0\nheaders = {{ X-Team = "{TEAM}" }}\n'
+        f'[models.m]\nurl = "{endpoint.url}"\nmodel = "m"\nkey_env = "MY_KEY"\nmax_retries = 0\nheaders = {{ X-Team ='
+        f' "{TEAM}" }}\n'
     )
     result = project.run(
         "--model", "m", "--record", "tape.jsonl", "--alluredir", "allure", "--run-dir", "run", "-v", "-rA", "--showlocals", *workers,
@@ -90,8 +114,12 @@ def test_a_key_that_the_endpoint_repeats_is_written_nowhere(project, endpoint, k
 
 
 def test_a_key_is_sent_to_the_endpoint_and_written_nowhere(project, endpoint):
-    endpoint.choose = lambda request: echo_authorization() if "word4" in request.body["messages"][-1]["content"] else say(request)
-    (project.path / "agentgauge.toml").write_text(f'[models.m]\nurl = "{endpoint.url}"\nmodel = "m"\nkey_env = "MY_KEY"\n')
+    endpoint.choose = lambda request: (
+        echo_authorization() if "word4" in request.body["messages"][-1]["content"] else say(request)
+    )
+    (project.path / "agentgauge.toml").write_text(
+        f'[models.m]\nurl = "{endpoint.url}"\nmodel = "m"\nkey_env = "MY_KEY"\n'
+    )
     result = project.run(
         "--model", "m", "--record", "tape.jsonl", "--alluredir", "allure", "--run-dir", "run", "-v", "-rA", "--showlocals",
         env={"MY_KEY": KEY},
@@ -105,21 +133,28 @@ def test_a_key_is_sent_to_the_endpoint_and_written_nowhere(project, endpoint):
 def test_a_placeholder_is_no_secret(project, endpoint):
     """Local servers take any key, and a model may well say that word."""
     endpoint.choose = lambda _: answer("EMPTY")
-    result = project.run("--model", "m", "--model-url", endpoint.url, "--run-dir", "run", env={"AGENTGAUGE_API_KEY": "EMPTY"})
+    result = project.run(
+        "--model", "m", "--model-url", endpoint.url, "--run-dir", "run", env={"AGENTGAUGE_API_KEY": "EMPTY"}
+    )
     assert result.status == 0
     assert "got 'EMPTY'" in result.output
 
 
 def test_the_password_of_a_proxy_is_written_nowhere(project):
     def choose(seen: Seen) -> Act:
-        return status(403, f"{seen.headers['proxy-authorization']} is me:{PASSWORD}, so http://me:{PASSWORD}@proxy/ refuses")
+        return status(
+            403, f"{seen.headers['proxy-authorization']} is me:{PASSWORD}, so http://me:{PASSWORD}@proxy/ refuses"
+        )
 
     with FaultServer(choose=choose) as proxy:
         result = project.run(
             "--model", "m", "--model-url", "http://model.example/v1", "--run-dir", "run", "-rA",
             env={"http_proxy": f"http://me:{PASSWORD}@127.0.0.1:{proxy.port}", "NO_PROXY": "", "no_proxy": ""},
         )  # fmt: skip
-    assert proxy.requests[0].headers["proxy-authorization"] == f"Basic {base64.b64encode(f'me:{PASSWORD}'.encode()).decode()}"
+    assert (
+        proxy.requests[0].headers["proxy-authorization"]
+        == f"Basic {base64.b64encode(f'me:{PASSWORD}'.encode()).decode()}"
+    )
     assert result.status == 1 and "http 403" in result.output
     assert leaks(project.path, PASSWORD) == []
     assert not [form for form in spellings(PASSWORD) if form in result.output]
@@ -129,7 +164,18 @@ def test_the_password_of_a_proxy_is_written_nowhere(project):
 def test_the_login_of_a_tool_server_is_written_nowhere(project, endpoint, login):
     secrets = [login.removeprefix("me:").removeprefix(":"), login]
     result = project.run(
-        *("--model", "m", "--model-url", endpoint.url, "--run-dir", "run", "--alluredir", "allure", "--record", "tape.jsonl"),
+        *(
+            "--model",
+            "m",
+            "--model-url",
+            endpoint.url,
+            "--run-dir",
+            "run",
+            "--alluredir",
+            "allure",
+            "--record",
+            "tape.jsonl",
+        ),
         f"--tool-server=http://{login}@127.0.0.1:9/base",
     )
     assert result.status == 0
@@ -141,7 +187,12 @@ def test_the_login_of_a_tool_server_is_written_nowhere(project, endpoint, login)
 
 @pytest.mark.parametrize(
     "address",
-    [f"http://me:{PASSWORD}@127.0.0.1:9", f"http://me:pa/{PASSWORD}@127.0.0.1:9", f"ftp://me:{PASSWORD}@127.0.0.1:9", f"me:{PASSWORD}@h:9"],
+    [
+        f"http://me:{PASSWORD}@127.0.0.1:9",
+        f"http://me:pa/{PASSWORD}@127.0.0.1:9",
+        f"ftp://me:{PASSWORD}@127.0.0.1:9",
+        f"me:{PASSWORD}@h:9",
+    ],
 )
 def test_a_refused_address_is_shown_without_its_login(tmp_path, address):
     """The tool server is not there, or the address is none."""
@@ -164,9 +215,12 @@ def test_a_model_address_with_a_login_is_refused_and_not_shown(project, option):
 
 
 def test_a_run_whose_model_repeats_its_key_can_be_replayed_without_it(tmp_path, endpoint):
-    """What the model is shown of its own words is the same in both, so that every request is found. Tools do not get the key either."""
+    """What the model is shown of its own words is the same in both, so that every request is found. Tools do not get
+    the key either."""
     call = tool_call("Calculator", json.dumps({"expression": f"len('{KEY}')"}))
-    endpoint.choose = lambda seen: answer(f"{KEY} it is") if seen.body["messages"][-1]["role"] == "tool" else answer(KEY, tool_calls=[call])
+    endpoint.choose = lambda seen: (
+        answer(f"{KEY} it is") if seen.body["messages"][-1]["role"] == "tool" else answer(KEY, tool_calls=[call])
+    )
     which = ("-k", "Calculator", "-m", "gta_atomic_e2e", "--limit", "2", "--model", "m")
     recorded = run_gta(
         *which, "--model-url", endpoint.url, "--run-dir", "run", "--record", "tape.jsonl",
@@ -178,7 +232,11 @@ def test_a_run_whose_model_repeats_its_key_can_be_replayed_without_it(tmp_path, 
     replayed = run_gta(*which, "--replay", "tape.jsonl", "--run-dir", "again", cwd=tmp_path)
     assert recorded.summary("run")["tasks"].keys() == replayed.summary("again")["tasks"].keys()
     for task, found in replayed.summary("again")["tasks"].items():
-        assert (found["broken"], found["missing"], found["metrics"]) == (0, 0, recorded.summary("run")["tasks"][task]["metrics"])
+        assert (found["broken"], found["missing"], found["metrics"]) == (
+            0,
+            0,
+            recorded.summary("run")["tasks"][task]["metrics"],
+        )
 
 
 def test_code_that_a_model_wrote_sees_no_key(tmp_path, endpoint):
@@ -191,7 +249,12 @@ def test_code_that_a_model_wrote_sees_no_key(tmp_path, endpoint):
         "-k", "Solver", "-m", "gta_atomic_e2e", "--in-flight", "1", "--model", "m", "--model-url", endpoint.url, "--run-dir", "run",
         cwd=tmp_path, env={"AGENTGAUGE_API_KEY": KEY, "SERPER_API_KEY": KEY},
     )  # fmt: skip
-    told = [message["content"] for request in endpoint.requests for message in request.body["messages"] if message["role"] == "tool"]
+    told = [
+        message["content"]
+        for request in endpoint.requests
+        for message in request.body["messages"]
+        if message["role"] == "tool"
+    ]
     assert any("PATH" in text for text in told), (told, result)
     assert KEY not in json.dumps(told)
     assert leaks(tmp_path, KEY) == []

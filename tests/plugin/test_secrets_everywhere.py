@@ -1,4 +1,5 @@
-"""Keys that enter a run at every place where they may, and are looked for in all that it and the commands after it leave."""
+"""Keys that enter a run at every place where they may, and are looked for in all that it and the commands after it
+leave."""
 
 from __future__ import annotations
 
@@ -18,16 +19,16 @@ from urllib.parse import quote, unquote
 
 import pytest
 
-from harness.cli import main
-from harness.errors import UsageProblem
-from harness.redaction import register
-from harness.services import Service
+from agentgauge.cli.main import main
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.redaction import register
+from agentgauge.run.services import Service
 from tests.fetch.site import Site
 from tests.gta.pack_data import write_tasks
 from tests.model.fault_server import Act, FaultServer, Seen, answer, body, data, tool_call
 from tests.plugin.project import ROOT, Project, records, run_gta
 from tests.plugin.test_secrets import _texts, spellings
-from tool_impls.client import ToolServerBox
+from tool_impls.server.client import ToolServerBox
 
 KEY = "sk-live/a1b2c3+d4e5f6g7h8"
 """With signs that addresses and JSON may escape."""
@@ -40,9 +41,9 @@ MIRROR = "anna:letmein-to-mirror"
 LEAKY = """
 import base64, os, sys
 from urllib.parse import quote
-from harness.tools import Parameter
+from agentgauge.core.tools import Parameter
 from tool_impls import base
-from tool_impls.code import Calculator as Real
+from tool_impls.logic.code import Calculator as Real
 
 TOKEN = "of the tool-server"
 
@@ -112,7 +113,9 @@ def parrot(seen: Seen) -> Act:
         headers = {"Retry-After": key, "Location": f"http://me:{key}@x/"}
         return body(f"<h1>{quote(key, safe='')} {team}</h1>".encode(), code=502, kind="text/html", headers=headers)
     if way == 4:
-        return body(b"", code=307, headers={"Location": f"ftp://me:{quote(key, safe='')}@upstream/{key}?key={quote(key)}"})
+        return body(
+            b"", code=307, headers={"Location": f"ftp://me:{quote(key, safe='')}@upstream/{key}?key={quote(key)}"}
+        )
     return answer(f"it is {key} {team}", reasoning_content=key, finish_reason=key)
 
 
@@ -123,7 +126,7 @@ def tool_server(folder: Path) -> Iterator[str]:
     words = [
         sys.executable,
         "-m",
-        "tool_impls.serve",
+        "tool_impls.server.command",
         "--port",
         "0",
         "--extra",
@@ -132,7 +135,10 @@ def tool_server(folder: Path) -> Iterator[str]:
         str(ROOT / "agentgauge.toml"),
     ]
     env = {**os.environ, "PYTHONPATH": str(ROOT), "AGENTGAUGE_TOOL_TOKEN": TOKEN, "HF_TOKEN": HUB}
-    with (folder / "server.log").open("wb") as log, subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, env=env) as server:
+    with (
+        (folder / "server.log").open("wb") as log,
+        subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, env=env) as server,
+    ):
         try:
             assert server.stdout
             yield json.loads(server.stdout.readline())["url"]
@@ -142,7 +148,7 @@ def tool_server(folder: Path) -> Iterator[str]:
 
 def agentgauge(*words: str | Path, cwd: Path, **env: str) -> tuple[int, str]:
     done = subprocess.run(
-        [sys.executable, "-m", "harness.cli", *map(str, words)],
+        [sys.executable, "-m", "agentgauge.cli.main", *map(str, words)],
         cwd=cwd, env=Project(cwd).environment(env), capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
@@ -156,8 +162,8 @@ def test_nothing_that_a_run_and_the_reports_on_it_leave_holds_a_secret(tmp_path:
     given.mkdir()
     with FaultServer(choose=parrot) as endpoint, tool_server(given) as tools:
         (place / "agentgauge.toml").write_text(
-            f'[models.m]\nurl = "{endpoint.url}"\nmodel = "m"\nkey_env = "MY_KEY"\nmax_retries = 0\ntransport = "{transport}"\n'
-            f'headers = {{ X-Team = "{TEAM}" }}\n'
+            f'[models.m]\nurl = "{endpoint.url}"\nmodel = "m"\nkey_env = "MY_KEY"\nmax_retries = 0\ntransport ='
+            f' "{transport}"\nheaders = {{ X-Team = "{TEAM}" }}\n'
         )
         result = run_gta(
             *("-k", "Calculator", "-m", "gta_atomic_e2e", "--model", "m", "--run-dir", "run", "--rootdir", str(place)),
@@ -172,7 +178,13 @@ def test_nothing_that_a_run_and_the_reports_on_it_leave_holds_a_secret(tmp_path:
     causes = {record["cause"] for record in records(place / "run") if record["status"] == "broken"}
     assert causes == {"http 401", "http 502", "redirects"}
     for words in (
-        *(["--html", "page.html", "--embed"], ["--allure", "again"], ["--items"], ["--table", "md"], ["--eval", "log.eval"]),
+        *(
+            ["--html", "page.html", "--embed"],
+            ["--allure", "again"],
+            ["--items"],
+            ["--table", "md"],
+            ["--eval", "log.eval"],
+        ),
         ["--format", "gta_atomic", "--output", "theirs"],
     ):
         status, output = agentgauge("report", "run", *words, cwd=place)
@@ -222,11 +234,18 @@ def test_no_traceback_with_its_variables_shows_a_secret(
 ) -> None:
     """That of an error within pytest, and of a fixture of the project's own."""
     (project.path / "breaks.py").write_text(BREAKS)
-    (project.path / "agentgauge.toml").write_text(f'[models.m]\nurl = "{endpoint.url}"\nmodel = "m"\nkey_env = "MY_KEY"\n')
+    (project.path / "agentgauge.toml").write_text(
+        f'[models.m]\nurl = "{endpoint.url}"\nmodel = "m"\nkey_env = "MY_KEY"\n'
+    )
     result = project.run(
         *("-p", "breaks", "--model", "m", "--run-dir", run, "-vv", "--tb=long", "-l", "-rA", "--junitxml", "junit.xml"),
         *("--alluredir", "allure", *workers),
-        env={"MY_KEY": KEY, "HF_TOKEN": HUB, "HTTPS_PROXY": f"http://{LOGIN}@127.0.0.1:9", "PYTHONPATH": f"{ROOT}:{project.path}"},
+        env={
+            "MY_KEY": KEY,
+            "HF_TOKEN": HUB,
+            "HTTPS_PROXY": f"http://{LOGIN}@127.0.0.1:9",
+            "PYTHONPATH": f"{ROOT}:{project.path}",
+        },
     )
     assert ("INTERNALERROR" in result.output) == (run == "internal")
     assert "RuntimeError: no" in result.output and "[key]" in result.output
@@ -235,7 +254,7 @@ def test_no_traceback_with_its_variables_shows_a_secret(
 
 TALKER = """
 import json, os, sys
-from harness.services import given_listener
+from agentgauge.run.services import given_listener
 listener = given_listener()
 print("Authorization: Bearer", sys.argv[1], sys.argv[2], file=sys.stderr, flush=True)
 os.system(f"echo a child has {sys.argv[1]} >&2")
@@ -250,10 +269,12 @@ TALK = "Authorization: Bearer [key] [key]\na child has [key]\nhttps://host and [
 
 @pytest.mark.parametrize("how", ["works", "fails"])
 def test_the_log_of_a_service_holds_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
-    monkeypatch.setattr("harness.redaction._known", ())
+    monkeypatch.setattr("agentgauge.core.redaction._known", ())
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     register(KEY)
-    service = Service("talker", [sys.executable, "-c", TALKER, KEY, quote(KEY, safe=""), how], tmp_path / "logs/talker.log")
+    service = Service(
+        "talker", [sys.executable, "-c", TALKER, KEY, quote(KEY, safe=""), how], tmp_path / "logs/talker.log"
+    )
     try:
         with pytest.raises(UsageProblem, match=r"https://host and \[key\]$") if how == "fails" else nullcontext():
             service.start()
@@ -281,7 +302,9 @@ sys.exit(int(sys.argv[1] == "8"))
 
 
 @pytest.mark.parametrize("confined", [(), ("--no-sandbox",)], ids=["sandbox", "none"])
-def test_nothing_that_an_agent_leaves_holds_the_key_that_it_was_given(tmp_path: Path, confined: tuple[str, ...]) -> None:
+def test_nothing_that_an_agent_leaves_holds_the_key_that_it_was_given(
+    tmp_path: Path, confined: tuple[str, ...]
+) -> None:
     (tmp_path / "given").mkdir()
     (tmp_path / "given/agent.py").write_text(AGENT)
     data, out = write_tasks(tmp_path / "given/data"), tmp_path / "out"
@@ -325,7 +348,7 @@ def test_nothing_that_an_agent_leaves_holds_the_key_that_it_was_given(tmp_path: 
 def test_no_error_of_a_command_shows_a_secret(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("harness.redaction._known", ())
+    monkeypatch.setattr("agentgauge.core.redaction._known", ())
     monkeypatch.setenv("AGENTGAUGE_API_KEY", KEY)
     monkeypatch.chdir(tmp_path)
     try:

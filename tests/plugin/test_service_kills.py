@@ -1,5 +1,5 @@
-"""A helper process of a run can be killed at any moment: the run goes on or ends with a message, and the resumed one ends as one that
-nothing disturbed."""
+"""A helper process of a run can be killed at any moment: the run goes on or ends with a message, and the resumed one
+ends as one that nothing disturbed."""
 
 from __future__ import annotations
 
@@ -21,12 +21,16 @@ SAMPLES = 16
 MOMENTS = [0, *(pytest.param(seed, marks=pytest.mark.faults) for seed in range(1, 21))]
 """Seeds of random moments; most are for ``make faults``. With the odd ones the run has two workers."""
 
-VICTIMS = {"model": "harness.model.embedded.serve", "tools": "tool_impls.serve", "tool worker": "tool_impls.worker"}
+VICTIMS = {
+    "model": "agentgauge.model.embedded.serve",
+    "tools": "tool_impls.server.command",
+    "tool worker": "tool_impls.server.worker",
+}
 """Words of their command lines."""
 
 TOOL = """
 import time
-from harness.tools import Parameter
+from agentgauge.core.tools import Parameter
 from tool_impls import base
 
 class Write(base.BenchTool):
@@ -45,17 +49,17 @@ class Write(base.BenchTool):
 USES_TOOL = """
 import json, sys
 from pathlib import Path
-from harness.errors import ToolError
-from harness.plugin import wiring
+from agentgauge.core.errors import ToolError
+from agentgauge.pytest_plugin import wiring
 
 class Writes(Toy):
     needs_tools = True
     def check_tools(self, names, config, *, scoring, allow_unsafe, server):
         return {}
     def tool_server(self, config, *, scoring, allow_unsafe):
-        return [sys.executable, "-m", "tool_impls.serve", "--port", "0", "--extra", "tool.py", "--tools", "Write"]
+        return [sys.executable, "-m", "tool_impls.server.command", "--port", "0", "--extra", "tool.py", "--tools", "Write"]
     def toolbox(self, url):
-        from tool_impls.client import ToolServerBox
+        from tool_impls.server.client import ToolServerBox
         return ToolServerBox(url)
     async def run(self, case):
         said = (await super().run(case))["answer"]

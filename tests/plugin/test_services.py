@@ -1,4 +1,5 @@
-"""Helper processes: started behind a socket that is there before them, at once or when somebody asks; and what a run does without one."""
+"""Helper processes: started behind a socket that is there before them, at once or when somebody asks; and what a run
+does without one."""
 
 from __future__ import annotations
 
@@ -13,15 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import UsageProblem
-from harness.services import Service
+from agentgauge.core.errors import UsageProblem
+from agentgauge.run.services import Service
 from tests.model.fault_server import FaultServer
 from tests.plugin.conftest import say, slow
 from tests.plugin.project import ROOT, Project, records
 
 SERVER = """
 import json, sys, time
-from harness.services import end_with_parent, given_listener
+from agentgauge.run.services import end_with_parent, given_listener
 end_with_parent()
 listener = given_listener()
 time.sleep(float(sys.argv[1]))
@@ -133,7 +134,9 @@ def test_a_service_that_dies_again_and_again_is_given_up_and_told(make) -> None:
         seen.append(service.pid)
         os.kill(seen[-1], signal.SIGKILL)
         deadline = time.monotonic() + 30
-        while not told and service.pid in seen and time.monotonic() < deadline:  # it may still take a connection with it
+        while (
+            not told and service.pid in seen and time.monotonic() < deadline
+        ):  # it may still take a connection with it
             time.sleep(0.01)
     assert [str(problem).partition(":")[0] for problem in told] == ["the greeter ended 4 times"]
     with pytest.raises(OSError, match=r"reset|closed|refused"):
@@ -161,7 +164,7 @@ import sys
 
 TOOLS = '''
 import json, os, sys, time
-from harness.services import end_with_parent, given_listener
+from agentgauge.run.services import end_with_parent, given_listener
 end_with_parent()
 if os.path.exists("mended"):
     print(json.dumps({"url": "http://127.0.0.1:%d" % given_listener().getsockname()[1]}), flush=True)
@@ -177,7 +180,7 @@ class Needs(Toy):
     def tool_server(self, config, *, scoring, allow_unsafe):
         return [sys.executable, "-c", TOOLS]
     def toolbox(self, url):
-        from tool_impls.client import ToolServerBox
+        from tool_impls.server.client import ToolServerBox
         return ToolServerBox(url)
 
 announce(Needs())
@@ -195,7 +198,9 @@ def test_a_run_whose_tool_server_does_not_start_is_stopped_with_its_last_words_a
         options = ("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", "--run-dir", "run")
         result = project.run(*options, *workers, env={"LATE": "0.5"})
         assert result.status == 4, result.output
-        assert "stopped early: the tool server did not start (status 1): no licence; go on with --resume=" in result.output
+        assert (
+            "stopped early: the tool server did not start (status 1): no licence; go on with --resume=" in result.output
+        )
         kept = len(records(project.path / "run"))
         assert 0 < kept < 400
         (project.path / "mended").write_text("")
@@ -207,8 +212,8 @@ def test_a_run_whose_tool_server_does_not_start_is_stopped_with_its_last_words_a
 
 
 ORDER = """
-from harness.services import Service
-from harness.store import RunFolder
+from agentgauge.run.services import Service
+from agentgauge.store import RunFolder
 def spied(where, name):
     done = getattr(where, name)
     def told(*arguments):
@@ -240,7 +245,9 @@ def test_a_tool_server_that_fails_at_once_costs_few_requests(tmp_path, workers):
     with (project.path / "conftest.py").open("a") as stream:
         stream.write(NEEDS_TOOLS.replace("import json, os, sys, time", "import os, sys; os._exit(3)"))
     with FaultServer(choose=slow(0.05)) as endpoint:
-        result = project.run("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", "--run-dir", "run", *workers)
+        result = project.run(
+            "--model", "m", "--model-url", endpoint.url, "--in-flight", "4", "--run-dir", "run", *workers
+        )
         assert result.status == 4, result.output
         assert "the tool server did not start (status 3)" in result.output
         assert len(endpoint.requests) <= 100

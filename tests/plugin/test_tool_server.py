@@ -40,7 +40,7 @@ def test_a_killed_tool_server_is_started_again_and_resume_completes_what_broke(t
     process = start_gta(*RUN, "--in-flight", "1", "--run-dir", "run", cwd=tmp_path)
     records = tmp_path / "run" / "records" / "main.jsonl"
     wait_for(lambda: records.exists() and records.read_bytes().count(b"\n") >= 2)
-    server = wait_for(lambda: child_running(process.pid, "tool_impls.serve"))
+    server = wait_for(lambda: child_running(process.pid, "tool_impls.server.command"))
     os.kill(server, signal.SIGKILL)
     output, _ = process.communicate(timeout=120)
     task = summary(tmp_path / "run")["tasks"]["gta_atomic.e2e"]
@@ -54,11 +54,16 @@ def test_a_killed_tool_server_is_started_again_and_resume_completes_what_broke(t
 
 def test_services_end_when_their_controller_is_killed(tmp_path):
     process = start_gta(*RUN, "--in-flight", "1", "--run-dir", "run", cwd=tmp_path)
-    servers = [wait_for(lambda words=words: child_running(process.pid, words)) for words in ("embedded.serve", "tool_impls.serve")]
+    servers = [
+        wait_for(lambda words=words: child_running(process.pid, words))
+        for words in ("embedded.serve", "tool_impls.server.command")
+    ]
     wait_for(lambda: (tmp_path / "run" / "services.json").exists())
     process.kill()
     process.communicate()
-    assert wait_for(lambda: not any(Path(f"/proc/{server}/cmdline").exists() and alive(server) for server in servers), seconds=15)
+    assert wait_for(
+        lambda: not any(Path(f"/proc/{server}/cmdline").exists() and alive(server) for server in servers), seconds=15
+    )
 
 
 def alive(pid: int) -> bool:
@@ -70,13 +75,15 @@ def alive(pid: int) -> bool:
 
 
 def test_a_tool_server_that_is_not_there_is_refused_before_the_first_request(tmp_path):
-    result = run_gta(*RUN, "--limit", "2", "--tool-server", "http://127.0.0.1:9", "--run-dir", "run", cwd=tmp_path, status=4)
+    result = run_gta(
+        *RUN, "--limit", "2", "--tool-server", "http://127.0.0.1:9", "--run-dir", "run", cwd=tmp_path, status=4
+    )
     assert "--tool-server http://127.0.0.1:9 does not answer as a tool server" in result.output
     assert "Traceback" not in result.output
 
 
 def test_a_tool_server_that_lacks_tools_is_refused_before_the_first_request(tmp_path):
-    command = [sys.executable, "-m", "tool_impls.serve", "--port", "0", "--no-token", "--tools", "OCR"]
+    command = [sys.executable, "-m", "tool_impls.server.command", "--port", "0", "--no-token", "--tools", "OCR"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
@@ -93,7 +100,13 @@ def test_a_tool_that_lacks_a_setting_is_refused_before_the_first_request(tmp_pat
     project = Project(tmp_path)
     done = subprocess.run(
         project.command(
-            "-p", "harness.plugin", "--rootdir", str(tmp_path), str(ROOT / "bench_gta" / "test_e2e.py"), "--confcutdir", str(tmp_path)
+            "-p",
+            "agentgauge.pytest_plugin",
+            "--rootdir",
+            str(tmp_path),
+            str(ROOT / "bench_gta" / "test_e2e.py"),
+            "--confcutdir",
+            str(tmp_path),
         ),
         cwd=tmp_path,
         env=project.environment(),
@@ -109,7 +122,19 @@ def test_a_tool_that_lacks_a_setting_is_refused_before_the_first_request(tmp_pat
 
 
 def test_a_run_is_not_resumed_with_other_tools(tmp_path):
-    run_gta("-m", "gta_atomic_e2e", "-k", "Calculator", "--limit", "2", "--model", "oracle", "--run-dir", "run", cwd=tmp_path)
+    run_gta(
+        "-m",
+        "gta_atomic_e2e",
+        "-k",
+        "Calculator",
+        "--limit",
+        "2",
+        "--model",
+        "oracle",
+        "--run-dir",
+        "run",
+        cwd=tmp_path,
+    )
     about = json.loads((tmp_path / "run" / "run.json").read_text())
     about["settings"]["tools"]["Calculator"]["version"] = 99
     (tmp_path / "run" / "run.json").write_text(json.dumps(about))

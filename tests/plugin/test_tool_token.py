@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.services import TOOL_TOKEN
+from agentgauge.run.services import TOOL_TOKEN
 from tests.plugin.project import ROOT, run_gta, start_gta, summary
 from tests.plugin.test_tool_server import child_running, wait_for
 
@@ -38,7 +38,7 @@ def files_with(text: str, folder: Path) -> list[str]:
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_a_runs_own_server_has_a_token_of_this_run_that_stands_in_no_command_and_no_file(tmp_path, workers):
     process = start_gta(*RUN, "--in-flight", "1", "--run-dir", "run", *workers, cwd=tmp_path)
-    server = wait_for(lambda: child_running(process.pid, "tool_impls.serve"))
+    server = wait_for(lambda: child_running(process.pid, "tool_impls.server.command"))
     os.kill(server, signal.SIGSTOP)  # so that it is there while we look
     try:
         token = wait_for(lambda: environment(server).get(TOOL_TOKEN))
@@ -58,7 +58,15 @@ def test_a_runs_own_server_has_a_token_of_this_run_that_stands_in_no_command_and
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_the_token_of_an_address_is_used_and_stored_nowhere(tmp_path, workers):
-    command = [sys.executable, "-m", "tool_impls.serve", "--port", "0", "--settings", str(ROOT / "agentgauge.toml")]
+    command = [
+        sys.executable,
+        "-m",
+        "tool_impls.server.command",
+        "--port",
+        "0",
+        "--settings",
+        str(ROOT / "agentgauge.toml"),
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             announced = json.loads(server.stdout.readline())

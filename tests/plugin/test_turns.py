@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from harness.plugin import turns
-from harness.plugin.turns import Floor, TurnTaking
+from agentgauge.run import handoff_lock as turns
+from agentgauge.run.handoff_lock import Floor, TurnTaking
 
 LONG = 30.0  # seconds, for waits that end at once where all is well
 
@@ -64,7 +64,9 @@ def test_a_loop_leaves_the_floor_while_it_waits_and_has_it_while_it_works(monkey
     loop.close()
 
 
-def test_a_loop_waits_once_for_somebody_who_keeps_the_floor_and_again_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_loop_waits_once_for_somebody_who_keeps_the_floor_and_again_for_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     waits: list[float] = []
 
     class Lock:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import UsageProblem
-from harness.task import announce, known_tasks
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.task import announce, known_tasks
 from reports.merge import merge
 from tests.model.fault_server import FaultServer
 from tests.plugin.conftest import say, slow
@@ -23,7 +23,7 @@ from tests.plugin.toy import Toy
 HOLDER = """
 import sys
 from pathlib import Path
-from harness.store.hold import Hold
+from agentgauge.store.folder_lock import Hold
 
 hold = Hold(Path(sys.argv[1]))
 print(flush=True)

@@ -6,9 +6,10 @@ import threading
 
 import pytest
 
-from harness.plugin import progress, waiting
-from harness.plugin.progress import Progress, late_requests
-from harness.plugin.waiting import FILE, WaitingRequests, waiting_requests
+from agentgauge.run import progress
+from agentgauge.run import waiting_requests as waiting
+from agentgauge.run.progress import Progress, late_requests
+from agentgauge.run.waiting_requests import FILE, WaitingRequests, waiting_requests
 from tests.plugin.conftest import slow
 
 
@@ -36,7 +37,8 @@ def test_a_file_that_cannot_be_written_harms_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("count", "text"), [(0, ""), (1, " · 1 request waits for more than 2 min"), (3, " · 3 requests wait for more than 2 min")]
+    ("count", "text"),
+    [(0, ""), (1, " · 1 request waits for more than 2 min"), (3, " · 3 requests wait for more than 2 min")],
 )
 def test_words(count, text):
     assert late_requests(count) == text
@@ -58,7 +60,7 @@ def test_the_line_is_drawn_though_no_case_ends(monkeypatch):
 
 
 SHORT = """
-from harness.plugin import lookahead, progress, waiting, worker
+from agentgauge.pytest_plugin import lookahead, progress, waiting, worker
 lookahead.WATCH_SECONDS = 0.05
 progress.PLAIN_SECONDS = 0.2
 waiting.OLD = worker.OLD = 0.5

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.agent.dialects.registry import FAMILIES
-from harness.cli import main
+from agentgauge.agent.dialects.registry import FAMILIES
+from agentgauge.cli.main import main
 from tests.plugin.project import ROOT, records, run_wild, summary, without_times
 
 MINI = ROOT / "bench_wild" / "mini"
@@ -38,7 +38,12 @@ def test_the_baseline_is_a_floor_that_errs_in_several_ways(tmp_path):
     run_wild("--model", "baseline", "--wild-evaluator", "2025", "--run-dir", "run", cwd=tmp_path)
     figures = values(tmp_path / "run")
     assert 0 < figures["Task"] < 50
-    classes = {label for record in records(tmp_path / "run") if record["status"] == "wrong" for label in record["score"]["labels"]}
+    classes = {
+        label
+        for record in records(tmp_path / "run")
+        if record["status"] == "wrong"
+        for label in record["score"]["labels"]
+    }
     assert len(classes) >= 3, classes
 
 
@@ -64,7 +69,11 @@ def test_the_earlier_release_s_switches(tmp_path):
     assert "wild: 48 planned · 48 passed" in output
     assert "without the earlier tasks" in output
     options = summary(tmp_path / "run")["run"]["options"]
-    assert [options[name] for name in ("--wild-no-context", "--wild-no-roles", "--wild-schemas")] == [True, True, "azure"]
+    assert [options[name] for name in ("--wild-no-context", "--wild-no-roles", "--wild-schemas")] == [
+        True,
+        True,
+        "azure",
+    ]
 
 
 def test_what_a_session_lacks_is_left_out_and_reported(tmp_path):
@@ -85,7 +94,10 @@ def test_what_a_session_lacks_is_left_out_and_reported(tmp_path):
 
 
 def test_options_that_are_wrong(tmp_path):
-    assert "--wild-language 'de' is unknown; accepted are en, zh" in run_wild("--wild-language", "de", cwd=tmp_path, status=4).output
+    assert (
+        "--wild-language 'de' is unknown; accepted are en, zh"
+        in run_wild("--wild-language", "de", cwd=tmp_path, status=4).output
+    )
 
 
 def test_a_run_goes_on_with_its_own_options(tmp_path):
@@ -108,7 +120,9 @@ def test_an_exported_run_scores_the_same(scoring, tmp_path, capsys):
     (file,) = (tmp_path / "out").rglob("*.jsonl")
     assert capsys.readouterr().out == f"{file}\n"
     assert file.relative_to(tmp_path / "out") == Path("result/baseline/Wild-Tool-Bench_result.jsonl")
-    assert main(["score", "wild", "--samples", str(MINI), "--predictions", str(file), "--scoring", scoring, "--json"]) == 0
+    assert (
+        main(["score", "wild", "--samples", str(MINI), "--predictions", str(file), "--scoring", scoring, "--json"]) == 0
+    )
     scored = json.loads(capsys.readouterr().out)["metrics"]
     assert scored == pytest.approx({name: values(tmp_path / "run")[name] for name in scored})
     assert main(["report", str(tmp_path / "run"), "--format", "wild", "--output", str(tmp_path / "out")]) == 4
@@ -116,7 +130,9 @@ def test_an_exported_run_scores_the_same(scoring, tmp_path, capsys):
 
 
 def test_a_recorded_run_replays(tmp_path):
-    run_wild("--model", "baseline", "--record", "tape.jsonl", "--run-dir", "live", "--wild-language", "zh", cwd=tmp_path)
+    run_wild(
+        "--model", "baseline", "--record", "tape.jsonl", "--run-dir", "live", "--wild-language", "zh", cwd=tmp_path
+    )
     run_wild("--replay", "tape.jsonl", "--run-dir", "again", cwd=tmp_path)
     assert without_times(summary(tmp_path / "again")) == without_times(summary(tmp_path / "live"))
 
@@ -130,7 +146,9 @@ def test_the_bundled_data_is_sound(capsys):
 def test_gold_that_cannot_be_reached_is_found(tmp_path, capsys):
     lines = (MINI / "Wild-Tool-Bench.jsonl").read_text(encoding="utf-8").splitlines()
     session = json.loads(lines[0])
-    action = next(node for node in session["english_answer_list"][0] if node["action"]["name"] != "prepare_to_answer")["action"]
+    action = next(node for node in session["english_answer_list"][0] if node["action"]["name"] != "prepare_to_answer")[
+        "action"
+    ]
     action["arguments"] = {"never": "declared"}
     (tmp_path / "Wild-Tool-Bench.jsonl").write_text(json.dumps(session) + "\n", encoding="utf-8")
     assert main(["data", "check", "wild", "--data", str(tmp_path)]) == 1

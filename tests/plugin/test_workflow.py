@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.cli import main
+from agentgauge.cli.main import main
 from tests.model import fault_server as serve
 from tests.model.files_server import FilesServer, response, said
 from tests.plugin.project import GTA, Project, records, run_gta, summary, without_times
@@ -38,7 +38,9 @@ def run_judged(url: str, *arguments: str, cwd: Path, status: int = 0) -> str:
     (cwd / "agentgauge.toml").write_text(SETTINGS.format(url=url))
     project = Project(cwd)
     live = () if "--rescore" in arguments else ("--model", "oracle")
-    command = project.command(GTA[0], GTA[1], "--rootdir", str(cwd), f"{CASES}::test_workflow[{TASK}]", *live, *arguments)
+    command = project.command(
+        GTA[0], GTA[1], "--rootdir", str(cwd), f"{CASES}::test_workflow[{TASK}]", *live, *arguments
+    )
     done = subprocess.run(
         command,
         cwd=cwd,
@@ -66,9 +68,15 @@ def test_the_oracle_solves_every_task_with_real_tools(tmp_path):
     found = values(tmp_path / "run")
     assert (found["Root SR"], found["Leaf SR"], found["Root Score"], found["Tool SR"]) == (100.0, 100.0, 10.0, 100.0)
     assert found["Tasks"] >= 10 and "Root SR at 5: 100.00, 6: 100.00, 7: 100.00" in output
-    delivered = {Path(path).suffix for record in records(tmp_path / "run") for path in record["transcript"]["output"]["delivered"]}
+    delivered = {
+        Path(path).suffix
+        for record in records(tmp_path / "run")
+        for path in record["transcript"]["output"]["delivered"]
+    }
     assert {".pdf", ".docx", ".pptx", ".xlsx", ".csv", ".html", ".png", ".mp4"} <= delivered
-    assert not list((tmp_path / "run" / "files").rglob("*.judge")) and not list((tmp_path / "run" / "stages").rglob("*.json"))
+    assert not list((tmp_path / "run" / "files").rglob("*.judge")) and not list(
+        (tmp_path / "run" / "stages").rglob("*.json")
+    )
 
 
 def test_an_exported_run_is_judged_again_wherever_it_lies(tmp_path, capsys):
@@ -100,7 +108,9 @@ def test_a_judge_that_fails_half_way_costs_neither_the_agent_s_work_nor_paid_lea
         run_judged(server.url, "--resume", "run", cwd=tmp_path)
         assert len(server.asked) == 2  # the third leaf is known
     (record,) = records(tmp_path / "run")
-    assert [event for event in record["transcript"]["events"] if event["name"] == "oracle"] == asked  # told of, not asked again
+    assert [
+        event for event in record["transcript"]["events"] if event["name"] == "oracle"
+    ] == asked  # told of, not asked again
     assert sorted(record["transcript"]["output"]["judged"]["leaves"][0]) == ["cached", "id", "replies"]
     assert values(tmp_path / "run")["Root Score"] == pytest.approx(7.0)
     with FilesServer(answers=[serve.status(500)]) as server:
@@ -130,7 +140,12 @@ def test_a_recorded_judge_is_replayed_without_files_or_tools(tmp_path):
 def test_official_data_needs_a_judge_model(tmp_path):
     data = tmp_path / "data"
     data.mkdir()
-    task = {"dialogs": [{"role": "user", "content": "Write."}], "files": [], "tools": [], "sub_tasks": [{"id": "1.1", "requirements": "r"}]}
+    task = {
+        "dialogs": [{"role": "user", "content": "Write."}],
+        "files": [],
+        "tools": [],
+        "sub_tasks": [{"id": "1.1", "requirements": "r"}],
+    }
     (data / "end.json").write_text(json.dumps({"0": task}))
     (data / "toolmeta.json").write_text((DATA / "toolmeta.json").read_text())
     output = run_gta("--data", str(data), "--model", "oracle", cwd=tmp_path, status=4).output

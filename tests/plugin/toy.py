@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from harness.data.index import build_index, line_entries
-from harness.estimate import Recipe
-from harness.model.types import ChatReply
-from harness.task import Task
-from harness.types import Sample, Score
+from agentgauge.core.chat import ChatReply
+from agentgauge.core.estimate import Recipe
+from agentgauge.core.index import build_index, line_entries
+from agentgauge.core.task import Task
+from agentgauge.core.types import Sample, Score
 
 
 class Toy(Task):
@@ -38,10 +38,16 @@ class Toy(Task):
 
     def score(self, sample, output, scoring, similarity):
         expected, got = sample.payload["say"], output and output["answer"]
-        return Score(got == expected, {"right": float(got == expected), "all": 1.0}, explanation=f"expected {expected!r}, got {got!r}")
+        return Score(
+            got == expected,
+            {"right": float(got == expected), "all": 1.0},
+            explanation=f"expected {expected!r}, got {got!r}",
+        )
 
     def recipe(self, scoring):
-        return Recipe(lambda sums: {"Acc": 100 * sums["right"] / sums["all"] if sums.get("all") else None}, {"Acc": ("all",)})
+        return Recipe(
+            lambda sums: {"Acc": 100 * sums["right"] / sums["all"] if sums.get("all") else None}, {"Acc": ("all",)}
+        )
 
     def oracle(self, sample, request):
         return ChatReply(sample.payload["say"])

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.types import Event, Record, Score, Transcript, Usage
+from agentgauge.core.types import Event, Record, Score, Transcript, Usage
 
 Ends = Mapping[str, str]
 """Sample → the ends of its attempts, a letter each: ``p`` passed, ``w`` wrong, ``b`` broken, ``-`` not attempted."""
@@ -40,7 +40,9 @@ def made(
             transcript=Transcript(None, tuple(events), Usage(1, 10, 2, 0.0), 1.5),
             score=None
             if end == "b"
-            else Score(end == "p", {"all": 1.0}, tuple((labels or {}).get(sample, ())), group=(groups or {}).get(sample, "")),
+            else Score(
+                end == "p", {"all": 1.0}, tuple((labels or {}).get(sample, ())), group=(groups or {}).get(sample, "")
+            ),
             error="model m: HTTP 500" if end == "b" else None,
             cause="http 500" if end == "b" else None,
             tags=tuple((tags or {}).get(sample, ())),

@@ -11,25 +11,39 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from harness.store import RunFolder
-from harness.task import find_task
-from harness.types import Record, Score, Transcript, Usage
+from agentgauge.core.task import find_task
+from agentgauge.core.types import Record, Score, Transcript, Usage
+from agentgauge.store import RunFolder
 from reports.run import sum_up
 
-PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAIAAAACUFjqAAAAEklEQVR42mNoaGjAgxhGpRsaAAewljh5GdCrAAAAAElFTkSuQmCC")
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAIAAAACUFjqAAAAEklEQVR42mNoaGjAgxhGpRsaAAewljh5GdCrAAAAAElFTkSuQmCC"
+)
 """10 × 10 pixels."""
 
 
 def record(number, *, events=(), passed=True, output=None, task="toy.say", sample=""):
     """A case of the toy benchmark; its sample is s and the number."""
-    verdict = Score(passed, {"right": float(passed), "all": 1.0}, () if passed else ("wrong_answer",), "expected 'a', got 'b'")
+    verdict = Score(
+        passed, {"right": float(passed), "all": 1.0}, () if passed else ("wrong_answer",), "expected 'a', got 'b'"
+    )
     told = Transcript(output, tuple(events), Usage(1, 100, 10), 0.5, number)
     return Record(
-        task, sample or f"s{number}", 1, "c", "passed" if passed else "wrong", told, verdict, tags=("even",), finished=float(number)
+        task,
+        sample or f"s{number}",
+        1,
+        "c",
+        "passed" if passed else "wrong",
+        told,
+        verdict,
+        tags=("even",),
+        finished=float(number),
     )
 
 
-def write_run(path: Path, records: Iterable[Record], *, model: str = "m", missing: Iterable[tuple[str, str]] = ()) -> Path:
+def write_run(
+    path: Path, records: Iterable[Record], *, model: str = "m", missing: Iterable[tuple[str, str]] = ()
+) -> Path:
     """A finished run of these records and of cases that were not attempted."""
     folder = RunFolder(path)
     folder.create()
@@ -52,12 +66,15 @@ def write_run(path: Path, records: Iterable[Record], *, model: str = "m", missin
         "tools": {},
         "tool_set": None,
         "options": {
-            option.name: option.accepted[0] if option.accepted else option.default for n in names for option in find_task(n).options
+            option.name: option.accepted[0] if option.accepted else option.default
+            for n in names
+            for option in find_task(n).options
         },
     }
     folder.write_plan(plan)
     folder.write_json(
-        "run.json", {"settings": {"data": "mini", "options": {}, "tools": {}, "attempts": 1}, "started": 1.0, "finished": 9.0}
+        "run.json",
+        {"settings": {"data": "mini", "options": {}, "tools": {}, "attempts": 1}, "started": 1.0, "finished": 9.0},
     )
     outlines = folder.merge_records(plan)
     sum_up(
@@ -74,7 +91,9 @@ def write_run(path: Path, records: Iterable[Record], *, model: str = "m", missin
 
 def page_data(page: Path) -> dict[str, Any]:
     """What the page counts, without what depends on the clock."""
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL)
+    found = re.search(
+        r'<script type="application/json" id="data">(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL
+    )
     assert found
     data: dict[str, Any] = json.loads(found[1])
     return data
@@ -83,5 +102,8 @@ def page_data(page: Path) -> dict[str, Any]:
 def chunks(page: Path) -> list[list[Mapping[str, Any]]]:
     """The transcripts beside a page."""
     files = sorted(page.with_name(f"{page.stem}-data").glob("*.js"), key=lambda file: int(file.stem))
-    texts = [re.fullmatch(r'agentgaugeChunk\((\d+), "([A-Za-z0-9+/=]*)"\);\n', file.read_text(encoding="ascii")) for file in files]
+    texts = [
+        re.fullmatch(r'agentgaugeChunk\((\d+), "([A-Za-z0-9+/=]*)"\);\n', file.read_text(encoding="ascii"))
+        for file in files
+    ]
     return [json.loads(gzip.decompress(base64.b64decode(text[2]))) for text in texts if text]

@@ -1,11 +1,12 @@
-"""How often a comparison finds a difference: simulated runs of known models. Run it to print the tables of docs/comparing.md."""
+"""How often a comparison finds a difference: simulated runs of known models. Run it to print the tables of
+docs/comparing.md."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from harness.estimate import Recipe, Values
+from agentgauge.core.estimate import Recipe, Values
 from reports.comparison.paired import ALPHA, effects
 
 SAMPLES = (50, 100, 200, 500, 1000)
@@ -24,7 +25,8 @@ Kind = Callable[[Any, int, float], Pair]
 
 
 def chances(source: Any, n: int, better: float) -> tuple[Any, Any]:
-    """Each sample's chance to be solved by both models: most samples are easy or hard, and ``better`` is the mean difference.
+    """Each sample's chance to be solved by both models: most samples are easy or hard, and ``better`` is the mean
+    difference.
 
     The second model turns the same share of every sample's failures into successes.
     """
@@ -43,7 +45,8 @@ def plain(source: Any, n: int, better: float, attempts: int = 1) -> Pair:
 def sessions(source: Any, n: int, better: float) -> Pair:
     """Four tasks that hang together."""
     return tuple(  # type: ignore[return-value]
-        [{"right": float(hits), "all": 4.0} for hits in source.binomial(4, chance)] for chance in chances(source, n, better)
+        [{"right": float(hits), "all": 4.0} for hits in source.binomial(4, chance)]
+        for chance in chances(source, n, better)
     )
 
 
@@ -51,7 +54,10 @@ def weighted(source: Any, n: int, better: float) -> Pair:
     """Samples of unlike weight; some have none."""
     weights = source.poisson(1.5, n)
     return tuple(  # type: ignore[return-value]
-        [{"right": float(hits), "all": float(weight)} for hits, weight in zip(source.binomial(weights, chance), weights, strict=True)]
+        [
+            {"right": float(hits), "all": float(weight)}
+            for hits, weight in zip(source.binomial(weights, chance), weights, strict=True)
+        ]
         for chance in chances(source, n, better)
     )
 
@@ -63,7 +69,10 @@ def searches(source: Any, n: int, better: float) -> Pair:
     for chance in chances(source, n, better):
         hits = source.binomial(gold, chance)
         runs.append(
-            [{"gold": float(g), "hit": float(h), "said": float(h + x)} for g, h, x in zip(gold, hits, source.poisson(0.5, n), strict=True)]
+            [
+                {"gold": float(g), "hit": float(h), "said": float(h + x)}
+                for g, h, x in zip(gold, hits, source.poisson(0.5, n), strict=True)
+            ]
         )
     return tuple(runs)  # type: ignore[return-value]
 
@@ -82,7 +91,10 @@ def found(make: Callable[[Any], Pair], recipe: Recipe, runs: int, seed: int) -> 
 
 def power(samples: int, difference: float, attempts: int = 1, runs: int = 400) -> int:
     """In percent, for right or wrong samples and a true difference in points."""
-    return round(100 * found(lambda source: plain(source, samples, difference / 100, attempts), SHARE, runs, seed=samples + attempts))
+    return round(
+        100
+        * found(lambda source: plain(source, samples, difference / 100, attempts), SHARE, runs, seed=samples + attempts)
+    )
 
 
 def rows() -> Iterator[str]:

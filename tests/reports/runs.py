@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.types import Record, Score
+from agentgauge.core.types import Record, Score
 
 PLANS = "mmau.dag_planning"
 """A task whose samples are right or wrong."""
@@ -40,7 +40,8 @@ def written(folder: Path, tasks: Mapping[str, Mapping[str, Sequence[Outcome]]], 
     about = copy.deepcopy(ABOUT)
     about["run"]["data"] = {task: {"fingerprint": "f"} for task in tasks}
     about["tasks"] = {
-        task: {"planned": sum(map(len, samples.values())), "similarity": "", "metrics": {}} for task, samples in tasks.items()
+        task: {"planned": sum(map(len, samples.values())), "similarity": "", "metrics": {}}
+        for task, samples in tasks.items()
     }
     for path, value in changes:
         *way, last = path.split("/")
@@ -50,9 +51,14 @@ def written(folder: Path, tasks: Mapping[str, Mapping[str, Sequence[Outcome]]], 
         place[last] = value
     folder.mkdir()
     cases = [
-        (task, sample, number, how) for task, runs in tasks.items() for sample, tries in runs.items() for number, how in enumerate(tries, 1)
+        (task, sample, number, how)
+        for task, runs in tasks.items()
+        for sample, tries in runs.items()
+        for number, how in enumerate(tries, 1)
     ]
-    (folder / "planned.json").write_text(json.dumps([[task, sample, number, "node"] for task, sample, number, _ in cases]))
+    (folder / "planned.json").write_text(
+        json.dumps([[task, sample, number, "node"] for task, sample, number, _ in cases])
+    )
     lines = (json.dumps(_record(*case).to_json()) for case in cases if case[3] is not None)
     (folder / "records.jsonl").write_text("".join(f"{line}\n" for line in lines))
     (folder / "run.json").write_text(json.dumps({"settings": about["settings"]}))

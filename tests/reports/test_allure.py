@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import UsageProblem
-from harness.types import Event, Record, Score, Transcript, Usage
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.types import Event, Record, Score, Transcript, Usage
 from reports.allure import write_run
 from reports.allure.about import configuration, environment
 from reports.allure.attach import mime_type
@@ -23,7 +23,11 @@ DATA = {"official": False, "fingerprint": "f", "samples": 4, "left_out": []}
 
 
 def call(name="search", arguments='{"q": "tea"}', reply=None, at=100.0, messages=()):
-    detail = {"messages": list(messages), "reply": reply, "tool_calls": [{"name": name, "arguments": arguments}] if name else []}
+    detail = {
+        "messages": list(messages),
+        "reply": reply,
+        "tool_calls": [{"name": name, "arguments": arguments}] if name else [],
+    }
     return Event("model", "m", at, 0.5, detail)
 
 
@@ -32,10 +36,14 @@ def tool(name="search", result="3 found", at=101.0, error=None, kind="text"):
     return Event("tool", name, at, 0.25, {"arguments": {"q": "tea"}, "result": outputs}, error)
 
 
-def case(sample, status="passed", *, task="wild", events=(), output=None, labels=(), explanation="", attempt=1, **more) -> Record:
+def case(
+    sample, status="passed", *, task="wild", events=(), output=None, labels=(), explanation="", attempt=1, **more
+) -> Record:
     score = None if status == "broken" else Score(status == "passed", {"task": 1.0}, labels, explanation)
     said = Transcript(output, tuple(events), Usage(2, 30, 4, 0.5), 3.0)
-    return Record(task, sample, attempt, "c", status, said, score, tags=("single", "first", "session1"), finished=110.0, **more)
+    return Record(
+        task, sample, attempt, "c", status, said, score, tags=("single", "first", "session1"), finished=110.0, **more
+    )
 
 
 def make_run(path: Path, records: list[Record], missing=(), model="m", **about) -> Path:
@@ -62,9 +70,13 @@ def make_run(path: Path, records: list[Record], missing=(), model="m", **about) 
         "options": {"--wild": "a\\b"},
     }
     (path / "summary.json").write_text(json.dumps({"run": run, "tasks": counts, "capabilities": {}, "usage": {}}))
-    (path / "run.json").write_text(json.dumps({"started": 90.0, "finished": 120.0, "settings": {"options": {}}, **about}))
+    (path / "run.json").write_text(
+        json.dumps({"started": 90.0, "finished": 120.0, "settings": {"options": {}}, **about})
+    )
     (path / "leaderboard.md").write_text("# m\n")
-    plan = [[record.task, record.sample, record.attempt, "node"] for record in records] + [[*case, "node"] for case in missing]
+    plan = [[record.task, record.sample, record.attempt, "node"] for record in records] + [
+        [*case, "node"] for case in missing
+    ]
     (path / "planned.json").write_text(json.dumps(plan))
     (path / "records.jsonl").write_text("".join(json.dumps(record.to_json()) + "\n" for record in records))
     return path
@@ -150,7 +162,9 @@ def test_written_again_results_replace_themselves(tmp_path):
 
 
 def test_hostile_texts_become_harmless_text(tmp_path):
-    record = case(HOSTILE, "wrong", events=[call(HOSTILE, HOSTILE, HOSTILE), tool(HOSTILE, HOSTILE)], explanation=HOSTILE)
+    record = case(
+        HOSTILE, "wrong", events=[call(HOSTILE, HOSTILE, HOSTILE), tool(HOSTILE, HOSTILE)], explanation=HOSTILE
+    )
     write_run(make_run(tmp_path / "run", [record], model=HOSTILE), tmp_path / "out")
     for path in (tmp_path / "out").iterdir():
         text = path.read_bytes().decode("utf-8")
@@ -179,7 +193,9 @@ def test_pictures_of_a_case_that_did_not_pass_are_attached(tmp_path):
     def drawn(sample, status):
         return case(sample, status, events=[tool(result=f"{{RUN}}/files/{sample}.png", kind="image")])
 
-    run = make_run(tmp_path / "run", [drawn("a", "wrong"), drawn("b", "passed"), drawn("..", "wrong"), drawn("x\0", "wrong")])
+    run = make_run(
+        tmp_path / "run", [drawn("a", "wrong"), drawn("b", "passed"), drawn("..", "wrong"), drawn("x\0", "wrong")]
+    )
     (run / "files").mkdir()
     for name in ("files/a.png", "files/b.png"):
         (run / name).write_bytes(b"\x89PNG a picture")
@@ -236,7 +252,10 @@ def test_limits_of_all_cases_together_stay_within_those_of_the_run(cases):
 
 
 def test_the_transcript_tells_everything_once():
-    said = [{"role": "system", "content": "rules"}, {"role": "user", "content": [{"type": "text", "text": "tea?"}, {"type": "image_url"}]}]
+    said = [
+        {"role": "system", "content": "rules"},
+        {"role": "user", "content": [{"type": "text", "text": "tea?"}, {"type": "image_url"}]},
+    ]
     again = [{"role": "assistant", "content": None}, {"role": "tool", "content": "3 found"}]
     events = [call(messages=said), tool(), call("", reply="three", messages=again)]
     assert transcript(events, 10_000) == (
@@ -256,7 +275,9 @@ def test_gates_and_figures_are_metrics_that_the_quality_gate_reads(tmp_path):
         {"text": "wild.Single-Tool>=40", "problem": "gate wild.Single-Tool>=40: Single-Tool is 25.00"},
         {"text": "wild.Single-Tool>=20", "problem": None},
     ]
-    run = make_run(tmp_path / "run", [case("a"), case("b", "broken", error="tool server: gone", cause="timeout")], gates=gates)
+    run = make_run(
+        tmp_path / "run", [case("a"), case("b", "broken", error="tool server: gone", cause="timeout")], gates=gates
+    )
     write_run(run, tmp_path / "out")
     read = {
         name: json.loads((tmp_path / "out" / name).read_text())
@@ -280,7 +301,12 @@ def test_each_model_has_a_history_of_its_own_beside_the_runs(tmp_path):
     paths = {}
     for name, model in (("one", "m"), ("two", "m"), ("three", "org/n"), ("four", "../..")):
         run = load_run(make_run(tmp_path / "runs" / name, [case("a")], model=model))
-        paths[name] = (tmp_path / "x" / configuration(run, tmp_path / "x")["historyPath"]).resolve().relative_to(tmp_path).as_posix()
+        paths[name] = (
+            (tmp_path / "x" / configuration(run, tmp_path / "x")["historyPath"])
+            .resolve()
+            .relative_to(tmp_path)
+            .as_posix()
+        )
     assert paths == {
         "one": "runs/allure-history/m/history.jsonl", "two": "runs/allure-history/m/history.jsonl",
         "three": "runs/allure-history/org-n/history.jsonl", "four": "runs/allure-history/model/history.jsonl",
@@ -290,7 +316,11 @@ def test_each_model_has_a_history_of_its_own_beside_the_runs(tmp_path):
 def test_without_the_command_one_is_told_how_to_make_the_dashboard(tmp_path, monkeypatch):
     monkeypatch.setattr("reports.allure.dashboard.find_command", lambda: None)
     run = load_run(make_run(tmp_path / "run", [case("a")]))
-    assert make_dashboard(run, tmp_path / "out dir")[1].strip().startswith(f"cd '{tmp_path}/out dir' && npx allure generate . ")
+    assert (
+        make_dashboard(run, tmp_path / "out dir")[1]
+        .strip()
+        .startswith(f"cd '{tmp_path}/out dir' && npx allure generate . ")
+    )
 
 
 def test_a_command_that_fails_is_told_in_a_sentence(tmp_path, monkeypatch):
@@ -311,7 +341,8 @@ def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"), [("a\x1b[1mb", "a␛[1mb"), ("a\u202eb\u2066c", "abc"), ("\ud800", "\ufffd"), ("שלום\tä\n", "שלום\tä\n")]
+    ("text", "shown"),
+    [("a\x1b[1mb", "a␛[1mb"), ("a\u202eb\u2066c", "abc"), ("\ud800", "\ufffd"), ("שלום\tä\n", "שלום\tä\n")],
 )
 def test_clean_texts_steer_nothing_and_keep_every_script(text, shown):
     assert clean(text) == shown

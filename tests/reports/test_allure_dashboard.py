@@ -40,7 +40,13 @@ def runs(tmp_path_factory, command) -> Path:
         records = [
             case("a", events=[call(), tool(), call("", reply="three")]),
             case("b", status, labels=("other_arguments",), explanation="q: expected 'coffee'"),
-            case(HOSTILE, "wrong", labels=("unknown_tool",), explanation=HOSTILE, events=[call(HOSTILE, HOSTILE, HOSTILE)]),
+            case(
+                HOSTILE,
+                "wrong",
+                labels=("unknown_tool",),
+                explanation=HOSTILE,
+                events=[call(HOSTILE, HOSTILE, HOSTILE)],
+            ),
             case("drawn", "wrong", events=[tool(result="{RUN}/files/plot.png", kind="image")], labels=("wrong_tool",)),
             case("c", "broken", error="tool server: gone", cause="http 500"),
         ]
@@ -74,7 +80,12 @@ class Looker:
     def __init__(self, page, site: str) -> None:
         self.page, self.site = page, site
         self.wrong: list[str] = []
-        page.on("request", lambda request: None if request.url.startswith((site, "data:", "blob:")) else self.wrong.append(request.url))
+        page.on(
+            "request",
+            lambda request: (
+                None if request.url.startswith((site, "data:", "blob:")) else self.wrong.append(request.url)
+            ),
+        )
         page.on("pageerror", lambda error: self.wrong.append(str(error)))
         page.on("console", lambda message: self.wrong.append(message.text) if message.type == "error" else None)
         page.on("dialog", lambda dialog: (self.wrong.append("a dialog"), dialog.dismiss()))
@@ -86,7 +97,9 @@ class Looker:
 
 @pytest.fixture
 def looker(site):
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed; install it with: pip install playwright")
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed; install it with: pip install playwright"
+    )
     if CHROMIUM is None:
         pytest.skip("there is no Chromium here; install the package chromium of your system")
     with playwright.sync_playwright() as started:
@@ -103,7 +116,10 @@ def read(runs: Path, path: str):
 
 @pytest.fixture(autouse=True)
 def version3(command, request):
-    if "runs" in request.fixturenames and not (request.getfixturevalue("runs") / "second" / "allure" / "dashboard" / "awesome").is_dir():
+    if (
+        "runs" in request.fixturenames
+        and not (request.getfixturevalue("runs") / "second" / "allure" / "dashboard" / "awesome").is_dir()
+    ):
         pytest.skip("these look at the pages of version 3")
 
 
@@ -165,7 +181,9 @@ def test_hostile_texts_do_nothing(runs, looker):
 
 def test_no_page_names_another_host_as_a_source(runs):
     for page in (runs / "second" / "allure" / "dashboard").rglob("index.html"):
-        assert not re.search(r"<(script|link|img|iframe)[^>]+(src|href)=[\"']?(https?:)?//", page.read_text(encoding="utf-8")), page
+        assert not re.search(
+            r"<(script|link|img|iframe)[^>]+(src|href)=[\"']?(https?:)?//", page.read_text(encoding="utf-8")
+        ), page
 
 
 def _cases(runs: Path) -> list[dict]:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.breakdown import Breakdown, Cell
-from harness.cli import main
-from harness.task import known_tasks
+from agentgauge.cli.main import main
+from agentgauge.core.breakdown import Breakdown, Cell
+from agentgauge.core.task import known_tasks
 from reports.page import write_page
 from reports.tables import rows
 from tests.plugin.project import run_wild

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from harness.task import known_tasks
+from agentgauge.core.task import known_tasks
 from reports.capabilities import CAPABILITIES, Part, _averaged, capabilities, effective_number
 from reports.load import load_run
 from tests.reports.folders import made
@@ -59,7 +59,12 @@ def test_samples_that_agree_within_their_group_count_less(shares, expected):
 
 @pytest.mark.parametrize(
     ("rates", "sizes", "size_of_group"),
-    [((0.5, 0.3), (60, 40), 1), ((0.05, 0.1), (60, 60), 1), ((0.97, 0.9, 0.95), (40, 60, 80), 1), ((0.4, 0.4), (160, 40), 4)],
+    [
+        ((0.5, 0.3), (60, 40), 1),
+        ((0.05, 0.1), (60, 60), 1),
+        ((0.97, 0.9, 0.95), (40, 60, 80), 1),
+        ((0.4, 0.4), (160, 40), 4),
+    ],
     ids=["middle", "near 0", "near 1", "groups of four"],
 )
 def test_the_interval_covers_the_truth_19_times_in_20(rates, sizes, size_of_group):

@@ -9,14 +9,16 @@ from typing import Any
 
 import pytest
 
-from harness.cli import main
+from agentgauge.cli.main import main
 from tests.reports.runs import OCR, PLANS, written
 
 EIGHT = {f"s{number}": [False] for number in range(8)}
 BETTER = {sample: [True] for sample in EIGHT}
 
 
-def compared(tmp_path: Path, capsys: pytest.CaptureFixture[str], *arguments: str, folders: tuple[str, ...] = ("a", "b")) -> str:
+def compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], *arguments: str, folders: tuple[str, ...] = ("a", "b")
+) -> str:
     """What is printed for runs in these folders."""
     assert main(["compare", *(str(tmp_path / name) for name in folders), *arguments]) == 0
     return capsys.readouterr().out
@@ -43,7 +45,9 @@ def test_figures_stand_side_by_side_without_a_word_where_only_the_model_differs(
 
 def test_what_one_run_did_not_finish_is_left_out_of_both_and_counted(tmp_path, capsys):
     written(tmp_path / "a", {PLANS: {"1": [True], "2": ["broken"], "3": [True], "4": [None], "5": [True], "6": [True]}})
-    written(tmp_path / "b", {PLANS: {"1": [True], "2": [True], "3": ["broken"], "4": [True], "5": [False], "7": [True]}})
+    written(
+        tmp_path / "b", {PLANS: {"1": [True], "2": [True], "3": ["broken"], "4": [True], "5": [False], "7": [True]}}
+    )
     task = data(tmp_path, capsys)["comparisons"][0]["tasks"][PLANS]
     assert task["common"] == 2
     assert task["left_out"] == {"broken in A": 1, "missing in A": 1, "only in A": 1, "broken in B": 1, "only in B": 1}
@@ -83,7 +87,11 @@ def test_several_runs_are_each_compared_with_the_first_and_corrected_together(tm
 @pytest.mark.parametrize(
     ("path", "value", "told"),
     [
-        ("settings/tools/OCR", {**OCR, "backend": "EasyOCR"}, "the tool sets differ: OCR has backend 'RapidOCR' and 'EasyOCR'"),
+        (
+            "settings/tools/OCR",
+            {**OCR, "backend": "EasyOCR"},
+            "the tool sets differ: OCR has backend 'RapidOCR' and 'EasyOCR'",
+        ),
         ("settings/tools/OCR", {**OCR, "weights": "abc"}, "the tool sets differ: OCR has weights None and 'abc'"),
         ("settings/tools/Plot", OCR, "the tool sets differ: only one run has Plot"),
         (f"run/data/{PLANS}/fingerprint", "g", f"{PLANS}: the data sets differ"),
@@ -121,14 +129,18 @@ def test_flipped_samples_link_to_both_transcripts_from_where_the_comparison_lies
     where = f"report.html#case={PLANS}/x%2F1%20%C3%A4/1"
     for form in ("json", "html", "markdown"):
         target = tmp_path / "out" / form
-        assert compared(tmp_path, capsys, "--format", form, "--output", str(target), folders=("a", "b b")) == f"{target}\n"
+        assert (
+            compared(tmp_path, capsys, "--format", form, "--output", str(target), folders=("a", "b b")) == f"{target}\n"
+        )
         assert f"../a/{where}" in target.read_text() and f"../b%20b/{where}" in target.read_text()
 
 
 def test_a_file_that_cannot_be_written_is_told_in_a_sentence(tmp_path, capsys):
     written(tmp_path / "a", {PLANS: EIGHT})
     assert main(["compare", str(tmp_path / "a"), str(tmp_path / "a"), "--output", str(tmp_path / "none" / "file")]) == 4
-    assert "cannot be written (No such file or directory); name a file in a folder that exists" in capsys.readouterr().err
+    assert (
+        "cannot be written (No such file or directory); name a file in a folder that exists" in capsys.readouterr().err
+    )
 
 
 def test_names_of_others_are_text_in_every_form(tmp_path, capsys):
@@ -147,7 +159,12 @@ def test_texts_fit_into_eighty_columns(tmp_path, capsys):
     many = {f"a-long-name-of-a-sample-{number:03}": [bool(number % 3)] for number in range(40)}
     few = {sample: [not outcome[0]] for sample, outcome in many.items()}
     written(tmp_path / "a", {PLANS: many, "wild": many})
-    written(tmp_path / "b", {PLANS: few, "wild": few}, (f"run/data/{PLANS}/fingerprint", "a fingerprint"), ("run/dialect", "long " * 20))
+    written(
+        tmp_path / "b",
+        {PLANS: few, "wild": few},
+        (f"run/data/{PLANS}/fingerprint", "a fingerprint"),
+        ("run/dialect", "long " * 20),
+    )
     lines = compared(tmp_path, capsys).splitlines()
     assert max(len(line) for line in lines if not line.startswith(("A: ", "B: "))) <= 80
     assert any("and 6 more" in line for line in lines)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import main
+from agentgauge.cli.main import main
 from tests.reports.runs import PLANS, written
 
 RUN = {PLANS: {"1": [True], "2": [False]}}
@@ -50,15 +50,21 @@ def test_help_has_an_example(capsys, command):
         (("a", "--html", "page.html"), "page.html"),
     ],
 )
-def test_the_page_goes_where_it_is_asked_for_and_into_the_run_by_itself(tmp_path, monkeypatch, capsys, arguments, place):
+def test_the_page_goes_where_it_is_asked_for_and_into_the_run_by_itself(
+    tmp_path, monkeypatch, capsys, arguments, place
+):
     asked: list[tuple[Path, Path, bool]] = []
-    monkeypatch.setattr("reports.page.write_page", lambda run, target, *, embed, unshown: asked.append((run, target, embed)) or target)
+    monkeypatch.setattr(
+        "reports.page.write_page", lambda run, target, *, embed, unshown: asked.append((run, target, embed)) or target
+    )
     assert main(["report", *arguments, "--embed"]) == 0
     assert asked == [(Path("a"), Path(place), True)]
     assert capsys.readouterr().out == f"{place}\n"
 
 
-@pytest.mark.parametrize(("arguments", "place"), [(("--allure", "a"), "a/allure"), (("a", "--allure", "there"), "there")])
+@pytest.mark.parametrize(
+    ("arguments", "place"), [(("--allure", "a"), "a/allure"), (("a", "--allure", "there"), "there")]
+)
 def test_the_dashboard_goes_where_it_is_asked_for_and_into_the_run_by_itself(monkeypatch, capsys, arguments, place):
     monkeypatch.setattr("reports.allure.write_results", lambda run, folder, unshown: f"{run} to {folder}")
     assert main(["report", *arguments]) == 0

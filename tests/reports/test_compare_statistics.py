@@ -1,4 +1,5 @@
-"""The tests of a comparison: exact where they say so, no more false alarms than promised, and as much power as the page tells."""
+"""The tests of a comparison: exact where they say so, no more false alarms than promised, and as much power as the
+page tells."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import random
 
 import pytest
 
-from harness.estimate import Recipe
+from agentgauge.core.estimate import Recipe
 from reports.compare import correct
 from reports.comparison import paired
 from reports.comparison.paired import Effect, effects, holm
@@ -60,7 +61,10 @@ def test_mcnemars_p_is_that_of_scipy():
 def test_shares_of_attempts_are_compared_by_turning_every_sign():
     first, second = [0.25, 0.5, 1.0, 0.0, 0.75, 0.5], [0.5, 1.0, 0.75, 1.0, 0.75, 0.25]
     moves = [b - a for a, b in zip(first, second, strict=True) if a != b]
-    sums = [sum(sign * move for sign, move in zip(signs, moves, strict=True)) for signs in itertools.product((1, -1), repeat=len(moves))]
+    sums = [
+        sum(sign * move for sign, move in zip(signs, moves, strict=True))
+        for signs in itertools.product((1, -1), repeat=len(moves))
+    ]
     found = effect(first, second)
     assert found.p == pytest.approx(sum(abs(total) >= abs(sum(moves)) - 1e-12 for total in sums) / len(sums))
     assert found.p_worse == pytest.approx(sum(total <= sum(moves) + 1e-12 for total in sums) / len(sums))
@@ -100,7 +104,8 @@ def test_the_interval_is_that_of_bonett_and_price_with_students_t(gained, lost, 
 
 def test_a_figure_without_a_value_a_count_and_a_single_sample_are_not_tested():
     recipe = Recipe(
-        lambda sums: {"Acc": 100 * sums["right"] / sums["all"] if sums["all"] else None, "Calls": sums["right"]}, {"Acc": ("all",)}
+        lambda sums: {"Acc": 100 * sums["right"] / sums["all"] if sums["all"] else None, "Calls": sums["right"]},
+        {"Acc": ("all",)},
     )
     found = effects([{"right": 1.0, "all": 0.0}] * 3, [{"right": 2.0, "all": 0.0}] * 3, recipe)
     assert found["Acc"] == Effect(None, None, None, 3)
@@ -109,12 +114,18 @@ def test_a_figure_without_a_value_a_count_and_a_single_sample_are_not_tested():
 
 
 def test_a_figure_rests_on_the_samples_that_have_part_in_it():
-    first = [{"gold": 2.0, "hit": 1.0, "said": 2.0}, {"gold": 0.0, "hit": 0.0, "said": 0.0}, {"gold": 1.0, "hit": 1.0, "said": 1.0}]
+    first = [
+        {"gold": 2.0, "hit": 1.0, "said": 2.0},
+        {"gold": 0.0, "hit": 0.0, "said": 0.0},
+        {"gold": 1.0, "hit": 1.0, "said": 1.0},
+    ]
     assert effects(first, first, F1)["F1"].n == 2
 
 
 def test_holms_correction_is_that_of_his_paper():
-    assert holm({"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005}) == pytest.approx({"a": 0.03, "b": 0.06, "c": 0.06, "d": 0.02})
+    assert holm({"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005}) == pytest.approx(
+        {"a": 0.03, "b": 0.06, "c": 0.06, "d": 0.02}
+    )
     assert holm({"a": 0.6, "b": 0.7}) == {"a": 1.0, "b": 1.0}
 
 
@@ -125,9 +136,16 @@ def made(task: str, **p_values: tuple[float, int]) -> TaskPairs:
 
 
 def test_one_test_with_two_names_and_one_that_cannot_come_out_do_not_cost_power():
-    corrected, family = correct({"B": [made("t", one=(0.02, 9), again=(0.02, 9), few=(0.5, 2)), made("u", other=(0.04, 7))]})
+    corrected, family = correct(
+        {"B": [made("t", one=(0.02, 9), again=(0.02, 9), few=(0.5, 2)), made("u", other=(0.04, 7))]}
+    )
     assert family == 2
-    assert corrected == {("B", "t", "one"): 0.04, ("B", "t", "again"): 0.04, ("B", "u", "other"): 0.04, ("B", "t", "few"): 1.0}
+    assert corrected == {
+        ("B", "t", "one"): 0.04,
+        ("B", "t", "again"): 0.04,
+        ("B", "u", "other"): 0.04,
+        ("B", "t", "few"): 1.0,
+    }
 
 
 KINDS = {

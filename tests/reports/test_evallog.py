@@ -7,16 +7,28 @@ from zipfile import ZipFile
 
 import pytest
 
-from harness.errors import UsageProblem
-from harness.types import Event
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.types import Event
 from reports.evallog import write_eval
 from tests.reports.folders import made
 
-ASKED = {"role": "user", "content": [{"type": "text", "text": "what is it?"}, {"type": "image_url", "image_url": {"url": "x"}}]}
+ASKED = {
+    "role": "user",
+    "content": [{"type": "text", "text": "what is it?"}, {"type": "image_url", "image_url": {"url": "x"}}],
+}
 CALL = {"id": "c1", "type": "function", "function": {"name": "OCR", "arguments": '{"image": "{ROOT}/a.png"}'}}
-ANSWERED = [{"role": "assistant", "content": None, "tool_calls": [CALL]}, {"role": "tool", "tool_call_id": "c1", "content": "text"}]
+ANSWERED = [
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "content": "text"},
+]
 TALK = (
-    Event("model", "m", 1.0, 0.5, {"messages": [ASKED], "reply": "", "tool_calls": [{"name": "OCR", "arguments": '{"image": "a"}'}]}),
+    Event(
+        "model",
+        "m",
+        1.0,
+        0.5,
+        {"messages": [ASKED], "reply": "", "tool_calls": [{"name": "OCR", "arguments": '{"image": "a"}'}]},
+    ),
     Event("tool", "OCR", 1.5, 0.1, {"arguments": {}, "result": []}),
     Event("model", "m", 2.0, 0.5, {"messages": ANSWERED, "reply": "It is a \ud800 cat."}),
     Event("model", "judge", 3.0, 0.5, {"messages": [{"role": "user", "content": "right?"}], "reply": "yes"}),
@@ -45,25 +57,47 @@ def test_every_attempted_case_is_a_sample_and_every_task_a_scorer(log):
         "summaries.json",
     ]
     header = member(log, "header.json")
-    assert (header["version"], header["status"], header["eval"]["model"], header["eval"]["config"]) == (2, "success", "m", {"epochs": 2})
+    assert (header["version"], header["status"], header["eval"]["model"], header["eval"]["config"]) == (
+        2,
+        "success",
+        "m",
+        {"epochs": 2},
+    )
     [score] = header["results"]["scores"]
     assert (score["name"], score["scored_samples"], score["unscored_samples"]) == ("t", 3, 2)
     assert score["metrics"] == {"Acc": {"name": "Acc", "value": 50.0, "metadata": {"low": 40.0, "high": 60.0, "n": 2}}}
-    assert [(one["id"], one["epoch"]) for one in member(log, "summaries.json")] == [("t/a", 1), ("t/a", 2), ("t/b/c", 1), ("t/d", 1)]
+    assert [(one["id"], one["epoch"]) for one in member(log, "summaries.json")] == [
+        ("t/a", 1),
+        ("t/a", 2),
+        ("t/b/c", 1),
+        ("t/d", 1),
+    ]
 
 
 def test_a_conversation_is_told_once_with_calls_and_a_judge_after_it(log):
     messages = member(log, "samples/t/a_epoch_2.json")["messages"]
     assert [message["role"] for message in messages] == ["user", "assistant", "tool", "assistant", "user", "assistant"]
     assert messages[0]["content"] == "what is it?\n[image_url]"
-    assert messages[1]["tool_calls"] == [{"id": "c1", "function": "OCR", "type": "function", "arguments": {"image": "{ROOT}/a.png"}}]
+    assert messages[1]["tool_calls"] == [
+        {"id": "c1", "function": "OCR", "type": "function", "arguments": {"image": "{ROOT}/a.png"}}
+    ]
     assert (messages[2]["function"], messages[2]["tool_call_id"]) == ("OCR", "c1")
     assert messages[-1] == {"role": "assistant", "content": "yes", "model": "judge"}
 
 
-@pytest.mark.parametrize(("arguments", "flaw"), [("[1]", "the arguments are no object"), ("{", "Expecting property name")])
+@pytest.mark.parametrize(
+    ("arguments", "flaw"), [("[1]", "the arguments are no object"), ("{", "Expecting property name")]
+)
 def test_unreadable_arguments_are_kept_as_text(tmp_path, arguments, flaw):
-    talk = [Event("model", "m", 1.0, 0.5, {"messages": [ASKED], "reply": "", "tool_calls": [{"name": "OCR", "arguments": arguments}]})]
+    talk = [
+        Event(
+            "model",
+            "m",
+            1.0,
+            0.5,
+            {"messages": [ASKED], "reply": "", "tool_calls": [{"name": "OCR", "arguments": arguments}]},
+        )
+    ]
     log = write_eval(made(tmp_path / "run", {"a": "w"}, events=talk), tmp_path / "run.eval")
     [call] = member(log, "samples/t/a_epoch_1.json")["messages"][-1]["tool_calls"]
     assert call["arguments"] == {"raw": arguments} and call["parse_error"].startswith(flaw)

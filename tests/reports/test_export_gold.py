@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from bench_gta import tasks as gta
+from agentgauge.cli.main import main
+from agentgauge.core.task import known_tasks
+from bench_gta.atomic import task as gta
 from bench_mmau import tasks as mmau
-from bench_wild import tasks as wild
-from harness.cli import main
-from harness.task import known_tasks
+from bench_wild import task as wild
 from tests.plugin.project import run_gta, run_mmau, run_wild, summary
 
 OTHERS = ("gta_atomic.step", "gta_atomic.e2e", "gta_workflow", "wild")

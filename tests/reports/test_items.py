@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from harness.errors import UsageProblem
+from agentgauge.core.errors import UsageProblem
 from reports.items import Item, item_health, items
 from reports.load import load_run
 from tests.reports.folders import made
@@ -15,7 +15,10 @@ from tests.reports.folders import made
 def health(tmp_path, *runs, models=()):
     """Items by sample. ``runs``: the ends of each; ``models``: their models, ``m`` where none is given."""
     names = [*models, *(["m"] * (len(runs) - len(models)))]
-    folders = [made(tmp_path / str(place), ends, model=name) for place, (ends, name) in enumerate(zip(runs, names, strict=True))]
+    folders = [
+        made(tmp_path / str(place), ends, model=name)
+        for place, (ends, name) in enumerate(zip(runs, names, strict=True))
+    ]
     return {item.sample: item for item in item_health([load_run(folder) for folder in folders])}
 
 
@@ -27,7 +30,8 @@ def test_shares_are_means_over_runs_and_broken_or_missing_cases_say_nothing(tmp_
 
 
 @pytest.mark.parametrize(
-    ("attempts", "rate"), [("pp", 0.0), ("pw", 1.0), ("pww", 2 / 3), ("ppww", 4 / 6), ("pb", None), ("p", None), ("wpb", 1.0)]
+    ("attempts", "rate"),
+    [("pp", 0.0), ("pw", 1.0), ("pww", 2 / 3), ("ppww", 4 / 6), ("pb", None), ("p", None), ("wpb", 1.0)],
 )
 def test_the_flip_rate_is_the_share_of_pairs_of_attempts_that_differ(tmp_path, attempts, rate):
     assert health(tmp_path, {"a": attempts})["a"].flip_rate == (None if rate is None else pytest.approx(rate))

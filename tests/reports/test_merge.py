@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import UsageProblem
-from harness.task import announce, known_tasks
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.task import announce, known_tasks
 from reports.capabilities import capabilities
 from reports.items import items
 from reports.load import load_run
@@ -31,7 +31,9 @@ def project(tmp_path_factory):
     made = Project.make(tmp_path_factory.mktemp("shards") / "project")
     with FaultServer(choose=say) as server:
         for name, selection in SHARDS.items():
-            result = made.run("--model", "m", "--model-url", server.url, "--attempts", "2", *selection, "--run-dir", name)
+            result = made.run(
+                "--model", "m", "--model-url", server.url, "--attempts", "2", *selection, "--run-dir", name
+            )
             assert result.status == 0, result.output
     for case in records(made.path / "odd"):
         file = made.path / "odd" / "files" / "toy.say" / f"{case['sample']}-a{case['attempt']}" / "made.txt"
@@ -73,11 +75,15 @@ def reports_of(run: Path) -> dict[str, str]:
     told["terminal"] = "\n".join([*tables(summary), *by_keyword(loaded)])
     told["capabilities"] = json.dumps(capabilities(loaded))
     told["items"] = items([run])
-    told["records"] = json.dumps([[case.id, case.status, case.score and dict(case.score.values)] for case in loaded.cases])
+    told["records"] = json.dumps(
+        [[case.id, case.status, case.score and dict(case.score.values)] for case in loaded.cases]
+    )
     return told
 
 
-@pytest.mark.parametrize("parts", [("odd", "even"), ("even", "odd"), ("first", "odd", "even"), ("whole", "odd")], ids=" ".join)
+@pytest.mark.parametrize(
+    "parts", [("odd", "even"), ("even", "odd"), ("first", "odd", "even"), ("whole", "odd")], ids=" ".join
+)
 def test_merged_shards_are_the_run_in_one_piece(project, tmp_path, parts):
     merge([Path(part) for part in parts], tmp_path / "out")
     assert reports_of(tmp_path / "out") == reports_of(Path("whole"))
@@ -86,7 +92,10 @@ def test_merged_shards_are_the_run_in_one_piece(project, tmp_path, parts):
 def test_what_tools_produced_comes_along_and_the_shards_stay_as_they_are(project, tmp_path):
     before = {path: path.read_bytes() for path in Path("odd").rglob("*") if path.is_file()}
     merge([Path("odd"), Path("even")], tmp_path / "out")
-    found = {str(path.relative_to(tmp_path / "out")): path.read_text() for path in (tmp_path / "out" / "files").rglob("*.txt")}
+    found = {
+        str(path.relative_to(tmp_path / "out")): path.read_text()
+        for path in (tmp_path / "out" / "files").rglob("*.txt")
+    }
     assert found["files/toy.say/s1-a2/made.txt"] == "s1" and len(found) == 6
     assert before == {path: path.read_bytes() for path in Path("odd").rglob("*") if path.is_file()}
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.task import known_tasks
-from harness.types import Event, Record
+from agentgauge.core.task import known_tasks
+from agentgauge.core.types import Event, Record
 from reports.page import write_page
 from reports.page.boards import boards
 from reports.page.figures import percentiles
@@ -61,7 +61,10 @@ ADD, MUL = {"name": "Add", "arguments": {"a": 1}}, {"name": "Mul", "arguments": 
                     "step_10": {"inference_output": {"content": "hello", "tool_calls": None}, "inference_answer": {}},
                     "step_2": {
                         "inference_output": {"tool_calls": [{"function": {"name": "Add", "arguments": '{"a": 1}'}}]},
-                        "inference_answer": {"one": {"action": [{"name": "Mul", "arguments": '{"b": 2}'}]}, "two": {"action": []}},
+                        "inference_answer": {
+                            "one": {"action": [{"name": "Mul", "arguments": '{"b": 2}'}]},
+                            "two": {"action": []},
+                        },
                     },
                 }
             },
@@ -78,14 +81,22 @@ def test_what_came_stands_beside_what_was_expected(output, rows):
 
 
 def test_a_transcript_says_everything_once(toy, tmp_path):
-    call_of = {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "function": {"name": "Add", "arguments": "{}"}}]}
+    call_of = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "1", "function": {"name": "Add", "arguments": "{}"}}],
+    }
     events = [
         Event(
             "model",
             "m",
             0,
             0.1,
-            {"messages": [{"role": "user", "content": "add"}], "reply": "", "tool_calls": [{"name": "Add", "arguments": "{}"}]},
+            {
+                "messages": [{"role": "user", "content": "add"}],
+                "reply": "",
+                "tool_calls": [{"name": "Add", "arguments": "{}"}],
+            },
         ),
         Event("tool", "Add", 0, 0.2, {"arguments": {}, "result": [{"type": "text", "content": "42"}]}),
         Event(
@@ -93,7 +104,10 @@ def test_a_transcript_says_everything_once(toy, tmp_path):
             "m",
             0,
             0.3,
-            {"messages": [call_of, {"role": "tool", "content": "42"}, {"role": "user", "content": "go on"}], "reply": "done"},
+            {
+                "messages": [call_of, {"role": "tool", "content": "42"}, {"role": "user", "content": "go on"}],
+                "reply": "done",
+            },
         ),
         Event("model", "m", 0, 0.4, {"messages": [{"role": "assistant", "content": "given"}], "reply": "end"}),
     ]
@@ -146,15 +160,26 @@ def test_percentiles_are_of_the_nearest_rank():
 
 def test_a_capability_without_cases_has_an_axis_but_no_point():
     known = {"value": 50.0, "low": 40.0, "high": 60.0}
-    drawn = radar([{"name": "a<b", **known}, {"name": "c", **known}, {"name": "d", "value": None, "low": None, "high": None}])
-    assert drawn.count('class="point"') == 2 and drawn.count("dashed") == 1 and "polygon" not in drawn and "a&lt;b" in drawn
+    drawn = radar(
+        [{"name": "a<b", **known}, {"name": "c", **known}, {"name": "d", "value": None, "low": None, "high": None}]
+    )
+    assert (
+        drawn.count('class="point"') == 2
+        and drawn.count("dashed") == 1
+        and "polygon" not in drawn
+        and "a&lt;b" in drawn
+    )
     assert radar([]) == ""
 
 
 def test_faults_tools_and_outcomes_are_counted(toy, tmp_path):
-    tools = [Event("tool", name, 0, 1.0, {"arguments": {}}, error) for name, error in (("A", None), ("A", "no"), ("B", None))]
+    tools = [
+        Event("tool", name, 0, 1.0, {"arguments": {}}, error) for name, error in (("A", None), ("A", "no"), ("B", None))
+    ]
     run = write_run(
-        tmp_path / "run", [record(0, events=tools), record(1, passed=False), record(2, passed=False)], missing=[("toy.say", "s9")]
+        tmp_path / "run",
+        [record(0, events=tools), record(1, passed=False), record(2, passed=False)],
+        missing=[("toy.say", "s9")],
     )
     data = page_data(write_page(run, run / "report.html"))
     assert data["tools"] == [["A", 2, 1], ["B", 1, 0]]
@@ -181,15 +206,26 @@ ATOMIC = {
     "Ans": "AnsAcc",
     "Ans+I": "AnsAcc+I",
 }
-WORKFLOW = {"tool_sr": "Tool SR", "p_sr": "P-SR", "root_score": "Root Score", "leaf_sr": "Leaf SR", "root_sr": "Root SR"}
+WORKFLOW = {
+    "tool_sr": "Tool SR",
+    "p_sr": "P-SR",
+    "root_score": "Root Score",
+    "leaf_sr": "Leaf SR",
+    "root_sr": "Root SR",
+}
 
 
 def published(title):
     """Edition → model → column → figure, straight from the reference files."""
     name, columns = ("gta_atomic", ATOMIC) if title == "GTA-Atomic" else ("gta_workflow", WORKFLOW)
-    read = json.loads((ROOT / "bench_gta" / "reference" / f"{name}.json").read_text(encoding="utf-8"))
+    read = json.loads(
+        (ROOT / "bench_gta" / name.removeprefix("gta_") / "reference" / f"{name}.json").read_text(encoding="utf-8")
+    )
     lists = read.get("leaderboards") or [{"title": "GTA-Workflow (GTA-2), 2026-04", "rows": read["main_results"]}]
-    return {one["title"]: {row["model"]: {columns[key]: row.get(key) for key in columns} for row in one["rows"]} for one in lists}
+    return {
+        one["title"]: {row["model"]: {columns[key]: row.get(key) for key in columns} for row in one["rows"]}
+        for one in lists
+    }
 
 
 def all_boards():
@@ -202,7 +238,9 @@ def all_boards():
         "scoring": "parity",
         "tools": {},
         "data": {name: {"official": True, "samples": 0, "left_out": []} for name in tasks},
-        "options": {o.name: o.accepted[0] if o.accepted else o.default for task in tasks.values() for o in task.options},
+        "options": {
+            o.name: o.accepted[0] if o.accepted else o.default for task in tasks.values() for o in task.options
+        },
     }
     done = {name: {**part, "metrics": dict.fromkeys(task.published, metric)} for name, task in tasks.items()}
     return {board["benchmark"]: board for board in boards({"run": about, "tasks": done, "capabilities": {}})}
@@ -227,7 +265,9 @@ def test_the_rows_of_gta_are_those_of_the_reference_files(title):
     for edition, rows in expected.items():
         assert found[edition].keys() == rows.keys()
         for model, figures in rows.items():
-            assert {column: found[edition][model][column] for column in figures} == {column: told(one) for column, one in figures.items()}
+            assert {column: found[edition][model][column] for column in figures} == {
+                column: told(one) for column, one in figures.items()
+            }
 
 
 def test_every_published_row_of_every_task_is_shown():
@@ -271,5 +311,7 @@ def test_what_a_broken_case_lacks_is_no_error(toy):
         def links(self, task, texts):
             return {}
 
-    told, seconds = transcript(Record("toy.say", "s", 1, "c", "broken", error="gone", cause="endpoint"), NoFiles(), "parity")
+    told, seconds = transcript(
+        Record("toy.say", "s", 1, "c", "broken", error="gone", cause="endpoint"), NoFiles(), "parity"
+    )
     assert told["error"] == "gone" and told["steps"] == [] and seconds == []

@@ -1,4 +1,5 @@
-"""The page in a browser, from a disk: it loads, sorts, filters, opens transcripts, asks no network, and nothing in it acts."""
+"""The page in a browser, from a disk: it loads, sorts, filters, opens transcripts, asks no network, and nothing in
+it acts."""
 
 from __future__ import annotations
 
@@ -7,19 +8,24 @@ from pathlib import Path
 
 import pytest
 
-from harness.breakdown import Breakdown, Cell
-from harness.task import known_tasks
-from harness.types import Event
+from agentgauge.core.breakdown import Breakdown, Cell
+from agentgauge.core.task import known_tasks
+from agentgauge.core.types import Event
 from reports.page import write_page
 from tests.plugin.toy import Toy
 from tests.reports.page_runs import PNG, record, write_run
 
 api = pytest.importorskip("playwright.sync_api", reason="pip install playwright to test pages in a browser")
-BROWSER = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+BROWSER = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+)
 if BROWSER is None:
     pytest.skip("no system browser (chromium) to test pages in", allow_module_level=True)
 
-HOSTILE = "</script><script>window.hurt = 1</script><img src=x onerror='window.hurt = 2'> <!-- \u202egnp.exe\u2066 \u0000\u001b[31m א ب"
+HOSTILE = (
+    "</script><script>window.hurt = 1</script><img src=x onerror='window.hurt = 2'> <!-- \u202egnp.exe\u2066"
+    " \u0000\u001b[31m א ب"
+)
 LONG = "x" * 1_000_000
 NAME = "a/b <i>&\"' c"
 
@@ -42,14 +48,28 @@ def run(tmp_path_factory):
         (place / "0001.png").write_bytes(PNG)
         drawn = [{"type": "image", "content": "{RUN}/files/toy.say/s0-a1/0001.png"}]
         picture = Event("tool", "Draw", 0, 1.5, {"arguments": {"what": "a dot"}, "result": drawn})
-        asked = {"messages": [{"role": "user", "content": HOSTILE}], "reply": LONG, "tool_calls": [{"name": HOSTILE, "arguments": "{"}]}
+        asked = {
+            "messages": [{"role": "user", "content": HOSTILE}],
+            "reply": LONG,
+            "tool_calls": [{"name": HOSTILE, "arguments": "{"}],
+        }
         nasty = [
             Event("model", HOSTILE, 0, 0, asked),
             Event("tool", HOSTILE, 0, 0, {"arguments": {"__proto__": HOSTILE, HOSTILE: [HOSTILE]}}, HOSTILE),
         ]
-        gold = {"gold": [{"role": "assistant", "tool_calls": [{"function": {"name": "Add", "arguments": {"a": 1, "b": 2}}}]}]}
-        gold["prediction"] = [{"role": "assistant", "tool_calls": [{"function": {"name": "Add", "arguments": {"a": 1, "b": 3}}}]}]
-        cases = [record(0, events=[picture]), record(1, events=nasty, passed=False), record(2, passed=False, output=gold)]
+        gold = {
+            "gold": [
+                {"role": "assistant", "tool_calls": [{"function": {"name": "Add", "arguments": {"a": 1, "b": 2}}}]}
+            ]
+        }
+        gold["prediction"] = [
+            {"role": "assistant", "tool_calls": [{"function": {"name": "Add", "arguments": {"a": 1, "b": 3}}}]}
+        ]
+        cases = [
+            record(0, events=[picture]),
+            record(1, events=nasty, passed=False),
+            record(2, passed=False, output=gold),
+        ]
         cases += [record(number, passed=number % 2 == 0) for number in range(3, 120)]
         yield write_run(path, [*cases, record(120, sample=NAME)], model=HOSTILE, missing=[("toy.say", "never")])
 
@@ -112,16 +132,31 @@ def test_a_heat_map_has_figures_on_a_ground_of_their_own_colour(watched, scheme,
     class Warm(Toy):
         def breakdowns(self, scores, scoring):
             cells = tuple(Cell(value, 7) for value in (0.0, 100.0, None))
-            return (Breakdown("By letter", HOSTILE, ("a", "b", "c"), {HOSTILE: cells}, heat=True, note="n counts letters."),)
+            return (
+                Breakdown("By letter", HOSTILE, ("a", "b", "c"), {HOSTILE: cells}, heat=True, note="n counts letters."),
+            )
 
     monkeypatch.setitem(known_tasks(), Toy.name, Warm())
     watched.page.emulate_media(color_scheme=scheme)
     page = watched.open(write_page(write_run(tmp_path / "run", [record(0)]), tmp_path / "page.html"))
     assert page.locator("#breakdowns h3").all_inner_texts() == ["Toy: By letter"]
     assert page.locator("#breakdowns tbody td").all_inner_texts()[1:] == ["0.0\nn 7", "100.0\nn 7", "–"]
-    grounds = page.locator("#breakdowns tbody .shade").evaluate_all("all => all.map(one => getComputedStyle(one).backgroundColor)")
+    grounds = page.locator("#breakdowns tbody .shade").evaluate_all(
+        "all => all.map(one => getComputedStyle(one).backgroundColor)"
+    )
     assert len(set(grounds)) == 2
-    assert page.locator("#breakdowns .legend").inner_text().split() == ["0", "%", "25", "%", "50", "%", "75", "%", "100", "%"]
+    assert page.locator("#breakdowns .legend").inner_text().split() == [
+        "0",
+        "%",
+        "25",
+        "%",
+        "50",
+        "%",
+        "75",
+        "%",
+        "100",
+        "%",
+    ]
     assert page.evaluate("window.hurt") is None
 
 
@@ -191,7 +226,9 @@ def test_hostile_content_does_nothing_and_can_be_read(watched, page_file):
     assert page.evaluate("window.hurt") is None
     assert page.locator("#case-body script, #case-body img, #case-body iframe, #model script").count() == 0
     shown = page.locator("#case-body").inner_text()
-    assert "<script>window.hurt = 1</script>" in shown and "U+202E" in shown and "U+0000" in shown and "__proto__" in shown
+    assert (
+        "<script>window.hurt = 1</script>" in shown and "U+202E" in shown and "U+0000" in shown and "__proto__" in shown
+    )
     assert "\u202e" not in shown and "\x1b" not in shown
     page.get_by_role("button", name="Show all 1,000,000 characters").click()
     assert page.evaluate("document.querySelector('#case-body').textContent.length") > 1_000_000

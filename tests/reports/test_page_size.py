@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.task import known_tasks
-from harness.types import Event
+from agentgauge.core.task import known_tasks
+from agentgauge.core.types import Event
 from reports.page import write_page
 from tests.plugin.toy import Toy
 from tests.reports.page_runs import chunks, record, write_run
@@ -16,8 +16,20 @@ def test_a_page_of_8000_cases_is_under_5_mb(monkeypatch, tmp_path):
         event
         for number in range(4)
         for event in (
-            Event("model", "m", 0, 0.1, {"messages": [{"role": "user", "content": f"{number} {talk}"}], "reply": f"{talk} {number}"}),
-            Event("tool", f"Tool{number}", 0, 0.1, {"arguments": {"query": talk[:200]}, "result": [{"type": "text", "content": talk}]}),
+            Event(
+                "model",
+                "m",
+                0,
+                0.1,
+                {"messages": [{"role": "user", "content": f"{number} {talk}"}], "reply": f"{talk} {number}"},
+            ),
+            Event(
+                "tool",
+                f"Tool{number}",
+                0,
+                0.1,
+                {"arguments": {"query": talk[:200]}, "result": [{"type": "text", "content": talk}]},
+            ),
         )
     ]
     run = write_run(tmp_path / "run", (record(number, events=events, passed=number % 3 == 0) for number in range(8000)))

@@ -9,13 +9,16 @@ from typing import Any
 
 import pytest
 
-from harness.estimate import Recipe, Values, estimate, from_totals
-from harness.intervals import freedom_of, student, wilson
-from harness.types import Score
+from agentgauge.core.estimate import Recipe, Values, estimate, from_totals
+from agentgauge.core.intervals import freedom_of, student, wilson
+from agentgauge.core.types import Score
 
-RATE = Recipe(lambda sums: {"rate": 100 * sums["part"] / sums["whole"] if sums.get("whole") else None}, {"rate": ("whole",)})
+RATE = Recipe(
+    lambda sums: {"rate": 100 * sums["part"] / sums["whole"] if sums.get("whole") else None}, {"rate": ("whole",)}
+)
 F1 = Recipe(
-    lambda sums: {"rate": 200 * sums["found"] / (sums["gold"] + sums["told"]) if sums.get("gold") else None}, {"rate": ("gold", "told")}
+    lambda sums: {"rate": 200 * sums["found"] / (sums["gold"] + sums["told"]) if sums.get("gold") else None},
+    {"rate": ("gold", "told")},
 )
 
 
@@ -59,9 +62,14 @@ def test_groups_have_the_error_of_the_groups_means() -> None:
 
 
 def _error(right: list[int], groups: list[int]) -> float:
-    """The standard error behind an interval: the ends of Wilson's solve ``(end - share)**2 = t**2 * end * (1 - end) / n``."""
+    """The standard error behind an interval: the ends of Wilson's solve ``(end - share)**2 = t**2 * end * (1 - end)
+    / n``."""
     metric = estimate(
-        [Score(False, {"part": one, "whole": 1.0}, group=f"g{group}") for one, group in zip(right, groups, strict=True)], RATE
+        [
+            Score(False, {"part": one, "whole": 1.0}, group=f"g{group}")
+            for one, group in zip(right, groups, strict=True)
+        ],
+        RATE,
     )
     share, low = _share(metric["rate"].value), _share(metric["rate"].low)
     size = len(right) // len(set(groups))
@@ -95,7 +103,8 @@ BAND = (0.93, 0.97)
 @pytest.mark.parametrize("n", [30, 50, 132, 229])
 @pytest.mark.parametrize(("low", "high"), [(0.005, 0.05), (0.05, 0.2), (0.2, 0.8), (0.8, 0.95), (0.95, 0.995)])
 def test_proportions_are_covered(n: int, low: float, high: float) -> None:
-    """Exactly, as the mean over a small range of proportions: for a single one the coverage of any such interval goes up and down."""
+    """Exactly, as the mean over a small range of proportions: for a single one the coverage of any such interval
+    goes up and down."""
     np = pytest.importorskip("numpy")
     ends, right = np.array(_ends(n)), np.arange(n + 1)
     ways = np.array([math.log(math.comb(n, k)) for k in range(n + 1)])
@@ -114,7 +123,8 @@ def _ends(n: int) -> list[tuple[float, float]]:
 
 
 Draw = Callable[[Any, float], tuple[list[Values], float]]
-"""A run of a generator, for a model that is right with some chance: what the units contribute, and the true figure, 0 to 1."""
+"""A run of a generator, for a model that is right with some chance: what the units contribute, and the true figure,
+0 to 1."""
 
 
 def _units(part: Sequence[float], whole: Sequence[float]) -> list[Values]:
@@ -147,7 +157,9 @@ def images(rng: Any, chance: float) -> tuple[list[Values], float]:
     n = 132
     drawings = rng.integers(1, 4, n)
     right, similar = rng.random(n) < chance, rng.beta(10 * chance, 10 * (1 - chance), n)
-    by_kind = zip(right, similar, rng.binomial(drawings, chance) / drawings, rng.choice(3, n, p=(0.45, 0.15, 0.4)), strict=True)
+    by_kind = zip(
+        right, similar, rng.binomial(drawings, chance) / drawings, rng.choice(3, n, p=(0.45, 0.15, 0.4)), strict=True
+    )
     return _units([found[kind] for *found, kind in by_kind], [1] * n), chance
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from harness.data.index import Index, Row
-from harness.intervals import wilson
-from harness.task import known_tasks
-from harness.types import Record, Score
-from reports.passes import pass_all, pass_at, passes
+from agentgauge.core.index import Index, Row
+from agentgauge.core.intervals import wilson
+from agentgauge.core.task import known_tasks
+from agentgauge.core.types import Record, Score
+from reports.pass_at_k import pass_all, pass_at, passes
 from reports.run import _combine, summarise
 from tests.plugin.toy import Toy
 
@@ -77,7 +77,9 @@ def summary(**outcomes: str) -> dict[str, Any]:
             right = letter == "+"
             status: Any = {"+": "passed", "-": "wrong", "!": "broken"}[letter]
             score = None if letter == "!" else Score(right, {"right": float(right), "all": 1.0})
-            records["toy.say", sample, attempt] = Record("toy.say", sample, attempt, "c", status, score=score, cause="endpoint")
+            records["toy.say", sample, attempt] = Record(
+                "toy.say", sample, attempt, "c", status, score=score, cause="endpoint"
+            )
     index = Index(Path(), Path(), "", tuple(Row(sample, (), 0, 0, place) for place, sample in enumerate(outcomes)))
     return summarise(_Say(), list(records), records, index, "parity", "")
 
@@ -92,7 +94,11 @@ def test_one_attempt_gives_no_passes_and_a_figure_with_samples_and_broken_cases(
 
 def test_a_broken_attempt_is_one_that_failed_unless_it_is_left_out() -> None:
     part = summary(a="+!", b="++")
-    assert (part["metrics"]["Acc"]["value"], part["metrics"]["Acc"]["n"], part["metrics"]["Acc"]["broken"]) == (75, 2, 1)
+    assert (part["metrics"]["Acc"]["value"], part["metrics"]["Acc"]["n"], part["metrics"]["Acc"]["broken"]) == (
+        75,
+        2,
+        1,
+    )
     both = part["pass"]["pass^k"]["2"]
     assert (both["value"], both["n"], both["broken"], both["value_clean"], both["n_clean"]) == (50, 2, 1, 100, 1)
     assert part["pass"]["pass@k"]["1"]["value"] == 75
@@ -118,7 +124,9 @@ def test_a_figure_of_several_tasks_has_an_interval_of_their_intervals() -> None:
     value = sum(weights[name] * one["value"] for name, one in headlines.items())
     below = math.hypot(*(weights[name] * (one["value"] - one["low"]) for name, one in headlines.items()))
     above = math.hypot(*(weights[name] * (one["high"] - one["value"]) for name, one in headlines.items()))
-    assert (planning["value"], planning["low"], planning["high"]) == pytest.approx((value, value - below, value + above))
+    assert (planning["value"], planning["low"], planning["high"]) == pytest.approx(
+        (value, value - below, value + above)
+    )
     without: Any = {**headlines, "mmau.math_planner": {"value": 70.0, "low": None, "high": None}}
     assert _combine(task, without)["capabilities"]["planning"]["low"] is None
     assert _combine(task, headlines)["capabilities"]["understanding"]["low"] is None

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import UsageProblem
-from harness.task import known_tasks
-from reports.boards import BOARDS, COMBINED, EDITIONS
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.task import known_tasks
+from reports.leaderboards import BOARDS, COMBINED, EDITIONS
 from reports.tables import rows, tables_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -95,9 +95,21 @@ def test_only_tables_that_the_run_has_a_figure_of_are_written():
 
 
 def test_combined_figures_stand_in_the_tables_of_domains_and_capabilities():
-    combined = {"domains": {"math": {"value": 40.0, "missing": []}}, "capabilities": {"planning": {"value": None, "missing": ["x"]}}}
-    found = {table["table"]: table["rows"][0]["values"] for table in tables_of({**SUMMARY, "capabilities": {"Apple MMAU": combined}})}
-    assert found["MMAU, domains"] == {"Tool-use": None, "DAG QA": None, "DS & ML": None, "Contest-level coding": None, "Math": 40.0}
+    combined = {
+        "domains": {"math": {"value": 40.0, "missing": []}},
+        "capabilities": {"planning": {"value": None, "missing": ["x"]}},
+    }
+    found = {
+        table["table"]: table["rows"][0]["values"]
+        for table in tables_of({**SUMMARY, "capabilities": {"Apple MMAU": combined}})
+    }
+    assert found["MMAU, domains"] == {
+        "Tool-use": None,
+        "DAG QA": None,
+        "DS & ML": None,
+        "Contest-level coding": None,
+        "Math": 40.0,
+    }
     assert found["MMAU, capabilities"]["Planning"] is None
 
 
@@ -126,7 +138,9 @@ def test_every_published_column_of_every_task_is_in_a_table():
     unpublished = {"mmau.tool_self_correct", "mmau.dag_planning"}  # the paper has no figures of these two tasks
     for task in known_tasks().values():
         if task.name.startswith(("gta", "mmau")) and task.name not in unpublished:
-            assert {(task.name, column) for column in task.published} <= shown | {(task.name, name) for name in task.board}, task.name
+            assert {(task.name, column) for column in task.published} <= shown | {
+                (task.name, name) for name in task.board
+            }, task.name
 
 
 def test_every_edition_of_published_rows_has_a_source():

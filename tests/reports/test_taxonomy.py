@@ -62,7 +62,10 @@ def test_only_wrong_and_broken_cases_have_a_kind(tmp_path):
 
 
 def test_no_label_and_no_cause_has_two_kinds_and_every_kind_a_title():
-    for words in ([label for kind in (*FAULTS, *BREAKS) for label in kind.labels], [cause for kind in BREAKS for cause in kind.causes]):
+    for words in (
+        [label for kind in (*FAULTS, *BREAKS) for label in kind.labels],
+        [cause for kind in BREAKS for cause in kind.causes],
+    ):
         assert len(words) == len(set(words))
     assert set(TITLES) == {kind.name for kind in (*FAULTS, *BREAKS)} and all(TITLES.values())
 
@@ -71,7 +74,7 @@ def test_every_cause_that_the_code_names_has_a_kind_of_its_own_or_is_shared_by_s
     """Causes of endpoints and tool servers are told apart by the error's text; all others must be listed."""
     shared = {"timeout", "connection", "protocol", "server parsed", "budget"}
     named = set()
-    for folder in ("harness", "bench_gta", "bench_wild", "bench_mmau", "tool_impls"):
+    for folder in ("agentgauge", "bench_gta", "bench_wild", "bench_mmau", "tool_impls"):
         for file in (ROOT / folder).rglob("*.py"):
             named |= set(re.findall(r'cause="([^"]+)"', file.read_text(encoding="utf-8")))
     known = {cause for kind in BREAKS for cause in kind.causes}

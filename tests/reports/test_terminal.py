@@ -7,8 +7,8 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from harness.plugin.progress import Progress
-from harness.task import announce, known_tasks
+from agentgauge.core.task import announce, known_tasks
+from agentgauge.run.progress import Progress
 from reports.load import load_run
 from reports.terminal import by_keyword, combined, explanations, tables
 from reports.text import fill
@@ -50,7 +50,11 @@ def summary(**tasks):
     return {"run": run, "tasks": parts, "capabilities": {}}
 
 
-WIDE = {"Acc": metric(50.0, 20.0, 80.0), **{f"Column {number}": metric(100.0, 85.25, 100.0) for number in range(9)}, "Calls": metric(7.0)}
+WIDE = {
+    "Acc": metric(50.0, 20.0, 80.0),
+    **{f"Column {number}": metric(100.0, 85.25, 100.0) for number in range(9)},
+    "Calls": metric(7.0),
+}
 
 
 def test_a_table_has_values_intervals_and_samples_below_each_name(tasks):
@@ -77,7 +81,11 @@ def test_figures_without_broken_cases_have_a_line_of_their_own(tasks):
 
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_wide_tables_fold_and_long_sentences_wrap(tasks, width):
-    lines = list(tables(summary(toy_say=part({"Acc": metric(None, n=0)}), toy_wide=part(WIDE, causes={"a cause " * 20: 1})), width))
+    lines = list(
+        tables(
+            summary(toy_say=part({"Acc": metric(None, n=0)}), toy_wide=part(WIDE, causes={"a cause " * 20: 1})), width
+        )
+    )
     assert max(map(len, lines)) <= width
     text = "\n".join(lines)
     assert all(f"Column {number}" in text for number in range(9)) and "counted: Calls 7" in text
@@ -114,7 +122,10 @@ def test_combined_figures_wrap_below_themselves():
 
 def test_keywords_have_shares_with_wilsons_interval_and_reasons_are_counted(tmp_path):
     ends = {f"s{number}": "p" if number < 3 else "w" for number in range(12)} | {"broken": "b"}
-    tags = {f"s{number}": ["all", "low" if number < 6 else "high", *(["rare"] if number < 2 else [])] for number in range(12)}
+    tags = {
+        f"s{number}": ["all", "low" if number < 6 else "high", *(["rare"] if number < 2 else [])]
+        for number in range(12)
+    }
     lines = list(by_keyword(load_run(made(tmp_path / "run", ends, tags=tags, labels={"s9": ["wrong_tool"]}))))
     assert lines == [
         "t",
@@ -130,10 +141,16 @@ def test_samples_of_a_session_count_less_and_its_name_is_no_keyword(tmp_path):
     ends = {f"s{number}": "p" if number < 4 else "w" for number in range(16)}
     groups = {name: f"session{int(name[1:]) // 4}" for name in ends}
     tags = {name: [groups[name], "early" if int(name[1:]) < 8 else "late"] for name in ends}
-    alone = list(by_keyword(load_run(made(tmp_path / "alone", ends, tags={name: [tag[1]] for name, tag in tags.items()}))))
+    alone = list(
+        by_keyword(load_run(made(tmp_path / "alone", ends, tags={name: [tag[1]] for name, tag in tags.items()})))
+    )
     together = list(by_keyword(load_run(made(tmp_path / "together", ends, tags=tags, groups=groups))))
     assert not any("session" in line for line in together)
-    assert [line.split()[:3] for line in alone[3:4]] == [line.split()[:3] for line in together[3:4]] == [["early", "8", "50.0"]]
+    assert (
+        [line.split()[:3] for line in alone[3:4]]
+        == [line.split()[:3] for line in together[3:4]]
+        == [["early", "8", "50.0"]]
+    )
     assert alone[3].split()[3] == "21.5–78.5" and together[3].split()[3] == "9.5–90.5"
 
 
@@ -164,7 +181,9 @@ def test_a_run_prints_no_escape_codes_when_piped_and_leaves_a_valid_junit_file(t
     project = Project.make(tmp_path / "project")
     with FaultServer(
         choose=lambda seen: answer(
-            "\x1b[31m<b>&\x00 no" if "word3" in str(seen.body) else str(seen.body["messages"][-1]["content"]).split()[-1]
+            "\x1b[31m<b>&\x00 no"
+            if "word3" in str(seen.body)
+            else str(seen.body["messages"][-1]["content"]).split()[-1]
         )
     ) as server:
         result = project.run("--model", "m", "--model-url", server.url, "--junitxml", "junit.xml", "--run-dir", "run")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import main
-from harness.errors import UsageProblem
-from harness.task import announce, known_tasks
-from harness.types import Event
+from agentgauge.cli.main import main
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.task import announce, known_tasks
+from agentgauge.core.types import Event
 from reports.allure import write_run as write_allure
 from reports.evallog import write_eval
 from reports.items import items

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from harness.sandbox.scratch import remove_tree
+from agentgauge.sandbox.scratch import remove_tree
 
 from .driver import execute
 
@@ -31,16 +31,23 @@ def as_user(name: str) -> dict[str, Any]:
 
 
 def environment() -> dict[str, str]:
-    return {"PYTHONPATH": str(REPOSITORY), "OPENAI_API_KEY": SECRET, "PYTHONDONTWRITEBYTECODE": "1", "PATH": "/usr/bin:/bin"}
+    return {
+        "PYTHONPATH": str(REPOSITORY),
+        "OPENAI_API_KEY": SECRET,
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PATH": "/usr/bin:/bin",
+    }
 
 
 @lru_cache
 def interpreter(user: str) -> str | None:
     """A Python that the user may run; the one of the virtual environment may lie in a closed home."""
     for candidate in (sys.executable, "/usr/bin/python3", "/usr/local/bin/python3"):
-        command = [candidate, "-c", "import sys, harness.sandbox; sys.exit(sys.version_info < (3, 11))"]
+        command = [candidate, "-c", "import sys, agentgauge.sandbox; sys.exit(sys.version_info < (3, 11))"]
         try:
-            done = subprocess.run(command, env=environment(), cwd="/", capture_output=True, check=False, **as_user(user))
+            done = subprocess.run(
+                command, env=environment(), cwd="/", capture_output=True, check=False, **as_user(user)
+            )
         except OSError:
             continue
         if done.returncode == 0:
@@ -78,13 +85,25 @@ def confined(user: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> Confine
         monkeypatch.setenv(name, value)
 
     def run(code: str, *, refuse: tuple[str, ...] = (), bubblewrap: str | None = None, **limits: Any) -> dict[str, Any]:
-        order: dict[str, Any] = {"code": code, "folder": str(place / "work"), "refuse": refuse, "bubblewrap": bubblewrap}
+        order: dict[str, Any] = {
+            "code": code,
+            "folder": str(place / "work"),
+            "refuse": refuse,
+            "bubblewrap": bubblewrap,
+        }
         order["limits"] = {"wall_seconds": 10} | limits
         if user == "self":
             return execute(order)
         command = [str(interpreter(user)), "-m", "tests.sandbox.driver"]
         done = subprocess.run(
-            command, input=json.dumps(order), cwd="/", capture_output=True, text=True, timeout=60, check=False, **as_user(user)
+            command,
+            input=json.dumps(order),
+            cwd="/",
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            **as_user(user),
         )
         assert done.returncode == 0, done.stderr
         answer: dict[str, Any] = json.loads(done.stdout)

@@ -12,13 +12,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from harness.sandbox import Limits
-from harness.sandbox.launch import Job, Setup
+from agentgauge.sandbox import Limits
+from agentgauge.sandbox.launch import Job, Setup
 
 
 def execute(order: dict[str, Any]) -> dict[str, Any]:
     argv = [sys.executable, "-I", "-S", "-c", order["code"]]
-    job = Job(argv, Setup(tuple(order["refuse"]), order["bubblewrap"]), folder=Path(order["folder"]), limits=Limits(**order["limits"]))
+    job = Job(
+        argv,
+        Setup(tuple(order["refuse"]), order["bubblewrap"]),
+        folder=Path(order["folder"]),
+        limits=Limits(**order["limits"]),
+    )
     return dataclasses.asdict(job.run())
 
 

@@ -14,9 +14,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from harness import sandbox
-from harness.sandbox import protection
-from harness.sandbox.launch import Setup
+from agentgauge import sandbox
+from agentgauge.sandbox import protection
+from agentgauge.sandbox.launch import Setup
 
 TOPS = ["/", sys.prefix, *(str(path) for path in Path(sys.prefix).iterdir()), *filter(None, sys.path)]
 """Folders that are worth a look: a program may know where it is, even where it cannot list the folders above."""
@@ -28,7 +28,7 @@ def search():
     seen, named, read = 0, [], []
     for folder, folders, files in (found for top in TOPS for found in os.walk(top)):
         if folder in ("/proc", "/sys", "/dev", "/usr", "/lib", "/tmp") or os.path.basename(folder) == "site-packages":
-            own = ("bench_", "harness", "reports", "tool_impls", "agentgauge", "gold")
+            own = ("bench_", "agentgauge", "reports", "tool_impls", "agentgauge", "gold")
             folders[:] = [name for name in folders if name.startswith(own)]
         for name in files:
             path = os.path.join(folder, name)
@@ -68,23 +68,23 @@ def use(name: str, folder: Path) -> Any:
         cell = {"cell_type": "code", "source": code + seen, "metadata": {}}
         return execute.run_cells([cell], execute.Workplace(Path(bench_mmau.__file__).with_name("mini") / NOTEBOOK_DATA))
     if name in ("solver", "plot"):
-        from tool_impls.code_tools import plot, solve
+        from tool_impls.logic.code_tools import plot, solve
 
         if name == "solver":
             return solve(SEARCH + "\nimport sympy\nsolution = search", folder=folder, seconds=50)
         return plot(SEARCH + "\nimport numpy\ndef solution(): raise ValueError(search())", folder=folder, seconds=50)
     if name == "calculator":
-        from tool_impls.calculator import evaluate
+        from tool_impls.logic.calculator import evaluate
 
         return evaluate(in_an_expression(), folder=folder, seconds=50)
     if name == "prover":  # what its process could do; the language of claims itself can only name files
-        from tool_impls import prover
+        from tool_impls.logic import prover
 
         answer = "import json\nprint(json.dumps({'verdict': 'unknown', 'detail': search()}))"
         prover._child_source = lambda: f"import sys\nsys.stdin.read()\n{SEARCH}\n{answer}"  # type: ignore[assignment]
         return prover.prove("(assert true)", folder=folder, seconds=50)
     if name == "claim":
-        from tool_impls.prover import prove
+        from tool_impls.logic.prover import prove
 
         gold = Path(sys.prefix, "lib", "gold", "claim.smt2")
         gold.write_text("(assert false)")
@@ -96,9 +96,9 @@ def use(name: str, folder: Path) -> Any:
 
         return asyncio.run(run_agent([sys.executable, "-c", code], folder, Place(50))).stdout
     if name == "reader":
-        from bench_gta.workflow import confined
+        from bench_gta.workflow.rendering import confined
 
-        assert confined.run_child("bench_gta.workflow.facts_child", {"files": [], "read": False}, folder=folder) == []
+        assert confined.run_child("bench_gta.workflow.facts.child", {"files": [], "read": False}, folder=folder) == []
         readable = confined._sources()
         return sandbox.run([sys.executable, "-I", "-S", "-c", code], folder=folder, readable=readable).stdout
     raise AssertionError(name)
@@ -106,8 +106,8 @@ def use(name: str, folder: Path) -> Any:
 
 def served(tool: str, folder: Path) -> str:
     """The same by a tool server as runs start it: three processes on, with the few variables that tools get."""
-    from harness.services import TOOL_TOKEN
-    from tool_impls.client import ToolServerBox
+    from agentgauge.run.services import TOOL_TOKEN
+    from tool_impls.server.client import ToolServerBox
 
     gold = Path(sys.prefix, "lib", "gold", "claim.smt2")
     gold.write_text("(assert false)")
@@ -118,7 +118,7 @@ def served(tool: str, folder: Path) -> str:
         "Prover": {"theorem": f'(include "{gold}")(assert true)'},
     }[tool]
     os.environ[TOOL_TOKEN] = "of-this-test"
-    command = [sys.executable, "-m", "tool_impls.serve", "--port", "0", "--tools", tool]
+    command = [sys.executable, "-m", "tool_impls.server.command", "--port", "0", "--tools", tool]
 
     async def call(url: str) -> str:
         box = ToolServerBox(url)
@@ -136,7 +136,10 @@ def served(tool: str, folder: Path) -> str:
 
 
 def in_an_expression() -> str:
-    reach = "[c for c in ().__class__.__base__.__subclasses__() if c.__name__ == 'BuiltinImporter'][0].load_module('builtins')"
+    reach = (
+        "[c for c in ().__class__.__base__.__subclasses__() if c.__name__ =="
+        " 'BuiltinImporter'][0].load_module('builtins')"
+    )
     return f"[b := {reach}, d := {{'__builtins__': b}}, b.exec({SEARCH!r}, d), d['search']()][3]"
 
 

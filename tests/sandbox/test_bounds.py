@@ -1,4 +1,5 @@
-"""No program gets more memory or disk than it may have, whatever form it gives them; as root and as an ordinary user."""
+"""No program gets more memory or disk than it may have, whatever form it gives them; as root and as an ordinary
+user."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.sandbox.cgroup import places
+from agentgauge.sandbox.cgroup import places
 
 from .conftest import Confined
 
@@ -45,31 +46,37 @@ for _ in range(6):
 """
 HOARD = {
     "memfd": "f = os.memfd_create('x')\nfor _ in range(192): os.write(f, bytes(1 << 20))\ntime.sleep(0.3)",
-    "memfd-in-pieces": """
+    "memfd-in-pieces": (
+        """
 for f in [os.memfd_create('x') for _ in range(12)]:
     for _ in range(16): os.write(f, bytes(1 << 20))
 time.sleep(0.3)
-""",
+"""
+    ),
     "secret memfd": "f = must(libc.syscall(447, 0))\nos.ftruncate(f, 192 << 20)\ntime.sleep(0.3)",
-    "detached System V segments": """
+    "detached System V segments": (
+        """
 for _ in range(12):
     number = must(libc.shmget(0, 16 << 20, 0o1600))
     place = must(libc.shmat(number, None, 0))
     ctypes.memset(place, 1, 16 << 20)
     libc.shmdt(ctypes.c_void_p(place))
 time.sleep(0.3)
-""",
-    "System V messages": """
+"""
+    ),
+    "System V messages": (
+        """
 for _ in range(10000):
     queue = must(libc.msgget(0, 0o1600))
     for _ in range(2): must(libc.msgsnd(queue, bytes(8 + 8000), 8000, 0))
 time.sleep(0.3)
-""",
+"""
+    ),
     "shared maps in six processes": SIX.replace("WORK", "m = mmap.mmap(-1, 32 << 20); m.write(b'x' * (32 << 20))"),
     "shared maps that are not in use": SIX.replace(
         "WORK",
-        "m = mmap.mmap(-1, 32 << 20); piece = b'x' * (1 << 20)\n        for n in range(32): m[n << 20:(n + 1) << 20] = piece\n"
-        "        m.madvise(mmap.MADV_DONTNEED)",
+        "m = mmap.mmap(-1, 32 << 20); piece = b'x' * (1 << 20)\n        for n in range(32): m[n << 20:(n + 1) << 20] ="
+        " piece\n        m.madvise(mmap.MADV_DONTNEED)",
     ),
     "shared maps of /dev/zero": SIX.replace(
         "WORK", "f = os.open('/dev/zero', os.O_RDWR); m = mmap.mmap(f, 32 << 20); m.write(b'x' * (32 << 20))"
@@ -91,9 +98,9 @@ def test_memory_is_bounded_in_every_form(form: str, setup: str, confined: Confin
 @pytest.mark.parametrize("setup", ["all", "no-group"])
 def test_memory_below_the_limit_may_be_shared_among_processes(setup: str, confined: Confined) -> None:
     """What a parent holds counts once, however many children see it."""
-    code = LIBC + SIX.replace("for _ in range(6):\n    if os.fork", "x = b'x' * (30 << 20)\nfor _ in range(6):\n    if os.fork").replace(
-        "WORK", "time.sleep(0.1)"
-    )
+    code = LIBC + SIX.replace(
+        "for _ in range(6):\n    if os.fork", "x = b'x' * (30 << 20)\nfor _ in range(6):\n    if os.fork"
+    ).replace("WORK", "time.sleep(0.1)")
     answer = confined(code, refuse=SETUPS[setup], memory_bytes=MEMORY)
     assert answer["status"] == "ok", answer
 
@@ -110,28 +117,40 @@ def piece(name):
 """
 )
 FILL = {
-    "removed files that are open": "held = []\nfor n in range(12):\n    held.append(piece('x')); os.unlink('x')\ntime.sleep(0.3)",
-    "files that never had a name": """
+    "removed files that are open": (
+        "held = []\nfor n in range(12):\n    held.append(piece('x')); os.unlink('x')\ntime.sleep(0.3)"
+    ),
+    "files that never had a name": (
+        """
 for n in range(12):
     f = os.open('.', os.O_RDWR | os.O_TMPFILE)
     for _ in range(4): os.write(f, bytes(1 << 20))
 time.sleep(0.3)
-""",
-    "removed files that are mapped": """
+"""
+    ),
+    "removed files that are mapped": (
+        """
 for n in range(12):
     f = piece('x'); must(libc.mmap(None, ctypes.c_size_t(PIECE), 3, 1, f, ctypes.c_long(0))); os.close(f); os.unlink('x')
 time.sleep(0.3)
-""",
-    "removed files on their way through a socket": """
+"""
+    ),
+    "removed files on their way through a socket": (
+        """
 ours, theirs = socket.socketpair()
 for n in range(12):
     f = piece('x'); os.unlink('x'); socket.send_fds(ours, [b'.'], [f]); os.close(f)
 time.sleep(0.3)
-""",
-    "room that is only reserved": "for n in range(12): os.posix_fallocate(os.open(str(n), os.O_RDWR | os.O_CREAT), 0, PIECE)\n"
-    "time.sleep(0.3)",
-    "a closed folder": "os.mkdir('d')\nfor n in range(12): os.close(piece(f'd/{n}'))\nos.chmod('d', 0); time.sleep(0.3)",
-    "other places": """
+"""
+    ),
+    "room that is only reserved": (
+        "for n in range(12): os.posix_fallocate(os.open(str(n), os.O_RDWR | os.O_CREAT), 0, PIECE)\ntime.sleep(0.3)"
+    ),
+    "a closed folder": (
+        "os.mkdir('d')\nfor n in range(12): os.close(piece(f'd/{n}'))\nos.chmod('d', 0); time.sleep(0.3)"
+    ),
+    "other places": (
+        """
 for place in ('/tmp', '/dev/shm', '/var/tmp', '/run', '/', '/dev'):
     try:
         piece(place + '/x')
@@ -140,7 +159,8 @@ for place in ('/tmp', '/dev/shm', '/var/tmp', '/run', '/', '/dev'):
     time.sleep(0.3)
     raise SystemExit('wrote to ' + place)
 raise SystemExit(3)
-""",
+"""
+    ),
 }
 ONLY_COUNTED = [
     ("removed files that are mapped", "no-group-no-mounts"),
@@ -169,8 +189,8 @@ def test_bubblewrap_leaves_no_other_place_to_write(confined: Confined, user: str
 
 def test_the_kernel_keeps_the_size_of_the_folder(confined: Confined) -> None:
     """Not a byte above the limit is ever written, however quick the program is."""
-    code = WRITES + (
-        "held, done = [], 0\n"
+    code = (
+        WRITES + "held, done = [], 0\n"
         "try:\n    while True:\n        f = os.open('x', os.O_RDWR | os.O_CREAT); os.unlink('x'); held.append(f)\n"
         "        done += os.write(f, bytes(1 << 20))\n"
         "except OSError: os.write(1, str(done).encode())"
@@ -189,10 +209,10 @@ def test_what_comes_out_of_the_folder_is_plain(confined: Confined, place: Path) 
     for path in (work / "given", work / "given" / "file", work / "gone"):
         os.chown(path, work.stat().st_uid, work.stat().st_gid)
     code = (
-        "import os\nassert open('given/file').read() == 'as it was'; os.remove('gone'); open('given/file', 'a').write(' and more')\n"
-        "os.mkdir('closed', 0); os.mkfifo('pipe'); os.symlink('/etc/passwd', 'link')\n"
-        "open('sh', 'w').write('x'); os.chmod('sh', 0o6755); os.mkdir('d'); os.chmod('d', 0o2777)\n"
-        "f = open('holes', 'wb'); f.truncate(30 << 20); f.seek(20 << 20); f.write(b'x'); f.close(); os.link('holes', 'twin')"
+        "import os\nassert open('given/file').read() == 'as it was'; os.remove('gone'); open('given/file', 'a').write('"
+        " and more')\nos.mkdir('closed', 0); os.mkfifo('pipe'); os.symlink('/etc/passwd', 'link')\nopen('sh',"
+        " 'w').write('x'); os.chmod('sh', 0o6755); os.mkdir('d'); os.chmod('d', 0o2777)\nf = open('holes', 'wb');"
+        " f.truncate(30 << 20); f.seek(20 << 20); f.write(b'x'); f.close(); os.link('holes', 'twin')"
     )
     answer = confined(code)
     assert answer["status"] == "ok", answer
@@ -232,6 +252,8 @@ def _groups() -> set[str]:
 
 def test_a_burst_of_memory_between_two_looks_is_counted_where_the_kernel_counts(confined: Confined, user: str) -> None:
     began = time.monotonic()
-    answer = confined(LIBC + SIX.replace("WORK", "x = b'x' * (32 << 20)").replace("time.sleep(0.5)", "pass"), memory_bytes=MEMORY)
+    answer = confined(
+        LIBC + SIX.replace("WORK", "x = b'x' * (32 << 20)").replace("time.sleep(0.5)", "pass"), memory_bytes=MEMORY
+    )
     if "memory_group" in answer["layers"]:
         assert answer["status"] == "memory" or time.monotonic() - began > 1, answer

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.errors import ToolError
+from agentgauge.core.errors import ToolError
 from tool_impls.base import ToolTimeout
-from tool_impls.calculator import evaluate
+from tool_impls.logic.calculator import evaluate
 
 
 @pytest.mark.parametrize(

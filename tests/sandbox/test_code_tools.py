@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import ToolError
-from tool_impls.code_tools import extract_code, plot, solve
+from agentgauge.core.errors import ToolError
+from tool_impls.logic.code_tools import extract_code, plot, solve
 
 from .conftest import SECRET
 
@@ -45,7 +45,9 @@ def test_which_part_is_the_code(command: str, code: str) -> None:
         ),
     ],
 )
-def test_the_solver_gives_the_text_of_the_value(command: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_solver_gives_the_text_of_the_value(
+    command: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     assert solve(command, folder=tmp_path) == text
     assert list(tmp_path.iterdir()) == []
@@ -58,15 +60,24 @@ def test_the_solver_gives_the_text_of_the_value(command: str, text: str, tmp_pat
         ("solution = 1", "the code defines no function solution()"),
         ("def solution():\n    y = 1\n    return 1/0", "ZeroDivisionError: division by zero (line 3: return 1/0)"),
         ("def solution(:\n    pass", "SyntaxError: invalid syntax (line 1: def solution(:)"),
-        ("def solution():\n    return undefined", "NameError: name 'undefined' is not defined (line 2: return undefined)"),
+        (
+            "def solution():\n    return undefined",
+            "NameError: name 'undefined' is not defined (line 2: return undefined)",
+        ),
         ("def solution(x):\n    return x", "TypeError: solution() missing 1 required positional argument: 'x'"),
-        ("def solution():\n    return solve(1, 2, 3, 4, wrong=None) + symbols('')", "ValueError: no symbols given (line 2:"),
+        (
+            "def solution():\n    return solve(1, 2, 3, 4, wrong=None) + symbols('')",
+            "ValueError: no symbols given (line 2:",
+        ),
         ("raise KeyError", "KeyError (line 1: raise KeyError)"),
         ("exit = 1\nraise SystemExit('bye')", "SystemExit: bye (line 2: raise SystemExit('bye'))"),
         ("import os\nos._exit(0)", "the code ended before solution() had returned"),
         ("def solution():\n    return 'x' * (2 << 20)", "the code was ended: it printed more than 1048576 bytes"),
         ("def solution():\n    return len(bytearray(8 << 30))", "MemoryError (line 2: return len(bytearray(8 << 30)))"),
-        ("def solution():\n    return open('/etc/passwd').read()", "FileNotFoundError: [Errno 2] No such file or directory: '/etc/passwd'"),
+        (
+            "def solution():\n    return open('/etc/passwd').read()",
+            "FileNotFoundError: [Errno 2] No such file or directory: '/etc/passwd'",
+        ),
     ],
 )
 def test_the_solver_says_what_is_wrong_with_the_code(command: str, message: str, tmp_path: Path) -> None:
@@ -109,8 +120,10 @@ def test_the_plot_is_a_picture_in_the_folder(tmp_path: Path) -> None:
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_a_cache_that_cannot_be_read_or_written_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tool_impls import code_tools
+def test_a_cache_that_cannot_be_read_or_written_does_not_matter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tool_impls.logic import code_tools
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     (tmp_path / "file").write_text("")

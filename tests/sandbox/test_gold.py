@@ -13,17 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from harness.sandbox import paths
+from agentgauge.sandbox import paths
 
 from .conftest import REPOSITORY, Confined
 
-OWN = ("bench_gta", "bench_mmau", "bench_wild", "harness", "reports", "tool_impls")
+OWN = ("bench_gta", "bench_mmau", "bench_wild", "agentgauge", "reports", "tool_impls")
 SEARCHES = Path(__file__).with_name("searches.py")
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of an environment with copies of this project's packages, others' packages, and a data set in ``lib``."""
+    """The interpreter of an environment with copies of this project's packages, others' packages, and a data set in
+    ``lib``."""
     place = tmp_path_factory.mktemp("installed")
     venv.create(place, symlinks=True)
     (packages,) = place.glob("lib/python3*/site-packages")
@@ -38,7 +39,13 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def found(installed: Path, use: str, folder: Path, refuse: Sequence[str] = ()) -> str:
     done = subprocess.run(
-        [installed, SEARCHES, use, folder, *refuse], capture_output=True, text=True, timeout=120, check=False, cwd="/", env={"HOME": "/"}
+        [installed, SEARCHES, use, folder, *refuse],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd="/",
+        env={"HOME": "/"},
     )
     assert not done.returncode, done.stderr
     return done.stdout
@@ -85,13 +92,15 @@ def test_all_that_an_installation_brings_is_known() -> None:
     assert packages <= set(paths._OWN)
 
 
-def test_folders_that_were_hidden_are_so_in_processes_that_come_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_that_were_hidden_are_so_in_processes_that_come_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv(paths.HIDDEN, raising=False)
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     paths.hide([tmp_path / "link", tmp_path / "real"])
     paths.hide([tmp_path / "other"])
-    code = "from harness.sandbox.paths import _given; print(_given())"
+    code = "from agentgauge.sandbox.paths import _given; print(_given())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=REPOSITORY)
     assert done.stdout.strip() == repr((str(tmp_path / "real"), str(tmp_path / "other")))
     assert os.environ[paths.HIDDEN]
@@ -100,10 +109,34 @@ def test_folders_that_were_hidden_are_so_in_processes_that_come_later(tmp_path: 
 def test_a_run_hides_its_data_and_itself(tmp_path: Path) -> None:
     """In the process that everything else is started from."""
     shutil.copytree(REPOSITORY / "bench_mmau/mini", tmp_path / "data")
-    (tmp_path / "show_hidden.py").write_text("import os\ndef pytest_sessionfinish(): print('HIDDEN', os.environ['AGENTGAUGE_HIDDEN'])")
-    words = ["-p", "show_hidden", "-p", "no:cacheprovider", "-q", "--model", "baseline", "--limit", "1", "-k", "math_standard"]
+    (tmp_path / "show_hidden.py").write_text(
+        "import os\ndef pytest_sessionfinish(): print('HIDDEN', os.environ['AGENTGAUGE_HIDDEN'])"
+    )
+    words = [
+        "-p",
+        "show_hidden",
+        "-p",
+        "no:cacheprovider",
+        "-q",
+        "--model",
+        "baseline",
+        "--limit",
+        "1",
+        "-k",
+        "math_standard",
+    ]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *words, "--data", tmp_path / "data", "--run-dir", tmp_path / "run", "bench_mmau"],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            *words,
+            "--data",
+            tmp_path / "data",
+            "--run-dir",
+            tmp_path / "run",
+            "bench_mmau",
+        ],
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         cwd=REPOSITORY,
         capture_output=True,
@@ -134,7 +167,11 @@ def test_a_hidden_folder_is_empty_at_every_place_where_it_appears(
 ) -> None:
     if not Path("/lib").is_symlink():
         pytest.skip("needs a system where /lib leads to /usr/lib")
-    file = next(path for path in Path("/usr/lib").glob("*/*") if path.is_file() and not path.is_symlink() and not path.parent.is_symlink())
+    file = next(
+        path
+        for path in Path("/usr/lib").glob("*/*")
+        if path.is_file() and not path.is_symlink() and not path.parent.is_symlink()
+    )
     monkeypatch.setenv(paths.HIDDEN, str(file.parent))
     code = TRIES.replace("PATHS", repr([str(file), str(file).removeprefix("/usr")]))
     told = confined(code, refuse=(lacking,))["stdout"].split("\n")[:-1]

@@ -78,9 +78,13 @@ print('sent')
 """
 CASES = {
     "reads /etc/passwd": Case("print(open('/etc/passwd').read())", ("error",), "/etc/passwd"),
-    "lists the root folder's homes": Case("import os; print(os.listdir('/root'), os.listdir('/home'))", ("error",), "Error"),
+    "lists the root folder's homes": Case(
+        "import os; print(os.listdir('/root'), os.listdir('/home'))", ("error",), "Error"
+    ),
     "writes beside its folder": Case("open('../beside', 'w').write('x')", ("error",), "Error"),
-    "links to a file outside": Case("import os; os.symlink('/etc/passwd', 'link'); print(open('link').read())", ("error",), "Error"),
+    "links to a file outside": Case(
+        "import os; os.symlink('/etc/passwd', 'link'); print(open('link').read())", ("error",), "Error"
+    ),
     "forks without end": Case(FORKS, ("timeout", "error"), limits={"wall_seconds": 0.6}),
     "starts threads without end": Case(
         "import threading, time\nwhile True: threading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
@@ -90,7 +94,8 @@ CASES = {
     "allocates 8 GB": Case("x = bytearray(8 << 30)", ("memory",), "1024 MiB"),
     "allocates in many processes": Case(MANY_LARGE, ("memory",), "256 MiB", {"memory_bytes": 256 << 20}),
     "ignores SIGTERM": Case(
-        "import signal\nfor n in range(1, 32):\n    if n not in (9, 19): signal.signal(n, signal.SIG_IGN)\nwhile True: pass",
+        "import signal\nfor n in range(1, 32):\n    if n not in (9, 19): signal.signal(n, signal.SIG_IGN)\nwhile True:"
+        " pass",
         ("timeout",),
         "longer than 0.6 s",
         {"wall_seconds": 0.6},
@@ -98,8 +103,12 @@ CASES = {
     ),
     "sleeps": Case("import time; time.sleep(600)", ("timeout",), "longer than 0.6 s", {"wall_seconds": 0.6}, 4),
     "burns processor time": Case("while True: pass", ("timeout",), "1 s of processor time", {"cpu_seconds": 1}),
-    "prints 1 GB": Case("import os\nfor _ in range(1024): os.write(1, b'x' * (1 << 20))", ("output",), "printed more than"),
-    "prints 1 GB of errors": Case("import os\nfor _ in range(1024): os.write(2, b'x' * (1 << 20))", ("output",), "printed more than"),
+    "prints 1 GB": Case(
+        "import os\nfor _ in range(1024): os.write(1, b'x' * (1 << 20))", ("output",), "printed more than"
+    ),
+    "prints 1 GB of errors": Case(
+        "import os\nfor _ in range(1024): os.write(2, b'x' * (1 << 20))", ("output",), "printed more than"
+    ),
     "writes a large file": Case(
         "f = open('big', 'wb')\nfor _ in range(1024): f.write(b'x' * (1 << 20))", ("error", "output"), "File too large"
     ),
@@ -109,14 +118,20 @@ CASES = {
         "into its folder",
         {"disk_bytes": 16 << 20},
     ),
-    "writes many empty files": Case("n = 0\nwhile True:\n    open(str(n), 'w').close(); n += 1", ("output",), "into its folder"),
+    "writes many empty files": Case(
+        "n = 0\nwhile True:\n    open(str(n), 'w').close(); n += 1", ("output",), "into its folder"
+    ),
     "nests folders": Case("import os\nwhile True:\n    os.mkdir('d'); os.chdir('d')", ("output",), "into its folder"),
     "leaves a daemon": Case(DAEMON, ("ok", "error")),
     "kills everything it can": Case("import os, signal; os.kill(-1, signal.SIGKILL)", ("ok", "error", "killed")),
     "kills its parent": Case("import os, signal; os.kill(os.getppid(), signal.SIGINT)", ("ok", "error")),
     "deletes its folder": Case("import os, shutil; shutil.rmtree(os.getcwd())", ("ok", "error")),
-    "closes its folder": Case("import os; os.mkdir('d'); open('d/f', 'w'); os.chmod('d', 0); os.chmod('.', 0)", ("ok", "error")),
-    "prints control characters": Case("import os; os.write(1, b'\\x1b[2J\\x1b]0;title\\x07\\xff\\xfe\\x00end')", ("ok",)),
+    "closes its folder": Case(
+        "import os; os.mkdir('d'); open('d/f', 'w'); os.chmod('d', 0); os.chmod('.', 0)", ("ok", "error")
+    ),
+    "prints control characters": Case(
+        "import os; os.write(1, b'\\x1b[2J\\x1b]0;title\\x07\\xff\\xfe\\x00end')", ("ok",)
+    ),
 }
 
 
@@ -133,7 +148,9 @@ HARDEST = (
 """What depends on which layers there are."""
 
 
-@pytest.mark.parametrize(("case", "layers"), [(case, layers) for case in CASES for layers in LAYERS if layers == "all" or case in HARDEST])
+@pytest.mark.parametrize(
+    ("case", "layers"), [(case, layers) for case in CASES for layers in LAYERS if layers == "all" or case in HARDEST]
+)
 def test_hostile_code_is_held(case: str, layers: str, confined: Confined, place: Path) -> None:
     code, statuses, says, limits, seconds = CASES[case]
     began = time.monotonic()
@@ -204,7 +221,10 @@ def test_what_remains_belongs_to_the_folder_owner(confined: Confined, place: Pat
 def test_many_at_once_do_not_disturb_each_other(confined: Confined) -> None:
     """The limit of processes is each sandbox's own, whatever runs beside it."""
     answers: list[dict[str, Any]] = []
-    code = "import os\nfor _ in range(20):\n    if os.fork() == 0:\n        import time; time.sleep(1); os._exit(0)\nprint('all')"
+    code = (
+        "import os\nfor _ in range(20):\n    if os.fork() == 0:\n        import time; time.sleep(1);"
+        " os._exit(0)\nprint('all')"
+    )
     threads = [threading.Thread(target=lambda: answers.append(confined(code, processes=28))) for _ in range(3)]
     for thread in threads:
         thread.start()

@@ -17,13 +17,13 @@ from pathlib import Path
 
 import pytest
 
-from harness import sandbox
-from harness.errors import SandboxFault, UsageProblem
-from harness.sandbox import SandboxResult, protection
-from harness.sandbox.inner import seccomp
-from harness.sandbox.launch import Setup
-from harness.sandbox.paths import places, view
-from harness.sandbox.scratch import remove_tree
+from agentgauge import sandbox
+from agentgauge.core.errors import SandboxFault, UsageProblem
+from agentgauge.sandbox import SandboxResult, protection
+from agentgauge.sandbox.inner import seccomp
+from agentgauge.sandbox.launch import Setup
+from agentgauge.sandbox.paths import places, view
+from agentgauge.sandbox.scratch import remove_tree
 
 
 def python(code: str, folder: Path, **rest: object) -> SandboxResult:
@@ -40,7 +40,10 @@ def python(code: str, folder: Path, **rest: object) -> SandboxResult:
         ("import os; print(os.getcwd() == os.environ['HOME'])", "ok", 0, "True\n"),
         ("open('a', 'w').write('b'); print(open('a').read())", "ok", 0, "b\n"),
         (
-            "import subprocess, sys; print(subprocess.run([sys.executable, '-c', 'print(1)'], capture_output=True).stdout)",
+            (
+                "import subprocess, sys; print(subprocess.run([sys.executable, '-c', 'print(1)'],"
+                " capture_output=True).stdout)"
+            ),
             "ok",
             0,
             "b'1\\n'\n",
@@ -49,7 +52,9 @@ def python(code: str, folder: Path, **rest: object) -> SandboxResult:
         ("import os; print(os.getuid() != 0)", "ok", 0, "True\n"),
     ],
 )
-def test_a_program_runs_and_its_end_is_told(code: str, status: str, returncode: int, stdout: str, tmp_path: Path) -> None:
+def test_a_program_runs_and_its_end_is_told(
+    code: str, status: str, returncode: int, stdout: str, tmp_path: Path
+) -> None:
     result = python(code, tmp_path)
     assert (result.status, result.returncode, result.stdout) == (status, returncode, stdout), result
     assert bool(result.reason) == (status != "ok")
@@ -130,9 +135,10 @@ def test_the_code_dies_with_the_harness(refuse: tuple[str, ...], tmp_path: Path)
     """Killed with -9, a worker leaves nothing behind."""
     mark = f"mark-{uuid.uuid4().hex}"
     harness = (
-        "import sys; from pathlib import Path; from harness.sandbox.launch import Job, Setup; from harness.sandbox import Limits\n"
-        f"argv = [sys.executable, '-I', '-S', '-c', 'import time; time.sleep(60)', {mark!r}]\n"
-        f"Job(argv, Setup(refuse={refuse!r}), folder=Path({str(tmp_path)!r}), limits=Limits(wall_seconds=60)).run()"
+        "import sys; from pathlib import Path; from agentgauge.sandbox.launch import Job, Setup; from"
+        " agentgauge.sandbox import Limits\nargv = [sys.executable, '-I', '-S', '-c', 'import time; time.sleep(60)',"
+        f" {mark!r}]\nJob(argv, Setup(refuse={refuse!r}), folder=Path({str(tmp_path)!r}),"
+        " limits=Limits(wall_seconds=60)).run()"
     )
     process = subprocess.Popen([sys.executable, "-c", harness], cwd=Path(__file__).parents[2])
     while not _marked(mark):
@@ -198,7 +204,9 @@ def test_who_asks_while_somebody_else_looks_waits(monkeypatch: pytest.MonkeyPatc
     assert len(looked) == 1
 
 
-@pytest.mark.parametrize("refuse", [("mount_ns",), ("namespaces",), ("namespaces", "seccomp"), ("landlock",), ("seccomp",)])
+@pytest.mark.parametrize(
+    "refuse", [("mount_ns",), ("namespaces",), ("namespaces", "seccomp"), ("landlock",), ("seccomp",)]
+)
 def test_a_layer_that_is_refused_is_not_reported(refuse: tuple[str, ...]) -> None:
     found = set(protection.probe(Setup(refuse=refuse)))
     absent = {"namespaces": {"pid_ns", "net_ns", "mount_ns", "ipc_ns"}}
@@ -262,7 +270,10 @@ def test_a_link_in_a_readable_folder_may_lead_to_one_that_comes_later(tmp_path: 
     readable = [tmp_path / "a", tmp_path / "a" / "link"]
     assert len(places(map(str, readable))) == 2  # the folder and the file itself; the link is seen in the folder
     for order in (readable, readable[::-1]):
-        assert python(f"print(open({str(readable[1])!r}).read())", tmp_path / "work", readable=order).stdout == "behind the link\n"
+        assert (
+            python(f"print(open({str(readable[1])!r}).read())", tmp_path / "work", readable=order).stdout
+            == "behind the link\n"
+        )
 
 
 def _decide(steps: list[tuple[int, int, int, int]], machine: int, number: int, argument: int, fourth: int = 0) -> int:
@@ -338,7 +349,9 @@ def test_the_filter_decides(machine: str, alone: bool, audit: int, number: int, 
         (0x40021, EPERM, EPERM),
     ],
 )
-def test_the_filter_decides_on_maps(machine: str, audit: int, number: int, flags: int, decision: int, counted: int) -> None:
+def test_the_filter_decides_on_maps(
+    machine: str, audit: int, number: int, flags: int, decision: int, counted: int
+) -> None:
     for alone in (False, True):
         for wanted, given in ((decision, False), (counted, True)):
             steps = seccomp.program(machine, alone=alone, pid=77, counted=given)
@@ -366,9 +379,17 @@ while True:
 """
 
 
-def stepped(work: str, inputs: tuple[bytes, ...], folder: Path, *, wall: float = 5.0, busy: float | None = None) -> SandboxResult:
+def stepped(
+    work: str, inputs: tuple[bytes, ...], folder: Path, *, wall: float = 5.0, busy: float | None = None
+) -> SandboxResult:
     code = STEPPED.replace("WORK", work)
-    return python(code, folder, stdin=b"the order", steps=sandbox.Steps(inputs, wall, busy), limits=sandbox.Limits(wall_seconds=15))
+    return python(
+        code,
+        folder,
+        stdin=b"the order",
+        steps=sandbox.Steps(inputs, wall, busy),
+        limits=sandbox.Limits(wall_seconds=15),
+    )
 
 
 def test_work_is_handed_over_step_by_step(tmp_path: Path) -> None:
@@ -389,7 +410,9 @@ def test_work_is_handed_over_step_by_step(tmp_path: Path) -> None:
         ("os.close(0); os.close(1); time.sleep(60)", "timeout", 0, True),
     ],
 )
-def test_a_step_that_goes_wrong_ends_the_program(work: str, status: str, answers: int, late: bool, tmp_path: Path) -> None:
+def test_a_step_that_goes_wrong_ends_the_program(
+    work: str, status: str, answers: int, late: bool, tmp_path: Path
+) -> None:
     began = time.monotonic()
     result = stepped(work, (b"1", b"2", b"3"), tmp_path, wall=1)
     assert (result.status, result.late_step) == (status, late), result
@@ -407,7 +430,10 @@ def test_a_busy_step_counts_all_processes(tmp_path: Path) -> None:
 
 def test_processor_time_is_that_of_all_processes(tmp_path: Path) -> None:
     code = (
-        "import os, time\nfor _ in range(4):\n    if os.fork() == 0:\n        while time.process_time() < 0.9: pass\n        os._exit(0)\n"
+        "import os, time\nfor _ in range(4):\n    if os.fork() == 0:\n        while time.process_time() < 0.9: pass\n  "
+        "      os._exit(0)\n"
     )
-    result = python(code + "for _ in range(4): os.wait()", tmp_path, limits=sandbox.Limits(wall_seconds=15, cpu_seconds=1))
+    result = python(
+        code + "for _ in range(4): os.wait()", tmp_path, limits=sandbox.Limits(wall_seconds=15, cpu_seconds=1)
+    )
     assert (result.status, result.reason) == ("timeout", "it used more than 1 s of processor time"), result

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from harness import sandbox
-from harness.sandbox.inner import seccomp
-from harness.sandbox.launch import Job, Setup
-from harness.sandbox.result import Limits
+from agentgauge import sandbox
+from agentgauge.sandbox.inner import seccomp
+from agentgauge.sandbox.launch import Job, Setup
+from agentgauge.sandbox.result import Limits
 
 from .test_launch import ALLOW, ARM, EPERM, X86, _decide
 

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.store import RunFolder, gathering
-from harness.store.folder import LEFT_OUT
-from harness.store.gathering import told
-from harness.store.lines import decoded
-from harness.types import Record, Score
+from agentgauge.core.types import Record, Score
+from agentgauge.store import RunFolder
+from agentgauge.store import record_merge as gathering
+from agentgauge.store.folder import LEFT_OUT
+from agentgauge.store.jsonl import decoded
+from agentgauge.store.record_merge import told
 
 ORDER = {("t", f"s{number}", 1): number for number in range(20)}
 RECORDS = [
@@ -48,7 +49,10 @@ def write(folder: RunFolder, worker: str, sample: str, status: str, at: float) -
 def test_what_was_read_early_comes_to_what_is_read_at_the_end(folder, tmp_path, seed):
     """However many lines are taken, and whenever."""
     chance = random.Random(seed)
-    early, waiting = folder.gathering(), dict.fromkeys((folder.path / "records" / f"gw{number}.jsonl" for number in (0, 1)), 0)
+    early, waiting = (
+        folder.gathering(),
+        dict.fromkeys((folder.path / "records" / f"gw{number}.jsonl" for number in (0, 1)), 0),
+    )
     for one in RECORDS:
         waiting[write(folder, *one)] += 1
         file = chance.choice(list(waiting))
@@ -137,7 +141,9 @@ def test_records_of_other_settings_are_set_aside(folder):
         appender.append(record)
     appender.close()
     gathering = folder.gathering()
-    assert [(case.sample, case.status) for case in folder.merge_records(ORDER, gathering).values()] == [("s0", "broken")]
+    assert [(case.sample, case.status) for case in folder.merge_records(ORDER, gathering).values()] == [
+        ("s0", "broken")
+    ]
     (sentence,) = told(folder.path, gathering.left_out, LEFT_OUT)
     assert "gw1.jsonl has 2 records of other settings (model, data, options), which are not this run's; " in sentence
     assert [decoded(line) for line in (folder.path / LEFT_OUT).read_bytes().splitlines()] == foreign

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import UsageProblem
-from harness.store.hold import FILE, NAMED, Hold
+from agentgauge.core.errors import UsageProblem
+from agentgauge.store.folder_lock import FILE, NAMED, Hold
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from harness.store.hold import Hold
+from agentgauge.store.folder_lock import Hold
 hold = Hold(Path(sys.argv[1]), shared=len(sys.argv) > 2)
 print("held", flush=True)
 time.sleep(60)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.store import RunFolder
-from harness.store.lines import encoded_line, outlined
-from harness.store.outline import CaseOutline
-from harness.types import Event, Record, Score, Transcript, Usage
+from agentgauge.core.types import Event, Record, Score, Transcript, Usage
+from agentgauge.store import RunFolder
+from agentgauge.store.jsonl import encoded_line, outlined
+from agentgauge.store.outline import CaseOutline
 
 
 def record(sample: str = "s1", status: str = "passed", finished: float = 1.0, **fields) -> Record:
@@ -41,7 +41,9 @@ def folder(tmp_path) -> RunFolder:
 
 
 @pytest.mark.parametrize(
-    "written", [FULL, record(), record(status="broken", error="no answer", cause="timeout")], ids=["full", "bare", "broken"]
+    "written",
+    [FULL, record(), record(status="broken", error="no answer", cause="timeout")],
+    ids=["full", "bare", "broken"],
 )
 def test_a_record_reads_back_as_it_was_written(folder, written):
     appender = folder.appender("gw0")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.store import RunFolder
-from harness.types import Record, Transcript
+from agentgauge.core.types import Record, Transcript
+from agentgauge.store import RunFolder
 
 SAMPLES = [f"s{number}" for number in range(40)]
 ORDER = {("t", sample, 1): place for place, sample in enumerate(reversed(SAMPLES))}
@@ -20,7 +20,9 @@ ORDER = {("t", sample, 1): place for place, sample in enumerate(reversed(SAMPLES
 def fill(folder: RunFolder, worker: str, samples: list[str], status: str = "passed", at: float = 1.0) -> None:
     appender = folder.appender(worker)
     for sample in samples:
-        appender.append(Record("t", sample, 1, "c", status, Transcript(sample * (5000 if sample == "s7" else 5)), finished=at))
+        appender.append(
+            Record("t", sample, 1, "c", status, Transcript(sample * (5000 if sample == "s7" else 5)), finished=at)
+        )
     appender.close()
 
 
@@ -99,7 +101,9 @@ def killed_at(call: int, folder: RunFolder) -> bool:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
 
 
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")  # by other tests; the fork needs no thread
+@pytest.mark.filterwarnings(
+    "ignore:This process .* is multi-threaded:DeprecationWarning"
+)  # by other tests; the fork needs no thread
 def test_a_kill_at_any_moment_of_merging_loses_nothing(folder, tmp_path):
     whole = RunFolder(Path(shutil.copytree(folder.path, tmp_path / "whole")))
     whole.merge_records(ORDER)

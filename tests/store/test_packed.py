@@ -11,11 +11,11 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import UsageProblem
-from harness.store import RunFolder, plain
-from harness.store.lines import LONG, decoded, encoded_line, outlined
-from harness.store.outline import CaseOutline
-from harness.types import Event, Record, Score, Transcript, Usage
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.types import Event, Record, Score, Transcript, Usage
+from agentgauge.store import RunFolder, plain
+from agentgauge.store.jsonl import LONG, decoded, encoded_line, outlined
+from agentgauge.store.outline import CaseOutline
 from reports.load import load_run
 from tests.reports.folders import made
 
@@ -24,13 +24,27 @@ NOISE = "".join(f"{number * 2654435761 % 2**32:08x}" for number in range(4000))
 
 
 def record(said: str, sample: str = "s1") -> Record:
-    told = Transcript({"answer": "é"}, (Event("model", "m", 1.0, 0.5, {"messages": [], "reply": said}),), Usage(1, 10, 5, 0.25), 0.6, 7)
-    return Record("toy.say", sample, 1, "c", "wrong", told, Score(False, {"right": 0.0}, ("wrong_answer",), "why"), tags=("odd",))
+    told = Transcript(
+        {"answer": "é"},
+        (Event("model", "m", 1.0, 0.5, {"messages": [], "reply": said}),),
+        Usage(1, 10, 5, 0.25),
+        0.6,
+        7,
+    )
+    return Record(
+        "toy.say", sample, 1, "c", "wrong", told, Score(False, {"right": 0.0}, ("wrong_answer",), "why"), tags=("odd",)
+    )
 
 
 @pytest.mark.parametrize(
     ("said", "compressed"),
-    [("short", False), (TALK, True), (TALK[: LONG // 2], False), (NOISE, True), (base64.b85encode(NOISE.encode()).decode()[:9000], False)],
+    [
+        ("short", False),
+        (TALK, True),
+        (TALK[: LONG // 2], False),
+        (NOISE, True),
+        (base64.b85encode(NOISE.encode()).decode()[:9000], False),
+    ],
     ids=["short", "long", "below the limit", "hexadecimal", "saves too little"],
 )
 def test_a_transcript_is_compressed_where_it_is_long_and_that_saves_half(said, compressed):
@@ -46,7 +60,9 @@ def test_what_stands_beside_a_compressed_transcript_is_legible():
     data = json.loads(encoded_line(record(TALK)))
     assert sorted(data["transcript"]) == ["seconds", "seed", "usage", "zstd"]
     assert data["score"]["explanation"] == "why"
-    said = json.loads(zstandard.decompress(base64.b64decode(data["transcript"]["zstd"])))  # as docs/how-a-run-works.md has it
+    said = json.loads(
+        zstandard.decompress(base64.b64decode(data["transcript"]["zstd"]))
+    )  # as docs/how-a-run-works.md has it
     assert said == {"output": {"answer": "é"}, "events": record(TALK).to_json()["transcript"]["events"]}
     assert plain(data) == record(TALK).to_json() | {"tags": ["odd"], "score": data["score"]}
 
@@ -61,7 +77,20 @@ def test_an_outline_is_the_record_without_texts(said):
 
 
 HOSTILE = st.sampled_from(
-    ['","transcript":{"usage":', ',"seed":1,', ',"output":', "}}", '\\"', "\\", "\ud800", "\u2028", '"zstd":"', "é", "x" * 9000, "\n"]
+    [
+        '","transcript":{"usage":',
+        ',"seed":1,',
+        ',"output":',
+        "}}",
+        '\\"',
+        "\\",
+        "\ud800",
+        "\u2028",
+        '"zstd":"',
+        "é",
+        "x" * 9000,
+        "\n",
+    ]
 )
 TEXT = st.lists(HOSTILE | st.text(max_size=5), max_size=6).map("".join)
 NESTED = {"transcript": {"usage": {"requests": 1}, "seed": 2, "output": 3}, "seed": 4}
@@ -72,7 +101,9 @@ def test_no_text_of_a_record_is_taken_for_its_layout(sample, said, explanation, 
     output = {"a": 1, **NESTED, "said": said} if nested else said
     events = (Event("tool", said, 0.0, 0.0, {"arguments": NESTED, said: [explanation]}, said),)
     score = Score(True, {said: 1.0, "transcript": 2.0}, (said,), explanation)
-    whole = Record("t", sample, 1, "c", "passed", Transcript(output, events, Usage(3), 0.5, 9), score, said, said, (said,))
+    whole = Record(
+        "t", sample, 1, "c", "passed", Transcript(output, events, Usage(3), 0.5, 9), score, said, said, (said,)
+    )
     line = encoded_line(whole)
     assert decoded(line) == whole
     assert outlined(line)["transcript"]["usage"]["requests"] == 3
@@ -82,7 +113,11 @@ def test_no_text_of_a_record_is_taken_for_its_layout(sample, said, explanation, 
 
 def old_line(sample: str) -> str:
     """As versions before this one wrote it: the transcript in the middle, its output first."""
-    told = {"output": NESTED, "events": [], "usage": {"requests": 1, "prompt_tokens": 10, "completion_tokens": 5, "usd": 0.25}}
+    told = {
+        "output": NESTED,
+        "events": [],
+        "usage": {"requests": 1, "prompt_tokens": 10, "completion_tokens": 5, "usd": 0.25},
+    }
     score = {"passed": True, "values": {"right": 1.0}, "labels": [], "explanation": ""}
     return json.dumps(
         {
@@ -100,7 +135,9 @@ def test_a_folder_of_an_older_version_is_read_with_new_lines_in_it(tmp_path):
     old = "".join(f"{old_line(sample)}\n" for sample in ("s1", "s2"))
     (folder.path / "records.jsonl").write_text(old)
     appender = folder.appender("main")
-    appender.append(Record("t", "s3", 1, "c", "wrong", record(TALK).transcript, Score(False, {"right": 0.0}), finished=6.0))
+    appender.append(
+        Record("t", "s3", 1, "c", "wrong", record(TALK).transcript, Score(False, {"right": 0.0}), finished=6.0)
+    )
     appender.close()
     with (folder.path / "records" / "main.jsonl").open("a") as stream:
         stream.write(old)
@@ -119,7 +156,11 @@ def test_a_folder_of_an_older_version_is_read_with_new_lines_in_it(tmp_path):
 
 @pytest.mark.parametrize(
     ("damage", "told"),
-    [("AAAA", "cannot be read"), ("!!!", "cannot be read"), (base64.b64encode(zstandard.compress(b"{")).decode(), "Expecting")],
+    [
+        ("AAAA", "cannot be read"),
+        ("!!!", "cannot be read"),
+        (base64.b64encode(zstandard.compress(b"{")).decode(), "Expecting"),
+    ],
 )
 def test_a_damaged_frame_is_a_value_error(damage, told):
     data = json.loads(encoded_line(record(TALK)))
@@ -130,7 +171,9 @@ def test_a_damaged_frame_is_a_value_error(damage, told):
 
 def test_a_damaged_file_is_told_with_the_way_out(tmp_path):
     folder = RunFolder(tmp_path)
-    with pytest.raises(UsageProblem, match=r"records.jsonl does not exist; the run was never finished: go on with --resume="):
+    with pytest.raises(
+        UsageProblem, match=r"records.jsonl does not exist; the run was never finished: go on with --resume="
+    ):
         list(folder.outlines())
     (tmp_path / "records.jsonl").write_text('{"task": "t"}\n')
     with pytest.raises(UsageProblem, match=r"records.jsonl is damaged in line 1 \(KeyError.*\); go on with --resume="):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.store import RunFolder
+from agentgauge.store import RunFolder
 
 
 @pytest.fixture

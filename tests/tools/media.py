@@ -1,4 +1,5 @@
-"""Small videos and sounds for tests, made with av. Every frame shows its number, so that a test can tell which one it got."""
+"""Small videos and sounds for tests, made with av. Every frame shows its number, so that a test can tell which one
+it got."""
 
 from __future__ import annotations
 
@@ -49,8 +50,8 @@ def make_video(
     """A video of numbered frames; its suffix sets the container.
 
     ``paint``: draws on the picture (array) of a number. ``ticks``: when each frame is shown, in frames; one after the
-    other if None. ``sound``: samples (channels, samples) at RATE, put beside the frames as AAC. ``rotation``: degrees by
-    which players turn it, counterclockwise.
+    other if None. ``sound``: samples (channels, samples) at RATE, put beside the frames as AAC. ``rotation``: degrees
+    by which players turn it, counterclockwise.
     """
     import av
 
@@ -109,7 +110,9 @@ def make_sound(path: Path, samples: Any, rate: int = RATE, codec: str = "pcm_s16
     with av.open(str(path), "w") as container:
         stream: Any = container.add_stream(codec, rate=rate)
         stream.layout = layout
-        frame = av.AudioFrame.from_ndarray(numpy.ascontiguousarray(samples, dtype=numpy.float32), format="fltp", layout=layout)
+        frame = av.AudioFrame.from_ndarray(
+            numpy.ascontiguousarray(samples, dtype=numpy.float32), format="fltp", layout=layout
+        )
         frame.sample_rate, frame.pts = rate, 0
         if samples.shape[1]:
             container.mux(stream.encode(frame))

@@ -7,8 +7,8 @@ import sys
 import time
 from pathlib import Path
 
-from harness.errors import ToolUnavailable
-from harness.tools import Parameter
+from agentgauge.core.errors import ToolUnavailable
+from agentgauge.core.tools import Parameter
 from tool_impls import base
 from tool_impls.batching import Batched
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tool_impls.base import BenchTool
-    from tool_impls.server import ToolServer
-    from tool_impls.work import Answer, Order
+    from tool_impls.server.app import ToolServer
+    from tool_impls.server.call import Answer, Order
 
 
 @contextmanager
@@ -101,10 +101,15 @@ class Canned:
     url: str = ""
 
 
-def http(status: int, body: bytes | str | object = b"", reason: str = "", headers: str = "", kind: str = "application/json") -> bytes:
+def http(
+    status: int, body: bytes | str | object = b"", reason: str = "", headers: str = "", kind: str = "application/json"
+) -> bytes:
     """The bytes of an answer; anything but bytes and text is written as JSON."""
     data = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else json.dumps(body).encode()
-    head = f"HTTP/1.1 {status} {reason or 'Reason'}\r\nContent-Type: {kind}\r\nContent-Length: {len(data)}\r\n{headers}\r\n"
+    head = (
+        f"HTTP/1.1 {status} {reason or 'Reason'}\r\nContent-Type: {kind}\r\nContent-Length:"
+        f" {len(data)}\r\n{headers}\r\n"
+    )
     return head.encode() + data
 
 
@@ -155,7 +160,7 @@ class Threads:
     confinement = ""
 
     def __init__(self, tools: Sequence[BenchTool], root: Path | None = None) -> None:
-        from tool_impls.work import Workbench
+        from tool_impls.server.call import Workbench
 
         self._bench = Workbench(tools, root=root)
 
@@ -163,7 +168,7 @@ class Threads:
         return await asyncio.to_thread(self._bench.perform, order, lambda: None)
 
     async def load(self, name: str) -> Answer:
-        from tool_impls.work import Answer
+        from tool_impls.server.call import Answer
 
         await asyncio.to_thread(self._bench.load, name)
         return Answer(200, b"true")
@@ -173,16 +178,28 @@ class Threads:
 
 
 def threaded(
-    tools: Sequence[BenchTool], states: Mapping[str, str] | None = None, *, queue: int = 256, root: Path | None = None, **options: Any
+    tools: Sequence[BenchTool],
+    states: Mapping[str, str] | None = None,
+    *,
+    queue: int = 256,
+    root: Path | None = None,
+    **options: Any,
 ) -> ToolServer:
     """A tool server whose tools run in threads of this process. ``states``: of tools that are not ready."""
-    from tool_impls.metrics import Metrics
-    from tool_impls.server import Station, ToolServer
+    from tool_impls.server.app import Station, ToolServer
+    from tool_impls.server.metrics import Metrics
 
     scratch = Path(tempfile.mkdtemp(prefix="agentgauge-tools-"))
     crew = Threads(tools, root)
     stations = [
-        Station(tool.meta, (states or {}).get(tool.meta.name, "ready"), crew, places=tool.concurrency, queue=queue, seconds=60)
+        Station(
+            tool.meta,
+            (states or {}).get(tool.meta.name, "ready"),
+            crew,
+            places=tool.concurrency,
+            queue=queue,
+            seconds=60,
+        )
         for tool in tools
     ]
     return ToolServer(stations, Metrics(), scratch, **options)

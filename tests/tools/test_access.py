@@ -19,15 +19,15 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from harness.errors import ToolFault, UsageProblem
-from harness.services import TOOL_TOKEN, without_token
+from agentgauge.core.errors import ToolFault, UsageProblem
+from agentgauge.run.services import TOOL_TOKEN, without_token
 from tests.tools.servers import background, threaded, web_server
 from tests.tools.test_server import make
-from tool_impls import listen
-from tool_impls.access import Access
-from tool_impls.client import ToolServerBox
 from tool_impls.fingerprint import of_server
-from tool_impls.serve import main
+from tool_impls.server import connections as listen
+from tool_impls.server.access import Access
+from tool_impls.server.client import ToolServerBox
+from tool_impls.server.command import main
 
 NASTY = Path(__file__).with_name("nasty_tools.py")
 HERE = ("127.0.0.1", 8000)
@@ -201,7 +201,7 @@ def serve(*arguments: str, **environment: str) -> Iterator[Served]:
     command = [
         sys.executable,
         "-m",
-        "tool_impls.serve",
+        "tool_impls.server.command",
         "--port",
         "0",
         *("--extra", str(NASTY)),

@@ -1,4 +1,5 @@
-"""The vision back end: its settings, a small local model with random weights, and the tools that ask it about videos."""
+"""The vision back end: its settings, a small local model with random weights, and the tools that ask it about
+videos."""
 
 from __future__ import annotations
 
@@ -12,16 +13,18 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from harness.errors import ToolError, ToolFault, ToolUnavailable
+from agentgauge.core.errors import ToolError, ToolFault, ToolUnavailable
 from tests.tools.servers import canned_server, http
-from tool_impls import asking
 from tool_impls.base import BASIC, READY, BenchTool
-from tool_impls.describe import ImageDescription, RegionAttributeDescription, VideoDescription
-from tool_impls.frames import spread
-from tool_impls.local_vision import PACKAGES, LocalVision, fitted
+from tool_impls.perception import vision as asking
+from tool_impls.perception.describe import ImageDescription, RegionAttributeDescription, VideoDescription
+from tool_impls.perception.local_vision import PACKAGES, LocalVision, fitted
 from tool_impls.settings import ToolSettings
+from tool_impls.video.frames import spread
 
-installed = pytest.mark.skipif(any(find_spec(name) is None for name in PACKAGES), reason="agentgauge[vision] is not installed")
+installed = pytest.mark.skipif(
+    any(find_spec(name) is None for name in PACKAGES), reason="agentgauge[vision] is not installed"
+)
 
 RED, BLUE = Image.new("RGB", (40, 30), "red"), Image.new("RGB", (64, 64), "blue")
 URL = {"url": "http://127.0.0.1:1/v1", "model": "seer"}
@@ -38,15 +41,21 @@ def vision(**values: Any) -> ToolSettings:
 @pytest.mark.parametrize("tool", TOOLS)
 def test_endpoint_comes_before_the_basic_mode(tool: type[BenchTool]) -> None:
     settings = ToolSettings(basic=True, tables={"vision": URL})
-    assert (tool.back_end(settings), tool.backend(settings), tool.on_device(settings)) == (READY, "endpoint seer", False)
+    assert (tool.back_end(settings), tool.backend(settings), tool.on_device(settings)) == (
+        READY,
+        "endpoint seer",
+        False,
+    )
 
 
 @pytest.mark.parametrize("tool", TOOLS)
 def test_nothing_configured_is_basic_or_told(tool: type[BenchTool]) -> None:
     assert (tool.back_end(ToolSettings(basic=True)), tool.backend(ToolSettings(basic=True))) == (BASIC, "basic")
-    assert tool.back_end(ToolSettings()) == (
-        "unavailable: name its weights in [tools.vision]: a local folder, or Qwen/Qwen3-VL-4B-Instruct (about 9 GB) with "
-        "allow_download = true; or an OpenAI-compatible endpoint (url, model, key_env); or set basic = true in [tools]"
+    assert (
+        tool.back_end(ToolSettings())
+        == "unavailable: name its weights in [tools.vision]: a local folder, or Qwen/Qwen3-VL-4B-Instruct (about 9 GB)"
+        " with allow_download = true; or an OpenAI-compatible endpoint (url, model, key_env); or set basic = true in"
+        " [tools]"
     )
 
 
@@ -68,12 +77,16 @@ def test_folder_that_is_no_vision_model_is_refused(tmp_path: Path, config: str |
     if config is not None:
         (folder / "config.json").write_text(config)
     settings = ToolSettings(basic=True, tables={"vision": {"weights": str(folder)}})
-    assert told in ImageDescription.back_end(settings) and ImageDescription.back_end(settings).startswith("unavailable: ")
+    assert told in ImageDescription.back_end(settings) and ImageDescription.back_end(settings).startswith(
+        "unavailable: "
+    )
 
 
 def test_endpoint_and_weights_together_are_refused(tmp_path: Path) -> None:
     state = ImageDescription.back_end(vision(**URL, weights=str(tmp_path)))
-    assert state == "unavailable: [tools.vision] names an endpoint (url) and a local model (weights); take one of them out"
+    assert (
+        state == "unavailable: [tools.vision] names an endpoint (url) and a local model (weights); take one of them out"
+    )
 
 
 @installed
@@ -87,13 +100,15 @@ def test_names_on_the_hub_need_leave_to_download() -> None:
 
 
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("tool_impls.local_vision.PACKAGES", ("torch_that_is_not_there",))
+    monkeypatch.setattr("tool_impls.perception.local_vision.PACKAGES", ("torch_that_is_not_there",))
     state = ImageDescription.back_end(vision(weights=str(tmp_path)))
     assert state.endswith("need the Python package torch_that_is_not_there; install agentgauge[vision]")
 
 
 def test_answer_of_an_endpoint_is_as_long_as_the_settings_say() -> None:
-    reply = http(200, {"choices": [{"message": {"role": "assistant", "content": "a"}, "finish_reason": "stop", "index": 0}]})
+    reply = http(
+        200, {"choices": [{"message": {"role": "assistant", "content": "a"}, "finish_reason": "stop", "index": 0}]}
+    )
     with canned_server({"/v1/chat/completions": [reply]}) as server:
         asking.asker(vision(url=f"{server.url}/v1", model="m", max_tokens=7), "cpu").ask(RED, "What?")
     assert server.requests[0].json()["max_tokens"] == 7
@@ -101,7 +116,13 @@ def test_answer_of_an_endpoint_is_as_long_as_the_settings_say() -> None:
 
 @pytest.mark.parametrize(
     ("size", "result"),
-    [((40, 40), (40, 40)), ((5000, 4000), (2048, 1638)), ((1, 1), (32, 32)), ((3000, 2), (2048, 41)), ((3, 400), (32, 400))],
+    [
+        ((40, 40), (40, 40)),
+        ((5000, 4000), (2048, 1638)),
+        ((1, 1), (32, 32)),
+        ((3000, 2), (2048, 41)),
+        ((3, 400), (32, 400)),
+    ],
 )
 def test_pictures_get_a_size_that_every_model_takes(size: tuple[int, int], result: tuple[int, int]) -> None:
     assert fitted(Image.new("L", size)).size == result and fitted(Image.new("LA", size)).mode == "RGB"
@@ -115,7 +136,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Qwen3-VL of two layers with random weights, its processor, and a tokenizer whose tokens are bytes."""
     for package in ("torch", "transformers", "tokenizers"):
         pytest.importorskip(package)
-    from tool_impls.detection.torchvision_ops import ready_torchvision
+    from tool_impls.perception.detection.torchvision_ops import ready_torchvision
 
     ready_torchvision()
     import torch
@@ -128,7 +149,12 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.add_special_tokens(["<pad>", "<end>", "<see>", "</see>", "<image>", "<video>"])
     ids = tokenizer.get_vocab()
-    named = {"image_token": "<image>", "video_token": "<video>", "vision_bos_token": "<see>", "vision_eos_token": "</see>"}
+    named = {
+        "image_token": "<image>",
+        "video_token": "<video>",
+        "vision_bos_token": "<see>",
+        "vision_eos_token": "</see>",
+    }
     words = transformers.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, pad_token="<pad>", eos_token="<end>", unk_token="<pad>", extra_special_tokens=named
     )
@@ -138,7 +164,9 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "{% endfor %}{% endfor %}{% if add_generation_prompt %} A: {% endif %}"
     )
     processor = transformers.Qwen3VLProcessor(
-        image_processor=transformers.Qwen2VLImageProcessor(patch_size=16, merge_size=2, size={"shortest_edge": 1024, "longest_edge": 4096}),
+        image_processor=transformers.Qwen2VLImageProcessor(
+            patch_size=16, merge_size=2, size={"shortest_edge": 1024, "longest_edge": 4096}
+        ),
         tokenizer=words,
         video_processor=transformers.Qwen3VLVideoProcessor(),
         chat_template=template,
@@ -212,7 +240,9 @@ def test_questions_of_many_threads_are_answered_together(weights: Path, monkeypa
 
     monkeypatch.setattr(seer, "_generate", generate)
     answers: dict[str, str] = {}
-    asked = [threading.Thread(target=lambda text=text: answers.update({text: seer.ask(RED, text)})) for text in "abcdefg"]
+    asked = [
+        threading.Thread(target=lambda text=text: answers.update({text: seer.ask(RED, text)})) for text in "abcdefg"
+    ]
     for thread in asked:
         thread.start()
     while len(seer._batched._waiting) < len(asked) - 1:
@@ -284,7 +314,10 @@ class Scripted:
     def ask(self, image: Image.Image, question: str) -> str:
         self.questions.add(question)
         red, green, blue = image.convert("RGB").getpixel((32, 24))  # type: ignore[misc]
-        return f" a {'red' if red > 120 > green else 'green' if green > 120 > red else 'blue' if blue > 120 > red else 'white'}\n field "
+        return (
+            f" a {'red' if red > 120 > green else 'green' if green > 120 > red else 'blue' if blue > 120 > red else 'white'}\n"
+            " field "
+        )
 
 
 def describe(video: Path, asker: Any = None, settings: ToolSettings | None = None, **values: Any) -> str:
@@ -300,7 +333,12 @@ def test_frames_are_captioned_in_order(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert len(asker.questions) == 1
     lines = describe(film(tmp_path / "a.mp4", 12), asker, frame_skip=3).splitlines()
-    assert lines == ["Frame 0: a red field", "Frame 3: a white field", "Frame 6: a blue field", "Frame 9: a green field"]
+    assert lines == [
+        "Frame 0: a red field",
+        "Frame 3: a white field",
+        "Frame 6: a blue field",
+        "Frame 9: a green field",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -314,7 +352,9 @@ def test_frames_are_captioned_in_order(tmp_path: Path) -> None:
         (1, 1, 1, [0]),
     ],
 )
-def test_frames_are_spread_evenly_below_the_limit(tmp_path: Path, count: int, every: int, limit: int, numbers: list[int]) -> None:
+def test_frames_are_spread_evenly_below_the_limit(
+    tmp_path: Path, count: int, every: int, limit: int, numbers: list[int]
+) -> None:
     frames = list(spread(film(tmp_path / "a.mp4", count), limit or sys.maxsize, every))
     assert [frame.number for frame in frames] == numbers
     for frame in frames:
@@ -333,7 +373,9 @@ def test_basic_description_tells_size_length_and_colours(tmp_path: Path) -> None
     assert lines[0] == "A video of 64 by 48 pixels, 1.2 s long." and len(lines) == 4
     for line, number, name in zip(lines[1:], (0, 5, 10), ("red", "green", "blue"), strict=True):
         found = re.fullmatch(rf"Frame {number}: mean colour \((\d+), (\d+), (\d+)\), {name}", line)
-        assert found and all(abs(int(text) - value) < 25 for text, value in zip(found.groups(), SHADES[number % 4], strict=True))
+        assert found and all(
+            abs(int(text) - value) < 25 for text, value in zip(found.groups(), SHADES[number % 4], strict=True)
+        )
 
 
 @pytest.mark.parametrize("asker", [None, Scripted()], ids=["basic", "model"])

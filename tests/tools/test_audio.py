@@ -1,4 +1,5 @@
-"""AudioClipTool, NoiseReduction, PitchShifting and SoundCharacteristicExtraction, on sounds made here and by other programs."""
+"""AudioClipTool, NoiseReduction, PitchShifting and SoundCharacteristicExtraction, on sounds made here and by other
+programs."""
 
 from __future__ import annotations
 
@@ -13,17 +14,21 @@ from typing import Any
 
 import pytest
 
-from harness.errors import ToolError
+from agentgauge.core.errors import ToolError
 from tests.tools import media
 from tests.tools.media import RATE, make_sound, pitch, tone
-from tool_impls import audio, denoise, features, sound
-from tool_impls.audio import AudioClipTool, NoiseReduction, PitchShifting, SoundCharacteristicExtraction
+from tool_impls.audio import denoise, features
+from tool_impls.audio import sound_file as sound
+from tool_impls.audio import tools as audio
+from tool_impls.audio.tools import AudioClipTool, NoiseReduction, PitchShifting, SoundCharacteristicExtraction
 from tool_impls.base import BenchTool
 from tool_impls.settings import ToolSettings
 
 pytest.importorskip("av")
 numpy = pytest.importorskip("numpy")
-pytestmark = pytest.mark.filterwarnings("ignore:The `(hop_length|n_fft)` parameter:FutureWarning")  # of librosa 1.0, about its own calls
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:The `(hop_length|n_fft)` parameter:FutureWarning"
+)  # of librosa 1.0, about its own calls
 
 ROAR = slice(3 * RATE, 3 * RATE + RATE // 5)
 ALL: tuple[type[BenchTool], ...] = audio.TOOLS
@@ -91,7 +96,10 @@ def test_lossless_clip_is_exact(steps: Path, tmp_path: Path) -> None:
 
 def test_same_clip_is_the_same_file(steps: Path, tmp_path: Path) -> None:
     for suffix in sound.KINDS:
-        first, second = (run(AudioClipTool, tmp_path, audio=steps, end_time=1.0, filename=f"a{suffix}").read_bytes() for _ in range(2))
+        first, second = (
+            run(AudioClipTool, tmp_path, audio=steps, end_time=1.0, filename=f"a{suffix}").read_bytes()
+            for _ in range(2)
+        )
         assert first == second, suffix
 
 
@@ -108,12 +116,16 @@ def test_same_clip_is_the_same_file(steps: Path, tmp_path: Path) -> None:
         (50.0, 60.0, "lies behind the end"),
     ],
 )
-def test_impossible_times_are_refused(steps: Path, tmp_path: Path, start: float | None, end: float | None, told: str) -> None:
+def test_impossible_times_are_refused(
+    steps: Path, tmp_path: Path, start: float | None, end: float | None, told: str
+) -> None:
     with pytest.raises(ToolError, match=told):
         run(AudioClipTool, tmp_path, audio=steps, start_time=start, end_time=end)
 
 
-@pytest.mark.parametrize(("name", "told"), [("a.wma", r"\.wma cannot be written"), ("a/b.mp3", "plain name"), ("..", "plain name")])
+@pytest.mark.parametrize(
+    ("name", "told"), [("a.wma", r"\.wma cannot be written"), ("a/b.mp3", "plain name"), ("..", "plain name")]
+)
 def test_other_names_are_refused(steps: Path, tmp_path: Path, name: str, told: str) -> None:
     with pytest.raises(ToolError, match=told):
         run(AudioClipTool, tmp_path, audio=steps, filename=name)
@@ -140,7 +152,10 @@ def test_many_channels(tmp_path: Path, channels: int, kept: int) -> None:
             sound.read(tmp_path / "a.wav")
         return
     assert sound.read(tmp_path / "a.wav").samples.shape == (kept, 800)
-    assert sound.read(run(AudioClipTool, tmp_path, audio=tmp_path / "a.wav", filename="b.flac")).samples.shape == (kept, 800)
+    assert sound.read(run(AudioClipTool, tmp_path, audio=tmp_path / "a.wav", filename="b.flac")).samples.shape == (
+        kept,
+        800,
+    )
     assert sound.read(run(AudioClipTool, tmp_path, audio=tmp_path / "a.wav")).samples.shape[0] == 2
 
 
@@ -161,7 +176,9 @@ def noisy() -> Any:
     return samples
 
 
-@pytest.mark.parametrize("way", [denoise.reduce, lambda samples, rate: numpy.stack([denoise.gate(part, rate) for part in samples])])
+@pytest.mark.parametrize(
+    "way", [denoise.reduce, lambda samples, rate: numpy.stack([denoise.gate(part, rate) for part in samples])]
+)
 def test_noise_goes_and_what_is_louder_stays(way: Any) -> None:
     samples = noisy()
     clean = way(samples, RATE)
@@ -171,7 +188,9 @@ def test_noise_goes_and_what_is_louder_stays(way: Any) -> None:
     assert clean[0, loud].std() > 0.8 * samples[0, loud].std()
 
 
-@pytest.mark.parametrize("way", [denoise.reduce, lambda samples, rate: numpy.stack([denoise.gate(part, rate) for part in samples])])
+@pytest.mark.parametrize(
+    "way", [denoise.reduce, lambda samples, rate: numpy.stack([denoise.gate(part, rate) for part in samples])]
+)
 @pytest.mark.parametrize(("size", "rate"), [(1, 44_100), (500, 16_000), (3_000, 1_000), (9_000, 400_000)])
 def test_silence_and_odd_sounds_stay_numbers(way: Any, size: int, rate: int) -> None:
     silence = numpy.zeros((2, size), dtype=numpy.float32)
@@ -196,7 +215,8 @@ def test_state_names_the_substitute(monkeypatch: pytest.MonkeyPatch) -> None:
     assert denoise.reduce(noisy(), RATE).shape == (2, 6 * RATE)
 
 
-# --- PitchShifting and SoundCharacteristicExtraction -------------------------------------------------------------------
+# --- PitchShifting and SoundCharacteristicExtraction
+# -------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -218,7 +238,9 @@ def librosa() -> Any:
     ],
 )
 @pytest.mark.usefixtures("librosa")
-def test_pitch_changes_and_the_length_does_not(tmp_path: Path, name: str, steps: float, made_name: str, factor: float) -> None:
+def test_pitch_changes_and_the_length_does_not(
+    tmp_path: Path, name: str, steps: float, made_name: str, factor: float
+) -> None:
     codec, rate = {".wav": ("pcm_s16le", 44_100), ".flac": ("flac", 44_100), ".mp3": ("libmp3lame", 44_100)}.get(
         Path(name).suffix.lower(), ("libopus", 48_000)
     )
@@ -230,7 +252,10 @@ def test_pitch_changes_and_the_length_does_not(tmp_path: Path, name: str, steps:
 
 
 def test_steps_are_offered_only_beyond_the_released_set() -> None:
-    names = {value: [each.name for each in PitchShifting.offered(ToolSettings(released=value)).inputs] for value in (True, False)}
+    names = {
+        value: [each.name for each in PitchShifting.offered(ToolSettings(released=value)).inputs]
+        for value in (True, False)
+    }
     assert names == {True: ["audio", "output_dir"], False: ["audio", "output_dir", "n_steps"]}
 
 
@@ -252,7 +277,9 @@ def test_long_sounds_are_not_shifted(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(("rate", "channels"), [(22_050, 1), (44_100, 2), (16_000, 1)])
 def test_measures_are_those_of_librosa(tmp_path: Path, librosa: Any, rate: int, channels: int) -> None:
     generator = numpy.random.default_rng(7)
-    samples = (tone(2.3, (440, 1200)[:channels], rate) + generator.normal(0, 0.05, (channels, round(2.3 * rate)))).astype(numpy.float32)
+    samples = (
+        tone(2.3, (440, 1200)[:channels], rate) + generator.normal(0, 0.05, (channels, round(2.3 * rate)))
+    ).astype(numpy.float32)
     path = make_sound(tmp_path / "a.wav", samples, rate)
     told = json.loads(run(SoundCharacteristicExtraction, tmp_path, audio=path))
     soundfile = pytest.importorskip("soundfile")
@@ -286,7 +313,9 @@ def test_measures_do_not_depend_on_the_blocks(monkeypatch: pytest.MonkeyPatch) -
 def test_the_shortest_sound_is_measured_and_shifted(tmp_path: Path) -> None:
     path = make_sound(tmp_path / "a.wav", tone(1 / RATE))
     told = json.loads(run(SoundCharacteristicExtraction, tmp_path, audio=path))
-    assert told["zero_crossing_rate"]["mean"] >= 0 and "\n    " in run(SoundCharacteristicExtraction, tmp_path, audio=path)
+    assert told["zero_crossing_rate"]["mean"] >= 0 and "\n    " in run(
+        SoundCharacteristicExtraction, tmp_path, audio=path
+    )
     assert sound.read(run(PitchShifting, tmp_path, audio=path, n_steps=2.0)).samples.shape == (1, 2)
 
 
@@ -297,7 +326,8 @@ def test_compiled_code_goes_to_a_new_folder_where_caches_are_closed(monkeypatch:
     assert features._has_cache() or os.geteuid() != 0
 
 
-# --- whatever a file may hold ------------------------------------------------------------------------------------------
+# --- whatever a file may hold
+# ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.meta.name)
@@ -344,7 +374,9 @@ def test_truncated_song_gives_what_is_left(tmp_path: Path) -> None:
     assert 1.5 < sound.read(path).seconds < 2.3
 
 
-@pytest.mark.parametrize("kind", [NoiseReduction, PitchShifting, SoundCharacteristicExtraction], ids=lambda kind: kind.meta.name)
+@pytest.mark.parametrize(
+    "kind", [NoiseReduction, PitchShifting, SoundCharacteristicExtraction], ids=lambda kind: kind.meta.name
+)
 def test_endless_sounds_are_refused(tmp_path: Path, kind: type[BenchTool], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(denoise, "MOST", 20_000)
     monkeypatch.setattr(sound.read, "__defaults__", (20_000,))
@@ -382,7 +414,19 @@ def test_a_title_in_an_old_code_page_is_no_reason_to_fail(tmp_path: Path) -> Non
      ("a.wav", "pcm_f32le"), ("a.mka", "ac3"), ("a.flac", "flac")],
 )  # fmt: skip
 def test_files_of_other_programs_are_read(tmp_path: Path, name: str, codec: str) -> None:
-    order = ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=frequency=523:sample_rate=48000:duration=2", "-c:a", codec]
+    order = [
+        "ffmpeg",
+        "-v",
+        "error",
+        "-f",
+        "lavfi",
+        "-i",
+        "sine=frequency=523:sample_rate=48000:duration=2",
+        "-c:a",
+        codec,
+    ]
     subprocess.run([*order, "-metadata", "title=Größe", str(tmp_path / name)], check=True, timeout=60)
-    heard = sound.read(run(AudioClipTool, tmp_path, audio=tmp_path / name, start_time=0.5, end_time=1.5, filename="b.wav"))
+    heard = sound.read(
+        run(AudioClipTool, tmp_path, audio=tmp_path / name, start_time=0.5, end_time=1.5, filename="b.wav")
+    )
     assert heard.seconds == 1.0 and pitch(heard.samples[0], heard.rate) == pytest.approx(523, abs=3)

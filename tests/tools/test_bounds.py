@@ -14,15 +14,17 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from bench_gta.workflow.facts import facts
-from harness.errors import ToolError, ToolFault
-from harness.model.viewing import Viewer
-from harness.tools import Parameter
-from tool_impls import bounds, code_tools, endpoints, media
+from agentgauge.core.errors import ToolError, ToolFault
+from agentgauge.core.tools import Parameter
+from agentgauge.model.files.rendering import Viewer
+from bench_gta.workflow.facts.collect import facts
+from tool_impls import bounds, endpoints
 from tool_impls.documents import pictures
 from tool_impls.documents.read_pdf import _images
+from tool_impls.logic import code_tools
+from tool_impls.server import media
 from tool_impls.settings import ToolSettings
-from tool_impls.video import TextToVideoTool
+from tool_impls.video.tools import TextToVideoTool
 
 pytestmark = pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
 
@@ -158,7 +160,9 @@ def test_a_result_of_too_many_bytes_is_not_read(tmp_path: Path) -> None:
         media.content(Parameter("audio"), path)
 
 
-def test_a_video_that_becomes_too_large_is_not_written_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_video_that_becomes_too_large_is_not_written_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(bounds, "RESULT_BYTES", 20_000)
     tool = TextToVideoTool(ToolSettings())
     with pytest.raises(ToolError, match="make a smaller one"):

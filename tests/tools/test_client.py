@@ -13,23 +13,30 @@ from typing import Any
 
 import pytest
 
-from harness.errors import AgentGaugeError, ToolError, ToolFault
-from harness.tools import Parameter, Tool, ToolOutput
+from agentgauge.core.errors import AgentGaugeError, ToolError, ToolFault
+from agentgauge.core.tools import Parameter, Tool, ToolOutput
 from tests.tools.servers import Answer, Last, canned_server, http, web_server
-from tool_impls.client import ToolServerBox
-from tool_impls.openapi import write_document
-from tool_impls.serve import build
+from tool_impls.server.client import ToolServerBox
+from tool_impls.server.command import build
+from tool_impls.server.openapi import write_document
 from tool_impls.settings import ToolSettings
 
 LOOK = Tool("Look", "", (Parameter("image", "image"), Parameter("text", "word", optional=True)), (Parameter("text"),))
 SAY = Tool("Say", "", (Parameter("text", "word"),), (Parameter("text"),))
 PAINT = Tool("Paint", "", (), (Parameter("image"),))
-FILES = Tool("Files", "", (), (Parameter("audio"), Parameter("file", filetype="application/pdf"), Parameter("file"), Parameter("video")))
+FILES = Tool(
+    "Files",
+    "",
+    (),
+    (Parameter("audio"), Parameter("file", filetype="application/pdf"), Parameter("file"), Parameter("video")),
+)
 DOCUMENT = write_document([LOOK, SAY, PAINT, FILES])
 CODED = base64.b64encode(b"bytes").decode()
 
 
-def call(url: str, name: str, arguments: Mapping[str, Any], folder: Path, *readable: Path, times: int = 1, **options: Any) -> Any:
+def call(
+    url: str, name: str, arguments: Mapping[str, Any], folder: Path, *readable: Path, times: int = 1, **options: Any
+) -> Any:
     """The outputs of the last call, or the error of the first that failed."""
 
     async def run() -> Any:
@@ -58,7 +65,14 @@ def places(tmp_path: Path) -> dict[str, Path]:
     """A case's folder, a data set, and what lies beside them."""
     for name in ("case", "data/sub", "data-private", "secret"):
         (tmp_path / name).mkdir(parents=True)
-    for name in ("case/own.png", "data/a.png", "data/sub/b.png", "data-private/c.png", "secret/key.png", "secret/d.png"):
+    for name in (
+        "case/own.png",
+        "data/a.png",
+        "data/sub/b.png",
+        "data-private/c.png",
+        "secret/key.png",
+        "secret/d.png",
+    ):
         (tmp_path / name).write_bytes(name.encode())
     (tmp_path / "data/link.png").symlink_to(tmp_path / "secret/key.png")
     (tmp_path / "data/inner.png").symlink_to(tmp_path / "data/sub/b.png")
@@ -148,7 +162,9 @@ def test_other_files_go_to_folders_by_kind(tmp_path: Path) -> None:
 
 def test_file_type_of_a_server_cannot_leave_the_folder(tmp_path: Path) -> None:
     evil = Tool("Evil", "", (), (Parameter("file", filetype="../../up/../../x"),))
-    with canned_server({"/openapi.json": [http(200, write_document([evil]))], "/Evil": [http(200, f'"{CODED}"')]}) as server:
+    with canned_server(
+        {"/openapi.json": [http(200, write_document([evil]))], "/Evil": [http(200, f'"{CODED}"')]}
+    ) as server:
         (output,) = call(server.url, "Evil", {}, tmp_path / "case")
     assert Path(output.content).is_relative_to(tmp_path / "case")
 
@@ -156,7 +172,9 @@ def test_file_type_of_a_server_cannot_leave_the_folder(tmp_path: Path) -> None:
 # --- values --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("body", "text"), [("3", "3"), ("true", "True"), ("2.5", "2.5"), ('"a"', "a"), ("null", "None")])
+@pytest.mark.parametrize(
+    ("body", "text"), [("3", "3"), ("true", "True"), ("2.5", "2.5"), ('"a"', "a"), ("null", "None")]
+)
 def test_results_become_text(tmp_path: Path, body: str, text: str) -> None:
     with canned_server(answering(http(200, body))) as server:
         assert call(server.url, "Say", {"word": "x"}, tmp_path) == (ToolOutput("text", text),)
@@ -180,7 +198,10 @@ def test_unknown_tool_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        (http(400, {"detail": "ValueError('odd')"}, "Bad Request"), "Bad Request.\nResponse: {'detail': \"ValueError('odd')\"}"),
+        (
+            http(400, {"detail": "ValueError('odd')"}, "Bad Request"),
+            "Bad Request.\nResponse: {'detail': \"ValueError('odd')\"}",
+        ),
         (http(408, {"detail": "too slow"}, "Request Timeout"), "too slow"),
         (http(422, {"detail": [{"loc": ["body", "word"]}]}), "'loc': ['body', 'word']"),
         (http(400, "<h1>no</h1>", kind="text/html"), "<h1>no</h1>"),
@@ -300,7 +321,10 @@ def test_both_ends_together(tmp_path: Path) -> None:
             catalog = await box.catalog()
             arguments = {"image": str(tmp_path / "data" / "in.png"), "bbox": "(2, 2, 8, 8)", "annotation": "été ✓"}
             outputs = await asyncio.gather(
-                *(box.call("DrawBox", arguments, folder=tmp_path / f"case{i}", readable=[tmp_path / "data"]) for i in range(8))
+                *(
+                    box.call("DrawBox", arguments, folder=tmp_path / f"case{i}", readable=[tmp_path / "data"])
+                    for i in range(8)
+                )
             )
             return catalog, outputs
         finally:
@@ -310,9 +334,15 @@ def test_both_ends_together(tmp_path: Path) -> None:
     with web_server(lambda: build(settings, ["DrawBox", "Calculator"]).application()) as url:
         catalog, outputs = asyncio.run(run(url))
     assert list(catalog) == ["DrawBox", "Calculator"] and catalog["DrawBox"].inputs[2].optional
-    assert [output.content for (output,) in outputs] == [str(tmp_path / f"case{i}" / "image" / "0001.png") for i in range(8)]
+    assert [output.content for (output,) in outputs] == [
+        str(tmp_path / f"case{i}" / "image" / "0001.png") for i in range(8)
+    ]
     with Image.open(outputs[0][0].content) as picture:
-        assert (picture.size, picture.getpixel((2, 2)), picture.getpixel((15, 5))) == ((20, 10), (255, 0, 0), (255, 255, 255))
+        assert (picture.size, picture.getpixel((2, 2)), picture.getpixel((15, 5))) == (
+            (20, 10),
+            (255, 0, 0),
+            (255, 255, 255),
+        )
 
 
 @pytest.mark.parametrize(

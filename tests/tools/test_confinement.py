@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from harness.sandbox.scratch import remove_tree
+from agentgauge.sandbox.scratch import remove_tree
 from tests.sandbox.conftest import NOBODY, REPOSITORY
 from tests.tools.media import make_sound, make_video, tone
 from tests.tools.test_faults import Running
-from tool_impls.confinement import environment
 from tool_impls.registry import TOOLS
+from tool_impls.server.confinement import environment
 from tool_impls.settings import ToolSettings
 
 PRYING = Path(__file__).with_name("prying_tools.py")
@@ -93,7 +93,17 @@ def place(user: str) -> Iterator[Path]:
 
 def test_a_hostile_file_finds_no_key_no_network_no_program_and_no_file_of_the_users(user: str, place: Path) -> None:
     prefix = ["setpriv", *AS_NOBODY.split()] if user == "nobody" else []
-    command = [*prefix, sys.executable, "-m", "tool_impls.serve", "--port", "0", "--no-token", "--extra", str(PRYING)]
+    command = [
+        *prefix,
+        sys.executable,
+        "-m",
+        "tool_impls.server.command",
+        "--port",
+        "0",
+        "--no-token",
+        "--extra",
+        str(PRYING),
+    ]
     given = {"PYTHONPATH": str(REPOSITORY), "PATH": "/usr/bin:/bin", "LOOSE_KEY": "loose", **SECRETS}
     server = subprocess.Popen([*command, "--tools", "Pry,Loose"], stdout=subprocess.PIPE, text=True, env=given, cwd="/")
     with socket.create_server(("127.0.0.1", 0)) as listener, server:

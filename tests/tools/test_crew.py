@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tool_impls.crew import Processes
+from tool_impls.server.call import Answer, Order
+from tool_impls.server.worker import Start
+from tool_impls.server.worker_pool import Processes
 from tool_impls.settings import ToolSettings
-from tool_impls.work import Answer, Order
-from tool_impls.worker import Start
 
 STAYS = """
 import os, time

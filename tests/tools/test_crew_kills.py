@@ -1,4 +1,5 @@
-"""A tool's process that is killed before it gets its first call: the call is given to another, or fails, and never waits for nobody."""
+"""A tool's process that is killed before it gets its first call: the call is given to another, or fails, and never
+waits for nobody."""
 
 from __future__ import annotations
 
@@ -10,10 +11,12 @@ from typing import Any
 import pytest
 
 from tests.tools.test_crew import crew_of
-from tool_impls.work import Answer, Order
+from tool_impls.server.call import Answer, Order
 
 
-@pytest.mark.parametrize(("killed", "status", "words"), [(1, 200, "2"), (99, 500, "ended before the call began (SIGKILL)")])
+@pytest.mark.parametrize(
+    ("killed", "status", "words"), [(1, 200, "2"), (99, 500, "ended before the call began (SIGKILL)")]
+)
 def test_a_process_that_is_killed_while_it_is_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: int, status: int, words: str
 ) -> None:

@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw
 
-from harness.errors import ToolError, ToolUnavailable
-from tool_impls.detection import CountGivenObject, TextToBbox, VideoObjectDetection, finder, weights_file
-from tool_impls.detection.hues import has_colour
-from tool_impls.detection.seam import Box, Hit, Names
-from tool_impls.detection.shapes.draw import KINDS, draw
-from tool_impls.detection.weights_file import SHIPPED, Vocabulary, vocabulary
-from tool_impls.detection.words import Wanted, wanted
+from agentgauge.core.errors import ToolError, ToolUnavailable
+from tool_impls.perception.detection import CountGivenObject, TextToBbox, VideoObjectDetection, finder, weights_file
+from tool_impls.perception.detection.hues import has_colour
+from tool_impls.perception.detection.seam import Box, Hit, Names
+from tool_impls.perception.detection.shapes.draw import KINDS, draw
+from tool_impls.perception.detection.weights_file import SHIPPED, Vocabulary, vocabulary
+from tool_impls.perception.detection.words import Wanted, wanted
 from tool_impls.settings import ToolSettings
 
 SCRATCH = Path()  # these tools write nothing
@@ -79,11 +79,16 @@ def test_words_are_matched_to_the_classes_of_a_detector(text: str, classes: set[
 
 
 def test_things_joined_by_and_are_all_looked_for_each_with_its_colour() -> None:
-    assert wanted("dogs and red cars", COCO) == (Wanted(frozenset({"dog"})), Wanted(frozenset({"car"}), frozenset({"red"})))
+    assert wanted("dogs and red cars", COCO) == (
+        Wanted(frozenset({"dog"})),
+        Wanted(frozenset({"car"}), frozenset({"red"})),
+    )
     assert wanted("red and blue circles", SOME) == (Wanted(frozenset({"circle"}), frozenset({"red", "blue"})),)
 
 
-@pytest.mark.parametrize(("text", "kind"), [("balls", "circle"), ("dots", "circle"), ("boxes", "square"), ("green triangles", "triangle")])
+@pytest.mark.parametrize(
+    ("text", "kind"), [("balls", "circle"), ("dots", "circle"), ("boxes", "square"), ("green triangles", "triangle")]
+)
 def test_synonyms_of_shapes(text: str, kind: str) -> None:
     assert [one.classes for one in wanted(text, SOME)] == [{kind}]
 
@@ -146,7 +151,11 @@ def test_vocabulary_is_told_without_loading_the_weights(tmp_path: Path) -> None:
     assert vocabulary(fixed) == Vocabulary(False, ("cat", "dog"))
     for name, config, expected in (
         ("dino", {"model_type": "grounding-dino"}, Vocabulary(True)),
-        ("detr", {"model_type": "detr", "id2label": {"0": "cat", "10": "dog", "2": "cow"}}, Vocabulary(False, ("cat", "cow", "dog"))),
+        (
+            "detr",
+            {"model_type": "detr", "id2label": {"0": "cat", "10": "dog", "2": "cow"}},
+            Vocabulary(False, ("cat", "cow", "dog")),
+        ),
         ("other", {}, Vocabulary()),
     ):
         (tmp_path / name).mkdir()
@@ -167,18 +176,25 @@ def test_state_says_what_to_set_and_what_stands_in(kind: Any, monkeypatch: pytes
     assert kind.state(ToolSettings(basic=True)) == "basic"
     assert kind.state(SHAPES) == "substitute: detector of fixed classes: circle, square, triangle"
     absent = ToolSettings(tables={"detection": {"weights": "/nowhere/yolo.pt"}})
-    assert kind.state(absent).startswith("unavailable: weights in [tools.detection] names nothing that exists: /nowhere/yolo.pt")
+    assert kind.state(absent).startswith(
+        "unavailable: weights in [tools.detection] names nothing that exists: /nowhere/yolo.pt"
+    )
     monkeypatch.setattr(finder, "find_spec", lambda name: None)
     assert kind.state(SHAPES) == "unavailable: the Python package torch is missing; install agentgauge[vision]"
 
 
-def test_open_checkpoint_without_the_text_encoder_stands_in_with_its_own_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open_checkpoint_without_the_text_encoder_stands_in_with_its_own_classes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with zipfile.ZipFile(tmp_path / "world.pt", "w") as archive:
         archive.writestr("archive/data.pkl", b"WorldModel")
     settings = ToolSettings(tables={"detection": {"weights": str(tmp_path / "world.pt")}})
     monkeypatch.setattr(finder, "find_spec", lambda name: True)
     monkeypatch.setattr(weights_file, "find_spec", lambda name: None)
-    assert TextToBbox.state(settings) == "substitute: detector of fixed classes: its free text needs the Python package clip"
+    assert (
+        TextToBbox.state(settings)
+        == "substitute: detector of fixed classes: its free text needs the Python package clip"
+    )
     assert VideoObjectDetection.state(settings) == "ready"
     monkeypatch.setattr(weights_file, "find_spec", lambda name: True)
     assert "needs the text encoder beside the checkpoint, clip/ViT-B-32.pt" in TextToBbox.state(settings)
@@ -191,17 +207,22 @@ def test_counting_is_left_to_vision_where_that_is_set_unless_the_option_says_oth
     vision = {"url": "http://127.0.0.1:9/v1", "model": "m"}
     assert CountGivenObject.state(ToolSettings(tables={"vision": vision})) == "ready"
     assert CountGivenObject.weights(ToolSettings(tables={"vision": vision, "detection": {"weights": "shapes"}})) == ()
-    by = ToolSettings(tables={"vision": vision, "detection": {"weights": "shapes"}, "CountGivenObject": {"by": "detection"}})
+    by = ToolSettings(
+        tables={"vision": vision, "detection": {"weights": "shapes"}, "CountGivenObject": {"by": "detection"}}
+    )
     assert CountGivenObject.weights(by) == (SHIPPED,)
     assert CountGivenObject.on_device(by)
     asked = ToolSettings(tables={"detection": {"weights": "shapes"}, "CountGivenObject": {"by": "vision"}})
-    assert CountGivenObject.state(asked).startswith("unavailable: ") and "[tools.vision]" in CountGivenObject.state(asked)
+    assert CountGivenObject.state(asked).startswith("unavailable: ") and "[tools.vision]" in CountGivenObject.state(
+        asked
+    )
     assert not CountGivenObject.on_device(asked)
 
 
 def test_importing_the_tools_imports_nothing_heavy() -> None:
     code = (
-        "import sys, tool_impls.detection; print([m for m in ('torch', 'numpy', 'PIL', 'ultralytics', 'transformers') if m in sys.modules])"
+        "import sys, tool_impls.perception.detection; print([m for m in ('torch', 'numpy', 'PIL', 'ultralytics',"
+        " 'transformers') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
@@ -217,7 +238,9 @@ class Given:
         self.hits, self.classes = hits, classes
         self.calls: list[tuple[int, Any, float]] = []
 
-    def detect_many(self, images: Sequence[Image.Image], names: Sequence[Names | None], threshold: float) -> list[list[Hit]]:
+    def detect_many(
+        self, images: Sequence[Image.Image], names: Sequence[Names | None], threshold: float
+    ) -> list[list[Hit]]:
         self.calls.append((len(images), names[0], threshold))
         return [[hit for hit in self.hits if hit.score >= threshold] for _ in images]
 
@@ -248,11 +271,17 @@ def test_boxes_are_whole_pixels_with_a_score_in_percent() -> None:
 def test_best_match_may_score_low_but_every_match_may_not() -> None:
     weak = Given(HITS[3:])
     assert tool(TextToBbox, weak).apply(SCRATCH, image=PICTURE, text="circle") == "(15, 16, 17, 18), score 30"
-    assert tool(TextToBbox, weak).apply(SCRATCH, image=PICTURE, text="circle", top1=False) == "No such object was found in the picture."
+    assert (
+        tool(TextToBbox, weak).apply(SCRATCH, image=PICTURE, text="circle", top1=False)
+        == "No such object was found in the picture."
+    )
 
 
 def test_nothing_found_is_a_sentence_and_as_released_an_empty_text_for_every_match() -> None:
-    assert tool(TextToBbox, Given(HITS)).apply(SCRATCH, image=PICTURE, text="triangle") == "No such object was found in the picture."
+    assert (
+        tool(TextToBbox, Given(HITS)).apply(SCRATCH, image=PICTURE, text="triangle")
+        == "No such object was found in the picture."
+    )
     assert tool(TextToBbox, Given(HITS), released=True).apply(SCRATCH, image=PICTURE, text="triangle", top1=False) == ""
     assert "No such" in tool(TextToBbox, Given(HITS), released=True).apply(SCRATCH, image=PICTURE, text="triangle")
 
@@ -289,7 +318,11 @@ def test_counting_by_vision_takes_the_first_number_of_the_answer_on_the_crop() -
 @pytest.mark.parametrize("kind", [TextToBbox, CountGivenObject])
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [("  ", "text must name an object.*empty"), ("a" * 201, "at most 200 characters; it has 201"), ("whale", "cannot look for 'whale'")],
+    [
+        ("  ", "text must name an object.*empty"),
+        ("a" * 201, "at most 200 characters; it has 201"),
+        ("whale", "cannot look for 'whale'"),
+    ],
 )
 def test_a_text_that_names_nothing_is_refused(kind: Any, text: str, problem: str) -> None:
     with pytest.raises(ToolError, match=problem):
@@ -308,7 +341,10 @@ def test_calls_of_several_threads_go_through_the_detector_together() -> None:
     detector = Slow(HITS)
     made = tool(CountGivenObject, detector)
     counts: list[int] = []
-    threads = [threading.Thread(target=lambda: counts.append(made.apply(SCRATCH, image=PICTURE, text="circle"))) for _ in range(5)]
+    threads = [
+        threading.Thread(target=lambda: counts.append(made.apply(SCRATCH, image=PICTURE, text="circle")))
+        for _ in range(5)
+    ]
     threads[0].start()
     assert busy.wait(5)
     for thread in threads[1:]:
@@ -342,15 +378,24 @@ def test_each_frame_is_a_line_and_several_go_through_at_once(tmp_path: Path) -> 
     made = tool(VideoObjectDetection, detector)
     clip = video(tmp_path / "clip.mp4", [Image.new("RGB", (64, 48))] * 9)
     line = "(50, 60, 70, 80) conf: 0.60, class: square (1) | (5, 6, 7, 8) conf: 0.55, class: circle (0)"
-    assert made.apply(SCRATCH, video=clip, frame_skip=2) == "\n".join(f"Frame {number}: {line}" for number in (0, 2, 4, 6, 8))
+    assert made.apply(SCRATCH, video=clip, frame_skip=2) == "\n".join(
+        f"Frame {number}: {line}" for number in (0, 2, 4, 6, 8)
+    )
     assert [size for size, *_ in detector.calls] == [4, 1]
-    assert tool(VideoObjectDetection, Given(())).apply(SCRATCH, video=clip, frame_skip=8).endswith("\nFrame 8: (no detections)")
+    assert (
+        tool(VideoObjectDetection, Given(()))
+        .apply(SCRATCH, video=clip, frame_skip=8)
+        .endswith("\nFrame 8: (no detections)")
+    )
 
 
 def test_long_video_is_cut_and_says_so(tmp_path: Path) -> None:
     clip = video(tmp_path / "clip.mp4", [Image.new("RGB", (64, 48))] * 6)
     lines = tool(VideoObjectDetection, Given(()), limit=5).apply(SCRATCH, video=clip).split("\n")
-    assert lines[4:] == ["Frame 4: (no detections)", "(only the first 5 frames looked at; a larger frame_skip reaches further)"]
+    assert lines[4:] == [
+        "Frame 4: (no detections)",
+        "(only the first 5 frames looked at; a larger frame_skip reaches further)",
+    ]
     assert len(tool(VideoObjectDetection, Given(()), limit=6).apply(SCRATCH, video=clip).split("\n")) == 6
 
 
@@ -453,7 +498,7 @@ def test_video_of_a_moving_circle(shapes: finder.Finder, tmp_path: Path) -> None
 
 def test_a_file_that_is_no_checkpoint_is_refused_in_one_sentence(tmp_path: Path) -> None:
     needs_models()
-    from tool_impls.detection.yolo import load
+    from tool_impls.perception.detection.yolo import load
 
     for name, content in (("junk.pt", b"junk"), ("empty.pt", b"")):
         (tmp_path / name).write_bytes(content)
@@ -462,10 +507,12 @@ def test_a_file_that_is_no_checkpoint_is_refused_in_one_sentence(tmp_path: Path)
         assert "\n" not in str(caught.value)
 
 
-def test_a_name_is_fetched_into_the_users_cache_only_where_that_is_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_is_fetched_into_the_users_cache_only_where_that_is_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     needs_models()
-    from tool_impls.detection import yolo
-    from tool_impls.detection.yolo_env import ultralytics
+    from tool_impls.perception.detection import yolo
+    from tool_impls.perception.detection.yolo_env import ultralytics
 
     ultralytics()
     from ultralytics.utils import downloads
@@ -483,7 +530,9 @@ def test_a_name_is_fetched_into_the_users_cache_only_where_that_is_allowed(tmp_p
         raise ConnectionError("no route")
 
     monkeypatch.setattr(downloads, "attempt_download_asset", unreachable)
-    with pytest.raises(ToolUnavailable, match=r"yolo12\.pt could not be fetched \(ConnectionError\); give the path of a local file"):
+    with pytest.raises(
+        ToolUnavailable, match=r"yolo12\.pt could not be fetched \(ConnectionError\); give the path of a local file"
+    ):
         yolo.load("yolo12.pt", "cpu")
 
 
@@ -502,11 +551,13 @@ def tokenize(texts, truncate):
 """
 
 
-def test_open_checkpoint_takes_any_words_with_an_encoder_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open_checkpoint_takes_any_words_with_an_encoder_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """YOLO-World of random weights, with a stand-in for the package that reads the words."""
     needs_models()
-    from tool_impls.detection.yolo import load
-    from tool_impls.detection.yolo_env import ultralytics
+    from tool_impls.perception.detection.yolo import load
+    from tool_impls.perception.detection.yolo_env import ultralytics
 
     ultralytics()
     import torch
@@ -522,7 +573,10 @@ def test_open_checkpoint_takes_any_words_with_an_encoder_beside_it(tmp_path: Pat
     image = sheet()
     monkeypatch.setattr(weights_file, "find_spec", lambda name: None)
     own = load(tmp_path / "world.pt", "cpu")
-    assert own.classes == ("cat", "dog") and {hit.label for hit in own.detect_many([image], [None], 0.0)[0]} <= {"cat", "dog"}
+    assert own.classes == ("cat", "dog") and {hit.label for hit in own.detect_many([image], [None], 0.0)[0]} <= {
+        "cat",
+        "dog",
+    }
 
     for name in ("clip", "package/clip"):
         (tmp_path / name).mkdir(parents=True)
@@ -558,8 +612,8 @@ def test_drawing_is_repeatable_and_its_boxes_hold_its_shapes() -> None:
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")  # torch's loading of samples
 def test_training_makes_a_checkpoint_that_loads(tmp_path: Path) -> None:
     needs_models()
-    from tool_impls.detection.shapes.train import save, train
-    from tool_impls.detection.yolo import load
+    from tool_impls.perception.detection.shapes.train import save, train
+    from tool_impls.perception.detection.yolo import load
 
     losses: list[float] = []
     save(train(steps=2, seed=1, report=lambda step, loss: losses.append(loss)), tmp_path / "tiny.pt")
@@ -582,6 +636,6 @@ def test_training_makes_a_checkpoint_that_loads(tmp_path: Path) -> None:
 )
 def test_overlapping_boxes_are_one_thing(boxes: list[list[float]], scores: list[float], kept: list[int]) -> None:
     torch = pytest.importorskip("torch")
-    from tool_impls.detection.torchvision_ops import nms
+    from tool_impls.perception.detection.torchvision_ops import nms
 
     assert nms(torch.tensor(boxes).reshape(-1, 4), torch.tensor(scores), 0.6).tolist() == kept

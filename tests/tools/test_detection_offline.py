@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from PIL import Image, UnidentifiedImageError
 
-from harness.errors import ToolError, ToolUnavailable
+from agentgauge.core.errors import ToolError, ToolUnavailable
 from tests.tools import tiny_detectors
-from tool_impls.detection import CountGivenObject, TextToBbox, VideoObjectDetection
-from tool_impls.detection.shapes.draw import draw
+from tool_impls.perception.detection import CountGivenObject, TextToBbox, VideoObjectDetection
+from tool_impls.perception.detection.shapes.draw import draw
 from tool_impls.settings import ToolSettings
 
 pytest.importorskip("torch")
@@ -71,7 +71,9 @@ def test_several_names_and_pictures_do_not_disturb_each_other(folders: dict[str,
         [tuple(map(round, hit.box)) for hit in hits] for hits in together
     ]
     (several,) = finder.find_all([PICTURE], ("dog", "red car"), 0.0)
-    assert {hit.label for hit in several} <= {"dog", "red car"} and all(hit.label == ("dog", "red car")[hit.number] for hit in several)
+    assert {hit.label for hit in several} <= {"dog", "red car"} and all(
+        hit.label == ("dog", "red car")[hit.number] for hit in several
+    )
 
 
 def test_fixed_classes_of_a_folder_are_told_before_loading_and_matched_by_words(folders: dict[str, Path]) -> None:
@@ -115,8 +117,8 @@ subprocess.Popen.__init__ = lambda self, args, *rest, **named: refuse("program",
 
 import logging
 from pathlib import Path
-from tool_impls.detection import TextToBbox, CountGivenObject
-from tool_impls.detection.shapes.draw import draw
+from tool_impls.perception.detection import TextToBbox, CountGivenObject
+from tool_impls.perception.detection.shapes.draw import draw
 from tool_impls.settings import ToolSettings
 
 def count(table, text):
@@ -143,7 +145,12 @@ print("worked")
 def run(command: list[str], home: Path) -> subprocess.CompletedProcess[str]:
     hidden = ("YOLO", "ULTRALYTICS", "HF_", "TRANSFORMERS")
     environment = {key: value for key, value in os.environ.items() if not key.startswith(hidden)}
-    environment |= {"HOME": str(home), "XDG_CONFIG_HOME": str(home / "config"), "XDG_CACHE_HOME": str(home / "cache"), "PYTHONPATH": "."}
+    environment |= {
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / "config"),
+        "XDG_CACHE_HOME": str(home / "cache"),
+        "PYTHONPATH": ".",
+    }
     root = Path(__file__).resolve().parents[2]
     return subprocess.run(command, capture_output=True, text=True, timeout=240, env=environment, cwd=root)
 
@@ -194,7 +201,7 @@ def test_batches_raise_the_throughput_of_a_gpu() -> None:
 
 def test_a_damaged_picture_stays_pillows_business() -> None:
     """ultralytics puts a function of its own in place of Pillow's; other tools share the process."""
-    from tool_impls.detection.yolo_env import ultralytics
+    from tool_impls.perception.detection.yolo_env import ultralytics
 
     ultralytics()
     with pytest.raises(UnidentifiedImageError):

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from harness.errors import ToolError
+from agentgauge.core.errors import ToolError
 from tool_impls.documents import ReadCSV, ReadDOCX, ReadPDF, ReadPPTX, ReadXLSX, guard, read_tables
 from tool_impls.settings import ToolSettings
 
@@ -79,7 +79,9 @@ def zipped(parts: dict[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def patched(data: bytes, name: str, size: int | None = None, flags: int | None = None, method: int | None = None) -> bytes:
+def patched(
+    data: bytes, name: str, size: int | None = None, flags: int | None = None, method: int | None = None
+) -> bytes:
     """The archive with other claims about one part, in its directory and before the part."""
     made = bytearray(data)
     for signature, offset in ((b"PK\x03\x04", 0), (b"PK\x01\x02", 2)):
@@ -214,12 +216,16 @@ EVIL = {
 @each_office
 @pytest.mark.parametrize("evil", EVIL)
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-def test_document_types_and_entities_are_refused(suffix: str, evil: str, encoding: str, sound: dict[str, bytes], tmp_path: Path) -> None:
+def test_document_types_and_entities_are_refused(
+    suffix: str, evil: str, encoding: str, sound: dict[str, bytes], tmp_path: Path
+) -> None:
     data = changed(sound[suffix], {MAIN[suffix]: EVIL[evil].encode(encoding)})
     assert "declares a document type" in refusal(OFFICE[suffix], data, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["[Content_Types].xml", "_rels/.rels", "word/styles.xml", "word/anything.bin", "unused"])
+@pytest.mark.parametrize(
+    "name", ["[Content_Types].xml", "_rels/.rels", "word/styles.xml", "word/anything.bin", "unused"]
+)
 def test_document_types_are_refused_in_any_part(name: str, sound: dict[str, bytes], tmp_path: Path) -> None:
     data = changed(sound["docx"], {name: b" \n" + EVIL["plain"].encode()})
     assert repr(name) in refusal(ReadDOCX, data, tmp_path)
@@ -233,8 +239,12 @@ def test_a_drawing_with_a_document_type_is_only_a_picture(sound: dict[str, bytes
 
 @each_office
 @pytest.mark.parametrize("encoding", ["utf-32", "cp037", "utf-7"])
-def test_encodings_that_office_does_not_use_are_refused(suffix: str, encoding: str, sound: dict[str, bytes], tmp_path: Path) -> None:
-    data = changed(sound[suffix], {MAIN[suffix]: f"<?xml version='1.0' encoding='{encoding}'?><a>+ADw-</a>".encode(encoding)})
+def test_encodings_that_office_does_not_use_are_refused(
+    suffix: str, encoding: str, sound: dict[str, bytes], tmp_path: Path
+) -> None:
+    data = changed(
+        sound[suffix], {MAIN[suffix]: f"<?xml version='1.0' encoding='{encoding}'?><a>+ADw-</a>".encode(encoding)}
+    )
     assert "not well-formed XML in UTF-8 or UTF-16" in refusal(OFFICE[suffix], data, tmp_path)
 
 
@@ -244,7 +254,9 @@ def test_nesting_is_bounded(suffix: str, sound: dict[str, bytes], tmp_path: Path
     assert "can be read" in refusal(OFFICE[suffix], changed(sound[suffix], {MAIN[suffix]: deep}), tmp_path)
 
 
-def test_the_number_of_tags_is_bounded(monkeypatch: pytest.MonkeyPatch, sound: dict[str, bytes], tmp_path: Path) -> None:
+def test_the_number_of_tags_is_bounded(
+    monkeypatch: pytest.MonkeyPatch, sound: dict[str, bytes], tmp_path: Path
+) -> None:
     monkeypatch.setattr(guard, "MAX_TAGS", 20_000)
     data = changed(sound["docx"], {"word/more.xml": b"<a>" + b"<b/>" * 20_000 + b"</a>"})
     assert "more than 20,000 XML tags" in refusal(ReadDOCX, data, tmp_path)
@@ -252,8 +264,15 @@ def test_the_number_of_tags_is_bounded(monkeypatch: pytest.MonkeyPatch, sound: d
 
 def test_tables_nested_deeply_are_read_or_refused(sound: dict[str, bytes], tmp_path: Path) -> None:
     for depth, found in ((10, True), (60, True), (5_000, False)):
-        nested = b"<w:tbl><w:tr><w:tc>" * depth + b"<w:p><w:r><w:t>inmost</w:t></w:r></w:p>" + b"</w:tc></w:tr></w:tbl>" * depth
-        data = changed(sound["docx"], {MAIN["docx"]: lambda part, nested=nested: part.replace(b"<w:sectPr", nested + b"<w:sectPr", 1)})
+        nested = (
+            b"<w:tbl><w:tr><w:tc>" * depth
+            + b"<w:p><w:r><w:t>inmost</w:t></w:r></w:p>"
+            + b"</w:tc></w:tr></w:tbl>" * depth
+        )
+        data = changed(
+            sound["docx"],
+            {MAIN["docx"]: lambda part, nested=nested: part.replace(b"<w:sectPr", nested + b"<w:sectPr", 1)},
+        )
         (tmp_path / "a").write_bytes(data)
         if found:
             assert "inmost" in read(ReadDOCX, tmp_path / "a")
@@ -263,7 +282,9 @@ def test_tables_nested_deeply_are_read_or_refused(sound: dict[str, bytes], tmp_p
 
 def test_a_cell_that_claims_to_span_a_billion_columns_is_one_cell(sound: dict[str, bytes], tmp_path: Path) -> None:
     span = b'<w:tc><w:tcPr><w:gridSpan w:val="1000000000"/>'
-    (tmp_path / "a").write_bytes(changed(sound["docx"], {MAIN["docx"]: lambda part: part.replace(b"<w:tc><w:tcPr>", span)}))
+    (tmp_path / "a").write_bytes(
+        changed(sound["docx"], {MAIN["docx"]: lambda part: part.replace(b"<w:tc><w:tcPr>", span)})
+    )
     assert read(ReadDOCX, tmp_path / "a").endswith("cell | ")
 
 
@@ -273,7 +294,13 @@ SHEET = "xl/worksheets/sheet1.xml"
 def sheet(data: bytes, rows: str, dimension: str = "A1") -> bytes:
     namespace = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     return changed(
-        data, {SHEET: f'<worksheet xmlns="{namespace}"><dimension ref="{dimension}"/><sheetData>{rows}</sheetData></worksheet>'.encode()}
+        data,
+        {
+            SHEET: (
+                f'<worksheet xmlns="{namespace}"><dimension'
+                f' ref="{dimension}"/><sheetData>{rows}</sheetData></worksheet>'.encode()
+            )
+        },
     )
 
 
@@ -337,7 +364,9 @@ def pdf(objects: dict[int, bytes], trailer: bytes = b"") -> bytes:
     made += b"xref\n0 %d\n0000000000 65535 f \n" % (max(objects) + 1)
     for number in range(1, max(objects) + 1):
         made += b"%010d 00000 n \n" % places.get(number, 0)
-    return bytes(made + b"trailer <</Root 1 0 R /Size %d %s>>\nstartxref\n%d\n%%%%EOF" % (max(objects) + 1, trailer, start))
+    return bytes(
+        made + b"trailer <</Root 1 0 R /Size %d %s>>\nstartxref\n%d\n%%%%EOF" % (max(objects) + 1, trailer, start)
+    )
 
 
 CATALOGUE = b"<</Type/Catalog/Pages 2 0 R>>"
@@ -348,10 +377,16 @@ def page(content: bytes = b"BT /F 12 Tf 72 700 Td (hello) Tj ET", filter_: bytes
     return {
         1: CATALOGUE,
         2: b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
-        3: b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>/XObject<</X 6 0 R>>>>>>",
+        3: (
+            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>/XObject<</X 6"
+            b" 0 R>>>>>>"
+        ),
         4: b"<</Length %d%s>>stream\n%s\nendstream" % (len(content), filter_, content),
         5: FONT,
-        6: b"<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X 6 0 R>>>>/Length 4>>stream\n/X Do\nendstream",
+        6: (
+            b"<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X 6 0 R>>>>/Length 4>>stream\n/X"
+            b" Do\nendstream"
+        ),
     }
 
 
@@ -416,7 +451,9 @@ def test_a_deep_tree_of_pages_is_refused(tmp_path: Path) -> None:
 
 def test_a_tree_that_doubles_at_each_level_is_refused(tmp_path: Path) -> None:
     objects = {1: CATALOGUE, 40: b"<</Type/Page/MediaBox[0 0 9 9]>>"}
-    objects |= {number: b"<</Type/Pages/Count 1/Kids[%d 0 R %d 0 R]>>" % (number + 1, number + 1) for number in range(2, 40)}
+    objects |= {
+        number: b"<</Type/Pages/Count 1/Kids[%d 0 R %d 0 R]>>" % (number + 1, number + 1) for number in range(2, 40)
+    }
     assert refusal(ReadPDF, pdf(objects), tmp_path)
 
 
@@ -470,7 +507,10 @@ def test_an_encrypted_pdf_needs_an_empty_password(tmp_path: Path) -> None:
 
 
 def test_an_unknown_encryption_is_refused(tmp_path: Path) -> None:
-    trailer = b"/Encrypt <</Filter/Standard/V 5/R 6/O<00>/U<00>/P -4/CF<</StdCF<</CFM/AESV3>>>>/StmF/StdCF/StrF/StdCF>> /ID[<00><00>]"
+    trailer = (
+        b"/Encrypt <</Filter/Standard/V 5/R 6/O<00>/U<00>/P -4/CF<</StdCF<</CFM/AESV3>>>>/StmF/StdCF/StrF/StdCF>>"
+        b" /ID[<00><00>]"
+    )
     assert refusal(ReadPDF, pdf(page(), trailer), tmp_path)
 
 
@@ -496,10 +536,14 @@ def test_damage_anywhere_gives_a_text_or_a_clear_error(suffix: str, sound: dict[
         made = bytearray(data)
         if suffix != "pdf" and round_ % 2:
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                name = source.choice([name for name in archive.namelist() if "theme" not in name and "docProps" not in name])
+                name = source.choice(
+                    [name for name in archive.namelist() if "theme" not in name and "docProps" not in name]
+                )
                 part = archive.read(name)
             at = source.randrange(len(part))
-            made = bytearray(changed(data, {name: part[:at] + source.choice([b"0", b"<", b"", b"&", b'"']) + part[at + 1 :]}))
+            made = bytearray(
+                changed(data, {name: part[:at] + source.choice([b"0", b"<", b"", b"&", b'"']) + part[at + 1 :]})
+            )
         else:
             for _ in range(source.choice([1, 5, 50])):
                 made[source.randrange(len(made))] = source.randrange(256)

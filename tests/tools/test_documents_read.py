@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from harness.errors import ToolError
-from tool_impls import ocr
+from agentgauge.core.errors import ToolError
 from tool_impls.documents import ReadCSV, ReadDOCX, ReadPDF, ReadPPTX, ReadXLSX, read_pdf
 from tool_impls.documents.words import gathered
+from tool_impls.perception import ocr
 from tool_impls.settings import ToolSettings
 
 pytest.importorskip("docx")
@@ -27,7 +27,8 @@ def read(kind: type[Any], path: Path, released: bool = False, **options: Any) ->
     return str(kind(settings).apply(Path(), **{kind.meta.inputs[0].name: path}))
 
 
-# --- lengths -----------------------------------------------------------------------------------------------------------
+# --- lengths
+# -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -54,7 +55,8 @@ def test_the_limit_is_an_option(tmp_path: Path) -> None:
     assert read(ReadCSV, tmp_path / "a", limit=3) == "a,b\n[cut here: only the first 3 characters are shown]"
 
 
-# --- CSV -----------------------------------------------------------------------------------------------------------------
+# --- CSV
+# -----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -81,7 +83,8 @@ def test_another_encoding_can_be_set(tmp_path: Path) -> None:
     assert "names none that Python knows" in ReadCSV.state(ToolSettings(tables={"ReadCSV": {"encoding": "klingon"}}))
 
 
-# --- XLSX ----------------------------------------------------------------------------------------------------------------
+# --- XLSX
+# ----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -124,7 +127,8 @@ def test_a_computed_value_comes_before_its_formula(tmp_path: Path) -> None:
     assert read(ReadXLSX, tmp_path / "a.xlsx") == "rich,3,0\n2,richx\ntwo parts"
 
 
-# --- DOCX ----------------------------------------------------------------------------------------------------------------
+# --- DOCX
+# ----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -176,7 +180,8 @@ def test_content_controls_are_read(document: Path, tmp_path: Path) -> None:
     assert read(ReadDOCX, tmp_path / "b.docx").split("\n")[1] == "filled in"
 
 
-# --- PPTX ----------------------------------------------------------------------------------------------------------------
+# --- PPTX
+# ----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -202,7 +207,18 @@ def slides(tmp_path: Path) -> Path:
 
 
 def test_everything_on_the_slides_is_shown(slides: Path) -> None:
-    shown = ["Title", "标题", "one", "two", "c0 | c1", "c2 | c3", "grouped", "deeper", "Notes: say hello", "second slide"]
+    shown = [
+        "Title",
+        "标题",
+        "one",
+        "two",
+        "c0 | c1",
+        "c2 | c3",
+        "grouped",
+        "deeper",
+        "Notes: say hello",
+        "second slide",
+    ]
     assert read(ReadPPTX, slides).split("\n") == shown
 
 
@@ -215,7 +231,8 @@ def test_each_kind_can_be_left_out(option: str, left_out: str, slides: Path) -> 
     assert left_out in read(ReadPPTX, slides) and left_out not in read(ReadPPTX, slides, **{option: False})
 
 
-# --- PDF -----------------------------------------------------------------------------------------------------------------
+# --- PDF
+# -----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -265,7 +282,8 @@ def test_reading_as_pictures_needs_its_packages(monkeypatch: pytest.MonkeyPatch)
     assert (ReadPDF.backend(wanted), ReadPDF.backend(ToolSettings())) == ("pypdf, RapidOCR", "pypdf")
 
 
-# --- other programs --------------------------------------------------------------------------------------------------------
+# --- other programs
+# --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -284,7 +302,16 @@ def test_what_libreoffice_wrote_is_read(source: str, target: str, kind: type[Any
     (tmp_path / source).write_text(content[source])
     profile = f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}"
     filters = {"docx": "docx:MS Word 2007 XML", "pdf": "pdf", "xlsx": "xlsx"}
-    command = [office, profile, "--headless", "--convert-to", filters[target], "--outdir", str(tmp_path), str(tmp_path / source)]
+    command = [
+        office,
+        profile,
+        "--headless",
+        "--convert-to",
+        filters[target],
+        "--outdir",
+        str(tmp_path),
+        str(tmp_path / source),
+    ]
     subprocess.run(command, check=True, capture_output=True, timeout=120)
     shown = read(kind, tmp_path / f"a.{target}")
     assert "city" in shown and "Paris" in shown and "2100000" in shown

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 from PIL import Image, ImageChops, ImageDraw
 
-from harness.errors import ToolError
-from tool_impls import protocol
+from agentgauge.core.errors import ToolError
 from tool_impls.bounds import opened_picture
 from tool_impls.documents import (
     TOOLS,
@@ -33,6 +32,7 @@ from tool_impls.documents import (
     pictures,
 )
 from tool_impls.documents.markdown import Code, Heading, Item, Paragraph, Picture, Span, Table, blocks, spans
+from tool_impls.server import protocol
 from tool_impls.settings import ToolSettings
 
 pytest.importorskip("docx")
@@ -83,7 +83,9 @@ each_writer = pytest.mark.parametrize("kind", CALLS, ids=[kind.meta.name for kin
 def test_the_tools_are_those_of_the_specification() -> None:
     writers = ["Csv", "Xlsx", "Docx", "Pdf", "Pptx", "Html"]
     readers = ["CSV", "XLSX", "DOCX", "PDF", "PPTX"]
-    assert [tool.meta.name for tool in TOOLS] == [f"{name}FileGenerator" for name in writers] + [f"Read{name}" for name in readers]
+    assert [tool.meta.name for tool in TOOLS] == [f"{name}FileGenerator" for name in writers] + [
+        f"Read{name}" for name in readers
+    ]
     assert {tool.category for tool in TOOLS} == {"operation"}
     for tool in TOOLS:
         assert tool.state(ToolSettings()) == "ready"
@@ -148,7 +150,10 @@ def test_what_is_no_table_is_refused(kind: type[Any], data: str, tmp_path: Path)
 
 def test_csv_values_are_written_as_given(tmp_path: Path) -> None:
     path = make(
-        CsvFileGenerator, tmp_path, filename="a", data_str='[["a,b", "c\\"d", "e\\nf", "=1+1", " "], [1.50, 1e3, -0, true, null], [], [""]]'
+        CsvFileGenerator,
+        tmp_path,
+        filename="a",
+        data_str='[["a,b", "c\\"d", "e\\nf", "=1+1", " "], [1.50, 1e3, -0, true, null], [], [""]]',
     )
     assert path.read_bytes() == b'"a,b","c""d","e\nf",=1+1, \r\n1.50,1e3,-0,True,\r\n\r\n""\r\n'
 
@@ -166,14 +171,26 @@ def test_sheet_values_keep_their_kind_and_formulas_stay_text(tmp_path: Path) -> 
     book = openpyxl.load_workbook(path)
     (sheet,) = book.worksheets
     first, second = sheet.iter_rows()
-    assert [cell.value for cell in first] == ["=SUM(A1:A9)", "#N/A", "+1", "007", "ab", 7, 1.5, True, None, "2024-01-05"]
+    assert [cell.value for cell in first] == [
+        "=SUM(A1:A9)",
+        "#N/A",
+        "+1",
+        "007",
+        "ab",
+        7,
+        1.5,
+        True,
+        None,
+        "2024-01-05",
+    ]
     assert [cell.data_type for cell in first] == list("sssssnnbns")
     assert [cell.quotePrefix for cell in first[:3]] == [True, True, False]
     assert second[0].value == "名称"
 
 
 @pytest.mark.parametrize(
-    ("row", "message"), [(["x" * 32_768], "more than 32,767 characters"), ([1] * 16_385, "16,384 columns"), ([1e999], "too large")]
+    ("row", "message"),
+    [(["x" * 32_768], "more than 32,767 characters"), ([1] * 16_385, "16,384 columns"), ([1e999], "too large")],
 )
 def test_what_no_sheet_holds_is_refused(row: list[Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(ToolError, match=message):
@@ -191,7 +208,10 @@ def test_what_no_sheet_holds_is_refused(row: list[Any], message: str, tmp_path: 
         ("```css\np {}\n```\n```html\n<html>x</html>\n```", "<html>x</html>"),
         ("~~~\n<html>x</html>\n~~~", "<html>x</html>"),
         ("```html\n<html>cut", "<html>cut"),
-        ("<!DOCTYPE html>\n<html><pre>\n```\ncode\n```\n</pre></html>", "<!DOCTYPE html>\n<html><pre>\n```\ncode\n```\n</pre></html>"),
+        (
+            "<!DOCTYPE html>\n<html><pre>\n```\ncode\n```\n</pre></html>",
+            "<!DOCTYPE html>\n<html><pre>\n```\ncode\n```\n</pre></html>",
+        ),
     ],
 )
 def test_a_whole_page_is_unwrapped_and_kept(code: str, page: str, tmp_path: Path) -> None:
@@ -230,8 +250,14 @@ def plain(text: str) -> tuple[Span, ...]:
     ],
 )
 def test_spans(text: str, parts: str) -> None:
-    marked = ["".join(sign for sign, on in zip("BIC", (span.bold, span.italic, span.code), strict=True) if on) for span in spans(text)]
-    assert "|".join(f"{mark}:{span.text}" if mark else span.text for mark, span in zip(marked, spans(text), strict=True)) == parts
+    marked = [
+        "".join(sign for sign, on in zip("BIC", (span.bold, span.italic, span.code), strict=True) if on)
+        for span in spans(text)
+    ]
+    assert (
+        "|".join(f"{mark}:{span.text}" if mark else span.text for mark, span in zip(marked, spans(text), strict=True))
+        == parts
+    )
 
 
 def test_blocks() -> None:
@@ -283,7 +309,17 @@ before ![alt](a b.png "t") after
 
 @pytest.mark.parametrize(
     "text",
-    ["![](a.png)", "![x](a b.png)", '![x]( <a b> "t" )', "![x](a.png 't')", "![](a)![](b)", "![](a(1).png)", "![]()", "![](\na)", "[x](a)"],
+    [
+        "![](a.png)",
+        "![x](a b.png)",
+        '![x]( <a b> "t" )',
+        "![x](a.png 't')",
+        "![](a)![](b)",
+        "![](a(1).png)",
+        "![]()",
+        "![](\na)",
+        "[x](a)",
+    ],
 )
 def test_pictures_are_found_as_the_files_of_a_call_are(text: str) -> None:
     found = [block.path for block in blocks(text) if isinstance(block, Picture)]
@@ -295,7 +331,25 @@ def test_tables_may_stay_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["*a ", "[", "[a](", "`a``", "![](", "> ", "- ", "```a`", "|", "#\t", "_", "\\", "<http://", "{{image_", "| -", "1. "]
+    "text",
+    [
+        "*a ",
+        "[",
+        "[a](",
+        "`a``",
+        "![](",
+        "> ",
+        "- ",
+        "```a`",
+        "|",
+        "#\t",
+        "_",
+        "\\",
+        "<http://",
+        "{{image_",
+        "| -",
+        "1. ",
+    ],
 )
 def test_hostile_markdown_takes_linear_time(text: str) -> None:
     many = text * (60_000 // len(text))
@@ -332,14 +386,20 @@ print("<b>")
 ![](image/none.png)
 ![](image/broken.png)
 """
-NOTES = ["[image 9 is missing: image_paths names 2]", "[image not found: none.png]", "[image cannot be read: broken.png]"]
+NOTES = [
+    "[image 9 is missing: image_paths names 2]",
+    "[image not found: none.png]",
+    "[image cannot be read: broken.png]",
+]
 BOTH = "image/sun.png, image/tall.jpg"
 
 
 def test_markdown_becomes_a_word_document(files: dict[str, Path], tmp_path: Path) -> None:
     import docx
 
-    path = make(DocxFileGenerator, tmp_path, content=MARKDOWN, filename="a", image_paths=BOTH, render_markdown=True, files=files)
+    path = make(
+        DocxFileGenerator, tmp_path, content=MARKDOWN, filename="a", image_paths=BOTH, render_markdown=True, files=files
+    )
     document = docx.Document(str(path))
     styles = {paragraph.text: paragraph.style.name for paragraph in document.paragraphs}
     assert styles["Report 报告"] == "Heading 1"
@@ -353,7 +413,10 @@ def test_markdown_becomes_a_word_document(files: dict[str, Path], tmp_path: Path
     assert runs["bold"].bold and runs["italic"].italic and runs["重点"].bold and not runs["italic"].bold
     assert runs["code"].font.name == runs['print("<b>")'].font.name == "Courier New"
     assert ", a link (https://example.com). 中文" in runs
-    assert [[cell.text for cell in row.cells] for row in document.tables[0].rows] == [["City", "城市"], ["Paris", "北京"]]
+    assert [[cell.text for cell in row.cells] for row in document.tables[0].rows] == [
+        ["City", "城市"],
+        ["Paris", "北京"],
+    ]
     assert [round(shape.width.inches, 2) for shape in document.inline_shapes] == [5.0, 2.67]
     assert [paragraph.text for paragraph in document.paragraphs[-3:]] == NOTES
 
@@ -362,12 +425,20 @@ def test_lists_of_a_word_document_start_anew(tmp_path: Path) -> None:
     import docx
 
     content = "1. a\n2. b\n   1. c\n3. d\n\nText\n\n1. e\n```\ncode\n```\n2. f\n\nText\n\n5. g"
-    document = docx.Document(str(make(DocxFileGenerator, tmp_path, content=content, filename="a", render_markdown=True)))
-    lists = {p.text: p._p.pPr.numPr.numId.val for p in document.paragraphs if p._p.pPr is not None and p._p.pPr.numPr is not None}
+    document = docx.Document(
+        str(make(DocxFileGenerator, tmp_path, content=content, filename="a", render_markdown=True))
+    )
+    lists = {
+        p.text: p._p.pPr.numPr.numId.val
+        for p in document.paragraphs
+        if p._p.pPr is not None and p._p.pPr.numPr is not None
+    }
     assert lists["a"] == lists["b"] == lists["d"] and lists["e"] == lists["f"]
     assert len({lists["a"], lists["c"], lists["e"], lists["g"]}) == 4
     numbering = document.part.numbering_part.element
-    starts = {name: numbering.num_having_numId(lists[name]).xpath("./w:lvlOverride/w:startOverride/@w:val") for name in "aeg"}
+    starts = {
+        name: numbering.num_having_numId(lists[name]).xpath("./w:lvlOverride/w:startOverride/@w:val") for name in "aeg"
+    }
     assert starts == {"a": ["1"], "e": ["1"], "g": ["5"]}
 
 
@@ -379,13 +450,19 @@ def test_the_font_of_a_word_document(options: dict[str, str], font: str, tmp_pat
     document = docx.Document(str(make(DocxFileGenerator, tmp_path, content="x", filename="a", options=options)))
     for name in ("Normal", "Heading 1", "List Bullet"):
         fonts = document.styles[name].element.rPr.rFonts
-        assert (fonts.get(qn("w:ascii")), fonts.get(qn("w:eastAsia")), fonts.get(qn("w:asciiTheme"))) == (font, font, None)
+        assert (fonts.get(qn("w:ascii")), fonts.get(qn("w:eastAsia")), fonts.get(qn("w:asciiTheme"))) == (
+            font,
+            font,
+            None,
+        )
     assert document.styles["Normal"].font.size.pt == 12
 
 
 @pytest.mark.parametrize("kind", [DocxFileGenerator, PdfFileGenerator])
 def test_plain_text_is_not_markup(kind: type[Any], files: dict[str, Path], tmp_path: Path) -> None:
-    content = "# a **b** <c> & &amp; ![](image/sun.png)\nsame paragraph\n\n\nnext{{image_1}}last \x07\x00\x0b{{image_3}}"
+    content = (
+        "# a **b** <c> & &amp; ![](image/sun.png)\nsame paragraph\n\n\nnext{{image_1}}last \x07\x00\x0b{{image_3}}"
+    )
     path = make(kind, tmp_path, content=content, filename="a", image_paths="image/sun.png", files=files)
     text = shown(READERS[path.suffix], path)
     lines = [line.strip() for line in text.split("\n") if line.strip()]
@@ -417,7 +494,8 @@ def test_the_released_tools_make_no_tables(tmp_path: Path) -> None:
     assert shown(ReadDOCX, path) == content
 
 
-# --- pictures ----------------------------------------------------------------------------------------------------------
+# --- pictures
+# ----------------------------------------------------------------------------------------------------------
 
 
 def test_pictures_of_other_formats_become_png_and_stand_upright(tmp_path: Path) -> None:
@@ -451,7 +529,9 @@ def test_pictures_that_are_too_large_or_too_many_are_refused(
 def test_markdown_becomes_a_pdf(files: dict[str, Path], tmp_path: Path) -> None:
     import pypdf
 
-    path = make(PdfFileGenerator, tmp_path, content=MARKDOWN, filename="a", image_paths=BOTH, render_markdown=True, files=files)
+    path = make(
+        PdfFileGenerator, tmp_path, content=MARKDOWN, filename="a", image_paths=BOTH, render_markdown=True, files=files
+    )
     reader = pypdf.PdfReader(path)
     assert [float(value) for value in reader.pages[0].mediabox] == [0, 0, 612, 792]
     assert sum(len(page.images) for page in reader.pages) == 2
@@ -466,13 +546,31 @@ def test_markdown_becomes_a_pdf(files: dict[str, Path], tmp_path: Path) -> None:
     ):
         assert part in text
     assert [line for line in text.split("\n") if line.startswith("[image")] == NOTES
-    fonts = {str(font.get_object()["/BaseFont"]) for page in reader.pages for font in page["/Resources"]["/Font"].values()}
+    fonts = {
+        str(font.get_object()["/BaseFont"]) for page in reader.pages for font in page["/Resources"]["/Font"].values()
+    }
     assert {"/Helvetica", "/Helvetica-Bold", "/Courier"} <= fonts and any("STSong" in font for font in fonts)
 
 
 def test_signs_are_shown_by_a_font_that_has_them(tmp_path: Path) -> None:
     path = make(PdfFileGenerator, tmp_path, content="é – € “x” • → ≤ α Ж ✓ 汉字 カナ 한국어 😀 ع", filename="a")
-    assert shown(ReadPDF, path).split() == ["é", "–", "€", "“x”", "•", "→", "≤", "α", "Ж", "✓", "汉字", "カナ", "한국어", "□", "□"]
+    assert shown(ReadPDF, path).split() == [
+        "é",
+        "–",
+        "€",
+        "“x”",
+        "•",
+        "→",
+        "≤",
+        "α",
+        "Ж",
+        "✓",
+        "汉字",
+        "カナ",
+        "한국어",
+        "□",
+        "□",
+    ]
 
 
 def test_a_font_file_can_be_embedded(tmp_path: Path) -> None:
@@ -554,7 +652,12 @@ def test_pictures_of_a_slide_do_not_overlap(number: int, files: dict[str, Path],
     slides = json.dumps([{"title": "x", "content": "{{image_1}}" * number}])
     path = make(PptxFileGenerator, tmp_path, slides_content_str=slides, filename="a", image_paths=BOTH, files=files)
     boxes = [
-        (shape.left.inches, shape.top.inches, (shape.left + shape.width) / 914_400, (shape.top + shape.height) / 914_400)
+        (
+            shape.left.inches,
+            shape.top.inches,
+            (shape.left + shape.width) / 914_400,
+            (shape.top + shape.height) / 914_400,
+        )
         for shape in pptx.Presentation(str(path)).slides[0].shapes
         if shape.shape_type == 13
     ]
@@ -582,7 +685,8 @@ def test_what_are_no_slides_is_refused(slides: str, message: str, tmp_path: Path
         make(PptxFileGenerator, tmp_path, slides_content_str=slides, filename="a")
 
 
-# --- looks and other programs ------------------------------------------------------------------------------------------
+# --- looks and other programs
+# ------------------------------------------------------------------------------------------
 
 
 def resembles(page: Image.Image, name: str) -> bool:
@@ -616,14 +720,18 @@ LATIN = "".join(sign for sign in MARKDOWN if sign < "\u2e80")  # no Chinese font
 
 
 def test_a_pdf_looks_as_it_should(files: dict[str, Path], tmp_path: Path) -> None:
-    path = make(PdfFileGenerator, tmp_path, content=LATIN, filename="a", image_paths=BOTH, render_markdown=True, files=files)
+    path = make(
+        PdfFileGenerator, tmp_path, content=LATIN, filename="a", image_paths=BOTH, render_markdown=True, files=files
+    )
     first, *_ = pages(path)
     assert resembles(first, "pdf.png")
     assert not resembles(Image.new("L", first.size, "white"), "pdf.png")
 
 
 def test_a_word_document_looks_as_it_should(files: dict[str, Path], tmp_path: Path) -> None:
-    path = make(DocxFileGenerator, tmp_path, content=LATIN, filename="a", image_paths=BOTH, render_markdown=True, files=files)
+    path = make(
+        DocxFileGenerator, tmp_path, content=LATIN, filename="a", image_paths=BOTH, render_markdown=True, files=files
+    )
     first, *_ = pages(converted(path, tmp_path))
     assert resembles(first, "docx.png")
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from harness.errors import ToolError
-from tool_impls.drawing import AddText, DrawBox
+from agentgauge.core.errors import ToolError
 from tool_impls.geometry import crop, font_size, numbers, read_box
+from tool_impls.operation.drawing import AddText, DrawBox
 from tool_impls.settings import ToolSettings
 
 SCRATCH = Path()  # these tools write nothing
@@ -155,12 +155,21 @@ def test_two_letters_place_a_text(position: str, place: str) -> None:
     left, top, right, bottom = inked(write(image, text="HHH", position=position)) or (0, 0, 0, 0)
     margin = 400 // 20
     across, down = place.split()
-    assert {"left": abs(left - margin), "middle": abs((left + right) / 2 - 200), "right": abs(right - (400 - margin))}[across] <= 3
-    assert {"top": abs(top - margin), "middle": abs((top + bottom) / 2 - 168), "bottom": abs(bottom - (336 - margin))}[down] <= 3
+    assert {"left": abs(left - margin), "middle": abs((left + right) / 2 - 200), "right": abs(right - (400 - margin))}[
+        across
+    ] <= 3
+    assert {"top": abs(top - margin), "middle": abs((top + bottom) / 2 - 168), "bottom": abs(bottom - (336 - margin))}[
+        down
+    ] <= 3
 
 
 def test_two_numbers_are_the_lower_left_corner() -> None:
-    left, _, _, bottom = inked(write(Image.new("RGB", (400, 336), "white"), text="HHH", position="(60, 90)")) or (0, 0, 0, 0)
+    left, _, _, bottom = inked(write(Image.new("RGB", (400, 336), "white"), text="HHH", position="(60, 90)")) or (
+        0,
+        0,
+        0,
+        0,
+    )
     assert abs(left - 60) <= 3 and abs(bottom - 90) <= 3
 
 
@@ -222,4 +231,6 @@ def test_picture_gets_the_name_that_was_asked_for(tmp_path: Path, asked: dict[st
 @pytest.mark.parametrize("name", ["../evil", "/tmp/evil", "a\\b", ".."])
 def test_name_with_folders_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ToolError, match="plain name without folders"):
-        AddText(ToolSettings()).apply(tmp_path, image=Image.new("RGB", (40, 30)), text="x", position="mm", filename=name)
+        AddText(ToolSettings()).apply(
+            tmp_path, image=Image.new("RGB", (40, 30)), text="x", position="mm", filename=name
+        )

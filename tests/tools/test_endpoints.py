@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from harness.errors import ToolError, ToolFault
+from agentgauge.core.errors import ToolError, ToolFault
 from tests.tools.servers import Canned, canned_server, http
 from tool_impls.base import BenchTool
-from tool_impls.colours import main_colours, name_of
-from tool_impls.describe import ImageDescription, RegionAttributeDescription
-from tool_impls.detection import CountGivenObject
+from tool_impls.creativity.generate import ImageStylization, TextToImage, effect, text_card
 from tool_impls.endpoints import Endpoint, endpoint_state, png
 from tool_impls.fingerprint import fingerprints
-from tool_impls.generate import ImageStylization, TextToImage, effect, text_card
-from tool_impls.mathocr import MathOCR
+from tool_impls.perception.colours import main_colours, name_of
+from tool_impls.perception.describe import ImageDescription, RegionAttributeDescription
+from tool_impls.perception.detection import CountGivenObject
+from tool_impls.perception.mathocr import MathOCR
 from tool_impls.settings import ToolSettings
 
 KEY = "sk-very-secret"
@@ -62,7 +62,11 @@ def test_description_is_the_models_answer() -> None:
     with canned_server({CHAT: [said(" A blue field. \n")]}) as server:
         assert use(ImageDescription, server, image=PICTURE) == "A blue field."
     question, picture = asked(server)
-    assert "detail" in question and (picture.mode, picture.size, picture.tobytes()) == ("RGB", (8, 6), PICTURE.tobytes())
+    assert "detail" in question and (picture.mode, picture.size, picture.tobytes()) == (
+        "RGB",
+        (8, 6),
+        PICTURE.tobytes(),
+    )
     request = server.requests[-1]
     assert request.headers["authorization"] == f"Bearer {KEY}" and request.json()["model"] == "some-model"
 
@@ -88,13 +92,17 @@ def test_large_pictures_are_sent_smaller() -> None:
 
 def test_region_is_cropped_and_its_attribute_asked() -> None:
     with canned_server({CHAT: [said("blue")]}) as server:
-        assert use(RegionAttributeDescription, server, image=PICTURE, bbox="(1, 1, 4, 3)", attribute="the colour") == "blue"
+        assert (
+            use(RegionAttributeDescription, server, image=PICTURE, bbox="(1, 1, 4, 3)", attribute="the colour")
+            == "blue"
+        )
     question, picture = asked(server)
     assert "the colour" in question and picture.size == (3, 2)
 
 
 @pytest.mark.parametrize(
-    ("answer", "count"), [("3", 3), ("There are 12 cats and 4 dogs.", 12), ("none", 0), ("", 0), ("1,000", 1), ("minus -2", 2)]
+    ("answer", "count"),
+    [("3", 3), ("There are 12 cats and 4 dogs.", 12), ("none", 0), ("", 0), ("1,000", 1), ("minus -2", 2)],
 )
 def test_count_is_the_first_number_in_the_answer(answer: str, count: int) -> None:
     with canned_server({CHAT: [said(answer)]}) as server:
@@ -119,7 +127,12 @@ def test_picture_is_made_from_keywords() -> None:
     with canned_server({MAKE: [made(PICTURE)]}) as server:
         result = use(TextToImage, server, keywords="sun, sea")
     assert (result.mode, result.tobytes()) == ("RGB", PICTURE.tobytes())
-    assert server.requests[-1].json() == {"model": "some-model", "prompt": "sun, sea", "n": 1, "response_format": "b64_json"}
+    assert server.requests[-1].json() == {
+        "model": "some-model",
+        "prompt": "sun, sea",
+        "n": 1,
+        "response_format": "b64_json",
+    }
 
 
 def test_picture_is_changed_by_an_instruction() -> None:
@@ -128,7 +141,10 @@ def test_picture_is_changed_by_an_instruction() -> None:
     assert result.getpixel((0, 0)) == (255, 0, 0)
     request = server.requests[-1]
     form = message_from_bytes(b"Content-Type: " + request.headers["content-type"].encode() + b"\r\n\r\n" + request.body)
-    fields = {part.get_param("name", header="content-disposition"): part.get_payload(decode=True) for part in form.get_payload()}
+    fields = {
+        part.get_param("name", header="content-disposition"): part.get_payload(decode=True)
+        for part in form.get_payload()
+    }
     assert fields["prompt"] == b"make it red" and fields["model"] == b"some-model"
     assert b"PNG" in fields["image"]
 
@@ -165,9 +181,14 @@ def test_endpoint_that_is_not_there_is_a_fault() -> None:
         use(ImageDescription, server, image=PICTURE)
 
 
-@pytest.mark.parametrize("data", [[], [{"url": "http://elsewhere/x.png"}], [{"b64_json": "###"}], [{"b64_json": "QUJD"}]])
+@pytest.mark.parametrize(
+    "data", [[], [{"url": "http://elsewhere/x.png"}], [{"b64_json": "###"}], [{"b64_json": "QUJD"}]]
+)
 def test_answer_without_a_picture_is_a_fault(data: Any) -> None:
-    with canned_server({MAKE: [http(200, {"created": 1, "data": data})]}) as server, pytest.raises(ToolFault, match="image endpoint"):
+    with (
+        canned_server({MAKE: [http(200, {"created": 1, "data": data})]}) as server,
+        pytest.raises(ToolFault, match="image endpoint"),
+    ):
         use(TextToImage, server, keywords="sea")
 
 
@@ -205,7 +226,13 @@ def test_basic_region_is_described_by_itself() -> None:
 
 @pytest.mark.parametrize(
     ("colour", "name"),
-    [((255, 255, 255), "white"), ((0, 0, 0), "black"), ((250, 10, 10), "red"), ((30, 60, 200), "blue"), ((0, 128, 0), "green")],
+    [
+        ((255, 255, 255), "white"),
+        ((0, 0, 0), "black"),
+        ((250, 10, 10), "red"),
+        ((30, 60, 200), "blue"),
+        ((0, 128, 0), "green"),
+    ],
 )
 def test_colours_have_names(colour: tuple[int, int, int], name: str) -> None:
     assert name_of(colour) == name
@@ -219,7 +246,7 @@ def test_main_colours_come_in_order_and_specks_are_left_out() -> None:
 
 
 def test_card_shows_its_words_and_is_the_same_every_time() -> None:
-    from tool_impls.ocr import reader
+    from tool_impls.perception.ocr import reader
 
     card = basic(TextToImage, keywords="golden sunset, beach")
     assert card.tobytes() == text_card("golden sunset, beach").tobytes() != text_card("beach").tobytes()

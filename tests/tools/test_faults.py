@@ -22,11 +22,11 @@ from urllib.parse import urlsplit
 import aiohttp
 import pytest
 
-from harness.errors import ToolError, ToolFault
-from harness.services import TOOL_TOKEN
-from harness.tools import Parameter, Tool, ToolOutput
-from tool_impls.client import ToolServerBox
-from tool_impls.protocol import encode_call
+from agentgauge.core.errors import ToolError, ToolFault
+from agentgauge.core.tools import Parameter, Tool, ToolOutput
+from agentgauge.run.services import TOOL_TOKEN
+from tool_impls.server.client import ToolServerBox
+from tool_impls.server.protocol import encode_call
 
 NASTY = Path(__file__).with_name("nasty_tools.py")
 NAMES = "Echo,Where,Hang,Crash,Slow,Chatty,NoWeights,BadLoad,DieLoad,Leave,Litter,Model,Read,Gather,OCR,Calculator"
@@ -37,9 +37,21 @@ class Running:
 
     def __init__(self, *arguments: str, **environment: str) -> None:
         guarded = () if TOOL_TOKEN in environment else ("--no-token",)
-        command = [sys.executable, "-m", "tool_impls.serve", "--port", "0", "--extra", str(NASTY), *guarded, *arguments]
+        command = [
+            sys.executable,
+            "-m",
+            "tool_impls.server.command",
+            "--port",
+            "0",
+            "--extra",
+            str(NASTY),
+            *guarded,
+            *arguments,
+        ]
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop; a pipe that nobody reads would stop the server
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self._errors, env={**os.environ, **environment})
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=self._errors, env={**os.environ, **environment}
+        )
         assert self.process.stdout is not None
         self.url = json.loads(self.process.stdout.readline())["url"]
 
@@ -108,7 +120,9 @@ def test_tool_that_hangs_is_ended_and_told(server: Running, tmp_path: Path) -> N
 
 def test_tool_that_crashes_its_process_is_told(server: Running, tmp_path: Path) -> None:
     (error,) = server.calls(tmp_path, ("Crash", {}))
-    assert isinstance(error, ToolError) and "Crash ended its process with these arguments, twice (SIGSEGV)" in str(error)
+    assert isinstance(error, ToolError) and "Crash ended its process with these arguments, twice (SIGSEGV)" in str(
+        error
+    )
 
 
 def test_process_that_dies_once_costs_no_answer(server: Running, tmp_path: Path) -> None:
@@ -116,7 +130,9 @@ def test_process_that_dies_once_costs_no_answer(server: Running, tmp_path: Path)
 
 
 @pytest.mark.parametrize("culprit", [("Crash", {}), ("Hang", {"word": "x"})])
-def test_calls_beside_a_culprit_are_answered(server: Running, tmp_path: Path, culprit: tuple[str, dict[str, Any]]) -> None:
+def test_calls_beside_a_culprit_are_answered(
+    server: Running, tmp_path: Path, culprit: tuple[str, dict[str, Any]]
+) -> None:
     """They share its process, and are done again when that is ended."""
     slow = [("Slow", {"word": str(number)}) for number in range(4)]
     *answers, error = server.calls(tmp_path, *slow, culprit)
@@ -160,7 +176,9 @@ def _runs(pid: int) -> bool:
 
 def test_calls_that_time_out_one_after_the_other_do_not_stop_the_rest(server: Running, tmp_path: Path) -> None:
     """Each ends the process that others have just moved to."""
-    calls = [("Hang", {"word": "x"}), ("Slow", {"word": "a"})] * 3 + [("Echo", {"word": str(number)}) for number in range(20)]
+    calls = [("Hang", {"word": "x"}), ("Slow", {"word": "a"})] * 3 + [
+        ("Echo", {"word": str(number)}) for number in range(20)
+    ]
     answers = server.calls(tmp_path, *calls)
     assert [isinstance(answer, ToolError) for answer in answers[:6:2]] == [True] * 3
     assert answers[1:6:2] == ["a"] * 3 and answers[6:] == [str(number) for number in range(20)]
@@ -228,14 +246,27 @@ def post(url: str, form: aiohttp.FormData | bytes, headers: dict[str, str] | Non
     return asyncio.run(send())
 
 
-@pytest.mark.parametrize("path", ["/etc/passwd", "../../../../etc/passwd", "%2e%2e/%2e%2e/etc/passwd", "nasty_tools.py"])
+@pytest.mark.parametrize(
+    "path", ["/etc/passwd", "../../../../etc/passwd", "%2e%2e/%2e%2e/etc/passwd", "nasty_tools.py"]
+)
 def test_text_names_no_file_of_the_server(server: Running, path: str) -> None:
     status, body = post(f"{server.url}/Read", aiohttp.FormData({"audio": path}))
     assert status == 400 and f"there is no file {path!r}" in body["detail"]
 
 
 @pytest.mark.parametrize(
-    "name", ["../../../../tmp/evil", "/tmp/evil", "..\\evil", ".", "..", "a" * 5000, "长" * 300 + ".wav", "nul\0byte", ".hidden"]
+    "name",
+    [
+        "../../../../tmp/evil",
+        "/tmp/evil",
+        "..\\evil",
+        ".",
+        "..",
+        "a" * 5000,
+        "长" * 300 + ".wav",
+        "nul\0byte",
+        ".hidden",
+    ],
 )
 def test_name_of_an_upload_leads_nowhere(server: Running, name: str) -> None:
     tool = Tool("Read", "", (Parameter("text", "audio", attach="file"),), (Parameter("text"),))
@@ -250,7 +281,9 @@ def test_full_queue_is_refused_and_the_others_answered(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text("[tools.Calculator]\nqueue = 2\n")
     running = Running("--tools", "Calculator", "--settings", str(tmp_path / "a.toml"))
     try:
-        results = running.calls(tmp_path, *(("Calculator", {"expression": f"sum(range(10**5)) + {i}"}) for i in range(12)))
+        results = running.calls(
+            tmp_path, *(("Calculator", {"expression": f"sum(range(10**5)) + {i}"}) for i in range(12))
+        )
     finally:
         running.stop()
     refused = [result for result in results if isinstance(result, ToolFault)]
@@ -274,7 +307,10 @@ def test_caller_that_goes_away_leaves_nothing_behind(server: Running, tmp_path: 
     assert figures['agentgauge_tool_queue_length{tool="Slow"}'] == 0
 
 
-SLOW_CALL = b"POST /Slow HTTP/1.1\r\nHost: %s\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 9\r\n\r\nword=gone"
+SLOW_CALL = (
+    b"POST /Slow HTTP/1.1\r\nHost: %s\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length:"
+    b" 9\r\n\r\nword=gone"
+)
 
 
 @pytest.mark.parametrize("length", [True, False], ids=["announced", "chunked"])
@@ -285,7 +321,8 @@ def test_200_megabytes_are_refused_without_being_kept(server: Running, length: b
     size = f"Content-Length: {200 * 2**20}" if length else "Transfer-Encoding: chunked"
     with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
         connection.sendall(
-            f"POST /OCR HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Type: multipart/form-data; boundary=b\r\n{size}\r\n\r\n".encode()
+            f"POST /OCR HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Type: multipart/form-data;"
+            f" boundary=b\r\n{size}\r\n\r\n".encode()
         )
         try:
             for data in [head] + [bytes(2**20)] * 200:
@@ -325,7 +362,9 @@ def test_decompression_bomb_is_refused(server: Running, side: int) -> None:
     form = aiohttp.FormData()
     form.add_field("image", png_bomb(side), filename="image")
     status, body = post(f"{server.url}/OCR", form)
-    assert status == 400 and ("million are taken" in body["detail"] or "not a picture that can be read" in body["detail"])
+    assert status == 400 and (
+        "million are taken" in body["detail"] or "not a picture that can be read" in body["detail"]
+    )
 
 
 def test_killed_worker_is_replaced(server: Running, tmp_path: Path) -> None:
@@ -339,7 +378,11 @@ def test_killed_worker_is_replaced(server: Running, tmp_path: Path) -> None:
 def metrics(server: Running, having: str) -> dict[str, float]:
     """The figures whose names hold a text."""
     lines = server.get("/metrics").decode().splitlines()
-    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if not line.startswith("#")) if having in name}
+    return {
+        name: float(value)
+        for name, _, value in (line.rpartition(" ") for line in lines if not line.startswith("#"))
+        if having in name
+    }
 
 
 def test_metrics_count_calls_and_errors(server: Running, tmp_path: Path) -> None:
@@ -361,7 +404,7 @@ def test_fingerprints_are_served(server: Running) -> None:
 
 
 def test_token_is_needed_beyond_this_machine(capfd: pytest.CaptureFixture[str]) -> None:
-    from tool_impls.serve import main
+    from tool_impls.server.command import main
 
     assert main(["--host", "0.0.0.0", "--no-token", "--tools", "Calculator"]) == 4
     assert "can be reached from other machines, which need a token: leave --no-token out" in capfd.readouterr().err
@@ -421,7 +464,10 @@ def test_files_folder_serves_clients_that_send_only_paths(tmp_path: Path) -> Non
     running = Running("--tools", "Read", "--files", str(tmp_path / "data"))
     try:
         assert post(f"{running.url}/Read", aiohttp.FormData({"audio": "a.txt"})) == (200, "a.txt: A")
-        assert post(f"{running.url}/Read", aiohttp.FormData({"audio": str(tmp_path / "data" / "a.txt")})) == (200, "a.txt: A")
+        assert post(f"{running.url}/Read", aiohttp.FormData({"audio": str(tmp_path / "data" / "a.txt")})) == (
+            200,
+            "a.txt: A",
+        )
         for path in ("../secret.txt", "link.txt", str(tmp_path / "secret.txt")):
             assert post(f"{running.url}/Read", aiohttp.FormData({"audio": path}))[0] == 400
     finally:

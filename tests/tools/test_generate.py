@@ -11,14 +11,18 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw
 
-from harness.errors import ToolError, ToolFault, ToolUnavailable
+from agentgauge.core.errors import ToolError, ToolFault, ToolUnavailable
 from tool_impls.base import BASIC, READY, BenchTool
-from tool_impls.diffusion import PACKAGES, LocalPainter, workable
-from tool_impls.generate import ImageStylization, TextToImage
+from tool_impls.creativity.diffusion import PACKAGES, LocalPainter, workable
+from tool_impls.creativity.generate import ImageStylization, TextToImage
 from tool_impls.settings import ToolSettings
 
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # of diffusers beside numpy 2.4
-installed = pytest.mark.skipif(any(find_spec(name) is None for name in PACKAGES), reason="agentgauge[generate] is not installed")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:__array__ implementation:DeprecationWarning"
+)  # of diffusers beside numpy 2.4
+installed = pytest.mark.skipif(
+    any(find_spec(name) is None for name in PACKAGES), reason="agentgauge[generate] is not installed"
+)
 
 URL = {"url": "http://127.0.0.1:1/v1", "model": "painter"}
 BOTH = [(TextToImage, "weights"), (ImageStylization, "edit_weights")]
@@ -34,14 +38,25 @@ def image(basic: bool = False, **values: Any) -> ToolSettings:
 @pytest.mark.parametrize(
     ("tool", "model"),
     [
-        (TextToImage, "set weights in [tools.image]: a local folder, or stabilityai/stable-diffusion-xl-base-1.0 (about 7 GB)"),
-        (ImageStylization, "set edit_weights in [tools.image]: a local folder, or timbrooks/instruct-pix2pix (about 5 GB)"),
+        (
+            TextToImage,
+            "set weights in [tools.image]: a local folder, or stabilityai/stable-diffusion-xl-base-1.0 (about 7 GB)",
+        ),
+        (
+            ImageStylization,
+            "set edit_weights in [tools.image]: a local folder, or timbrooks/instruct-pix2pix (about 5 GB)",
+        ),
     ],
 )
 def test_nothing_configured_is_basic_or_told(tool: type[BenchTool], model: str) -> None:
-    assert (tool.back_end(image(basic=True)), tool.backend(image(basic=True)), tool.on_device(image())) == (BASIC, "basic", False)
-    assert tool.back_end(image()) == (
-        f"unavailable: {model} with allow_download = true; or an OpenAI-compatible endpoint (url, model, key_env); "
+    assert (tool.back_end(image(basic=True)), tool.backend(image(basic=True)), tool.on_device(image())) == (
+        BASIC,
+        "basic",
+        False,
+    )
+    assert (
+        tool.back_end(image())
+        == f"unavailable: {model} with allow_download = true; or an OpenAI-compatible endpoint (url, model, key_env); "
         "or set basic = true in [tools]"
     )
 
@@ -50,14 +65,20 @@ def test_nothing_configured_is_basic_or_told(tool: type[BenchTool], model: str) 
 def test_endpoint_and_weights_exclude_each_other(tool: type[BenchTool], option: str, tmp_path: Path) -> None:
     assert (tool.back_end(image(True, **URL)), tool.backend(image(True, **URL))) == (READY, "endpoint painter")
     both = image(True, **URL, **{option: str(tmp_path)})
-    assert tool.back_end(both) == f"unavailable: [tools.image] names an endpoint (url) and a local model ({option}); take one of them out"
+    assert (
+        tool.back_end(both)
+        == f"unavailable: [tools.image] names an endpoint (url) and a local model ({option}); take one of them out"
+    )
 
 
 @installed
 @pytest.mark.parametrize(("tool", "option"), BOTH)
 def test_each_tool_has_weights_of_its_own(tool: type[BenchTool], option: str, tmp_path: Path) -> None:
     (tmp_path / "model_index.json").write_text('{"_class_name": "StableDiffusionPipeline"}')
-    own, other = image(True, **{option: str(tmp_path)}), image(True, **{next(name for _, name in BOTH if name != option): str(tmp_path)})
+    own, other = (
+        image(True, **{option: str(tmp_path)}),
+        image(True, **{next(name for _, name in BOTH if name != option): str(tmp_path)}),
+    )
     assert (tool.back_end(own), tool.backend(own)) == (READY, f"diffusers {tmp_path.name}")
     assert (tool.weights(own), tool.on_device(own)) == ((tmp_path,), True)
     assert (tool.back_end(other), tool.weights(other), tool.on_device(other)) == (BASIC, (), False)
@@ -65,31 +86,45 @@ def test_each_tool_has_weights_of_its_own(tool: type[BenchTool], option: str, tm
 
 @installed
 @pytest.mark.parametrize(("tool", "option"), BOTH)
-@pytest.mark.parametrize("index", [None, "{", "[]", "{}", '{"_class_name": 5}'], ids=["none", "broken", "list", "empty", "number"])
-def test_folder_that_is_no_pipeline_is_refused(tool: type[BenchTool], option: str, index: str | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "index", [None, "{", "[]", "{}", '{"_class_name": 5}'], ids=["none", "broken", "list", "empty", "number"]
+)
+def test_folder_that_is_no_pipeline_is_refused(
+    tool: type[BenchTool], option: str, index: str | None, tmp_path: Path
+) -> None:
     if index is not None:
         (tmp_path / "model_index.json").write_text(index)
     state = tool.back_end(image(True, **{option: str(tmp_path)}))
-    assert state.startswith(f"unavailable: {option} in [tools.image] must name") and state.endswith("has no usable model_index.json")
+    assert state.startswith(f"unavailable: {option} in [tools.image] must name") and state.endswith(
+        "has no usable model_index.json"
+    )
 
 
 @installed
 @pytest.mark.parametrize(("tool", "option"), BOTH)
 def test_names_on_the_hub_need_leave_to_download(tool: type[BenchTool], option: str) -> None:
-    assert "names nothing that exists: some/model; to fetch it set allow_download = true" in tool.back_end(image(**{option: "some/model"}))
+    assert "names nothing that exists: some/model; to fetch it set allow_download = true" in tool.back_end(
+        image(**{option: "some/model"})
+    )
     allowed = image(**{option: "some/model"}, allow_download=True)
     assert (tool.back_end(allowed), tool.backend(allowed), tool.weights(allowed)) == (READY, "diffusers some/model", ())
 
 
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("tool_impls.diffusion.PACKAGES", ("torch_that_is_not_there",))
+    monkeypatch.setattr("tool_impls.creativity.diffusion.PACKAGES", ("torch_that_is_not_there",))
     state = TextToImage.back_end(image(weights=str(tmp_path)))
     assert state.endswith("needs the Python package torch_that_is_not_there; install agentgauge[generate]")
 
 
 @pytest.mark.parametrize(
     ("size", "worked"),
-    [((64, 64), (64, 64)), ((100, 70), (96, 72)), ((3000, 1000), (768, 256)), ((5, 2000), (64, 768)), ((1, 1), (64, 64))],
+    [
+        ((64, 64), (64, 64)),
+        ((100, 70), (96, 72)),
+        ((3000, 1000), (768, 256)),
+        ((5, 2000), (64, 768)),
+        ((1, 1), (64, 64)),
+    ],
 )
 def test_pictures_are_worked_on_in_a_size_that_models_take(size: tuple[int, int], worked: tuple[int, int]) -> None:
     assert workable(Image.new("RGBA", size)).size == worked and workable(Image.new("L", size)).mode == "RGB"
@@ -102,7 +137,7 @@ def ready() -> Any:
     """diffusers, imported as the tools import it."""
     for package in ("torch", "transformers", "diffusers", "tokenizers"):
         pytest.importorskip(package)
-    from tool_impls.detection.torchvision_ops import ready_torchvision
+    from tool_impls.perception.detection.torchvision_ops import ready_torchvision
 
     ready_torchvision()
     import diffusers
@@ -143,7 +178,13 @@ def parts(diffusers: Any, channels: int, **unet: Any) -> dict[str, Any]:
 def encoder(kind: str, width: int = 16) -> Any:
     import transformers
 
-    values = {"hidden_size": width, "intermediate_size": width, "num_hidden_layers": 2, "num_attention_heads": 2, "projection_dim": width}
+    values = {
+        "hidden_size": width,
+        "intermediate_size": width,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "projection_dim": width,
+    }
     config = transformers.CLIPTextConfig(vocab_size=514, bos_token_id=512, eos_token_id=513, pad_token_id=513, **values)
     return getattr(transformers, kind)(config).eval()
 
@@ -200,7 +241,9 @@ def tool_of(kind: type[BenchTool], settings: ToolSettings) -> Any:
 
 
 def paint(folder: Path, keywords: str = "sun, sea", **values: Any) -> Image.Image:
-    made = tool_of(TextToImage, image(**{"weights": str(folder), "steps": 2, **values})).apply(Path(), keywords=keywords)
+    made = tool_of(TextToImage, image(**{"weights": str(folder), "steps": 2, **values})).apply(
+        Path(), keywords=keywords
+    )
     assert isinstance(made, Image.Image)
     return made
 
@@ -215,7 +258,10 @@ def test_picture_follows_from_words_and_seed(xl: Path) -> None:
 
 def test_picture_is_changed_by_an_instruction_and_keeps_its_size(pix2pix: Path) -> None:
     tool = tool_of(ImageStylization, image(edit_weights=str(pix2pix), steps=2))
-    made = [tool.apply(Path(), image=scene(), instruction=text) for text in ("make it winter", "make it winter", "turn it to stone")]
+    made = [
+        tool.apply(Path(), image=scene(), instruction=text)
+        for text in ("make it winter", "make it winter", "turn it to stone")
+    ]
     assert all((picture.mode, picture.size) == ("RGB", (100, 70)) for picture in made)
     assert made[0].tobytes() == made[1].tobytes() != made[2].tobytes()
     assert tool.apply(Path(), image=scene().rotate(90), instruction="make it winter").tobytes() != made[0].tobytes()
@@ -237,12 +283,17 @@ def test_local_pipelines_contact_no_host(xl: Path, pix2pix: Path) -> None:
 
 
 def test_steps_are_those_of_the_release_unless_set(xl: Path, pix2pix: Path) -> None:
-    painter, editor = tool_of(TextToImage, image(weights=str(xl))), tool_of(ImageStylization, image(edit_weights=str(pix2pix)))
+    painter, editor = (
+        tool_of(TextToImage, image(weights=str(xl))),
+        tool_of(ImageStylization, image(edit_weights=str(pix2pix))),
+    )
     assert (painter._painter._steps, editor._painter._steps) == (30, 20)
 
 
 def test_pipeline_that_changes_pictures_makes_none_from_words(pix2pix: Path) -> None:
-    with pytest.raises(ToolUnavailable, match=r"weights in \[tools.image\] cannot be loaded: .*name it as edit_weights"):
+    with pytest.raises(
+        ToolUnavailable, match=r"weights in \[tools.image\] cannot be loaded: .*name it as edit_weights"
+    ):
         TextToImage(image(weights=str(pix2pix))).setup("cpu")
 
 
@@ -254,7 +305,9 @@ def test_weights_that_do_not_load_are_told(xl: Path, tmp_path: Path) -> None:
 
 def test_folder_with_half_precision_alone_is_loaded(xl: Path, tmp_path: Path) -> None:
     diffusers = ready()
-    diffusers.StableDiffusionXLPipeline.from_pretrained(xl, local_files_only=True).save_pretrained(tmp_path, variant="fp16")
+    diffusers.StableDiffusionXLPipeline.from_pretrained(xl, local_files_only=True).save_pretrained(
+        tmp_path, variant="fp16"
+    )
     assert paint(tmp_path).tobytes() == paint(xl).tobytes()
 
 
@@ -264,7 +317,8 @@ def test_calls_do_not_disturb_each_other(xl: Path) -> None:
     alone = {name: tool.apply(Path(), keywords=name).tobytes() for name in names}
     together: dict[str, bytes] = {}
     threads = [
-        threading.Thread(target=lambda name=name: together.update({name: tool.apply(Path(), keywords=name).tobytes()})) for name in names
+        threading.Thread(target=lambda name=name: together.update({name: tool.apply(Path(), keywords=name).tobytes()}))
+        for name in names
     ]
     for thread in threads:
         thread.start()

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from harness.errors import ToolError, ToolFault
+from agentgauge.core.errors import ToolError, ToolFault
 from tests.tools.servers import Canned, Last, canned_server, http
-from tool_impls import mathocr
 from tool_impls.base import READY
-from tool_impls.mathocr import MathOCR, bare
+from tool_impls.perception import mathocr
+from tool_impls.perception.mathocr import MathOCR, bare
 from tool_impls.settings import ToolSettings
 
 PICTURE = Image.new("RGBA", (8, 6), (40, 90, 210, 255))
@@ -52,7 +52,9 @@ def test_formula_comes_from_the_service() -> None:
     assert set(order["formats"]) == {"text", "latex_styled"}
 
 
-@pytest.mark.parametrize(("reply", "told"), [({"text": "Let \\( x=1 \\)"}, "Let \\( x=1 \\)"), ({"text": "a", "latex_styled": ""}, "a")])
+@pytest.mark.parametrize(
+    ("reply", "told"), [({"text": "Let \\( x=1 \\)"}, "Let \\( x=1 \\)"), ({"text": "a", "latex_styled": ""}, "a")]
+)
 def test_text_is_given_where_there_is_more_than_a_formula(reply: dict[str, str], told: str) -> None:
     with serve(http(200, reply)) as server:
         assert use(server) == told
@@ -65,7 +67,11 @@ def test_text_is_given_where_there_is_more_than_a_formula(reply: dict[str, str],
         (http(400, REFUSED), ToolError, "Mathpix could not read the picture: Image not supported ***"),
         (http(400, {"error": 5}), ToolError, "HTTP 400"),
         (http(200, {"text": " "}), ToolError, "found no formula"),
-        (http(401, {"error": f"bad key {SECRET}"}), ToolFault, "refused the keys in MATHPIX_APP_ID and MATHPIX_APP_KEY"),
+        (
+            http(401, {"error": f"bad key {SECRET}"}),
+            ToolFault,
+            "refused the keys in MATHPIX_APP_ID and MATHPIX_APP_KEY",
+        ),
         (http(429, "slow down"), ToolFault, "takes no more requests"),
         (http(200, "<html>", kind="text/html"), ToolFault, "without a usable result"),
         (http(200, []), ToolFault, "without a usable result"),
@@ -131,7 +137,9 @@ VISION = {"vision": {"url": "http://127.0.0.1:1/v1", "model": "seer"}}
     ],
     ids=["keys", "both", "vision", "half", "no model", "none", "one key"],
 )  # fmt: skip
-def test_state_and_backend(monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...], tables: Any, state: str, backend: str) -> None:
+def test_state_and_backend(
+    monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...], tables: Any, state: str, backend: str
+) -> None:
     for name in {"MATHPIX_APP_ID", "MATHPIX_APP_KEY"} - set(names):
         monkeypatch.delenv(name)
     for basic in (False, True):  # there is no basic mode

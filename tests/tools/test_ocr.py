@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from tool_impls.ocr import OCR, Block, paragraphs, reader
+from tool_impls.perception.ocr import OCR, Block, paragraphs, reader
 from tool_impls.settings import ToolSettings
 
 
@@ -66,11 +66,22 @@ def line(x1: int, y1: int, x2: int, y2: int, text: str) -> Block:
         ([line(0, 0, 50, 10, "a")], ["(0, 0, 50, 10) a"]),
         ([line(0, 0, 50, 10, "a"), line(2, 14, 60, 24, "b")], ["(0, 0, 60, 24) a b"]),
         ([line(0, 14, 50, 24, "b"), line(0, 0, 50, 10, "a"), line(0, 28, 50, 38, "c")], ["(0, 0, 50, 38) a b c"]),
-        ([line(0, 0, 50, 10, "a"), line(0, 15, 50, 25, "gap of half a line")], ["(0, 0, 50, 10) a", "(0, 15, 50, 25) gap of half a line"]),
-        ([line(0, 0, 50, 10, "a"), line(60, 12, 90, 22, "aside")], ["(0, 0, 50, 10) a", "(60, 12, 90, 22) aside"]),
-        ([line(0, 0, 50, 20, "Heading"), line(0, 22, 50, 32, "text")], ["(0, 0, 50, 20) Heading", "(0, 22, 50, 32) text"]),
         (
-            [line(0, 0, 40, 10, "tea"), line(60, 0, 80, 10, "1"), line(0, 11, 40, 21, "milk"), line(60, 11, 80, 21, "2")],
+            [line(0, 0, 50, 10, "a"), line(0, 15, 50, 25, "gap of half a line")],
+            ["(0, 0, 50, 10) a", "(0, 15, 50, 25) gap of half a line"],
+        ),
+        ([line(0, 0, 50, 10, "a"), line(60, 12, 90, 22, "aside")], ["(0, 0, 50, 10) a", "(60, 12, 90, 22) aside"]),
+        (
+            [line(0, 0, 50, 20, "Heading"), line(0, 22, 50, 32, "text")],
+            ["(0, 0, 50, 20) Heading", "(0, 22, 50, 32) text"],
+        ),
+        (
+            [
+                line(0, 0, 40, 10, "tea"),
+                line(60, 0, 80, 10, "1"),
+                line(0, 11, 40, 21, "milk"),
+                line(60, 11, 80, 21, "2"),
+            ],
             ["(0, 0, 40, 10) tea", "(60, 0, 80, 10) 1", "(0, 11, 40, 21) milk", "(60, 11, 80, 21) 2"],
         ),
     ],

@@ -1,4 +1,5 @@
-"""What the tools draw, beside small reference pictures of it. Made anew with ``AGENTGAUGE_DRAW=1 pytest tests/tools/test_pictures.py``."""
+"""What the tools draw, beside small reference pictures of it. Made anew with ``AGENTGAUGE_DRAW=1 pytest
+tests/tools/test_pictures.py``."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageChops, ImageDraw, ImageStat
 
-from tool_impls.code import Plot
-from tool_impls.drawing import AddText, DrawBox
+from tool_impls.logic.code import Plot
+from tool_impls.operation.drawing import AddText, DrawBox
 from tool_impls.settings import ToolSettings
 
 PICTURES = Path(__file__).parent / "pictures"

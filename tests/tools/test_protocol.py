@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.tools import FILE_TYPES, Parameter, Tool
-from tool_impls.openapi import read_document, write_document
-from tool_impls.protocol import (
+from agentgauge.core.tools import FILE_TYPES, Parameter, Tool
+from tool_impls.registry import TOOLS
+from tool_impls.server.openapi import read_document, write_document
+from tool_impls.server.protocol import (
     BadForm,
     ProtocolError,
     decode_fields,
@@ -22,7 +23,6 @@ from tool_impls.protocol import (
     split_results,
     takes_files,
 )
-from tool_impls.registry import TOOLS
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
 DEFAULTS: dict[str, st.SearchStrategy[Any]] = {
@@ -181,7 +181,9 @@ def test_what_a_client_sends_a_server_reads(tool: Tool, data: st.DataObject) -> 
             fields[parameter.name or ""] = data.draw(values)
     content_type, body = encode_call(tool, fields, "b" * 32)
     assert asyncio.run(_parse(content_type, body)) == fields
-    assert (content_type or "").startswith(("multipart" if takes_files(tool) else "application/x-www") if fields else "")
+    assert (content_type or "").startswith(
+        ("multipart" if takes_files(tool) else "application/x-www") if fields else ""
+    )
 
 
 async def _parse(content_type: str | None, body: bytes) -> dict[str, str | bytes]:
@@ -190,7 +192,7 @@ async def _parse(content_type: str | None, body: bytes) -> dict[str, str | bytes
     from aiohttp.streams import StreamReader
     from aiohttp.test_utils import make_mocked_request
 
-    from tool_impls.forms import Uploads
+    from tool_impls.server.multipart import Uploads
 
     stream = StreamReader(BaseProtocol(asyncio.get_running_loop()), 2**16, loop=asyncio.get_running_loop())
     stream.feed_data(body)

@@ -8,16 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import ToolError
-from tool_impls import prover
+from agentgauge.core.errors import ToolError
 from tool_impls.base import READY
-from tool_impls.prover import Prover, prove
+from tool_impls.logic import prover
+from tool_impls.logic.prover import Prover, prove
 from tool_impls.settings import ToolSettings
 
 pytest.importorskip("z3")
 
 INTS = "(declare-const x Int)(declare-const y Int)"
-CUBES = "(declare-const x Int)(declare-const y Int)(declare-const z Int)(assert (not (= (+ (* x x x) (* y y y) (* z z z)) 33)))"
+CUBES = (
+    "(declare-const x Int)(declare-const y Int)(declare-const z Int)(assert (not (= (+ (* x x x) (* y y y) (* z z z))"
+    " 33)))"
+)
 
 
 def say(tmp_path: Path, theorem: str) -> str:
@@ -36,7 +39,10 @@ def say(tmp_path: Path, theorem: str) -> str:
         "(declare-const a (_ BitVec 32))(declare-const b (_ BitVec 32))(assert (= (bvadd a b) (bvadd b a)))",
         "(declare-fun f (Int) Int)(declare-const x Int)(declare-const y Int)(assert (=> (= x y) (= (f x) (f y))))",
         "(define-fun twice ((n Int)) Int (* 2 n))(declare-const x Int)(assert (= (twice x) (+ x x)))",
-        "(set-logic QF_LIA)(declare-const x Int)\n; a comment (\n(assert (! (<= x x) :named same))\n(check-sat)\n(exit)",
+        (
+            "(set-logic QF_LIA)(declare-const x Int)\n; a comment (\n(assert (! (<= x x) :named"
+            " same))\n(check-sat)\n(exit)"
+        ),
     ],
 )
 def test_claim_that_holds_for_all_values_is_proved(tmp_path: Path, theorem: str) -> None:
@@ -99,7 +105,10 @@ def test_text_that_is_no_claim_is_told_and_not_raised(tmp_path: Path, theorem: s
         (f'(declare-const s String)(assert (= s s)) (echo "{"(" * 20_000}")', "proved"),
         ("(declare-const a (_ BitVec 1000000000))(assert (= a a))", "unknown: out of memory"),
         (f"(assert (= {'9' * 20_000} {'9' * 20_000}))", "proved"),
-        (f"(declare-const {'x' * 20_000} Int)(assert (= {'x' * 20_000} 1))", r"disproved: \[x{3000,4000} \.\.\. \(\d+ characters, cut\)"),
+        (
+            f"(declare-const {'x' * 20_000} Int)(assert (= {'x' * 20_000} 1))",
+            r"disproved: \[x{3000,4000} \.\.\. \(\d+ characters, cut\)",
+        ),
     ],
     ids=["deep", "comment", "string", "memory", "number", "long name"],
 )
@@ -146,4 +155,7 @@ def test_prover_is_ready_where_z3_is_installed(monkeypatch: pytest.MonkeyPatch) 
     settings = ToolSettings()
     assert (Prover.state(settings), Prover.backend(settings), Prover.category) == (READY, "Z3", "logic")
     monkeypatch.setattr(Prover, "packages", ("z3_that_is_not_there",))
-    assert Prover.state(settings) == "unavailable: the Python package z3_that_is_not_there is missing; install agentgauge[tools]"
+    assert (
+        Prover.state(settings)
+        == "unavailable: the Python package z3_that_is_not_there is missing; install agentgauge[tools]"
+    )

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageFilter
 
-from tool_impls import quality
-from tool_impls.quality import ImageQualityTest, laplacian_variance
+from tool_impls.perception import quality
+from tool_impls.perception.quality import ImageQualityTest, laplacian_variance
 from tool_impls.settings import ToolSettings
 
 
@@ -30,7 +30,11 @@ def by_hand(values: list[list[int]]) -> float:
         y, x = (abs(place) if place < size else 2 * (size - 1) - place for place, size in ((y, height), (x, width)))
         return values[max(y, 0)][max(x, 0)]
 
-    edges = [at(y - 1, x) + at(y + 1, x) + at(y, x - 1) + at(y, x + 1) - 4 * at(y, x) for y in range(height) for x in range(width)]
+    edges = [
+        at(y - 1, x) + at(y + 1, x) + at(y, x - 1) + at(y, x + 1) - 4 * at(y, x)
+        for y in range(height)
+        for x in range(width)
+    ]
     mean = sum(edges) / len(edges)
     return sum((edge - mean) ** 2 for edge in edges) / len(edges)
 
@@ -92,4 +96,6 @@ def test_agrees_with_opencv_on_grey_pictures() -> None:
     cv2 = pytest.importorskip("cv2")
     numpy = pytest.importorskip("numpy")
     pixels = numpy.random.default_rng(3).integers(0, 256, (37, 53), dtype=numpy.uint8)
-    assert laplacian_variance(Image.fromarray(pixels)) == pytest.approx(cv2.Laplacian(pixels, cv2.CV_64F).var(), rel=1e-12)
+    assert laplacian_variance(Image.fromarray(pixels)) == pytest.approx(
+        cv2.Laplacian(pixels, cv2.CV_64F).var(), rel=1e-12
+    )

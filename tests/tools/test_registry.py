@@ -1,4 +1,5 @@
-"""The two lists of tools: names, categories, inputs and outputs are part of the benchmarks (GTA tools spec 1, 4 and 5)."""
+"""The two lists of tools: names, categories, inputs and outputs are part of the benchmarks (GTA tools spec 1, 4 and
+5)."""
 
 from __future__ import annotations
 
@@ -8,17 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import UsageProblem
-from harness.tools import Parameter, by_state
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.tools import Parameter, by_state
 from tool_impls import registry
 from tool_impls.registry import GTA_ATOMIC, GTA_WORKFLOW, TOOLS
 from tool_impls.settings import ToolSettings
 
 CATEGORIES = {
-    "perception": "OCR ImageDescription RegionAttributeDescription TextToBbox "
-    "ImageQualityTest SoundCharacteristicExtraction VideoDescription VideoObjectDetection VideoOCR SpeechToText",
-    "operation": "DrawBox AddText GoogleSearch CsvFileGenerator DocxFileGenerator PdfFileGenerator PptxFileGenerator XlsxFileGenerator "
-    "HtmlFileGenerator ReadCSV ReadDOCX ReadPDF ReadPPTX ReadXLSX AudioClipTool NoiseReduction PitchShifting VideoClip AddTextVideoTool",
+    "perception": (
+        "OCR ImageDescription RegionAttributeDescription TextToBbox "
+        "ImageQualityTest SoundCharacteristicExtraction VideoDescription VideoObjectDetection VideoOCR SpeechToText"
+    ),
+    "operation": (
+        "DrawBox AddText GoogleSearch CsvFileGenerator DocxFileGenerator PdfFileGenerator PptxFileGenerator"
+        " XlsxFileGenerator HtmlFileGenerator ReadCSV ReadDOCX ReadPDF ReadPPTX ReadXLSX AudioClipTool NoiseReduction"
+        " PitchShifting VideoClip AddTextVideoTool"
+    ),
     "logic": "Calculator Solver Plot MathOCR CountGivenObject Prover",
     "creativity": "TextToImage ImageStylization TextToVideoTool",
 }
@@ -29,8 +35,13 @@ SIGNATURES = {
     "ImageDescription": "image: image -> text",
     "RegionAttributeDescription": "image: image, bbox: text, attribute: text -> text",
     "TextToBbox": "image: image, text: text, top1: bool = True -> text",
-    "DrawBox": "image: image, bbox: text, annotation: text = None, output_dir: text = None, filename: text = None -> image",
-    "AddText": "image: image, text: text, position: text, color: text = red, output_dir: text = None, filename: text = None -> image",
+    "DrawBox": (
+        "image: image, bbox: text, annotation: text = None, output_dir: text = None, filename: text = None -> image"
+    ),
+    "AddText": (
+        "image: image, text: text, position: text, color: text = red, output_dir: text = None, filename: text = None ->"
+        " image"
+    ),
     "GoogleSearch": "query: text, k: int = 10 -> text",
     "Calculator": "expression: text -> text",
     "Plot": "command: text -> image",
@@ -41,31 +52,45 @@ SIGNATURES = {
     "ImageStylization": "image: image, instruction: text -> image",
     "CsvFileGenerator": "data_str: text, filename: text, output_dir: text = None -> text/csv",
     "XlsxFileGenerator": "data_str: text, filename: text, output_dir: text = None -> office/xlsx",
-    "DocxFileGenerator": "content: text@markdown, filename: text, image_paths: text@files = , render_markdown: bool = False, "
-    f"output_dir: text = None -> {OFFICE}.wordprocessingml.document",
-    "PdfFileGenerator": "content: text@markdown, filename: text, image_paths: text@files = , render_markdown: bool = False, "
-    "output_dir: text = None -> application/pdf",
-    "PptxFileGenerator": "slides_content_str: text, filename: text, image_paths: text@files = , "
-    f"output_dir: text = None -> {OFFICE}.presentationml.presentation",
+    "DocxFileGenerator": (
+        "content: text@markdown, filename: text, image_paths: text@files = , render_markdown: bool = False, "
+        f"output_dir: text = None -> {OFFICE}.wordprocessingml.document"
+    ),
+    "PdfFileGenerator": (
+        "content: text@markdown, filename: text, image_paths: text@files = , render_markdown: bool = False, "
+        "output_dir: text = None -> application/pdf"
+    ),
+    "PptxFileGenerator": (
+        "slides_content_str: text, filename: text, image_paths: text@files = , "
+        f"output_dir: text = None -> {OFFICE}.presentationml.presentation"
+    ),
     "HtmlFileGenerator": "html_code: text, filename: text, output_dir: text = None -> text/html",
     "ReadCSV": "csv_file: file -> text",
     "ReadXLSX": "file: file -> text",
     "ReadDOCX": "file: file -> text",
     "ReadPDF": "file: file -> text",
     "ReadPPTX": "file: file -> text",
-    "AudioClipTool": "audio: text@file, start_time: float = None, end_time: float = None, output_dir: text = None, "
-    "filename: text = None -> audio",
+    "AudioClipTool": (
+        "audio: text@file, start_time: float = None, end_time: float = None, output_dir: text = None, "
+        "filename: text = None -> audio"
+    ),
     "NoiseReduction": "audio: text@file, output_dir: text = None -> audio",
     "PitchShifting": "audio: text@file, output_dir: text = None -> audio",
     "SoundCharacteristicExtraction": "audio: text@file, output_dir: text = None -> text",
     "SpeechToText": "audio: text@file -> text",
     "ImageQualityTest": "image: image -> text",
-    "VideoClip": "video: text@file, start_time: float = None, end_time: float = None, filename: text = None, "
-    "output_dir: text = None -> video",
-    "AddTextVideoTool": "video: text@file, output_dir: text = None, text: text = None, position: text = None, font: int = None, "
-    "font_scale: float = None, color: text = None, thickness: int = None, filename: text = None -> video",
-    "TextToVideoTool": "description: text, output_dir: text = None, num_frames: int = 8, resolution: text = 128,128, fps: int = 8, "
-    "filename: text = None -> video",
+    "VideoClip": (
+        "video: text@file, start_time: float = None, end_time: float = None, filename: text = None, "
+        "output_dir: text = None -> video"
+    ),
+    "AddTextVideoTool": (
+        "video: text@file, output_dir: text = None, text: text = None, position: text = None, font: int = None, "
+        "font_scale: float = None, color: text = None, thickness: int = None, filename: text = None -> video"
+    ),
+    "TextToVideoTool": (
+        "description: text, output_dir: text = None, num_frames: int = 8, resolution: text = 128,128, fps: int = 8, "
+        "filename: text = None -> video"
+    ),
     "VideoDescription": "video: text@file, frame_skip: int = None -> text",
     "VideoObjectDetection": "video: text@file, frame_skip: int = None -> text",
     "VideoOCR": "video: text@file, frame_skip: int = None -> text",
@@ -120,7 +145,9 @@ def test_extra_file_brings_tools_and_replaces_ours(tmp_path: Path) -> None:
         "import sys; from pathlib import Path; from tool_impls import registry;"
         "registry.add(Path(sys.argv[1])); print(registry.TOOLS['Calculator'].meta.description)"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "mine.py")], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "mine.py")], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "Mine.\n"
 
 
@@ -136,7 +163,13 @@ def test_extra_file_that_is_no_use_is_refused(tmp_path: Path, content: str | Non
 
 
 def test_tools_that_are_not_simply_ready_are_told_by_state_with_the_reason_behind_them() -> None:
-    states = {"B": "disabled: no key", "A": "basic", "C": "disabled", "D": "substitute: local texts", "E": "disabled: no key"}
+    states = {
+        "B": "disabled: no key",
+        "A": "basic",
+        "C": "disabled",
+        "D": "substitute: local texts",
+        "E": "disabled: no key",
+    }
     assert by_state(states) == [
         "tools basic: A",
         "tools disabled: C",

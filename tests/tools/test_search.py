@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from harness.errors import ToolError, ToolFault
+from agentgauge.core.errors import ToolError, ToolFault
 from tests.model.fault_server import FaultServer, silence
 from tests.tools.servers import canned_server, http
-from tool_impls import search
-from tool_impls.bm25 import Library, snippet
-from tool_impls.search import NOTHING, SERPER_KEY, GoogleSearch, format_items, read_serper
+from tool_impls.operation import search
+from tool_impls.operation.bm25 import Library, snippet
+from tool_impls.operation.search import NOTHING, SERPER_KEY, GoogleSearch, format_items, read_serper
 from tool_impls.settings import ToolSettings
 
 TEXTS = {
@@ -93,16 +93,31 @@ def test_items_are_numbered_and_cut(items: list[str], text: str) -> None:
         ({}, 10, []),
         ({"organic": [{"title": "T", "snippet": "S", "link": "http://x"}]}, 10, ["T: S"]),
         ({"organic": [{"title": "T", "snippet": "S"}] * 3}, 2, ["T: S", "T: S"]),
-        ({"organic": [{"title": "T", "attributes": {"Born": "1900", "Died": "1990"}}]}, 1, ["T: (Born: 1900, Died: 1990)"]),
+        (
+            {"organic": [{"title": "T", "attributes": {"Born": "1900", "Died": "1990"}}]},
+            1,
+            ["T: (Born: 1900, Died: 1990)"],
+        ),
         ({"answerBox": {"answer": "42"}}, 1, ["Answer box: 42"]),
         ({"answerBox": {"snippet": "a text", "title": "t"}}, 1, ["Answer box: a text"]),
         (
-            {"knowledgeGraph": {"title": "Lima", "type": "City", "description": "In Peru.", "attributes": {"Area": "2,672"}}},
+            {
+                "knowledgeGraph": {
+                    "title": "Lima",
+                    "type": "City",
+                    "description": "In Peru.",
+                    "attributes": {"Area": "2,672"},
+                }
+            },
             1,
             ["Lima knowledge graph: City. In Peru.(Area: 2,672)"],
         ),
         (
-            {"organic": [{"title": "T", "snippet": "S"}], "knowledgeGraph": {"title": "G"}, "answerBox": {"answer": "A"}},
+            {
+                "organic": [{"title": "T", "snippet": "S"}],
+                "knowledgeGraph": {"title": "G"},
+                "answerBox": {"answer": "A"},
+            },
             1,
             ["Answer box: A", "G knowledge graph: . ", "T: S"],
         ),
@@ -147,7 +162,9 @@ def test_serper_is_asked_again_after_a_fault(serper: Callable[[str], GoogleSearc
         (http(200, "3"), 3, "protocol"),
     ],
 )
-def test_lasting_faults_are_not_the_models(serper: Callable[[str], GoogleSearch], answer: bytes, asked: int, cause: str) -> None:
+def test_lasting_faults_are_not_the_models(
+    serper: Callable[[str], GoogleSearch], answer: bytes, asked: int, cause: str
+) -> None:
     with canned_server({"/search": [answer]}) as server, pytest.raises(ToolFault) as caught:
         serper(server.url).apply(Path(), query="q")
     assert len(server.requests) == asked

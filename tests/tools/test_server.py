@@ -22,24 +22,28 @@ import aiohttp
 import pytest
 from PIL import Image
 
-from harness.errors import SandboxFault, ToolError, ToolUnavailable
-from harness.tools import Parameter, Tool
+from agentgauge.core.errors import SandboxFault, ToolError, ToolUnavailable
+from agentgauge.core.tools import Parameter, Tool
 from tests.tools.servers import threaded, web_server
 from tool_impls.base import BenchTool, ToolTimeout
 from tool_impls.endpoints import png
-from tool_impls.serve import build, main, parser
+from tool_impls.server.command import build, main, parser
 from tool_impls.settings import ToolSettings
 
 WORD = (Parameter("text", "word"),)
 
 
-def make(name: str, function: Any, *, inputs: tuple[Parameter, ...] = WORD, output: str = "text", at_once: int = 1) -> BenchTool:
+def make(
+    name: str, function: Any, *, inputs: tuple[Parameter, ...] = WORD, output: str = "text", at_once: int = 1
+) -> BenchTool:
     meta = Tool(name, f"{name} for a test", inputs, (Parameter(output),))  # type: ignore[arg-type]
 
     def apply(self: BenchTool, folder: Path, /, **values: Any) -> Any:
         return function(folder=folder, **values)
 
-    return type(name, (BenchTool,), {"meta": meta, "category": "logic", "apply": apply, "concurrency": at_once})(ToolSettings())
+    return type(name, (BenchTool,), {"meta": meta, "category": "logic", "apply": apply, "concurrency": at_once})(
+        ToolSettings()
+    )
 
 
 Reply = tuple[int, Any]
@@ -139,7 +143,9 @@ def test_overfull_queue_is_refused_clearly() -> None:
         threading.Timer(0.3, release.set).start()
         replies = ask(url, *({"word": "x"} for _ in range(5)))
     assert sorted(status for status, _ in replies) == [200, 200, 503, 503, 503]
-    assert "Tool has 2 calls waiting, which is its limit" in next(body["detail"] for status, body in replies if status == 503)
+    assert "Tool has 2 calls waiting, which is its limit" in next(
+        body["detail"] for status, body in replies if status == 503
+    )
 
 
 def test_tool_is_set_up_once_and_again_after_a_failure() -> None:
@@ -183,7 +189,9 @@ def test_call_has_its_own_folder_which_is_removed() -> None:
     assert not folders[0].parent.exists()
 
 
-@pytest.mark.parametrize("data", [b"", b"GIF89a", png(Image.new("RGB", (9, 9)))[:45]], ids=["empty", "head only", "cut off"])
+@pytest.mark.parametrize(
+    "data", [b"", b"GIF89a", png(Image.new("RGB", (9, 9)))[:45]], ids=["empty", "head only", "cut off"]
+)
 def test_damaged_picture_is_the_callers_doing(data: bytes) -> None:
     tool = make("Tool", lambda folder, image: "seen", inputs=(Parameter("image", "image"),))
     form = aiohttp.FormData()
@@ -226,7 +234,10 @@ def test_body_is_limited(multipart: bool) -> None:
 )
 def test_form_that_cannot_be_read_is_refused(kind: str, body: bytes) -> None:
     async def post(url: str) -> int:
-        async with aiohttp.ClientSession() as session, session.post(f"{url}/Tool", data=body, headers={"Content-Type": kind}) as reply:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(f"{url}/Tool", data=body, headers={"Content-Type": kind}) as reply,
+        ):
             assert "detail" in await reply.json()
             return reply.status
 
@@ -240,7 +251,7 @@ def test_form_that_cannot_be_read_is_refused(kind: str, body: bytes) -> None:
 
 @contextmanager
 def process(*arguments: str, **more: Any) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    command = [sys.executable, "-m", "tool_impls.serve", "--port", "0", "--no-token", *arguments]
+    command = [sys.executable, "-m", "tool_impls.server.command", "--port", "0", "--no-token", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more) as child:
         try:
             assert child.stdout is not None
@@ -263,7 +274,8 @@ def test_process_announces_itself_and_ends_cleanly(number: signal.Signals, tmp_p
 
 
 def test_process_ends_in_the_middle_of_a_call(tmp_path: Path) -> None:
-    """A tool that never comes back must not keep the process; nor are its worker and its temporary files left behind."""
+    """A tool that never comes back must not keep the process; nor are its worker and its temporary files left
+    behind."""
     (tmp_path / "extra.py").write_text(SLEEPER)
     (temporary := tmp_path / "temporary").mkdir()
     environment = {**os.environ, "TMPDIR": str(temporary)}
@@ -316,7 +328,9 @@ def _ask_in_vain(url: str, form: dict[str, str]) -> None:
         (["--files", "nowhere"], "--files names no folder: nowhere"),
     ],
 )
-def test_wrong_usage_is_one_sentence_and_status_4(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage_is_one_sentence_and_status_4(
+    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(arguments) == 4
     captured = capsys.readouterr()
     assert captured.out == "" and told in captured.err and captured.err.count("\n") == 1

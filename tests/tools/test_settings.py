@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import ToolUnavailable, UsageProblem
+from agentgauge.core.errors import ToolUnavailable, UsageProblem
 from tool_impls.availability import check, require
+from tool_impls.operation.search import SERPER_KEY
 from tool_impls.options import Option, read_table
 from tool_impls.registry import GTA_ATOMIC, TOOLS
-from tool_impls.search import SERPER_KEY
 from tool_impls.settings import ToolSettings, load, parse
 
 
@@ -35,9 +35,18 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
         ('[tools]\nmissing = "disable"\ndevices = "cuda:1"', ToolSettings(missing="disable", devices="cuda:1")),
         ('[tools]\ndisable = ["OCR", "Plot"]', ToolSettings(disable=frozenset({"OCR", "Plot"}))),
         ("[tools.OCR]\nparagraphs = false", ToolSettings(tables={"OCR": {"paragraphs": False}})),
-        ("[tools.Calculator]\nseconds = 3\nqueue = 9", ToolSettings(tables={"Calculator": {"seconds": 3.0, "queue": 9}})),
-        ('[tools.vision]\nurl = "http://h/v1"\nmodel = "m"', ToolSettings(tables={"vision": {"url": "http://h/v1", "model": "m"}})),
-        ('[tools.image]\nurl = "http://h"\nkey_env = "K"', ToolSettings(tables={"image": {"url": "http://h", "key_env": "K"}})),
+        (
+            "[tools.Calculator]\nseconds = 3\nqueue = 9",
+            ToolSettings(tables={"Calculator": {"seconds": 3.0, "queue": 9}}),
+        ),
+        (
+            '[tools.vision]\nurl = "http://h/v1"\nmodel = "m"',
+            ToolSettings(tables={"vision": {"url": "http://h/v1", "model": "m"}}),
+        ),
+        (
+            '[tools.image]\nurl = "http://h"\nkey_env = "K"',
+            ToolSettings(tables={"image": {"url": "http://h", "key_env": "K"}}),
+        ),
     ],
 )
 def test_table_is_read(text: str, settings: ToolSettings) -> None:
@@ -74,7 +83,9 @@ def test_wrong_table_is_refused_with_what_is_accepted(text: str, told: str) -> N
     assert told in str(caught.value)
 
 
-@pytest.mark.parametrize(("content", "told"), [(None, "cannot be read"), (b"[tools", "not valid TOML"), (b"\xff", "not valid TOML")])
+@pytest.mark.parametrize(
+    ("content", "told"), [(None, "cannot be read"), (b"[tools", "not valid TOML"), (b"\xff", "not valid TOML")]
+)
 def test_wrong_file_is_refused(tmp_path: Path, content: bytes | None, told: str) -> None:
     path = tmp_path / "a.toml"
     if content is not None:
@@ -139,7 +150,10 @@ def test_endpoint_without_its_key_is_unavailable(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("names", "told"),
     [
-        (["MathOCR"], "MathOCR is needed but unavailable: set the environment variables MATHPIX_APP_ID and MATHPIX_APP_KEY"),
+        (
+            ["MathOCR"],
+            "MathOCR is needed but unavailable: set the environment variables MATHPIX_APP_ID and MATHPIX_APP_KEY",
+        ),
         (["TextToBbox"], "TextToBbox is needed but unavailable"),
         (["OCR", "GoogleSearch"], SERPER_KEY),
         (["ImageDescription"], "or set basic = true in [tools]"),
@@ -181,12 +195,19 @@ def test_endpoint_that_cannot_work_is_unavailable(table: dict[str, str], told: s
 
 def test_search_folder_that_is_not_there_is_unavailable() -> None:
     settings = ToolSettings(tables={"GoogleSearch": {"folder": "/nowhere"}})
-    assert check(settings, ["GoogleSearch"])["GoogleSearch"] == "unavailable: [tools.GoogleSearch] names no folder: /nowhere"
+    assert (
+        check(settings, ["GoogleSearch"])["GoogleSearch"]
+        == "unavailable: [tools.GoogleSearch] names no folder: /nowhere"
+    )
 
 
 def test_missing_tools_can_be_switched_off_and_keep_their_reason() -> None:
     states = require(ToolSettings(missing="disable"), ["MathOCR", "OCR"])
-    assert states["OCR"] == "ready" and states["MathOCR"].startswith("disabled: ") and "[tools.vision]" in states["MathOCR"]
+    assert (
+        states["OCR"] == "ready"
+        and states["MathOCR"].startswith("disabled: ")
+        and "[tools.vision]" in states["MathOCR"]
+    )
 
 
 def test_options_take_the_released_value_under_parity() -> None:
@@ -208,13 +229,27 @@ def test_unknown_name_is_refused() -> None:
         check(ToolSettings(), ["Ocr"])
 
 
-HEAVY = ("PIL", "numpy", "openai", "aiohttp", "onnxruntime", "sympy", "matplotlib", "rapidocr", "torch", "av", "docx", "librosa", "z3")
+HEAVY = (
+    "PIL",
+    "numpy",
+    "openai",
+    "aiohttp",
+    "onnxruntime",
+    "sympy",
+    "matplotlib",
+    "rapidocr",
+    "torch",
+    "av",
+    "docx",
+    "librosa",
+    "z3",
+)
 
 
 def test_checking_imports_nothing_heavy() -> None:
     code = (
         "import sys; from tool_impls.availability import check; from tool_impls.settings import ToolSettings;"
-        "import tool_impls.client, tool_impls.serve;"
+        "import tool_impls.server.client, tool_impls.server.command;"
         "check(ToolSettings(basic=True));"
         f"print([m for m in {HEAVY} if m in sys.modules])"
     )

@@ -10,17 +10,19 @@ from typing import Any
 
 import pytest
 
-from harness.errors import ToolError, ToolUnavailable
-from tool_impls import speech
+from agentgauge.core.errors import ToolError, ToolUnavailable
+from tool_impls.audio import speech
+from tool_impls.audio.speech import RATE, SpeechToText, read_sound
 from tool_impls.base import READY
 from tool_impls.options import Option
 from tool_impls.settings import ToolSettings
-from tool_impls.speech import RATE, SpeechToText, read_sound
 
 pytest.importorskip("av")
 numpy = pytest.importorskip("numpy")
 
-WORDS = "hello"  # what the small model hears in every half minute; blanks are among the signs that the library suppresses
+WORDS = (  # what the small model hears in every half minute; blanks are among the signs that the library suppresses
+    "hello"
+)
 
 
 def tone(path: Path, seconds: float, rate: int = RATE, channels: int = 1, loud: tuple[float, ...] = (0.5,)) -> Path:
@@ -127,8 +129,12 @@ def test_endless_sound_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 # --- settings ------------------------------------------------------------------------------------------------------
 
 
-def spoken(folder: Path | str, released: bool = False, tool: dict[str, Any] | None = None, **values: Any) -> ToolSettings:
-    return ToolSettings(tables={"speech": {"weights": str(folder), **values}, "SpeechToText": tool or {}}, released=released)
+def spoken(
+    folder: Path | str, released: bool = False, tool: dict[str, Any] | None = None, **values: Any
+) -> ToolSettings:
+    return ToolSettings(
+        tables={"speech": {"weights": str(folder), **values}, "SpeechToText": tool or {}}, released=released
+    )
 
 
 @pytest.mark.parametrize(
@@ -171,17 +177,23 @@ def test_released_tool_hears_half_a_minute() -> None:
 
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A converted Whisper of one layer, for English alone. A token's place decides it: the words stand between two times."""
+    """A converted Whisper of one layer, for English alone. A token's place decides it: the words stand between two
+    times."""
     for package in ("torch", "transformers", "faster_whisper", "ctranslate2", "tokenizers"):
         pytest.importorskip(package)
-    from tool_impls.detection.torchvision_ops import ready_torchvision
+    from tool_impls.perception.detection.torchvision_ops import ready_torchvision
 
     ready_torchvision()
     import torch
     from ctranslate2.converters import TransformersConverter
     from faster_whisper.tokenizer import _LANGUAGE_CODES
     from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast, WhisperConfig, WhisperFeatureExtractor, WhisperForConditionalGeneration
+    from transformers import (
+        PreTrainedTokenizerFast,
+        WhisperConfig,
+        WhisperFeatureExtractor,
+        WhisperForConditionalGeneration,
+    )
 
     folder = tmp_path_factory.mktemp("whisper")
     letters = {letter: number for number, letter in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
@@ -204,7 +216,11 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = WhisperForConditionalGeneration(config)
     decoder = model.model.decoder
     with torch.no_grad():
-        for part in (decoder.layers[0].self_attn.out_proj, decoder.layers[0].encoder_attn.out_proj, decoder.layers[0].fc2):
+        for part in (
+            decoder.layers[0].self_attn.out_proj,
+            decoder.layers[0].encoder_attn.out_proj,
+            decoder.layers[0].fc2,
+        ):
             part.weight.zero_()  # what goes before and what is heard say nothing
         decoder.embed_tokens.weight.copy_(torch.nn.functional.normalize(torch.randn(len(ids), config.d_model)))
         decoder.embed_positions.weight.zero_()
@@ -214,7 +230,9 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model.save_pretrained(folder / "made")
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="<|endoftext|>").save_pretrained(folder / "made")
     WhisperFeatureExtractor().save_pretrained(folder / "made")
-    TransformersConverter(str(folder / "made"), copy_files=["tokenizer.json", "preprocessor_config.json"]).convert(str(folder / "tiny"))
+    TransformersConverter(str(folder / "made"), copy_files=["tokenizer.json", "preprocessor_config.json"]).convert(
+        str(folder / "tiny")
+    )
     return folder / "tiny"
 
 
@@ -250,10 +268,14 @@ def test_language_is_handed_on_and_checked(weights: Path, tmp_path: Path, monkey
     tool.setup("cpu")
     seen: dict[str, Any] = {}
     plain = tool._model.transcribe
-    monkeypatch.setattr(tool._model, "transcribe", lambda sound, **values: seen.update(values) or plain(sound, **values))
+    monkeypatch.setattr(
+        tool._model, "transcribe", lambda sound, **values: seen.update(values) or plain(sound, **values)
+    )
     assert tool.apply(tmp_path, audio=tone(tmp_path / "a.wav", 1)) == "hello"
     assert (seen["language"], seen["temperature"]) == ("en", 0.0)
-    with pytest.raises(ToolUnavailable, match=r"language in \[tools.speech\] must be one that the model knows: en; got 'klingon'"):
+    with pytest.raises(
+        ToolUnavailable, match=r"language in \[tools.speech\] must be one that the model knows: en; got 'klingon'"
+    ):
         SpeechToText(spoken(weights, language="klingon")).setup("cpu")
 
 

@@ -11,17 +11,20 @@ from typing import Any
 
 import pytest
 
-from harness.errors import ToolError
+from agentgauge.core.errors import ToolError
 from tests.tools import media
 from tests.tools.media import RATE, SIZE, make_video, number_of, tone
-from tool_impls import fonts, frames, sound, video, video_file
+from tool_impls import fonts
+from tool_impls.audio import sound_file as sound
 from tool_impls.base import BenchTool
-from tool_impls.frames import spread
-from tool_impls.ocr import Block
+from tool_impls.perception.ocr import Block
 from tool_impls.settings import ToolSettings
-from tool_impls.video import TextToVideoTool, VideoClip, drawn, read_size
-from tool_impls.video_ocr import VideoOCR
-from tool_impls.video_text import AddTextVideoTool, default_name
+from tool_impls.video import frames, video_file
+from tool_impls.video import tools as video
+from tool_impls.video.frames import spread
+from tool_impls.video.tools import TextToVideoTool, VideoClip, drawn, read_size
+from tool_impls.video.video_ocr import VideoOCR
+from tool_impls.video.video_text import AddTextVideoTool, default_name
 
 av = pytest.importorskip("av")
 numpy = pytest.importorskip("numpy")
@@ -29,7 +32,9 @@ numpy = pytest.importorskip("numpy")
 CUTTERS: tuple[type[BenchTool], ...] = (VideoClip, AddTextVideoTool, VideoOCR)
 
 
-def run(kind: type[BenchTool], folder: Path, options: dict[str, Any] | None = None, released: bool = False, **values: Any) -> Any:
+def run(
+    kind: type[BenchTool], folder: Path, options: dict[str, Any] | None = None, released: bool = False, **values: Any
+) -> Any:
     (folder / "out").mkdir(exist_ok=True)
     settings = ToolSettings(released=released, tables={kind.meta.name: options or {}})
     return kind(settings).apply(folder / "out", **values)
@@ -56,7 +61,8 @@ def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_video(tmp_path_factory.mktemp("film") / "film.mp4", 40, sound=tone(4))
 
 
-# --- frames ------------------------------------------------------------------------------------------------------------
+# --- frames
+# ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -70,7 +76,8 @@ def test_every_so_many_frames(film: Path, every: int, limit: int | None, expecte
 
 
 @pytest.mark.parametrize(
-    ("limit", "every", "expected"), [(4, 1, [0, 10, 20, 30]), (3, 5, [0, 10, 25]), (1, 1, [0]), (99, 8, [0, 8, 16, 24, 32])]
+    ("limit", "every", "expected"),
+    [(4, 1, [0, 10, 20, 30]), (3, 5, [0, 10, 25]), (1, 1, [0]), (99, 8, [0, 8, 16, 24, 32])],
 )
 def test_spread_frames_lie_evenly_over_the_film(film: Path, limit: int, every: int, expected: list[int]) -> None:
     found = list(spread(film, limit, every))
@@ -91,7 +98,9 @@ def test_frames_cannot_be_skipped_backwards(film: Path, tmp_path: Path, every: i
 @pytest.mark.parametrize("name", ["a.mp4", "a.mkv", "a.avi", "a.ts"])
 @pytest.mark.parametrize("lead", [0, 14])
 @pytest.mark.parametrize("first", [0, 3, 11, 12, 13, 57, 59, 60, 500])
-def test_late_frames_are_found_by_key_frames(tmp_path: Path, name: str, first: int, lead: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_late_frames_are_found_by_key_frames(
+    tmp_path: Path, name: str, first: int, lead: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = make_video(tmp_path / name, 60, options={"g": "12", "bf": "2", "sc_threshold": "0"})
     monkeypatch.setattr(frames, "LATE", 2)
     monkeypatch.setattr(frames, "LEAD", lead)
@@ -114,7 +123,8 @@ def test_late_frames_are_not_reached_by_decoding_all_before(tmp_path: Path, monk
     assert len(list(frames.video_frames(path, 50))) == 10 and counts[0] == 12
 
 
-# --- VideoClip ---------------------------------------------------------------------------------------------------------
+# --- VideoClip
+# ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -152,13 +162,17 @@ def test_clip_holds_the_frames_between_the_times(
         (0.11, 0.12, "there is no frame from 0.11 to 0.12 seconds: film.mp4 has 10 frames a second"),
     ],
 )
-def test_impossible_times_are_refused(film: Path, tmp_path: Path, start: float | None, end: float | None, told: str) -> None:
+def test_impossible_times_are_refused(
+    film: Path, tmp_path: Path, start: float | None, end: float | None, told: str
+) -> None:
     with pytest.raises(ToolError, match=told):
         run(VideoClip, tmp_path, video=film, start_time=start, end_time=end)
 
 
 @pytest.mark.parametrize("kind", [VideoClip, AddTextVideoTool], ids=lambda kind: kind.meta.name)
-@pytest.mark.parametrize(("released", "options", "heard"), [(False, {}, True), (True, {}, False), (True, {"sound": True}, True)])
+@pytest.mark.parametrize(
+    ("released", "options", "heard"), [(False, {}, True), (True, {}, False), (True, {"sound": True}, True)]
+)
 def test_sound_is_kept_unless_the_released_tool_is_wanted(
     film: Path, tmp_path: Path, kind: type[BenchTool], released: bool, options: dict[str, Any], heard: bool
 ) -> None:
@@ -166,7 +180,9 @@ def test_sound_is_kept_unless_the_released_tool_is_wanted(
     assert video_file.has_sound(made) is heard
     if heard:
         track = sound.read(made)
-        assert track.seconds == pytest.approx(4, abs=0.05) and media.pitch(track.samples[0], track.rate) == pytest.approx(440, abs=2)
+        assert track.seconds == pytest.approx(4, abs=0.05) and media.pitch(
+            track.samples[0], track.rate
+        ) == pytest.approx(440, abs=2)
 
 
 def flash(pixels: Any, number: int) -> None:
@@ -175,7 +191,9 @@ def flash(pixels: Any, number: int) -> None:
 
 
 @pytest.mark.parametrize(("start", "late"), [(0.0, 300), (0.5, 300), (1.0, 2)])
-def test_sound_stays_in_step_with_the_pictures(tmp_path: Path, start: float, late: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sound_stays_in_step_with_the_pictures(
+    tmp_path: Path, start: float, late: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     samples = numpy.zeros((2, 3 * RATE), dtype=numpy.float32)
     samples[:, round(1.4 * RATE) : round(1.7 * RATE)] = tone(0.3, (500, 500))
     path = make_video(tmp_path / "a.mp4", 30, paint=flash, sound=samples, options={"g": "5"})
@@ -234,7 +252,9 @@ def _dark_corner(pixels: Any, number: int) -> None:
     ],
 )
 @pytest.mark.parametrize("kind", [VideoClip, AddTextVideoTool], ids=lambda kind: kind.meta.name)
-def test_colours_stay(tmp_path: Path, kind: type[BenchTool], codec: str, pix_fmt: str, name: str, space: int | None) -> None:
+def test_colours_stay(
+    tmp_path: Path, kind: type[BenchTool], codec: str, pix_fmt: str, name: str, space: int | None
+) -> None:
     wanted = [(200, 40, 40), (40, 180, 60), (30, 60, 210), (230, 210, 60)]
 
     def paint(pixels: Any, number: int) -> None:
@@ -242,10 +262,15 @@ def test_colours_stay(tmp_path: Path, kind: type[BenchTool], codec: str, pix_fmt
             pixels[:, place * 24 : place * 24 + 24] = colour
 
     path = make_video(tmp_path / name, 2, codec=codec, pix_fmt=pix_fmt, paint=paint, colorspace=space)
-    for source in (path, run(kind, tmp_path, video=path, filename="b", **({"text": " "} if kind is AddTextVideoTool else {}))):
+    for source in (
+        path,
+        run(kind, tmp_path, video=path, filename="b", **({"text": " "} if kind is AddTextVideoTool else {})),
+    ):
         picture = images(source)[0]
         for place, colour in enumerate(wanted):
-            assert max(abs(a - b) for a, b in zip(picture.getpixel((place * 24 + 12, 32)), colour, strict=True)) <= 10, (
+            assert (
+                max(abs(a - b) for a, b in zip(picture.getpixel((place * 24 + 12, 32)), colour, strict=True)) <= 10
+            ), (
                 source.name,
                 colour,
             )
@@ -264,7 +289,8 @@ def test_same_clip_is_the_same_file(film: Path, tmp_path: Path) -> None:
     assert first == second
 
 
-# --- AddTextVideoTool --------------------------------------------------------------------------------------------------
+# --- AddTextVideoTool
+# --------------------------------------------------------------------------------------------------
 
 
 def plain(path: Path, size: tuple[int, int] = (320, 120)) -> Path:
@@ -296,10 +322,19 @@ def test_text_stands_where_it_should(tmp_path: Path, values: dict[str, Any], box
 
 
 @pytest.mark.parametrize(
-    ("color", "pixel"), [(None, (255, 255, 255)), ("0,0,255", (255, 0, 0)), ("[255, 0, 0]", (0, 0, 255)), ("0,255,0", (0, 255, 0))]
+    ("color", "pixel"),
+    [(None, (255, 255, 255)), ("0,0,255", (255, 0, 0)), ("[255, 0, 0]", (0, 0, 255)), ("0,255,0", (0, 255, 0))],
 )
 def test_colour_is_blue_green_red(tmp_path: Path, color: str | None, pixel: tuple[int, int, int]) -> None:
-    made = run(AddTextVideoTool, tmp_path, video=plain(tmp_path / "a.mp4"), text="█", position="40,100", font_scale=3.0, color=color)
+    made = run(
+        AddTextVideoTool,
+        tmp_path,
+        video=plain(tmp_path / "a.mp4"),
+        text="█",
+        position="40,100",
+        font_scale=3.0,
+        color=color,
+    )
     left, top, right, bottom = changed(images(made)[1]) or (0, 0, 0, 0)
     assert images(made)[1].getpixel(((left + right) // 2, (top + bottom) // 2)) == pytest.approx(pixel, abs=12)
 
@@ -308,7 +343,11 @@ def test_thick_strokes_cover_more(tmp_path: Path) -> None:
     path = plain(tmp_path / "a.mp4")
     covered = []
     for thickness in (0, 2, 5, 9):
-        image = images(run(AddTextVideoTool, tmp_path, video=path, text="Hi", font_scale=2.0, position="20,90", thickness=thickness))[0]
+        image = images(
+            run(
+                AddTextVideoTool, tmp_path, video=path, text="Hi", font_scale=2.0, position="20,90", thickness=thickness
+            )
+        )[0]
         covered.append(int((numpy.asarray(image)[..., 0] > 150).sum()))
     assert covered[0] == covered[1] < covered[2] < covered[3]
 
@@ -389,7 +428,8 @@ def test_font_of_the_settings_comes_first(tmp_path: Path) -> None:
         run(AddTextVideoTool, tmp_path, {"font_file": str(tmp_path / "bad.ttf")}, video=film)
 
 
-# --- TextToVideoTool ---------------------------------------------------------------------------------------------------
+# --- TextToVideoTool
+# ---------------------------------------------------------------------------------------------------
 
 
 def square(image: Any) -> tuple[float, float, tuple[int, ...]]:
@@ -443,7 +483,9 @@ def test_a_resolution_that_is_none_means_the_usual_one(resolution: str, size: tu
 
 
 def test_frames_rate_and_name_are_as_wanted(tmp_path: Path) -> None:
-    made = run(TextToVideoTool, tmp_path, description="x", num_frames=5, resolution="33,17", fps=25, filename="my film.mp4")
+    made = run(
+        TextToVideoTool, tmp_path, description="x", num_frames=5, resolution="33,17", fps=25, filename="my film.mp4"
+    )
     assert made.name == "my film.mp4" and length(made) == pytest.approx(0.2) and images(made)[0].size == (34, 18)
     with av.open(str(made)) as container:
         assert container.streams.video[0].average_rate == Fraction(25) and container.streams.video[0].frames == 5
@@ -470,7 +512,8 @@ def test_same_words_give_the_same_file(tmp_path: Path) -> None:
     assert first == second
 
 
-# --- VideoOCR ----------------------------------------------------------------------------------------------------------
+# --- VideoOCR
+# ----------------------------------------------------------------------------------------------------------
 
 
 class Spy:
@@ -487,17 +530,23 @@ class Spy:
 @pytest.fixture
 def spy(monkeypatch: pytest.MonkeyPatch) -> Spy:
     found = Spy()
-    monkeypatch.setattr("tool_impls.video_ocr.reader", lambda: found)
+    monkeypatch.setattr("tool_impls.video.video_ocr.reader", lambda: found)
     return found
 
 
 def test_lines_have_the_released_form(film: Path, tmp_path: Path, spy: Spy) -> None:
     told = run(VideoOCR, tmp_path, video=film, frame_skip=13)
-    assert told == "Frame 0: \nFrame 13: (1, 2, 3, 4) 13 | (5, 6, 7, 8) |\nFrame 26: (1, 2, 3, 4) 26 | (5, 6, 7, 8) |\nFrame 39: "
+    assert (
+        told
+        == "Frame 0: \nFrame 13: (1, 2, 3, 4) 13 | (5, 6, 7, 8) |\nFrame 26: (1, 2, 3, 4) 26 | (5, 6, 7, 8) |\nFrame"
+        " 39: "
+    )
 
 
 def test_every_frame_is_read_unless_told_otherwise(film: Path, tmp_path: Path, spy: Spy) -> None:
-    assert [line.split(":")[0] for line in run(VideoOCR, tmp_path, video=film).splitlines()] == [f"Frame {n}" for n in range(40)]
+    assert [line.split(":")[0] for line in run(VideoOCR, tmp_path, video=film).splitlines()] == [
+        f"Frame {n}" for n in range(40)
+    ]
     assert spy.read == list(range(40))
 
 
@@ -530,14 +579,20 @@ def test_pictures_that_stay_are_read_once_and_left_out_if_wanted(tmp_path: Path,
 def test_text_of_a_film_is_read(tmp_path: Path) -> None:
     pytest.importorskip("rapidocr")
     path = make_video(tmp_path / "a.mp4", 4, size=(320, 120), paint=lambda pixels, number: pixels.fill(20))
-    told = run(VideoOCR, tmp_path, video=run(AddTextVideoTool, tmp_path, video=path, text="Station 42", position="40,80"), frame_skip=2)
+    told = run(
+        VideoOCR,
+        tmp_path,
+        video=run(AddTextVideoTool, tmp_path, video=path, text="Station 42", position="40,80"),
+        frame_skip=2,
+    )
     first, second = told.splitlines()
     assert first.startswith("Frame 0: (") and first.endswith(") Station 42") and second.startswith("Frame 2: (")
     x1, y1, x2, y2 = (int(value) for value in first[len("Frame 0: (") :].split(")")[0].split(", "))
     assert 30 <= x1 <= 44 and 45 <= y1 <= 62 and 180 <= x2 <= 215 and 78 <= y2 <= 92
 
 
-# --- whatever a file may hold ------------------------------------------------------------------------------------------
+# --- whatever a file may hold
+# ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", CUTTERS, ids=lambda kind: kind.meta.name)
@@ -557,9 +612,15 @@ def test_songs_and_their_covers_are_no_films(tmp_path: Path, kind: type[BenchToo
 
 
 @pytest.mark.parametrize("kind", CUTTERS, ids=lambda kind: kind.meta.name)
-def test_huge_frames_are_refused_before_they_take_memory(tmp_path: Path, kind: type[BenchTool], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_huge_frames_are_refused_before_they_take_memory(
+    tmp_path: Path, kind: type[BenchTool], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(frames, "FRAME_PIXELS", 95 * 64)
-    for name, codec, pix_fmt in (("a.mp4", "libx264", "yuv420p"), ("a.avi", "mjpeg", "yuvj420p"), ("a.mov", "png", "rgb24")):
+    for name, codec, pix_fmt in (
+        ("a.mp4", "libx264", "yuv420p"),
+        ("a.avi", "mjpeg", "yuvj420p"),
+        ("a.mov", "png", "rgb24"),
+    ):
         path = make_video(tmp_path / name, 2, codec=codec, pix_fmt=pix_fmt)
         with pytest.raises(ToolError, match=rf"^a\{path.suffix}"):
             run(kind, tmp_path, video=path)
@@ -594,14 +655,35 @@ def test_truncated_film_gives_what_is_left(tmp_path: Path) -> None:
     ],
 )
 def test_films_of_other_programs_are_cut_and_labelled(tmp_path: Path, name: str, codecs: list[str]) -> None:
-    sources = ["-f", "lavfi", "-i", "testsrc=size=160x120:rate=25:duration=2", "-f", "lavfi", "-i", "sine=frequency=660:duration=2"]
-    subprocess.run(["ffmpeg", "-v", "error", *sources, *codecs, "-metadata", "title=Größe", str(tmp_path / name)], check=True, timeout=60)
+    sources = [
+        "-f",
+        "lavfi",
+        "-i",
+        "testsrc=size=160x120:rate=25:duration=2",
+        "-f",
+        "lavfi",
+        "-i",
+        "sine=frequency=660:duration=2",
+    ]
+    subprocess.run(
+        ["ffmpeg", "-v", "error", *sources, *codecs, "-metadata", "title=Größe", str(tmp_path / name)],
+        check=True,
+        timeout=60,
+    )
     made = run(VideoClip, tmp_path, video=tmp_path / name, start_time=0.4, end_time=1.4)
     assert len(images(made)) == 25 and length(made) == pytest.approx(1.0, abs=0.01)
     track = sound.read(made)
-    assert track.seconds == pytest.approx(1, abs=0.06) and media.pitch(track.samples[0], track.rate) == pytest.approx(660, abs=4)
+    assert track.seconds == pytest.approx(1, abs=0.06) and media.pitch(track.samples[0], track.rate) == pytest.approx(
+        660, abs=4
+    )
     assert len(images(run(AddTextVideoTool, tmp_path, video=tmp_path / name, filename="b"))) in (49, 50)
 
 
 def test_registry_gets_all_of_this_family() -> None:
-    assert [kind.meta.name for kind in video.TOOLS] == ["ImageQualityTest", "VideoClip", "VideoOCR", "AddTextVideoTool", "TextToVideoTool"]
+    assert [kind.meta.name for kind in video.TOOLS] == [
+        "ImageQualityTest",
+        "VideoClip",
+        "VideoOCR",
+        "AddTextVideoTool",
+        "TextToVideoTool",
+    ]

@@ -9,7 +9,7 @@ LABELS = {0: "cat", 1: "dog", 2: "car"}
 
 
 def transformers() -> Any:
-    from tool_impls.detection.torchvision_ops import ready_torchvision
+    from tool_impls.perception.detection.torchvision_ops import ready_torchvision
 
     ready_torchvision()
     import transformers as package
@@ -28,10 +28,20 @@ def grounding_dino(folder: Path) -> Path:
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", "?", "red", "car", "dog", "cat"]
     config = package.GroundingDinoConfig(
         backbone_config=package.SwinConfig(
-            image_size=64, embed_dim=8, depths=[1, 1, 1, 1], num_heads=[1, 1, 2, 2], window_size=4, out_indices=[2, 3, 4]
+            image_size=64,
+            embed_dim=8,
+            depths=[1, 1, 1, 1],
+            num_heads=[1, 1, 2, 2],
+            window_size=4,
+            out_indices=[2, 3, 4],
         ),
         text_config=package.BertConfig(
-            vocab_size=40, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, max_position_embeddings=64
+            vocab_size=40,
+            hidden_size=16,
+            num_hidden_layers=1,
+            num_attention_heads=2,
+            intermediate_size=16,
+            max_position_embeddings=64,
         ),
         d_model=32,
         encoder_layers=1,
@@ -70,13 +80,17 @@ def owl(folder: Path) -> Path:
         projection_dim=16,
     )
     package.Owlv2ForObjectDetection(config).save_pretrained(folder)
-    words = Tokenizer(models.WordLevel({"!": 0, "<s>": 1, "</s>": 2, "red": 3, "car": 4, "dog": 5, "<unk>": 6}, unk_token="<unk>"))
+    words = Tokenizer(
+        models.WordLevel({"!": 0, "<s>": 1, "</s>": 2, "red": 3, "car": 4, "dog": 5, "<unk>": 6}, unk_token="<unk>")
+    )
     words.pre_tokenizer = pre_tokenizers.Whitespace()
     words.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 1), ("</s>", 2)])
     reader = package.PreTrainedTokenizerFast(
         tokenizer_object=words, bos_token="<s>", eos_token="</s>", unk_token="<unk>", pad_token="!", model_max_length=16
     )
-    package.Owlv2Processor(package.Owlv2ImageProcessor(size={"height": 32, "width": 32}), reader).save_pretrained(folder)
+    package.Owlv2Processor(package.Owlv2ImageProcessor(size={"height": 32, "width": 32}), reader).save_pretrained(
+        folder
+    )
     return folder
 
 

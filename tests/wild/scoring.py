@@ -18,14 +18,23 @@ def tool(name: str, required: Sequence[str] = (), **properties: Any) -> dict[str
 
 
 TOOLS = [
-    tool("read", ["bed"], bed={"type": "string"}, depth={"type": "integer", "description": "in cm, 5 by default", "enum": [5, 10]}),
+    tool(
+        "read",
+        ["bed"],
+        bed={"type": "string"},
+        depth={"type": "integer", "description": "in cm, 5 by default", "enum": [5, 10]},
+    ),
     tool("plant", ["bed", "rows"], bed={"type": "string"}, rows={"type": "float"}, note={"type": "string"}),
     tool("list_beds"),
 ]
 
 
 def node(name: str, depends: Sequence[int] = (), **arguments: Any) -> dict[str, Any]:
-    return {"action": {"name": name, "arguments": arguments}, "observation": {"ok": True}, "dependency_list": list(depends)}
+    return {
+        "action": {"name": name, "arguments": arguments},
+        "observation": {"ok": True},
+        "dependency_list": list(depends),
+    }
 
 
 def final(*depends: int) -> dict[str, Any]:
@@ -33,7 +42,10 @@ def final(*depends: int) -> dict[str, Any]:
 
 
 def ask(*depends: int) -> dict[str, Any]:
-    action = {"name": "ask_user_for_required_parameters", "arguments": {"tool_name": "plant", "missing_required_parameters": ["bed"]}}
+    action = {
+        "name": "ask_user_for_required_parameters",
+        "arguments": {"tool_name": "plant", "missing_required_parameters": ["bed"]},
+    }
     return {"action": action, "observation": "Which bed?", "user_input": "B4", "dependency_list": list(depends)}
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench_wild.arguments import INVALID_JSON, check, check_schema, find_tool
 from bench_wild.fixes import PARITY, STRICT, Fix
+from bench_wild.matching.arguments import INVALID_JSON, check, check_schema, find_tool
 
 NOTHING = object()
 
@@ -35,11 +35,19 @@ def tool(**properties: Any) -> dict[str, Any]:
             "error: comparison failed - 'str' object has no attribute 'get'",
         ),
         (Fix.DEFAULTS, {"type": "integer", "default": 3}, 3, NOTHING, "error_match: args keys mismatch (extra: ['x'])"),
-        (Fix.DEFAULTS, {"type": "integer", "default": 3}, NOTHING, 3, "error_match: args keys mismatch (missing: ['x'])"),
+        (
+            Fix.DEFAULTS,
+            {"type": "integer", "default": 3},
+            NOTHING,
+            3,
+            "error_match: args keys mismatch (missing: ['x'])",
+        ),
         (Fix.SAME_NUMBER, {"type": "number"}, 3, 3.0, "error_match: value type inconsistent at 'x'"),
     ],
 )
-def test_each_fix_mends_what_parity_keeps(fix: Fix, schema: dict[str, Any], predicted: Any, gold: Any, parity: str) -> None:
+def test_each_fix_mends_what_parity_keeps(
+    fix: Fix, schema: dict[str, Any], predicted: Any, gold: Any, parity: str
+) -> None:
     plant = tool(x=dict(schema))
     given, wanted = ({} if value is NOTHING else {"x": value} for value in (predicted, gold))
     assert check(plant, json.dumps(given), wanted, PARITY) == parity
@@ -66,9 +74,13 @@ def test_what_is_no_json_is_an_error(predicted: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("predicted", "error"), [("[" * 100_000, RecursionError), ('{"x": %s}' % ("1" * 10_000), ValueError)], ids=["nested", "long"]
+    ("predicted", "error"),
+    [("[" * 100_000, RecursionError), ('{"x": %s}' % ("1" * 10_000), ValueError)],
+    ids=["nested", "long"],
 )
-def test_what_the_original_cannot_read_is_raised_under_parity_and_no_json_under_strict(predicted: str, error: type[Exception]) -> None:
+def test_what_the_original_cannot_read_is_raised_under_parity_and_no_json_under_strict(
+    predicted: str, error: type[Exception]
+) -> None:
     with pytest.raises(error) as raised:
         check(tool(x={"type": "integer"}), predicted, {"x": 1}, PARITY)
     assert not isinstance(raised.value, json.JSONDecodeError)
@@ -89,9 +101,13 @@ def test_a_property_may_be_called_like_a_keyword(keyword: str, fixes: Any) -> No
     value: Any = {keyword: {"q": 1}}
     for plant, arguments in ((bag, {"bag": value}), (free, {"bag": value}), (top, value)):
         assert check(plant, json.dumps(arguments), arguments, fixes) == "correct"
-    assert check(bag, json.dumps({"bag": {keyword: {"q": "1"}}}), {"bag": value}, fixes) == "error_schema: nested args type inconsistent"
     assert (
-        check(bag, json.dumps({"bag": {keyword: {"q": 2}}}), {"bag": value}, fixes) == f"error_match: value mismatch at 'bag.{keyword}.q'"
+        check(bag, json.dumps({"bag": {keyword: {"q": "1"}}}), {"bag": value}, fixes)
+        == "error_schema: nested args type inconsistent"
+    )
+    assert (
+        check(bag, json.dumps({"bag": {keyword: {"q": 2}}}), {"bag": value}, fixes)
+        == f"error_match: value mismatch at 'bag.{keyword}.q'"
     )
 
 
@@ -113,7 +129,9 @@ def test_of_tools_with_one_name_the_last_counts() -> None:
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "b", "type", "items"]), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "b", "type", "items"]), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 schemas = st.recursive(
@@ -129,11 +147,17 @@ schemas = st.recursive(
 
 @given(schemas, values, values, st.sampled_from([PARITY, STRICT]))
 @settings(deadline=None)
-def test_every_value_gets_an_outcome_and_what_passes_equals_its_own_gold(schema: Any, value: Any, other: Any, fixes: Any) -> None:
+def test_every_value_gets_an_outcome_and_what_passes_equals_its_own_gold(
+    schema: Any, value: Any, other: Any, fixes: Any
+) -> None:
     plant = tool(a=schema)
     outcome = check(plant, json.dumps({"a": value}), {"a": other}, fixes)
     assert outcome == "correct" or outcome.startswith("error")
-    if check_schema(plant, json.dumps({"a": value}), fixes) == "correct" and value == value and "NaN" not in json.dumps(value):
+    if (
+        check_schema(plant, json.dumps({"a": value}), fixes) == "correct"
+        and value == value
+        and "NaN" not in json.dumps(value)
+    ):
         same = check(plant, json.dumps({"a": value}), {"a": value}, fixes)
         assert same == "correct" or same.startswith("error: comparison failed")
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from bench_wild.breakdown import breakdowns
-from bench_wild.evaluator2025 import Reply, judge_softly
+from agentgauge.core.breakdown import Breakdown
+from agentgauge.core.types import Score
 from bench_wild.labels import CHAT, CLARIFY, COREFERENTIAL, LONG_RANGE, PARTIAL, SEQUENTIAL, SINGLE, UNKNOWN_SUBTYPE
+from bench_wild.matching.parameter_types import signature, wrong_types
 from bench_wild.metrics import ACTION, task_values
-from bench_wild.parameter_types import signature, wrong_types
+from bench_wild.release2025.breakdown import breakdowns
+from bench_wild.release2025.evaluator import Reply, judge_softly
 from bench_wild.score import score_task
 from bench_wild.steps import Call
-from harness.breakdown import Breakdown
-from harness.types import Score
 from tests.wild.scoring import ANSWER, TOOLS, call, run, session
 
 MATRIX, ACTIONS_ONLY = "Accuracy by action type and position", "Accuracy by action type and position, actions only"

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from agentgauge.core.errors import DataProblem
 from bench_wild.data import (
     RecordProblem,
     build_session,
@@ -21,7 +22,6 @@ from bench_wild.data import (
     sample_id,
     split_id,
 )
-from harness.errors import DataProblem
 
 Record = dict[str, Any]
 
@@ -37,11 +37,20 @@ BOOK = {
         },
     },
 }
-MENU = {"type": "function", "function": {"name": "readMenu", "description": "Read the menu.", "parameters": {"type": "object"}}}
+MENU = {
+    "type": "function",
+    "function": {"name": "readMenu", "description": "Read the menu.", "parameters": {"type": "object"}},
+}
 
 
 def node(name: str, arguments: Record, observation: Any, *depends: int, **more: Any) -> Record:
-    return {"idx": 0, "action": {"name": name, "arguments": arguments}, "observation": observation, "dependency_list": [*depends], **more}
+    return {
+        "idx": 0,
+        "action": {"name": name, "arguments": arguments},
+        "observation": observation,
+        "dependency_list": [*depends],
+        **more,
+    }
 
 
 def final(text: str, *depends: int) -> Record:
@@ -69,7 +78,12 @@ def record(id: str = "wild_tool_bench_0") -> Record:
         "id": id,
         "english_env_info": "2024-05-01 09:12:44 Wednesday",
         "english_tools": copy.deepcopy([BOOK, MENU]),
-        "english_tasks": ["A table for two.", "What is there to eat? And a table for three.", "Another table.", "Thanks!"],
+        "english_tasks": [
+            "A table for two.",
+            "What is there to eat? And a table for three.",
+            "Another table.",
+            "Thanks!",
+        ],
         "english_answer_list": gold(),
         "english_task_types": ["Single-Tool", "Parallel Multi-Tool", "Clarify", "Chat"],
         "english_turn_subtypes": ["Partial Information", "Coreferential Reference", "Long-Range Dependency"],
@@ -93,7 +107,12 @@ def earlier(id: str = "wild_tool_bench_0") -> Record:
         "id": id,
         "env_info": "当前时间：2024-05-01 09:12:44 星期三",
         "english_tools": copy.deepcopy([BOOK, MENU]),
-        "english_task": ["User: A table for two.", "What is there to eat? And a table for three.", "Another table.", "Thanks!"],
+        "english_task": [
+            "User: A table for two.",
+            "What is there to eat? And a table for three.",
+            "Another table.",
+            "Thanks!",
+        ],
         "english_answer_list": gold(),
         "answer_list": gold(),
         "type": ["单", "多", "反", "拒"],
@@ -111,7 +130,11 @@ def write(folder: Path, *records: Any, name: str = "Wild-Tool-Bench.jsonl") -> P
 
 def test_a_session() -> None:
     session = build_session(record())
-    assert (session.id, session.env_info, len(session.tasks)) == ("wild_tool_bench_0", "2024-05-01 09:12:44 Wednesday", 4)
+    assert (session.id, session.env_info, len(session.tasks)) == (
+        "wild_tool_bench_0",
+        "2024-05-01 09:12:44 Wednesday",
+        4,
+    )
     assert [task.subtype for task in session.tasks][:2] == ["First Turn", "Partial Information"]
     assert [task.structure for task in session.tasks] == [None, "combine", None, None]
     question = session.tasks[2].answer_list[0]
@@ -131,7 +154,9 @@ def test_progress_counts_the_chinese_gold() -> None:
 def test_chinese_labels_become_the_english_ones() -> None:
     session, english = build_session(chinese(), "zh"), build_session(chinese())
     assert session.tasks[0].text == "两位。"
-    assert [(task.type, task.subtype) for task in session.tasks] == [(task.type, task.subtype) for task in english.tasks]
+    assert [(task.type, task.subtype) for task in session.tasks] == [
+        (task.type, task.subtype) for task in english.tasks
+    ]
 
 
 def test_earlier_release() -> None:
@@ -141,7 +166,12 @@ def test_earlier_release() -> None:
     assert [task.text for task in session.tasks] == [task.text for task in later.tasks]
     assert [task.type for task in session.tasks] == [task.type for task in later.tasks]
     assert [task.answer_list for task in session.tasks] == [task.answer_list for task in later.tasks]
-    assert [task.subtype for task in session.tasks] == ["First Turn", "Partial Information", "Long-Range Dependency", "Unknown"]
+    assert [task.subtype for task in session.tasks] == [
+        "First Turn",
+        "Partial Information",
+        "Long-Range Dependency",
+        "Unknown",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -158,8 +188,16 @@ def test_date_of_the_earlier_release(change: Record, env: str) -> None:
 @pytest.mark.parametrize(
     ("given", "multi", "subtypes"),
     [
-        (["指代理解", "省略成分", "长期记忆", "指代理解"], ["假", "真", "真", "真"], ["Partial Information", "Long-Range Dependency"]),
-        (["省略成分", "长期记忆", "指代理解"], [False, True, True, True], ["Partial Information", "Long-Range Dependency"]),
+        (
+            ["指代理解", "省略成分", "长期记忆", "指代理解"],
+            ["假", "真", "真", "真"],
+            ["Partial Information", "Long-Range Dependency"],
+        ),
+        (
+            ["省略成分", "长期记忆", "指代理解"],
+            [False, True, True, True],
+            ["Partial Information", "Long-Range Dependency"],
+        ),
         (["长期记忆"], [False, False, True, False], ["Unknown", "Long-Range Dependency"]),
     ],
 )
@@ -173,7 +211,11 @@ def test_tasks_of_the_earlier_release_out_of_its_messages() -> None:
     texts = data.pop("english_task")
     data["english_messages"] = []
     for text in texts:
-        data["english_messages"] += [{"role": "user", "content": text}, {"role": "assistant", "content": "AI Agent: Well."}, "====="]
+        data["english_messages"] += [
+            {"role": "user", "content": text},
+            {"role": "assistant", "content": "AI Agent: Well."},
+            "=====",
+        ]
     data["task_ids"] = [0, 0, 0, 0]
     assert [task.text for task in build_session(data).tasks] == [task.text for task in build_session(record()).tasks]
 
@@ -184,7 +226,10 @@ def test_tasks_of_the_earlier_release_out_of_its_messages() -> None:
 def test_index_has_one_row_for_each_task(tmp_path: Path) -> None:
     write(tmp_path, record(), chinese())
     found = index(tmp_path)
-    assert [row.id for row in found.rows][:5] == [*(f"wild_tool_bench_0-t{number}" for number in range(1, 5)), "wild_tool_bench_1-t1"]
+    assert [row.id for row in found.rows][:5] == [
+        *(f"wild_tool_bench_0-t{number}" for number in range(1, 5)),
+        "wild_tool_bench_1-t1",
+    ]
     assert found.rows[1].tags == ("multi", "parallel", "partial", "second", "structure-combine", "wild_tool_bench_0")
     assert found.rows[0].tags[:2] == ("single", "first")
     session, task = resolve(load(found, found.rows[6], "wild"))
@@ -248,20 +293,44 @@ def put(path: str, value: Any) -> Change:
         (put("answer_list", [*gold(), []]), "answer_list", "it has 5"),
         (put("english_tasks.2", None), "english_tasks[2]", "must be a text"),
         (put("english_task_types.1", "Web Search"), "english_task_types[1]", "'Web Search'; accepted are Single-Tool"),
-        (put("english_turn_subtypes", ["Partial Information"]), "english_turn_subtypes", "each task after the first; it has 1"),
+        (
+            put("english_turn_subtypes", ["Partial Information"]),
+            "english_turn_subtypes",
+            "each task after the first; it has 1",
+        ),
         (put("english_turn_subtypes.0", "?"), "english_turn_subtypes[0]", "accepted are Coreferential"),
         (put("english_tools", "none"), "english_tools", "a text ('none')"),
         (put("english_tools.1", {"title": "flat"}), "english_tools[1]", "a function that has a name"),
         (put("english_tools.1.function.parameters", []), "english_tools[1].function.parameters", "must be an object"),
-        (put("english_tools.0.function.parameters.required", "guests"), "english_tools[0].function.parameters.required", "a list"),
+        (
+            put("english_tools.0.function.parameters.required", "guests"),
+            "english_tools[0].function.parameters.required",
+            "a list",
+        ),
         (put("english_answer_list.0", []), "english_answer_list[0]", "a list of actions"),
         (put("english_answer_list.0.0.action", "bookTable"), "english_answer_list[0][0].action", "an object"),
         (put("english_answer_list.0.0.action.name", ""), "english_answer_list[0][0].action.name", "a text"),
-        (put("english_answer_list.0.0.action.arguments", "[]"), "english_answer_list[0][0].action.arguments", "an object"),
+        (
+            put("english_answer_list.0.0.action.arguments", "[]"),
+            "english_answer_list[0][0].action.arguments",
+            "an object",
+        ),
         (put("english_answer_list.0.0.observation", ...), "english_answer_list[0][0].observation", "is missing"),
-        (put("english_answer_list.0.0.dependency_list", 0), "english_answer_list[0][0].dependency_list", "a list of positions"),
-        (put("english_answer_list.0.1.dependency_list", [2]), "english_answer_list[0][1].dependency_list", "names 2; accepted"),
-        (put("english_answer_list.0.1.dependency_list", [True]), "english_answer_list[0][1].dependency_list", "names True"),
+        (
+            put("english_answer_list.0.0.dependency_list", 0),
+            "english_answer_list[0][0].dependency_list",
+            "a list of positions",
+        ),
+        (
+            put("english_answer_list.0.1.dependency_list", [2]),
+            "english_answer_list[0][1].dependency_list",
+            "names 2; accepted",
+        ),
+        (
+            put("english_answer_list.0.1.dependency_list", [True]),
+            "english_answer_list[0][1].dependency_list",
+            "names True",
+        ),
         (put("english_answer_list.0.0.dependency_list", [1]), "english_answer_list[0]", "wait for each other: 0, 1"),
         (put("english_answer_list.1.0.dependency_list", [0]), "english_answer_list[1]", "wait for each other: 0, 2"),
         (put("english_answer_list.2.0.user_input", ...), "english_answer_list[2][0].user_input", "the user's reply"),

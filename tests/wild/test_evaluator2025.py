@@ -8,19 +8,32 @@ from typing import Any
 import pytest
 
 from bench_wild.data import GoldNode
-from bench_wild.evaluator2025 import Reply, SoftVerdict, action_class, judge_softly, parameter_kind, wrong_parameters
 from bench_wild.labels import ASK, PREPARE
+from bench_wild.release2025.evaluator import (
+    Reply,
+    SoftVerdict,
+    action_class,
+    judge_softly,
+    parameter_kind,
+    wrong_parameters,
+)
 from bench_wild.steps import Call
 from tests.wild.scoring import tool
 
 
 def gold(*nodes: tuple[str, dict[str, Any]]) -> list[GoldNode]:
     """Actions in a row and the final answer."""
-    return [GoldNode(place, name, arguments, None, ()) for place, (name, arguments) in enumerate([*nodes, (PREPARE, {})])]
+    return [
+        GoldNode(place, name, arguments, None, ()) for place, (name, arguments) in enumerate([*nodes, (PREPARE, {})])
+    ]
 
 
 def reply(*calls: tuple[str, Any]) -> Reply:
-    return Reply(tuple(Call(name, arguments if isinstance(arguments, str) else json.dumps(arguments)) for name, arguments in calls))
+    return Reply(
+        tuple(
+            Call(name, arguments if isinstance(arguments, str) else json.dumps(arguments)) for name, arguments in calls
+        )
+    )
 
 
 TEXT = Reply()
@@ -30,7 +43,11 @@ def scored(schema: dict[str, Any], predicted: Any, wanted: Any, *, more: dict[st
     """One call with the argument ``x``; ``more`` are further predicted arguments."""
     tools = [tool("f", x=schema, kind={"type": "string", "description": "high, low or null; low by default"})]
     return judge_softly(
-        [reply(("f", {"x": predicted, **(more or {})})), TEXT], gold(("f", {"x": wanted})), tools, action_correct=True, optimal=True
+        [reply(("f", {"x": predicted, **(more or {})})), TEXT],
+        gold(("f", {"x": wanted})),
+        tools,
+        action_correct=True,
+        optimal=True,
     )
 
 
@@ -53,7 +70,13 @@ OBJECT = {"type": "object", "properties": {"a": NUMBER, "b": {"type": "string", 
         (STRING, "12.5,3.25 N", "13.1,4.0", 0.25, ("param value error",)),
         (STRING, "12.5,3.25", "13.1,4.0 N", 0.25, ("param value error",)),
         (STRING, "at 12.5,3.25", "at 13.1,4.0", 0.6, ("param value error",)),
-        (STRING, "\u0391\u03a3 \u0392", "\u03b1\u03c2 \u03b2", 1, ()),  # the same in lower case, as long as the blank stays
+        (
+            STRING,
+            "\u0391\u03a3 \u0392",
+            "\u03b1\u03c2 \u03b2",
+            1,
+            (),
+        ),  # the same in lower case, as long as the blank stays
         (STRING, "the north bed", "the south bed", 0.8, ()),  # blanks are words
         (STRING, "north", "south", 0, ("param value error",)),
         (LIST, [2, 1], [1, 2], 1, ()),
@@ -65,7 +88,13 @@ OBJECT = {"type": "object", "properties": {"a": NUMBER, "b": {"type": "string", 
         (OBJECT, {"a": 1, "b": "west"}, {"a": 1}, 0.5, ("param value hallucination",)),
         (OBJECT, {}, {"a": 1}, 0, ("param value error",)),
         (OBJECT, {"a": 2, "c": 2}, {"a": 1}, 0, ("param hallucination",)),  # what was found before it does not count
-        (WORDS, ["\u79cd", "b"], ["a", "b"], 0.5, ("param value error",)),  # sorted by escaped text, "\\u79cd" before "b"
+        (
+            WORDS,
+            ["\u79cd", "b"],
+            ["a", "b"],
+            0.5,
+            ("param value error",),
+        ),  # sorted by escaped text, "\\u79cd" before "b"
         (BEDS, [{"a": 1}, {"a": 2}], [{"a": 2}, {"a": 1}], 1, ()),
         (BEDS, [{"c": 1}], [{"a": 1}], 0, ("param hallucination",)),
         ({}, 1, 1, 1, ()),  # equal values need no type
@@ -73,7 +102,9 @@ OBJECT = {"type": "object", "properties": {"a": NUMBER, "b": {"type": "string", 
         ({"type": "date"}, "a", "A", 1, ()),
     ],
 )
-def test_value_scores(schema: dict[str, Any], predicted: Any, wanted: Any, score: float, kinds: tuple[str, ...]) -> None:
+def test_value_scores(
+    schema: dict[str, Any], predicted: Any, wanted: Any, score: float, kinds: tuple[str, ...]
+) -> None:
     verdict = scored(schema, predicted, wanted)
     assert verdict.scores == (pytest.approx(score),)
     assert verdict.correct == (score >= 0.7)
@@ -96,18 +127,26 @@ def test_arguments_that_the_gold_leaves_out(more: dict[str, Any], score: float) 
 
 def test_arguments_that_the_model_leaves_out_cost_nothing() -> None:
     tools = [tool("f", ["x"], x=NUMBER, y=NUMBER)]
-    verdict = judge_softly([reply(("f", {"x": 1})), TEXT], gold(("f", {"x": 1, "y": 2})), tools, action_correct=True, optimal=True)
+    verdict = judge_softly(
+        [reply(("f", {"x": 1})), TEXT], gold(("f", {"x": 1, "y": 2})), tools, action_correct=True, optimal=True
+    )
     assert (verdict.correct, verdict.scores) == (True, (1.0,))
-    missing = judge_softly([reply(("f", {"y": 2})), TEXT], gold(("f", {"x": 1, "y": 2})), tools, action_correct=True, optimal=True)
+    missing = judge_softly(
+        [reply(("f", {"y": 2})), TEXT], gold(("f", {"x": 1, "y": 2})), tools, action_correct=True, optimal=True
+    )
     assert (missing.error, missing.scores) == ("miss required params", (0.0,))
 
 
 def test_each_call_takes_the_best_of_the_gold_calls_that_are_left() -> None:
     tools = [tool("f", x=NUMBER)]
     wanted = gold(("f", {"x": 1}), ("f", {"x": 2}))
-    crossed = judge_softly([reply(("f", {"x": 2}), ("f", {"x": 1})), TEXT], wanted, tools, action_correct=True, optimal=True)
+    crossed = judge_softly(
+        [reply(("f", {"x": 2}), ("f", {"x": 1})), TEXT], wanted, tools, action_correct=True, optimal=True
+    )
     assert crossed.scores == (1.0, 1.0)
-    (bad,) = judge_softly([reply(("f", {"x": 2}), ("f", {"x": 3})), TEXT], wanted, tools, action_correct=True, optimal=True).bad
+    (bad,) = judge_softly(
+        [reply(("f", {"x": 2}), ("f", {"x": 3})), TEXT], wanted, tools, action_correct=True, optimal=True
+    ).bad
     assert (bad.reply, bad.call.arguments, bad.gold.arguments) == (0, '{"x": 3}', '{"x": 1}')
 
 
@@ -133,7 +172,9 @@ def test_a_description_is_read_without_regard_to_case(description: str, value: A
     schema = {"type": "string", "description": description}
     tools = [tool("f", x=schema, y={"type": "object", "properties": {"z": schema}})]
     for given, wanted in (({"x": value}, {}), ({"y": {"z": value}}, {"y": {}})):
-        verdict = judge_softly([reply(("f", given)), TEXT], gold(("f", wanted)), tools, action_correct=True, optimal=True)
+        verdict = judge_softly(
+            [reply(("f", given)), TEXT], gold(("f", wanted)), tools, action_correct=True, optimal=True
+        )
         assert (verdict.scores, verdict.error) == ((score,), None if score else "param value hallucination")
 
 
@@ -177,7 +218,11 @@ def test_arguments_on_which_the_original_raises_are_an_action_error(arguments: A
 )
 def test_odd_arguments_that_the_original_can_score(arguments: str, error: str) -> None:
     verdict = judge_softly(
-        [reply(("f", arguments)), TEXT], gold(("f", {"x": 1.5})), [tool("f", x=NUMBER)], action_correct=True, optimal=True
+        [reply(("f", arguments)), TEXT],
+        gold(("f", {"x": 1.5})),
+        [tool("f", x=NUMBER)],
+        action_correct=True,
+        optimal=True,
     )
     assert (verdict.scores, verdict.error) == ((0.0,), error)
 
@@ -208,17 +253,23 @@ def of_parameters(**parameters: Any) -> dict[str, Any]:
     ],
 )
 def test_schemas_on_which_the_original_raises_make_an_action_error(one: Any, predicted: Any, wanted: Any) -> None:
-    verdict = judge_softly([reply(("f", predicted)), TEXT], gold(("f", wanted)), [one], action_correct=True, optimal=True)
+    verdict = judge_softly(
+        [reply(("f", predicted)), TEXT], gold(("f", wanted)), [one], action_correct=True, optimal=True
+    )
     assert (verdict.unscorable, verdict.error, verdict.scores) == (True, "redundant tool calling", None)
 
 
 def test_a_tool_without_properties_takes_a_call_without_arguments() -> None:
-    verdict = judge_softly([reply(("f", {})), TEXT], gold(("f", {})), [of_parameters(type="object")], action_correct=True, optimal=True)
+    verdict = judge_softly(
+        [reply(("f", {})), TEXT], gold(("f", {})), [of_parameters(type="object")], action_correct=True, optimal=True
+    )
     assert verdict.scores == (1.0,)
 
 
 def test_calls_that_are_not_those_of_the_gold_cannot_be_scored() -> None:
-    verdict = judge_softly([reply(("f", {}), ("f", {})), TEXT], gold(("f", {})), [tool("f")], action_correct=True, optimal=True)
+    verdict = judge_softly(
+        [reply(("f", {}), ("f", {})), TEXT], gold(("f", {})), [tool("f")], action_correct=True, optimal=True
+    )
     assert verdict.unscorable
 
 
@@ -232,7 +283,11 @@ ASKING = [GoldNode(0, ASK, {}, None, ()), GoldNode(1, "f", {}, None, (0,)), Gold
         ([reply(("f", {}))], gold(), "call function without reject"),
         ([reply(("filter_by_prompt", {}))], gold(("f", {})), "reject tool calling"),
         ([reply(("dig", {}))], gold(("f", {})), "function name hallucination"),
-        ([reply(("filter_by_prompt", {})), reply(("dig", {}))], gold(("f", {})), "function name hallucination"),  # the last one
+        (
+            [reply(("filter_by_prompt", {})), reply(("dig", {}))],
+            gold(("f", {})),
+            "function name hallucination",
+        ),  # the last one
         ([Reply((Call({"f": 1}, "{}"),))], gold(("f", {})), "function name hallucination"),  # type: ignore[arg-type]
         ([reply(("f", {}))], ASKING, "missing information in tool calling"),
         ([reply(("f", {})), reply(("f", {}))], gold(("f", {})), "redundant tool calling"),

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from agentgauge.core.errors import DataProblem
 from bench_wild.data import RecordProblem
 from bench_wild.files import RESULTS, score_files, write_result_lines
-from harness.errors import DataProblem
 from tests.wild.scoring import ANSWER, call, perfect, record, run, session
 
 IDS = ("wild_tool_bench_0", "wild_tool_bench_1")
@@ -27,21 +27,30 @@ def lines(path: Path, *entries: Any) -> Path:
 
 
 def results(*ids: str) -> list[Any]:
-    return [(session(id), task, result) for id in ids for task, result in zip(session(id).tasks, perfect(id), strict=True)]
+    return [
+        (session(id), task, result) for id in ids for task, result in zip(session(id).tasks, perfect(id), strict=True)
+    ]
 
 
 def test_what_is_written_can_be_scored(data: Path, tmp_path: Path) -> None:
     out = tmp_path / RESULTS
     assert write_result_lines(out, results(*reversed(IDS)), "greenhouse-1") == []
     written = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
-    assert [(line["id"], line["model_name"], len(line["result"])) for line in written] == [(id, "greenhouse-1", 4) for id in IDS]
+    assert [(line["id"], line["model_name"], len(line["result"])) for line in written] == [
+        (id, "greenhouse-1", 4) for id in IDS
+    ]
     sent = written[0]["result"][1]["inference_log"]["step_0"]["inference_input"]
     assert sent["messages"][0] == {"role": "system", "content": "Current Date: 2024-05-01 09:12:44 Wednesday"}
     assert sent["tools"][1]["function"]["parameters"]["properties"]["rows"] == {"type": "number"}
     for predictions in (out, tmp_path):
         for evaluator in ("2026", "2025"):
             found = score_files(data, predictions, evaluator=evaluator)  # type: ignore[arg-type]
-            assert (found["metrics"]["Task"], found["metrics"]["Session"], found["stops"], found["left_out"]) == (100, 100, [], [])
+            assert (found["metrics"]["Task"], found["metrics"]["Session"], found["stops"], found["left_out"]) == (
+                100,
+                100,
+                [],
+                [],
+            )
             assert [one["id"] for one in found["samples"]][:2] == ["wild_tool_bench_0-t1", "wild_tool_bench_0-t2"]
             assert ("official" in found) == (evaluator == "2026")
     assert score_files(tmp_path, out)["official"]["model_name"] == "greenhouse-1"
@@ -54,7 +63,9 @@ def test_failures_lose_their_session_and_gaps_are_left_out(data: Path, tmp_path:
     assert write_result_lines(out, failed, "m") == []
     assert json.loads(out.read_text().splitlines()[0]) == {"id": IDS[0], "result": "Error during inference: http 500"}
     found = score_files(data, out)
-    assert found["stops"] == [{"session": IDS[0], "reason": "TypeError: the session failed (Error during inference: http 500)"}]
+    assert found["stops"] == [
+        {"session": IDS[0], "reason": "TypeError: the session failed (Error during inference: http 500)"}
+    ]
     assert (found["metrics"]["Task"], found["metrics"]["Session"]) == (50, 50)
     assert write_result_lines(out, [*given[:1], *given[2:]], "m") == [IDS[0]]
     assert write_result_lines(out, given[:3], "m") == []
@@ -62,7 +73,12 @@ def test_failures_lose_their_session_and_gaps_are_left_out(data: Path, tmp_path:
 
 
 def test_repeated_sessions_count_twice_and_empty_ones_as_correct(data: Path, tmp_path: Path) -> None:
-    out = lines(tmp_path / "r.jsonl", {"id": IDS[0], "result": []}, {"id": IDS[1], "result": [run(0, "no")]}, {"id": IDS[1], "result": []})
+    out = lines(
+        tmp_path / "r.jsonl",
+        {"id": IDS[0], "result": []},
+        {"id": IDS[1], "result": [run(0, "no")]},
+        {"id": IDS[1], "result": []},
+    )
     official = score_files(data, out)["official"]
     assert official["total_info"]["session"] == {"accuracy": 2 / 3, "correct_count": 2, "total_count": 3}
     assert score_files(data, out, scoring="strict")["official"]["total_info"]["session"]["total_count"] == 0
@@ -87,7 +103,10 @@ def test_where_the_published_evaluator_stops_is_reported(data: Path, tmp_path: P
             {"id": IDS[0], "result": [{"action_name_label": "correct"}]},
             "task 1: the result has an unknown shape (KeyError: 'inference_log')",
         ),
-        ({"id": IDS[0], "result": [{"action_name_label": "correct", "inference_log": {"step_x": {}}}]}, "unknown shape"),
+        (
+            {"id": IDS[0], "result": [{"action_name_label": "correct", "inference_log": {"step_x": {}}}]},
+            "unknown shape",
+        ),
         ({"id": 3}, "must be an object with the text 'id'"),
         ([], "must be an object with the text 'id'"),
         ({"id": IDS[0], "predict_result": []}, "give --wild-evaluator 2025"),
@@ -128,12 +147,23 @@ def test_invalid_sessions_can_be_left_out(tmp_path: Path) -> None:
 def prediction(position: int, replies: list[Any], **more: Any) -> dict[str, Any]:
     """A line of the earlier release: one task."""
     steps = [
-        {"step": place, "content": None, "tool_calls": [{"id": "1", "function": {"name": n, "arguments": a}} for n, a in reply]}
+        {
+            "step": place,
+            "content": None,
+            "tool_calls": [{"id": "1", "function": {"name": n, "arguments": a}} for n, a in reply],
+        }
         if isinstance(reply, list)
         else {"step": place, "content": reply, "tool_calls": None}
         for place, reply in enumerate(replies)
     ]
-    return {"id": IDS[0], "idx": position, "predict_result": steps, "predict_label": "correct", "predict_is_optimal": "True", **more}
+    return {
+        "id": IDS[0],
+        "idx": position,
+        "predict_result": steps,
+        "predict_label": "correct",
+        "predict_is_optimal": "True",
+        **more,
+    }
 
 
 READ = [call("read", bed="B1")]
@@ -159,17 +189,23 @@ def test_gold_and_tools_of_a_line_go_before_the_data_s(data: Path, tmp_path: Pat
         {"action": {"name": "dig", "arguments": {}}, "dependency_list": []},
         {"action": {"name": "prepare_to_answer", "arguments": {}}, "dependency_list": [0]},
     ]
-    line = prediction(0, [[("dig", "{}")], ANSWER], answer_list=answers, tools=[{"function": {"name": "dig", "parameters": {}}}])
+    line = prediction(
+        0, [[("dig", "{}")], ANSWER], answer_list=answers, tools=[{"function": {"name": "dig", "parameters": {}}}]
+    )
     assert score_files(data, lines(tmp_path / "p.jsonl", line), evaluator="2025")["metrics"]["Task"] == 100
 
 
-@pytest.mark.parametrize(("name", "passes"), [("xLAM-7b-r.jsonl", True), ("xLAM-2-8b.jsonl", False), ("qwen.jsonl", False)])
+@pytest.mark.parametrize(
+    ("name", "passes"), [("xLAM-7b-r.jsonl", True), ("xLAM-2-8b.jsonl", False), ("qwen.jsonl", False)]
+)
 def test_xlam_1_needs_no_final_answer(data: Path, tmp_path: Path, name: str, passes: bool) -> None:
     out = lines(tmp_path / name, prediction(0, [READ], predict_label="error"))
     assert score_files(data, out, evaluator="2025")["samples"][0]["passed"] == passes
 
 
-@pytest.mark.parametrize("call", [{}, {"function": None}, {"function": {}}, {"function": {"name": None}}, None, "read"], ids=repr)
+@pytest.mark.parametrize(
+    "call", [{}, {"function": None}, {"function": {}}, {"function": {"name": None}}, None, "read"], ids=repr
+)
 def test_calls_that_lack_something_are_wrong_and_not_damaged(data: Path, tmp_path: Path, call: Any) -> None:
     line = {**prediction(0, [READ], predict_label="error"), "predict_result": [{"content": None, "tool_calls": [call]}]}
     (sample,) = score_files(data, lines(tmp_path / "p.jsonl", line), evaluator="2025")["samples"]

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench_wild.data import GoldNode
-from bench_wild.graph import START, Graph, Group, State
 from bench_wild.labels import ASK, PREPARE
-from bench_wild.walk import LISTED_GROUPS, Walk
+from bench_wild.matching.graph import START, Graph, Group, State
+from bench_wild.matching.matcher import LISTED_GROUPS, Walk
 
 
 def gold(*actions: str) -> list[GoldNode]:
@@ -170,7 +170,9 @@ def test_a_walk_goes_as_over_the_full_list(nodes: list[GoldNode], data: st.DataO
         if not expected:
             return
         legal = [[nodes[place].name for place in group] for group in expected]
-        reply = data.draw(st.one_of(st.none(), st.sampled_from(legal), st.lists(st.sampled_from("ABC"), min_size=1, max_size=3)))
+        reply = data.draw(
+            st.one_of(st.none(), st.sampled_from(legal), st.lists(st.sampled_from("ABC"), min_size=1, max_size=3))
+        )
         step = full.step
         found = full.text() if reply is None else full.call(reply)
         assert (lazy.text() if reply is None else lazy.call(reply)) == found
@@ -187,7 +189,13 @@ def distinct(count: int) -> list[GoldNode]:
 
 @pytest.mark.parametrize(
     "nodes",
-    [distinct(14), distinct(40), with_final(*["A"] * 14), with_final(*"ABCABCABCABCABCABC"), with_final(*"ABABABABABABABAB")],
+    [
+        distinct(14),
+        distinct(40),
+        with_final(*["A"] * 14),
+        with_final(*"ABCABCABCABCABCABC"),
+        with_final(*"ABABABABABABABAB"),
+    ],
     ids=["14 names", "40 names", "one name", "three names in turn", "two names in turn"],
 )
 def test_many_independent_calls_cost_little(nodes: list[GoldNode]) -> None:

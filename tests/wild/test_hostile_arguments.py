@@ -1,4 +1,5 @@
-"""Whatever a model gives as arguments, the task gets a score: wrong, and where the original would stop, counted as such."""
+"""Whatever a model gives as arguments, the task gets a score: wrong, and where the original would stop, counted as
+such."""
 
 from __future__ import annotations
 
@@ -7,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from bench_wild.evaluator2025 import Reply
+from agentgauge.core.types import Score
+from bench_wild.release2025.evaluator import Reply
 from bench_wild.score import EVALUATORS, score_soft, score_task
 from bench_wild.steps import Call
-from harness.types import Score
 from tests.wild.scoring import ANSWER, call, run, session
 
 LONG = "1" * 10_000
@@ -71,7 +72,9 @@ def test_five_thousand_brackets_are_wrong(scoring: Any) -> None:
 @pytest.mark.parametrize("correct", [True, False])
 def test_the_earlier_evaluator_scores_calls_of_any_name(name: Any, correct: bool) -> None:
     one = session()
-    score = score_soft(one, one.tasks[0], [Reply((Call(name, "{}"),)), Reply()], action_correct=correct, optimal=correct)
+    score = score_soft(
+        one, one.tasks[0], [Reply((Call(name, "{}"),)), Reply()], action_correct=correct, optimal=correct
+    )
     assert isinstance(score, Score)
     assert (score.passed, score.labels) == (False, ("function_name_hallucination",))
     json.dumps([score.values, score.explanation])

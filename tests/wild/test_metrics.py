@@ -6,11 +6,20 @@ from dataclasses import replace
 
 import pytest
 
+from agentgauge.core.estimate import estimate
+from agentgauge.core.types import Metric, Score, Scoring
 from bench_wild.fixes import PARITY, STRICT
-from bench_wild.metrics import COLUMNS, ERROR_COLUMNS, ERRORS_PUBLISHED_AS, PARAMETER_KINDS, PUBLISHED_AS, official, recipe, session_values
+from bench_wild.metrics import (
+    COLUMNS,
+    ERROR_COLUMNS,
+    ERRORS_PUBLISHED_AS,
+    PARAMETER_KINDS,
+    PUBLISHED_AS,
+    official,
+    recipe,
+    session_values,
+)
 from bench_wild.score import score_task
-from harness.estimate import estimate
-from harness.types import Metric, Score, Scoring
 from tests.wild.scoring import ANSWER, call, perfect, run, session
 
 
@@ -30,14 +39,23 @@ def table(scores: list[Score], scoring: Scoring) -> dict[str, Metric]:
 
 
 def failed(score: Score) -> Score:
-    return replace(score, passed=False, values={name: 0.0 if name.endswith(" done") else value for name, value in score.values.items()})
+    return replace(
+        score,
+        passed=False,
+        values={name: 0.0 if name.endswith(" done") else value for name, value in score.values.items()},
+    )
 
 
 @pytest.mark.parametrize(("evaluator", "scoring"), [("2026", "strict"), ("2025", "parity")])
 def test_a_perfect_run_has_100_everywhere(evaluator: str, scoring: str) -> None:
     found = table(scores("a_0", "a_1", evaluator=evaluator, scoring=scoring), scoring)  # type: ignore[arg-type]
     assert {found[name].value for name in COLUMNS} <= {100, None}
-    assert {name for name in COLUMNS if found[name].value is None} >= {"Parallel", "Sequential", "Optimal Parallel", "Progress Sequential"}
+    assert {name for name in COLUMNS if found[name].value is None} >= {
+        "Parallel",
+        "Sequential",
+        "Optimal Parallel",
+        "Progress Sequential",
+    }
 
 
 def test_parity_s_progress_counts_messages_over_nodes() -> None:
@@ -63,7 +81,9 @@ def test_the_order_of_tasks_and_sessions_does_not_matter() -> None:
     given = scores("a_0", "a_1", "a_2")
     given[5] = failed(given[5])
     one, other = table(given, "parity"), table(given[::-1], "parity")
-    assert {name: metric.value for name, metric in one.items()} == {name: metric.value for name, metric in other.items()}
+    assert {name: metric.value for name, metric in one.items()} == {
+        name: metric.value for name, metric in other.items()
+    }
 
 
 def test_intervals_are_wider_where_faults_come_together() -> None:
@@ -101,7 +121,9 @@ def test_errors_of_the_earlier_evaluator() -> None:
     one = session("a_0")
     given = [
         score_task(one, one.tasks[0], run(0, "no", id="a_0"), "parity", "2025"),
-        score_task(one, one.tasks[2], run(2, "Which?", [call("plant", bed="B4", rows=9.5)], ANSWER, id="a_0"), "parity", "2025"),
+        score_task(
+            one, one.tasks[2], run(2, "Which?", [call("plant", bed="B4", rows=9.5)], ANSWER, id="a_0"), "parity", "2025"
+        ),
     ]
     found = table(given, "parity")
     assert found["Refusal"].value == found["Param Value Error"].value == 50

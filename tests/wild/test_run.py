@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
+from agentgauge.core.case import Case, CaseSettings
+from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, ToolCall
+from agentgauge.core.errors import ModelFault, UsageProblem
+from agentgauge.core.types import Sample, Scoring, Usage
+from agentgauge.model.spec import ModelSpec
+from agentgauge.model.wire import read_reply
 from bench_wild.data import Session, build_session, sample_id
 from bench_wild.oracle import answers, native_reply, play, unreachable
 from bench_wild.prompts import convert_tools, opening
 from bench_wild.run import EMPTY, FAILED, NOT_EXPECTED, run_task, with_inputs
-from bench_wild.tasks import Wild
-from harness.case import Case, CaseSettings
-from harness.errors import ModelFault, UsageProblem
-from harness.model.spec import ModelSpec
-from harness.model.types import CaseKey, ChatReply, ChatRequest, ToolCall
-from harness.model.wire import read_reply
-from harness.types import Sample, Scoring, Usage
+from bench_wild.task import Wild
 from tests.wild.test_data import chinese, earlier, final, node, record, write
 
 
@@ -69,19 +69,37 @@ def test_a_task_that_goes_well() -> None:
     model = Scripted(called(("readMenu", {}), ("bookTable", {"guests": 3})), said("Soup."))
     result = run(sample(1), model)
     assert (result["action_name_label"], result["is_optimal"]) == ("correct", True)
-    assert (result["input_token_count"], result["output_token_count"], len(result["latency"])) == ([100, 100], [10, 10], 2)
+    assert (result["input_token_count"], result["output_token_count"], len(result["latency"])) == (
+        [100, 100],
+        [10, 10],
+        2,
+    )
     first, second = model.requests
-    assert [message["role"] for message in first.messages] == ["system", "user", "assistant", "tool", "assistant", "user"]
+    assert [message["role"] for message in first.messages] == [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "user",
+    ]
     assert first.tools == tuple(convert_tools(record()["english_tools"]))
     assert first.case == CaseKey("wild", "wild_tool_bench_0-t2", 1, 0)
     # results are sorted by name and handed out by place: the calls here came in another order
-    assert [(message.get("tool_call_id"), message["content"]) for message in second.messages[-2:]] == [("c0", "7"), ("c1", "soup")]
+    assert [(message.get("tool_call_id"), message["content"]) for message in second.messages[-2:]] == [
+        ("c0", "7"),
+        ("c1", "soup"),
+    ]
     assert second.messages[-3]["content"] is None
 
 
 def test_history_quotes_texts_and_a_running_task_does_not() -> None:
     data = record()
-    history = [message["content"] for message in opening(build_session(data), build_session(data).tasks[3]) if message["role"] == "tool"]
+    history = [
+        message["content"]
+        for message in opening(build_session(data), build_session(data).tasks[3])
+        if message["role"] == "tool"
+    ]
     assert history == ['{"ok": true}', '"soup"', "7", "[5]"]
     model = Scripted(called(("readMenu", {})))
     with pytest.raises(ModelFault):
@@ -93,7 +111,10 @@ def test_a_question_is_answered_by_the_user() -> None:
     model = Scripted(said("What?"), called(("bookTable", {"guests": 5})), said("Done."))
     result = run(sample(2), model)
     assert result["action_name_label"] == "correct"
-    assert model.requests[1].messages[-2:] == ({"role": "assistant", "content": "What?"}, {"role": "user", "content": "Five."})
+    assert model.requests[1].messages[-2:] == (
+        {"role": "assistant", "content": "What?"},
+        {"role": "user", "content": "Five."},
+    )
     assert log(result)[0]["inference_answer"]["candidate_0_answer_function_list"]["user_input"] == "Five."
 
 
@@ -152,7 +173,9 @@ def test_an_unknown_dialect() -> None:
 
 def received(**message: Any) -> ChatReply:
     """An assistant message as the client reads it."""
-    reply = read_reply({"choices": [{"message": {"role": "assistant", **message}}]}, ModelSpec("m", "openai", "m", "openai"))
+    reply = read_reply(
+        {"choices": [{"message": {"role": "assistant", **message}}]}, ModelSpec("m", "openai", "m", "openai")
+    )
     assert isinstance(reply, ChatReply)
     return reply
 
@@ -192,7 +215,10 @@ def test_a_call_without_arguments_goes_on_and_stops_the_evaluator(function: dict
 
 
 def test_arguments_that_are_an_object_stay_one_under_parity() -> None:
-    broken = received(content=None, tool_calls=[{"id": "c", "type": "function", "function": {"name": "readMenu", "arguments": {"a": 1}}}])
+    broken = received(
+        content=None,
+        tool_calls=[{"id": "c", "type": "function", "function": {"name": "readMenu", "arguments": {"a": 1}}}],
+    )
     result = run(sample(1), Scripted(broken, *REST))
     (call,) = result["inference_log"]["step_0"]["inference_output"]["tool_calls"]
     assert call["function"]["arguments"] == {"a": 1}
@@ -202,7 +228,10 @@ def test_arguments_that_are_an_object_stay_one_under_parity() -> None:
 @pytest.mark.parametrize(
     ("calls", "outcome"),
     [
-        ([{"id": "c", "function": {"name": None, "arguments": "{}"}}], "action name not in candidate_answer_function_list"),
+        (
+            [{"id": "c", "function": {"name": None, "arguments": "{}"}}],
+            "action name not in candidate_answer_function_list",
+        ),
         ([{"id": "c", "function": {"arguments": "{}"}}], "action name not in candidate_answer_function_list"),
         ([{"id": "c", "function": MENU}, {"id": "d", "function": {"name": None, "arguments": "{}"}}], "session"),
         ([{"id": "c", "function": None}], "parse tool_calls failed"),
@@ -211,7 +240,16 @@ def test_arguments_that_are_an_object_stay_one_under_parity() -> None:
         (7, "parse tool_calls failed"),
         ([], "tool_calls and content are None or empty"),
     ],
-    ids=["null name", "no name", "null name beside another", "null function", "no function", "a text", "a number", "empty list"],
+    ids=[
+        "null name",
+        "no name",
+        "null name beside another",
+        "null function",
+        "no function",
+        "a text",
+        "a number",
+        "empty list",
+    ],
 )
 def test_calls_of_odd_shapes_end_as_in_the_original(calls: Any, outcome: str) -> None:
     reply = received(content=None, tool_calls=calls)
@@ -222,11 +260,19 @@ def test_calls_of_odd_shapes_end_as_in_the_original(calls: Any, outcome: str) ->
         assert isinstance(result, str) and result.startswith(FAILED) and score.stops
         return
     output = result["inference_log"]["step_0"]["inference_output"]
-    assert output["error_reason"].startswith(outcome) and score.stops == ("" if "answer_function" in outcome else "KeyError")
+    assert output["error_reason"].startswith(outcome) and score.stops == (
+        "" if "answer_function" in outcome else "KeyError"
+    )
     assert Wild().score(sample(1), run(sample(1), Scripted(reply), scoring="strict"), "strict", "").values
 
 
-SIGNED = {"id": "c", "type": "function", "function": MENU, "index": 0, "extra_content": {"google": {"thought_signature": "s"}}}
+SIGNED = {
+    "id": "c",
+    "type": "function",
+    "function": MENU,
+    "index": 0,
+    "extra_content": {"google": {"thought_signature": "s"}},
+}
 
 
 @pytest.mark.parametrize(
@@ -258,9 +304,13 @@ def test_pseudo_candidates_of_a_wrong_step_have_their_observation() -> None:
     """As in right steps (wild spec 3.5)."""
     result = run(sample(3), Scripted(called(("readMenu", {}))))
     (candidate,) = log(result)[0]["inference_answer"].values()
-    assert [one["name"] for one in candidate["action"]] == ["prepare_to_answer"] and isinstance(candidate["observation"], str)
+    assert [one["name"] for one in candidate["action"]] == ["prepare_to_answer"] and isinstance(
+        candidate["observation"], str
+    )
     result = run(sample(2), Scripted(called(("nothing", {}))))
-    asked = [one for one in log(result)[0]["inference_answer"].values() if one["action"][0]["name"].startswith("ask_user")]
+    asked = [
+        one for one in log(result)[0]["inference_answer"].values() if one["action"][0]["name"].startswith("ask_user")
+    ]
     assert all(set(one) == {"action", "observation", "user_input"} for one in asked)
 
 
@@ -269,7 +319,9 @@ def test_requests_are_restored_from_the_replies() -> None:
     result = run(sample(1), model)
     session = build_session(record())
     whole = with_inputs(session, session.tasks[1], result)
-    assert [step["inference_input"]["messages"] for step in log(whole)] == [list(request.messages) for request in model.requests]
+    assert [step["inference_input"]["messages"] for step in log(whole)] == [
+        list(request.messages) for request in model.requests
+    ]
     assert all("inference_input" not in step for step in log(result))
 
 
@@ -323,7 +375,12 @@ def test_the_oracle_speaks_where_the_gold_is_silent() -> None:
 def mixed() -> Session:
     data = record()
     question = node("ask_user_for_required_parameters", {}, "For how many?", user_input="Five.")
-    data["english_answer_list"][2] = [node("readMenu", {}, "soup"), question, node("bookTable", {"guests": 5}, 5, 0, 1), final("Done.", 2)]
+    data["english_answer_list"][2] = [
+        node("readMenu", {}, "soup"),
+        question,
+        node("bookTable", {"guests": 5}, 5, 0, 1),
+        final("Done.", 2),
+    ]
     return build_session(data)
 
 

@@ -73,11 +73,16 @@ def test_the_explanation_lists_what_was_expected() -> None:
 def test_the_explanation_says_where_the_published_evaluator_stops() -> None:
     one = session()
     score = score_task(one, one.tasks[0], run(0, None))
-    assert score.explanation.splitlines()[-1] == "the published evaluator stops on this task (KeyError); it counts as wrong"
+    assert (
+        score.explanation.splitlines()[-1]
+        == "the published evaluator stops on this task (KeyError); it counts as wrong"
+    )
     assert score.stops == "KeyError"
 
 
-@pytest.mark.parametrize(("output", "why"), [(None, "there is no result"), ("Error during inference: 1", "Error during inference: 1")])
+@pytest.mark.parametrize(
+    ("output", "why"), [(None, "there is no result"), ("Error during inference: 1", "Error during inference: 1")]
+)
 @pytest.mark.parametrize("evaluator", ["2026", "2025"])
 def test_what_has_no_result_is_wrong_and_counts(output: Any, why: str, evaluator: Any) -> None:
     one = session()
@@ -93,7 +98,9 @@ def test_what_has_no_result_is_wrong_and_counts(output: Any, why: str, evaluator
 
 
 def test_after_a_wrong_argument_the_next_step_leaves_the_log_and_later_actions_are_forgiven() -> None:
-    result = run(1, [call("read", bed="B9"), call("read", bed="B2")], [call("plant", bed="B1", rows=3.0)], [call("dig")])
+    result = run(
+        1, [call("read", bed="B9"), call("read", bed="B2")], [call("plant", bed="B1", rows=3.0)], [call("dig")]
+    )
     tools = session().tools
     parity, strict = judge(result, tools, PARITY), judge(result, tools, frozenset({Fix.EVERY_STEP}))
     assert (parity.action, parity.arguments, [step.place for step in parity.steps]) == ("correct", "error", [0, 2])
@@ -111,7 +118,9 @@ def test_calls_of_one_name_are_paired_by_text_or_so_that_most_are_right() -> Non
 
 
 def test_best_pairs_leave_only_what_is_wrong() -> None:
-    result = run(1, [call("read", '{"bed": "B7"}'), call("read", '{ "bed": "B1"}')], [call("plant", bed="B1", rows=3.0)], ANSWER)
+    result = run(
+        1, [call("read", '{"bed": "B7"}'), call("read", '{ "bed": "B1"}')], [call("plant", bed="B1", rows=3.0)], ANSWER
+    )
     step = judge(result, session().tools, STRICT).steps[0]
     assert [outcome == "correct" for outcome in step.outcomes] == [True, False]
     assert [one.arguments for one in step.calls] == ['{ "bed": "B1"}', '{"bed": "B7"}']

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from bench_wild.azure import normalised
 from bench_wild.data import Session, build_session
 from bench_wild.files import RESULTS, write_result_lines
 from bench_wild.prompts import Sending, convert_tools, offered_tools, opening
-from bench_wild.tasks import Wild
+from bench_wild.release2025.azure import normalised
+from bench_wild.task import Wild
 from tests.wild.scoring import GOLD, TOOLS, perfect, record, tool
 
 
@@ -50,8 +50,12 @@ def test_without_roles_texts_lose_the_speaker(language: str, said: str, sent: st
     plain, stripped = (opening(session, session.tasks[3], Sending(roles=roles)) for roles in (True, False))
     assert (plain[1]["content"], plain[-1]["content"]) == (said, said)
     assert [one["content"] for one in stripped if one["content"] == sent] == [sent] * 5  # three answers and two tasks
-    assert [one for one in stripped if one["role"] in ("tool", "system")] == [one for one in plain if one["role"] in ("tool", "system")]
-    assert [one["tool_calls"] for one in stripped if "tool_calls" in one] == [one["tool_calls"] for one in plain if "tool_calls" in one]
+    assert [one for one in stripped if one["role"] in ("tool", "system")] == [
+        one for one in plain if one["role"] in ("tool", "system")
+    ]
+    assert [one["tool_calls"] for one in stripped if "tool_calls" in one] == [
+        one["tool_calls"] for one in plain if "tool_calls" in one
+    ]
 
 
 @pytest.mark.parametrize(
@@ -70,14 +74,29 @@ def test_without_roles_texts_lose_the_speaker(language: str, said: str, sent: st
         ({"type": "enum"}, {"type": "string"}),
         ({"type": "date"}, {"type": "date"}),  # ours: upstream's request fails
         (
-            {"type": "object", "properties": {"a": {"type": "float"}}, "required": ["a"], "additionalProperties": False},
+            {
+                "type": "object",
+                "properties": {"a": {"type": "float"}},
+                "required": ["a"],
+                "additionalProperties": False,
+            },
             {"type": "object", "properties": {"a": {"type": "number"}}},
         ),
         ({"type": "array", "items": {"type": "int", "minimum": 1}}, {"type": "array", "items": {"type": "integer"}}),
         ({"anyOf": [{"type": "string"}], "description": "d", "enum": ["a"]}, {"description": "d", "enum": ["a"]}),
         (
-            {"type": "object", "properties": {"type": {"type": "float"}, "required": {"type": "int"}, "default": {"type": "UUID"}}},
-            {"type": "object", "properties": {"type": {"type": "number"}, "required": {"type": "integer"}, "default": {"type": "string"}}},
+            {
+                "type": "object",
+                "properties": {"type": {"type": "float"}, "required": {"type": "int"}, "default": {"type": "UUID"}},
+            },
+            {
+                "type": "object",
+                "properties": {
+                    "type": {"type": "number"},
+                    "required": {"type": "integer"},
+                    "default": {"type": "string"},
+                },
+            },
         ),
     ],
 )
@@ -91,8 +110,13 @@ def test_azure_s_schemas(schema: dict[str, Any], expected: dict[str, Any]) -> No
 
 @pytest.mark.parametrize("parameters", [{}, {"type": "object"}, {"type": "object", "required": ["x"]}])
 def test_parameters_without_properties_become_an_empty_object(parameters: dict[str, Any]) -> None:
-    (found,) = normalised([{"type": "function", "function": {"name": "f", "description": "d", "parameters": parameters}}])
-    assert found == {"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object", "properties": {}}}}
+    (found,) = normalised(
+        [{"type": "function", "function": {"name": "f", "description": "d", "parameters": parameters}}]
+    )
+    assert found == {
+        "type": "function",
+        "function": {"name": "f", "description": "d", "parameters": {"type": "object", "properties": {}}},
+    }
 
 
 def test_the_tools_are_offered_as_chosen() -> None:

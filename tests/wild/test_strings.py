@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench_wild.strings import DEEPEST, compare_text, longest_common, rouge_l, same_text, words
+from bench_wild.matching.strings import DEEPEST, compare_text, longest_common, rouge_l, same_text, words
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,9 @@ def test_long_texts_fail_as_upstream_unless_any_length_is_asked_for() -> None:
     beside = " ".join(f"x{number}" for number in range(DEEPEST - 2))
     assert compare_text(beside, f"{beside} y z", "p") == "correct"
     # a long way back through a text that shares nothing but its first word
-    assert compare_text(f"same {gold}", "same and then another text", "p").startswith("error_match: rouge calculation failed")
+    assert compare_text(f"same {gold}", "same and then another text", "p").startswith(
+        "error_match: rouge calculation failed"
+    )
 
 
 def test_same_text_ignores_whitespace_and_case() -> None:
@@ -76,7 +78,7 @@ def test_jieba_and_rouge_are_not_imported_before_a_comparison_needs_them() -> No
     code = """
 import sys
 import bench_wild.score, bench_wild.files
-from bench_wild.strings import compare_text
+from bench_wild.matching.strings import compare_text
 compare_text("water the beds every morning", "water the beds each morning", "p")
 assert not {"jieba", "rouge", "rouge_score"} & set(sys.modules)
 compare_text("种番茄", "种番茄吧", "p")

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from bench_wild.tasks import Wild
+from agentgauge.core.errors import DataProblem
+from bench_wild.task import Wild
 from bench_wild.tool_lists import lacks, read_tool_lists
-from harness.errors import DataProblem
 
 
 def tool(properties: dict[str, Any], required: list[str] | None = None, **more: Any) -> dict[str, Any]:
@@ -29,14 +29,20 @@ TEXT = {"type": "string", "description": "a text"}
         ([tool({}, description="")], ["f has no description"]),
         ([tool({}, parameters=None)], ["f has no parameters"]),
         ([tool({"a": TEXT}, ["a", "b"])], ["f requires 'b', which it does not declare"]),
-        ([tool({"a": {"type": "interger", "description": "d"}})], ["f.a has the unknown type 'interger', which allows every value"]),
+        (
+            [tool({"a": {"type": "interger", "description": "d"}})],
+            ["f.a has the unknown type 'interger', which allows every value"],
+        ),
         ([tool({"a": {"description": "d"}})], ["f.a has no type, which the evaluator takes for string"]),
         ([tool({"a": {"type": "string"}})], ["f.a has no description"]),
         ([tool({"a": "string"})], ['f.a is no schema but "string"']),
         ([tool({"a": {"anyOf": [{"type": "null"}], "description": "d"}})], []),
         ([tool({"a": {"type": "array", "description": "d"}})], ["f.a is an array without items"]),
         ([tool({"a": {"type": "array", "description": "d", "items": {"type": "string"}}})], []),
-        ([tool({"a": {"type": "array", "description": "d", "items": {}}})], ["f.a[] has no type, which the evaluator takes for string"]),
+        (
+            [tool({"a": {"type": "array", "description": "d", "items": {}}})],
+            ["f.a[] has no type, which the evaluator takes for string"],
+        ),
         (
             [tool({"a": {"type": "object", "description": "d"}})],
             ["f.a is an object without properties, so that the evaluator accepts only an empty one"],
@@ -57,7 +63,11 @@ def test_what_a_list_lacks(tools: list[dict[str, Any]], found: list[str]) -> Non
 
 @pytest.mark.parametrize(
     ("line", "message"),
-    [("[", "line 2: not valid JSON"), ("{}", "line 2: must be a list of tools"), ('[{"function": {}}]', "line 2: must be a list of tools")],
+    [
+        ("[", "line 2: not valid JSON"),
+        ("{}", "line 2: must be a list of tools"),
+        ('[{"function": {}}]', "line 2: must be a list of tools"),
+    ],
 )
 def test_a_line_that_is_no_list(line: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "tools_en.jsonl").write_text(f"{json.dumps([tool({})])}\n{line}\n", encoding="utf-8")
@@ -67,4 +77,7 @@ def test_a_line_that_is_no_list(line: str, message: str, tmp_path: Path) -> None
 
 def test_the_check_command_reads_lists_too(tmp_path: Path) -> None:
     (tmp_path / "tools_zh.jsonl").write_text(f"{json.dumps([tool({}), tool({})])}\n", encoding="utf-8")
-    assert Wild().check_data(tmp_path) == ([], ["tools_zh.jsonl, line 1: 2 tools are called 'f'; a call means the first"])
+    assert Wild().check_data(tmp_path) == (
+        [],
+        ["tools_zh.jsonl, line 1: 2 tools are called 'f'; a call means the first"],
+    )

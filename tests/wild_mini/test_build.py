@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from bench_wild.labels import SUBTYPES, TYPES
-from bench_wild.mini_build.build import FILE, build, records
-from bench_wild.mini_build.sessions import TALKS
-from bench_wild.mini_build.words import ASK, Action, Talk, Turn, in_language, t
+from bundled_data.wild.build import FILE, build, records
+from bundled_data.wild.sessions import TALKS
+from bundled_data.wild.words import ASK, Action, Talk, Turn, in_language, t
 
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "bench_wild" / "mini" / FILE
@@ -29,7 +29,7 @@ def test_the_stored_file_is_what_the_build_writes(tmp_path: Path) -> None:
 
 
 def test_the_command_writes_the_same_whatever_the_hash_seed_and_locale(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "bench_wild.mini_build", str(tmp_path)]
+    command = [sys.executable, "-m", "bundled_data.wild", str(tmp_path)]
     environment = {**os.environ, "PYTHONHASHSEED": "7", "LC_ALL": "C", "PYTHONUTF8": "0"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == f"built {tmp_path / FILE}"
@@ -57,7 +57,11 @@ def test_in_language(value: Any, english: Any, chinese: Any) -> None:
 def test_no_text_is_of_one_language_only() -> None:
     """What a person says or reads is a Twin everywhere: no forgotten translation."""
     alone = [
-        f"{talk.domain}: {said!r}" for talk in TALKS for turn in talk.turns for said in _said(turn) if isinstance(said, str) and " " in said
+        f"{talk.domain}: {said!r}"
+        for talk in TALKS
+        for turn in talk.turns
+        for said in _said(turn)
+        if isinstance(said, str) and " " in said
     ]
     assert not alone
 
@@ -92,7 +96,9 @@ def test_twins_have_one_shape(record: dict[str, Any], field: str) -> None:
 @every_record
 def test_twins_name_the_same_things(record: dict[str, Any]) -> None:
     """Tools, actions, dates and labels."""
-    assert [one["function"]["name"] for one in record["tools"]] == [one["function"]["name"] for one in record["english_tools"]]
+    assert [one["function"]["name"] for one in record["tools"]] == [
+        one["function"]["name"] for one in record["english_tools"]
+    ]
     for chinese, english in zip(record["answer_list"], record["english_answer_list"], strict=True):
         assert [node["action"]["name"] for node in chinese] == [node["action"]["name"] for node in english]
         assert [_of_pseudo(node) for node in chinese] == [_of_pseudo(node) for node in english]
@@ -123,7 +129,9 @@ def test_a_weekday_follows_from_its_date() -> None:
 def test_the_closing_action_waits_for_all_leaves() -> None:
     bakery = next(talk for talk in TALKS if talk.domain == "bakery")
     assert bakery.turns[0].actions[-1].after == (0, 1, 2)
-    assert bakery.turns[1].actions == (Action("prepare_to_answer", {"answer_type": "chat"}, bakery.turns[1].actions[0].observation),)
+    assert bakery.turns[1].actions == (
+        Action("prepare_to_answer", {"answer_type": "chat"}, bakery.turns[1].actions[0].observation),
+    )
 
 
 def test_sessions_are_of_different_domains() -> None:

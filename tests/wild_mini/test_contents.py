@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from bench_wild.arguments import check, find_tool
 from bench_wild.data import LANGUAGES, Session, WildTask, index, load_sessions, problems
 from bench_wild.fixes import PARITY, STRICT
-from bench_wild.graph import START, Graph
+from bench_wild.matching.arguments import check, find_tool
+from bench_wild.matching.graph import START, Graph
 from bench_wild.oracle import unreachable
 from bench_wild.prompts import convert_tools, opening
 
@@ -66,9 +66,16 @@ def _has_apart(names: list[str]) -> bool:
     return len(names) > 2 and names[1] != names[0] and names[0] in names[2:]
 
 
-SCHEMAS = [part for session in SESSIONS["en"] for tool in session.tools for part in _walk(tool["function"]["parameters"]["properties"])]
+SCHEMAS = [
+    part
+    for session in SESSIONS["en"]
+    for tool in session.tools
+    for part in _walk(tool["function"]["parameters"]["properties"])
+]
 ARGUMENTS = [part for node in NODES if node.is_tool for part in _walk(dict(node.arguments))]
-TOOL_NODES = [(session, node) for session in SESSIONS["en"] for task in session.tasks for node in task.answer_list if node.is_tool]
+TOOL_NODES = [
+    (session, node) for session in SESSIONS["en"] for task in session.tasks for node in task.answer_list if node.is_tool
+]
 
 
 def _parameters(session: Session, name: str) -> dict[str, Any]:
@@ -89,7 +96,11 @@ def _optional(given: bool) -> int:
 
 
 def _enum_values() -> int:
-    return sum("enum" in _parameters(session, node.name)["properties"][name] for session, node in TOOL_NODES for name in node.arguments)
+    return sum(
+        "enum" in _parameters(session, node.name)["properties"][name]
+        for session, node in TOOL_NODES
+        for name in node.arguments
+    )
 
 
 MINIMA: list[tuple[str, int, int]] = [
@@ -132,7 +143,11 @@ MINIMA: list[tuple[str, int, int]] = [
     ("two questions", sum(_questions(task) >= 2 for task in TASKS), 2),
     ("a question and two calls", sum(_questions(task) >= 1 and len(_names(task)) >= 2 for task in TASKS), 1),
     ("one tool several times side by side", sum(task.structure == "combine" and _repeats(task) for task in TASKS), 5),
-    ("the same tool with another between", sum(task.structure == "combine" and _has_apart(_names(task)) for task in TASKS), 1),
+    (
+        "the same tool with another between",
+        sum(task.structure == "combine" and _has_apart(_names(task)) for task in TASKS),
+        1,
+    ),
     ("seven calls side by side", sum(task.structure == "combine" and len(_names(task)) >= 7 for task in TASKS), 1),
     ("six calls of a mixed graph", sum(task.structure == "cs" and len(_names(task)) >= 6 for task in TASKS), 1),
     ("chains of three", sum(task.type == "Sequential Multi-Tool" and len(_names(task)) >= 3 for task in TASKS), 3),
@@ -141,8 +156,16 @@ MINIMA: list[tuple[str, int, int]] = [
     ("optional arguments left out", _optional(given=False), 12),
     ("enum values", _enum_values(), 30),
     ("nested objects", sum(isinstance(value, dict) for _, node in TOOL_NODES for value in node.arguments.values()), 8),
-    ("lists of objects", sum(isinstance(part, list) and bool(part) and isinstance(part[0], dict) for part in ARGUMENTS), 5),
-    ("lists of plain values", sum(isinstance(part, list) and bool(part) and not isinstance(part[0], dict) for part in ARGUMENTS), 6),
+    (
+        "lists of objects",
+        sum(isinstance(part, list) and bool(part) and isinstance(part[0], dict) for part in ARGUMENTS),
+        5,
+    ),
+    (
+        "lists of plain values",
+        sum(isinstance(part, list) and bool(part) and not isinstance(part[0], dict) for part in ARGUMENTS),
+        6,
+    ),
     ("floating numbers", sum(type(part) is float for part in ARGUMENTS), 10),
     ("whole floats, which are not integers", sum(type(part) is float and part.is_integer() for part in ARGUMENTS), 1),
     ("integers", sum(type(part) is int for part in ARGUMENTS), 25),
@@ -152,14 +175,26 @@ MINIMA: list[tuple[str, int, int]] = [
     ("texts below ten characters", sum(isinstance(part, str) and len(part) < 10 for part in ARGUMENTS), 40),
     ("texts as observations", sum(isinstance(node.observation, str) for node in NODES if node.is_tool), 5),
     ("lists as observations", sum(isinstance(node.observation, list) for node in NODES if node.is_tool), 8),
-    ("plain numbers and truths as observations", sum(isinstance(node.observation, int | float) for node in NODES if node.is_tool), 2),
-    ("errors as observations", sum(isinstance(node.observation, dict) and "error" in node.observation for node in NODES), 1),
+    (
+        "plain numbers and truths as observations",
+        sum(isinstance(node.observation, int | float) for node in NODES if node.is_tool),
+        2,
+    ),
+    (
+        "errors as observations",
+        sum(isinstance(node.observation, dict) and "error" in node.observation for node in NODES),
+        1,
+    ),
     ("parameters of type float", sum(isinstance(part, dict) and part.get("type") == "float" for part in SCHEMAS), 4),
     ("parameters of type number", sum(isinstance(part, dict) and part.get("type") == "number" for part in SCHEMAS), 6),
     ("parameters with a default", sum(isinstance(part, dict) and "default" in part for part in SCHEMAS), 8),
     ("parameters with anyOf", sum(isinstance(part, dict) and "anyOf" in part for part in SCHEMAS), 1),
     ("parameters without a type", sum(isinstance(part, dict) and set(part) == {"description"} for part in SCHEMAS), 1),
-    ("objects with free members", sum(isinstance(part, dict) and part.get("additionalProperties") is True for part in SCHEMAS), 1),
+    (
+        "objects with free members",
+        sum(isinstance(part, dict) and part.get("additionalProperties") is True for part in SCHEMAS),
+        1,
+    ),
 ]
 
 
@@ -169,7 +204,9 @@ def test_enough(what: str, count: int, least: int) -> None:
 
 
 def test_no_tool_belongs_to_two_sessions() -> None:
-    owners = Counter(name for session in SESSIONS["en"] for name in {tool["function"]["name"] for tool in session.tools})
+    owners = Counter(
+        name for session in SESSIONS["en"] for name in {tool["function"]["name"] for tool in session.tools}
+    )
     assert [name for name, count in owners.items() if count > 1] == []
     assert len(owners) >= 80
 
@@ -190,7 +227,12 @@ def test_form_of_a_record(record: dict[str, Any], twin: str) -> None:
     assert set(record) == {"id", *fields, *(f"english_{field}" for field in fields)}
     days = r"[A-Z][a-z]+day" if twin else "星期[一二三四五六日]"
     assert re.fullmatch(rf"\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d {days}", record[f"{twin}env_info"])
-    assert [len(record[f"{twin}{field}"]) for field in ("tasks", "answer_list", "task_types", "turn_subtypes")] == [4, 4, 4, 3]
+    assert [len(record[f"{twin}{field}"]) for field in ("tasks", "answer_list", "task_types", "turn_subtypes")] == [
+        4,
+        4,
+        4,
+        3,
+    ]
     for tool in record[f"{twin}tools"]:
         assert set(tool) == {"type", "function"} and tool["type"] == "function"
         assert set(tool["function"]) == {"name", "description", "parameters"}
@@ -241,7 +283,9 @@ def test_questions_ask_for_what_a_tool_needs(session: Session) -> None:
             if node.is_ask:
                 tool = find_tool(session.tools, str(node.arguments["tool_name"]))
                 assert tool is not None and node.arguments["missing_required_parameters"]
-                assert set(node.arguments["missing_required_parameters"]) <= set(tool["function"]["parameters"]["required"])
+                assert set(node.arguments["missing_required_parameters"]) <= set(
+                    tool["function"]["parameters"]["required"]
+                )
                 assert node.user_input and node.observation
                 assert any(later.name == node.arguments["tool_name"] for later in task.answer_list[node.position :])
 
@@ -279,7 +323,10 @@ def test_gold_arguments_keep_their_schema(session: Session, converted: bool, fix
             if node.is_tool:
                 tool = find_tool(tools, node.name)
                 assert tool is not None
-                assert check(tool, json.dumps(dict(node.arguments), ensure_ascii=False), dict(node.arguments), fixes) == "correct"
+                assert (
+                    check(tool, json.dumps(dict(node.arguments), ensure_ascii=False), dict(node.arguments), fixes)
+                    == "correct"
+                )
 
 
 @every_session
@@ -312,7 +359,9 @@ def test_a_call_uses_only_what_comes_before_it(session: Session) -> None:
                     other.position
                     for other in task.answer_list[: node.position]
                     for word in re.findall(r"[A-Z]+-?\d+", json.dumps(other.observation))
-                    if word in text and word not in json.dumps(dict(other.arguments)) and word not in _heard_earlier(session, task)
+                    if word in text
+                    and word not in json.dumps(dict(other.arguments))
+                    and word not in _heard_earlier(session, task)
                 }
                 assert makers <= before[node.position]
 

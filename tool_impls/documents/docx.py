@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.tools import Parameter
+from agentgauge.core.tools import Parameter
 from tool_impls import base
 from tool_impls.documents import markdown
 from tool_impls.documents.pictures import Album
@@ -29,14 +29,21 @@ MONO = "Courier New"
 LEVELS = 3  # of lists, in the styles of Word
 TABLES = Option("tables", "bool", True, "with render_markdown, make tables of Markdown tables", released=False)
 
-CONTENT = Parameter("text", "content", "The text. {{image_1}} stands for the first picture of image_paths, and so on.", attach="markdown")
-IMAGE_PATHS = Parameter("text", "image_paths", "Paths of pictures, with commas between them.", optional=True, default="", attach="files")
+CONTENT = Parameter(
+    "text",
+    "content",
+    "The text. {{image_1}} stands for the first picture of image_paths, and so on.",
+    attach="markdown",
+)
+IMAGE_PATHS = Parameter(
+    "text", "image_paths", "Paths of pictures, with commas between them.", optional=True, default="", attach="files"
+)
 RENDER = base.optional(
     "bool",
     "render_markdown",
     False,
-    "Whether content is Markdown: headings, lists, code, pictures, bold, italic and links. Else it is plain text with empty lines "
-    "between paragraphs.",
+    "Whether content is Markdown: headings, lists, code, pictures, bold, italic and links. Else it is plain text with"
+    " empty lines between paragraphs.",
 )
 INPUTS = (CONTENT, FILENAME, IMAGE_PATHS, RENDER, OUTPUT_DIR)
 
@@ -93,7 +100,9 @@ class _Writer:
         self.document: Document = docx.Document()
         self._album = album
         self._end: Any = self.document.element.body.sectPr  # which closes the text
-        self._counters: dict[int, tuple[int, int]] = {}  # by depth: the list's number in the file, and the number of its last item
+        self._counters: dict[
+            int, tuple[int, int]
+        ] = {}  # by depth: the list's number in the file, and the number of its last item
         self._styles = {style.name: style for style in self.document.styles}
         for style in self._styles.values():
             if hasattr(style, "font"):

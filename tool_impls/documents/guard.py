@@ -1,9 +1,9 @@
 """What stands between a file of unknown origin and the library that reads it (GTA tools spec 5.2).
 
-Office files are zip archives of XML. Before any library sees one, its directory is measured, every part is unpacked once in
-small pieces and thrown away, and its XML goes through a parser that builds nothing. So a file that would unpack to
-gigabytes, that lies about its sizes or that declares entities costs little time and no memory. Checked in this order, with
-the numbers below as limits; each failure is one ToolError.
+Office files are zip archives of XML. Before any library sees one, its directory is measured, every part is unpacked
+once in small pieces and thrown away, and its XML goes through a parser that builds nothing. So a file that would unpack
+to gigabytes, that lies about its sizes or that declares entities costs little time and no memory. Checked in this
+order, with the numbers below as limits; each failure is one ToolError.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO
 from xml.parsers import expat
 
-from harness.errors import AgentGaugeError, ToolError
+from agentgauge.core.errors import AgentGaugeError, ToolError
 from tool_impls.bounds import FILE_BYTES
 
 MAX_DIRECTORY = 4 * 2**20  # bytes of an archive's directory; a part takes about 100
@@ -42,9 +42,13 @@ def reading(what: str) -> Iterator[None]:
     except (AgentGaugeError, MemoryError):
         raise
     except RecursionError:
-        raise ToolError(f"the file is not {what} that can be read: its parts are nested too deeply or in a circle") from None
+        raise ToolError(
+            f"the file is not {what} that can be read: its parts are nested too deeply or in a circle"
+        ) from None
     except Exception as error:  # these libraries raise nearly anything, from KeyError to struct.error
-        raise ToolError(f"the file is not {what} that can be read: it is damaged or of another kind ({type(error).__name__})") from None
+        raise ToolError(
+            f"the file is not {what} that can be read: it is damaged or of another kind ({type(error).__name__})"
+        ) from None
 
 
 def check_size(path: Path) -> int:
@@ -64,7 +68,8 @@ def check_office(path: Path, what: str) -> None:
         start = stream.read(8)
         if start == OLE:
             raise ToolError(
-                f"the file is not {what}: it is protected by a password, or of the Office format before 2007; save it as {what}"
+                f"the file is not {what}: it is protected by a password, or of the Office format before 2007; save it"
+                f" as {what}"
             )
         if not start.startswith(b"PK"):
             raise ToolError(f"the file is not {what}: it is no zip archive")
@@ -94,7 +99,9 @@ def _check_directory(stream: IO[bytes], size: int, what: str) -> None:
     if data[max(at - 20, 0) : at].startswith(b"PK\x06\x07") and at >= 76:
         parts, length = struct.unpack("<QQ", data[at - 44 : at - 28])
     if parts > MAX_PARTS or length > MAX_DIRECTORY:
-        raise ToolError(f"the file claims {parts:,} parts in a directory of {_mb(length)}; at most {MAX_PARTS:,} parts are read")
+        raise ToolError(
+            f"the file claims {parts:,} parts in a directory of {_mb(length)}; at most {MAX_PARTS:,} parts are read"
+        )
 
 
 def _check_parts(parts: list[zipfile.ZipInfo], size: int) -> None:
@@ -105,17 +112,21 @@ def _check_parts(parts: list[zipfile.ZipInfo], size: int) -> None:
         raise ToolError(f"the file would unpack to {_mb(total)}; at most {_mb(MAX_TOTAL)} are read")
     if total > FREE_OF_RATIO and total > MAX_RATIO * size:
         raise ToolError(
-            f"the file would unpack to {total // size:,} times its size, which no honest document does; at most {MAX_RATIO} times is read"
+            f"the file would unpack to {total // size:,} times its size, which no honest document does; at most"
+            f" {MAX_RATIO} times is read"
         )
     for part in parts:
         if part.flag_bits & 1:
             raise ToolError(f"the file is protected by a password (part {part.filename!r}); save it without one")
         if part.compress_type not in (STORED, DEFLATED):
-            raise ToolError(f"part {part.filename!r} is packed with method {part.compress_type}, which Office files do not use")
+            raise ToolError(
+                f"part {part.filename!r} is packed with method {part.compress_type}, which Office files do not use"
+            )
 
 
 def _check_part(stream: IO[bytes], part: zipfile.ZipInfo) -> int:
-    """Unpack one part in pieces: its size and sum must be as declared, its XML free of document types. The number of its tags."""
+    """Unpack one part in pieces: its size and sum must be as declared, its XML free of document types. The number of
+    its tags."""
     length, checksum, tags = 0, 0, 0
     parser: expat.XMLParserType | None = None
     for piece in _unpacked(stream, part):
@@ -124,7 +135,10 @@ def _check_part(stream: IO[bytes], part: zipfile.ZipInfo) -> int:
         length += len(piece)
         checksum = zlib.crc32(piece, checksum)
         if length > part.file_size:
-            raise ToolError(f"part {part.filename!r} unpacks to more than the {part.file_size:,} bytes that the file declares for it")
+            raise ToolError(
+                f"part {part.filename!r} unpacks to more than the {part.file_size:,} bytes that the file declares"
+                " for it"
+            )
         if parser is not None:
             tags += piece.count(b"<")
             _feed(parser, piece, part.filename)
@@ -136,7 +150,8 @@ def _check_part(stream: IO[bytes], part: zipfile.ZipInfo) -> int:
 
 
 def _unpacked(stream: IO[bytes], part: zipfile.ZipInfo) -> Iterator[bytes]:
-    """The part's content. Not through ``ZipFile.read``, which unpacks all of a part before it looks at the declared size."""
+    """The part's content. Not through ``ZipFile.read``, which unpacks all of a part before it looks at the declared
+    size."""
     stream.seek(part.header_offset)
     header = stream.read(30)
     if len(header) < 30 or header[:4] != b"PK\x03\x04":
@@ -177,7 +192,9 @@ def _parser(name: str) -> expat.XMLParserType:
     parser = expat.ParserCreate()
 
     def refuse(*_: object) -> None:
-        raise ToolError(f"part {name!r} declares a document type or entities, which Office files do not need and which is not read")
+        raise ToolError(
+            f"part {name!r} declares a document type or entities, which Office files do not need and which is not read"
+        )
 
     parser.StartDoctypeDeclHandler = refuse
     parser.EntityDeclHandler = refuse

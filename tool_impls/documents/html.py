@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.errors import ToolError
-from harness.tools import Parameter
+from agentgauge.core.errors import ToolError
+from agentgauge.core.tools import Parameter
 from tool_impls import base
 from tool_impls.documents.markdown import fenced
 from tool_impls.documents.tables import FILENAME, OUTPUT_DIR
@@ -61,7 +61,8 @@ class HtmlFileGenerator(base.BenchTool):
 
 
 def unwrapped(text: str) -> str:
-    """The first block fenced as html, else the first fenced block, else the text, as where a page only quotes such blocks."""
+    """The first block fenced as html, else the first fenced block, else the text, as where a page only quotes such
+    blocks."""
     if text.lstrip().lower().startswith(("<!doctype", "<html")):
         return text
     parts = fenced(text)

@@ -1,7 +1,8 @@
 """The part of Markdown that documents are written in (GTA tools spec 5.1): blocks, and spans within them.
 
-Headings 1 to 6, bullet and numbered lists, fenced code, pictures, tables where asked for; bold, italic, inline code, and links as
-``label (address)``. Whatever is unclosed stays as it is written. Time grows with the length of the text, whatever it holds.
+Headings 1 to 6, bullet and numbered lists, fenced code, pictures, tables where asked for; bold, italic, inline code,
+and links as ``label (address)``. Whatever is unclosed stays as it is written. Time grows with the length of the text,
+whatever it holds.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from tool_impls.protocol import PICTURE
+from tool_impls.server.protocol import PICTURE
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +173,9 @@ def _is_rule(line: str) -> bool:
 
 
 def _table(lines: list[str]) -> Table:
-    rows = [[spans(cell.strip().replace("\\|", "|")) for cell in re.split(r"(?<!\\)\|", _inner(line))] for line in lines]
+    rows = [
+        [spans(cell.strip().replace("\\|", "|")) for cell in re.split(r"(?<!\\)\|", _inner(line))] for line in lines
+    ]
     width = len(rows[0])
     return Table(tuple(tuple(row[:width] + [()] * (width - len(row))) for row in rows))
 

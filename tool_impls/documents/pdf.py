@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.tools import Parameter
+from agentgauge.core.tools import Parameter
 from tool_impls import base
 from tool_impls.documents import markdown
 from tool_impls.documents.docx import INPUTS, TABLES
@@ -33,7 +33,9 @@ INDENTED = re.compile(r"^[ \t]{1,80}", re.MULTILINE)
 WIDE = re.compile("[\u2e80-\uffef]")  # Chinese and its like, where a line may end after any sign
 PIECE = 4_000  # characters of one paragraph; the library takes quadratic time over its pages
 MAX_COLUMNS = 12  # of a table; wider ones become lines of text
-FONT = Option("font", "path", None, "a TrueType font file to embed; without it the standard fonts, Chinese as STSong-Light")
+FONT = Option(
+    "font", "path", None, "a TrueType font file to embed; without it the standard fonts, Chinese as STSong-Light"
+)
 
 
 class PdfFileGenerator(base.BenchTool):
@@ -83,7 +85,9 @@ class PdfFileGenerator(base.BenchTool):
         content = clean(content)
         maker = _Maker(Fonts(self.option("font")), Album(image_paths, files or {}))
         if render_markdown:
-            story = [part for block in markdown.blocks(content, tables=self.option("tables")) for part in maker.parts(block)]
+            story = [
+                part for block in markdown.blocks(content, tables=self.option("tables")) for part in maker.parts(block)
+            ]
         else:
             story = list(maker.plain(content))
         document = SimpleDocTemplate(
@@ -107,12 +111,16 @@ class _Maker:
         self._fonts = fonts
         self._album = album
 
-    def text(self, markup: str, size: float = SIZE, leading: float = LEADING, bullet: str | None = None, **style: Any) -> Any:
+    def text(
+        self, markup: str, size: float = SIZE, leading: float = LEADING, bullet: str | None = None, **style: Any
+    ) -> Any:
         from reportlab.lib.styles import ParagraphStyle
         from reportlab.platypus import Paragraph
 
         style = {"spaceAfter": 8, "wordWrap": "CJK" if WIDE.search(markup) else None, "bulletFontSize": size, **style}
-        return Paragraph(markup, ParagraphStyle("text", fontName=SANS, fontSize=size, leading=leading, **style), bulletText=bullet)
+        return Paragraph(
+            markup, ParagraphStyle("text", fontName=SANS, fontSize=size, leading=leading, **style), bulletText=bullet
+        )
 
     def plain(self, content: str) -> Iterator[Any]:
         for part in markdown.with_pictures(content, paths=False):
@@ -120,7 +128,9 @@ class _Maker:
                 yield self._picture(part)
             else:
                 for text in paragraphs(part):
-                    kept = INDENTED.sub(lambda match: "\u00a0" * len(match[0].expandtabs(4)), text)  # the library drops spaces there
+                    kept = INDENTED.sub(
+                        lambda match: "\u00a0" * len(match[0].expandtabs(4)), text
+                    )  # the library drops spaces there
                     yield from self._paragraph((markdown.Span(kept),))
 
     def parts(self, block: markdown.Block) -> Iterator[Any]:
@@ -129,7 +139,9 @@ class _Maker:
         match block:
             case markdown.Heading(level, spans):
                 size = HEADINGS[level]
-                yield CondPageBreak(size * 1.25 + 2 * LEADING)  # not keepWithNext, which never ends where a heading fills a page
+                yield CondPageBreak(
+                    size * 1.25 + 2 * LEADING
+                )  # not keepWithNext, which never ends where a heading fills a page
                 yield self.text(self._markup(_bold(spans)), size, size * 1.25, spaceBefore=size * 0.6, spaceAfter=6)
             case markdown.Paragraph(spans):
                 yield from self._paragraph(spans)
@@ -176,7 +188,10 @@ class _Maker:
 
         lines = [piece for line in text.split("\n") for piece in _wrapped(line)]
         markup = "\n".join(
-            "".join(f'<font name="{font}">{escape(run, quote=False)}</font>' for font, run in self._fonts.runs(line, mono=True))
+            "".join(
+                f'<font name="{font}">{escape(run, quote=False)}</font>'
+                for font, run in self._fonts.runs(line, mono=True)
+            )
             for line in lines
         )
         style = ParagraphStyle(
@@ -208,7 +223,10 @@ class _Maker:
 
         size = 10 if len(rows[0]) < 8 else 8
         cells = [
-            [self.text(self._markup(_bold(cell) if place == 0 else cell), size, size * 1.3, spaceAfter=0) for cell in row]
+            [
+                self.text(self._markup(_bold(cell) if place == 0 else cell), size, size * 1.3, spaceAfter=0)
+                for cell in row
+            ]
             for place, row in enumerate(rows)
         ]
         style = TableStyle(
@@ -221,11 +239,21 @@ class _Maker:
             ]
         )
         widths = _widths(rows, size, TEXT_WIDTH)
-        return Table(cells, colWidths=widths, repeatRows=1, splitInRow=1, style=style, hAlign="LEFT", spaceBefore=4, spaceAfter=12)
+        return Table(
+            cells,
+            colWidths=widths,
+            repeatRows=1,
+            splitInRow=1,
+            style=style,
+            hAlign="LEFT",
+            spaceBefore=4,
+            spaceAfter=12,
+        )
 
 
 def _widths(rows: Sequence[Sequence[Sequence[markdown.Span]]], size: float, room: float) -> list[float]:
-    """Widths of columns in points: as wide as their text where all fit, else the room shared out by the lengths of texts."""
+    """Widths of columns in points: as wide as their text where all fit, else the room shared out by the lengths of
+    texts."""
     wanted = []
     for column in zip(*rows, strict=True):
         signs = max(min(sum(_columns(span.text) for span in cell), 80) for cell in column)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import Any
 
-from harness.errors import ToolError
+from agentgauge.core.errors import ToolError
 
 SANS, MONO = "Helvetica", "Courier"
 STYLES = {
@@ -42,8 +42,11 @@ class Fonts:
             self._own = font.face.charToGlyph.get
         self._known: dict[str, str] = {}
 
-    def runs(self, text: str, bold: bool = False, italic: bool = False, mono: bool = False) -> Iterator[tuple[str, str]]:
-        """The text in stretches of one font each: the font's name, and the text with signs that no font has replaced."""
+    def runs(
+        self, text: str, bold: bool = False, italic: bool = False, mono: bool = False
+    ) -> Iterator[tuple[str, str]]:
+        """The text in stretches of one font each: the font's name, and the text with signs that no font has
+        replaced."""
         latin = STYLES[bold, italic][mono]
         for font, signs in groupby(text, self._font):
             run = "".join(signs)
@@ -60,7 +63,13 @@ class Fonts:
             return OWN
         if sign == DOT:
             return DOTS
-        for font, codec in ((SANS, "cp1252"), (SANS, "symbol"), (SANS, "zapfdingbats"), (CHINESE, "gbk"), (KOREAN, "cp949")):
+        for font, codec in (
+            (SANS, "cp1252"),
+            (SANS, "symbol"),
+            (SANS, "zapfdingbats"),
+            (CHINESE, "gbk"),
+            (KOREAN, "cp949"),
+        ):
             if _encodes(codec, sign):
                 return font
         return ""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import ToolError
-from harness.tools import Parameter
+from agentgauge.core.errors import ToolError
+from agentgauge.core.tools import Parameter
 from tool_impls import base
 from tool_impls.documents.docx import IMAGE_PATHS
 from tool_impls.documents.markdown import Picture, with_pictures
@@ -58,8 +58,8 @@ class PptxFileGenerator(base.BenchTool):
         (
             base.text(
                 "slides_content_str",
-                'The slides as JSON: a list of objects such as {"title": "Results", "content": "First point\\nSecond point {{image_1}}"}. '
-                "{{image_1}} stands for the first picture of image_paths, and so on.",
+                'The slides as JSON: a list of objects such as {"title": "Results", "content": "First point\\nSecond'
+                ' point {{image_1}}"}. {{image_1}} stands for the first picture of image_paths, and so on.',
             ),
             FILENAME,
             IMAGE_PATHS,
@@ -106,10 +106,13 @@ def read_slides(text: str) -> list[Slide]:
         slides = json.loads(text)
     except ValueError as error:
         raise ToolError(
-            f'slides_content_str is not valid JSON ({error}); give a list of slides such as [{{"title": "Results", "content": "Text"}}]'
+            f'slides_content_str is not valid JSON ({error}); give a list of slides such as [{{"title": "Results",'
+            ' "content": "Text"}]'
         ) from None
     except RecursionError:
-        raise ToolError("slides_content_str is nested too deeply; give a list of objects with title and content") from None
+        raise ToolError(
+            "slides_content_str is nested too deeply; give a list of objects with title and content"
+        ) from None
     if not isinstance(slides, list):
         raise ToolError("slides_content_str must be a list of slides, each an object with title and content")
     if not 1 <= len(slides) <= MOST_SLIDES:
@@ -147,7 +150,9 @@ def _add(presentation: Any, slide: Slide, album: Album) -> None:
 
     made = presentation.slides.add_slide(presentation.slide_layouts[1])
     made.shapes.title.text = slide.title
-    size = next((size for size in TITLE_SIZES if _height([Line(slide.title, 0)], size) <= TITLE_HEIGHT), TITLE_SIZES[-1])
+    size = next(
+        (size for size in TITLE_SIZES if _height([Line(slide.title, 0)], size) <= TITLE_HEIGHT), TITLE_SIZES[-1]
+    )
     if size < TITLE_SIZES[0]:
         for paragraph in made.shapes.title.text_frame.paragraphs:
             paragraph.font.size = Pt(size)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.tools import Parameter
+from agentgauge.core.tools import Parameter
 from tool_impls import base
 from tool_impls.documents.guard import check_office, reading
 from tool_impls.documents.reading import ReadingTool
@@ -27,7 +27,10 @@ class ReadDOCX(ReadingTool):
         base.TEXT_OUT,
     )
     packages = ("docx",)
-    options = (*ReadingTool.options, Option("tables", "bool", True, "show tables too, where they stand", released=False))
+    options = (
+        *ReadingTool.options,
+        Option("tables", "bool", True, "show tables too, where they stand", released=False),
+    )
 
     @classmethod
     def backend(cls, settings: ToolSettings) -> str:

@@ -10,13 +10,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import ToolError
-from harness.tools import Parameter
-from tool_impls import base, ocr
+from agentgauge.core.errors import ToolError
+from agentgauge.core.tools import Parameter
+from tool_impls import base
 from tool_impls.bounds import PAGE_PICTURES, PAGE_SIDE, PDF_PAGES, PICTURE_PIXELS, limit_pillow
 from tool_impls.documents.guard import check_size, reading
 from tool_impls.documents.reading import ReadingTool
 from tool_impls.options import Option
+from tool_impls.perception import ocr
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -33,8 +34,8 @@ _rendering = threading.Lock()  # pdfium takes one caller at a time
 
 
 class ReadPDF(ReadingTool):
-    """Pages are separated by a line end, as released. With ``ocr``, pages without text are rendered by pypdfium2 where it
-    is installed; otherwise the pictures on them are read."""
+    """Pages are separated by a line end, as released. With ``ocr``, pages without text are rendered by pypdfium2 where
+    it is installed; otherwise the pictures on them are read."""
 
     meta = base.tool(
         "ReadPDF",
@@ -57,7 +58,9 @@ class ReadPDF(ReadingTool):
     def back_end(cls, settings: ToolSettings) -> str:
         missing = [name for name in ocr.PACKAGES if find_spec(name) is None]
         if settings.value(cls.meta.name, OCR) and missing:
-            return base.unavailable(f"ocr in [tools.ReadPDF] needs the Python package {missing[0]}; install agentgauge[tools]")
+            return base.unavailable(
+                f"ocr in [tools.ReadPDF] needs the Python package {missing[0]}; install agentgauge[tools]"
+            )
         return base.READY
 
     def apply(self, folder: Path, /, file: Path) -> str:
@@ -78,12 +81,15 @@ class ReadPDF(ReadingTool):
         for number, page in enumerate(reader.pages):
             text = _text(page, number + 1)
             if not text.strip() and self.option("ocr"):
-                text = "\n".join(block.text for image in _images(page, file, number) for block in ocr.reader().lines(image))
+                text = "\n".join(
+                    block.text for image in _images(page, file, number) for block in ocr.reader().lines(image)
+                )
             yield text
 
 
 def _unlock(reader: PdfReader) -> None:
-    """Open a file whose password is empty, as files often are that only forbid printing. Raises ToolError for another one."""
+    """Open a file whose password is empty, as files often are that only forbid printing. Raises ToolError for
+    another one."""
     from pypdf.errors import DependencyError
 
     if not reader.is_encrypted:
@@ -117,7 +123,9 @@ def count_pages(reader: PdfReader, most: int) -> int:
         if not isinstance(node, DictionaryObject):
             continue
         if depth > DEEPEST:
-            raise ToolError(f"the file is not a PDF that can be read: its pages are nested more than {DEEPEST} levels deep")
+            raise ToolError(
+                f"the file is not a PDF that can be read: its pages are nested more than {DEEPEST} levels deep"
+            )
         nodes += 1
         kids = node.get("/Kids")
         if isinstance(kids := kids.get_object() if kids is not None else None, ArrayObject):
@@ -125,7 +133,9 @@ def count_pages(reader: PdfReader, most: int) -> int:
         else:
             pages += 1
         if pages > most or len(waiting) + nodes > 4 * most + 100:
-            raise ToolError(f"the PDF has more than {most:,} pages; give a shorter one, or raise pages in [tools.ReadPDF]")
+            raise ToolError(
+                f"the PDF has more than {most:,} pages; give a shorter one, or raise pages in [tools.ReadPDF]"
+            )
     if pages == 0:
         raise ToolError("the PDF has no pages")
     return pages
@@ -158,7 +168,8 @@ def _images(page: Any, file: Path, number: int) -> Iterator[Image]:
 
 
 def _declared_pixels(page: Any, name: str | list[str]) -> int:
-    """The pixels of a picture of a page as the file declares them; 0 where it declares none, as for those within the drawing commands."""
+    """The pixels of a picture of a page as the file declares them; 0 where it declares none, as for those within the
+    drawing commands."""
     try:
         for part in [name] if isinstance(name, str) else name:
             page = page["/Resources"]["/XObject"][part]

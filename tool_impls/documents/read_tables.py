@@ -10,8 +10,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from harness.errors import ToolError
-from harness.tools import Parameter
+from agentgauge.core.errors import ToolError
+from agentgauge.core.tools import Parameter
 from tool_impls import base
 from tool_impls.documents.guard import check_office, check_size, reading
 from tool_impls.documents.reading import ReadingTool
@@ -21,7 +21,9 @@ from tool_impls.options import Option
 if TYPE_CHECKING:
     from tool_impls.settings import ToolSettings
 
-ALL_SHEETS = Option("all_sheets", "bool", True, "show every sheet of a workbook under its name, not only the first", released=False)
+ALL_SHEETS = Option(
+    "all_sheets", "bool", True, "show every sheet of a workbook under its name, not only the first", released=False
+)
 ENCODING = Option("encoding", "text", "gb18030", "what a file is read as that is neither UTF-8 nor marked as UTF-16")
 MAX_CELLS = 4_000_000  # of one sheet, empty ones included; what holds any text is cut long before
 MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
@@ -115,7 +117,9 @@ def decode(data: bytes, other: str) -> str:
 def row_text(row: Sequence[str]) -> str:
     """A row as CSV, without the line end."""
     buffer = StringIO()
-    csv.writer(buffer, lineterminator="\n").writerow(row)  # it quotes a line end in a value only where that is the row's
+    csv.writer(buffer, lineterminator="\n").writerow(
+        row
+    )  # it quotes a line end in a value only where that is the row's
     return buffer.getvalue()[:-1]
 
 
@@ -125,7 +129,9 @@ def _sheets(sheets: Sequence[tuple[Any, Any]]) -> Iterator[str]:
             yield f"{chr(10) if place else ''}Sheet {values.title}:"
         for sheet in (values, formulas):
             sheet.reset_dimensions()  # the size that a file claims may be anything
-        yield from _rows(zip_longest(values.iter_rows(values_only=True), formulas.iter_rows(values_only=True), fillvalue=()))
+        yield from _rows(
+            zip_longest(values.iter_rows(values_only=True), formulas.iter_rows(values_only=True), fillvalue=())
+        )
 
 
 def _rows(pairs: Iterable[tuple[Sequence[Any], Sequence[Any]]]) -> Iterator[str]:
@@ -137,7 +143,10 @@ def _rows(pairs: Iterable[tuple[Sequence[Any], Sequence[Any]]]) -> Iterator[str]
     for row, (values, formulas) in enumerate(pairs, start=1):
         cells_seen += len(values)
         if row > MAX_ROWS or cells_seen > MAX_CELLS:
-            raise ToolError(f"a sheet has more than {MAX_ROWS:,} rows or {MAX_CELLS:,} cells, nearly all empty; delete what is empty")
+            raise ToolError(
+                f"a sheet has more than {MAX_ROWS:,} rows or {MAX_CELLS:,} cells, nearly all empty; delete what is"
+                " empty"
+            )
         if not values and not formulas:
             empty += 1
             continue

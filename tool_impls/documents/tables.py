@@ -8,8 +8,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from harness.errors import ToolError
-from harness.tools import Parameter
+from agentgauge.core.errors import ToolError
+from agentgauge.core.tools import Parameter
 from tool_impls import base
 from tool_impls.documents.repeatable import without_times
 from tool_impls.documents.words import clean
@@ -84,14 +84,19 @@ class _Literal(str):
 
 
 def read_rows(data_str: str, literal: bool = False) -> list[list[Scalar]]:
-    """The table in a JSON text. ``literal``: numbers as the texts that they are. Raises ToolError naming the row that is wrong."""
+    """The table in a JSON text. ``literal``: numbers as the texts that they are. Raises ToolError naming the row
+    that is wrong."""
     number: Any = _Literal if literal else None
     try:
         rows = json.loads(data_str, parse_int=number, parse_float=number, parse_constant=_no_number)
     except ValueError as error:
-        raise ToolError(f'data_str is not valid JSON ({error}); give a list of rows such as [["name", "age"], ["Li", 30]]') from None
+        raise ToolError(
+            f'data_str is not valid JSON ({error}); give a list of rows such as [["name", "age"], ["Li", 30]]'
+        ) from None
     except RecursionError:
-        raise ToolError("data_str is nested too deeply; give a list of rows, each a list of texts and numbers") from None
+        raise ToolError(
+            "data_str is nested too deeply; give a list of rows, each a list of texts and numbers"
+        ) from None
     if not isinstance(rows, list):
         raise ToolError(f"data_str must be a list of rows; got {_kind(rows)}")
     for place, row in enumerate(rows, start=1):
@@ -100,10 +105,13 @@ def read_rows(data_str: str, literal: bool = False) -> list[list[Scalar]]:
         for column, value in enumerate(row, start=1):
             if isinstance(value, list | dict):
                 raise ToolError(
-                    f"row {place}, column {column} of data_str must be a text, a number, true, false or null; got {_kind(value)}"
+                    f"row {place}, column {column} of data_str must be a text, a number, true, false or null; got"
+                    f" {_kind(value)}"
                 )
             if isinstance(value, float) and not math.isfinite(value):
-                raise ToolError(f"row {place}, column {column} of data_str is a number too large to store; give it as a text")
+                raise ToolError(
+                    f"row {place}, column {column} of data_str is a number too large to store; give it as a text"
+                )
     return rows
 
 
@@ -112,18 +120,24 @@ def _no_number(name: str) -> NoReturn:
 
 
 def _kind(value: Any) -> str:
-    return {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}.get(type(value), "a number")
+    return {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}.get(
+        type(value), "a number"
+    )
 
 
 def _check_sheet(rows: list[list[Scalar]]) -> None:
     columns = max(map(len, rows), default=0)
     if len(rows) > MAX_ROWS or columns > MAX_COLUMNS:
-        raise ToolError(f"a sheet holds at most {MAX_ROWS:,} rows and {MAX_COLUMNS:,} columns; got {len(rows):,} and {columns:,}")
+        raise ToolError(
+            f"a sheet holds at most {MAX_ROWS:,} rows and {MAX_COLUMNS:,} columns; got {len(rows):,} and {columns:,}"
+        )
     if (cells := sum(map(len, rows))) > MAX_CELLS:
         raise ToolError(f"the table has {cells:,} cells; at most {MAX_CELLS:,} fit in one file, so split it")
     for place, row in enumerate(rows, start=1):
         if any(isinstance(value, str) and len(value) > MAX_CELL for value in row):
-            raise ToolError(f"row {place} has a text of more than {MAX_CELL:,} characters, which no cell can hold; shorten it")
+            raise ToolError(
+                f"row {place} has a text of more than {MAX_CELL:,} characters, which no cell can hold; shorten it"
+            )
 
 
 def _workbook(rows: list[list[Scalar]]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from harness.errors import ToolError
+from agentgauge.core.errors import ToolError
 
 UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """What XML cannot hold: control signs, half characters and two that are none."""
@@ -30,7 +30,8 @@ def paragraphs(text: str) -> list[str]:
 
 
 def gathered(lines: Iterable[str], limit: int) -> str:
-    """The lines joined by newlines, cut at ``limit`` characters with a note that says so. Takes no more lines than it needs."""
+    """The lines joined by newlines, cut at ``limit`` characters with a note that says so. Takes no more lines than
+    it needs."""
     kept: list[str] = []
     length = 0
     for line in lines:

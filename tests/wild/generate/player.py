@@ -1,7 +1,8 @@
-"""A scripted model that plays all parts of the generator: it answers by the prompt and the transcript that it gets, and by nothing else.
+"""A scripted model that plays all parts of the generator: it answers by the prompt and the transcript that it gets, and
+by nothing else.
 
-Its users write their wish into the task (``#ST getWeather``); its planner reads it there. ``clumsy`` players plan wrongly and
-return wrong results at times, and mend it when a checker has refused them.
+Its users write their wish into the task (``#ST getWeather``); its planner reads it there. ``clumsy`` players plan
+wrongly and return wrong results at times, and mend it when a checker has refused them.
 """
 
 from __future__ import annotations
@@ -17,14 +18,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 
-from bench_wild.generate.dialogue import LANGUAGES, MARKS, SWITCH, TYPES, fence, fenced_json, speaker, spoken
-from bench_wild.generate.texts import FIRST_TASKS, Texts, load_texts
+from agentgauge.core.chat import ChatReply, ChatRequest
+from agentgauge.core.types import Usage
+from bench_wild.generate.dialogue.dialogue import LANGUAGES, MARKS, SWITCH, TYPES, fence, fenced_json, speaker, spoken
+from bench_wild.generate.dialogue.texts import FIRST_TASKS, Texts, load_texts
 from bench_wild.labels import ASK, PREPARE, PSEUDO
-from harness.model.types import ChatReply, ChatRequest
-from harness.types import Usage
 
 _TEXTS = {language: load_texts(language) for language in LANGUAGES}
-_TITLES = {text.splitlines()[0]: (language, name) for language in LANGUAGES for name, text in _TEXTS[language].prompts.items()}
+_TITLES = {
+    text.splitlines()[0]: (language, name) for language in LANGUAGES for name, text in _TEXTS[language].prompts.items()
+}
 _WISH = re.compile(r"#(ST|MT|CQ|CC) (\S+) (\S+)")
 
 Messages = Sequence[Mapping[str, Any]]
@@ -34,7 +37,14 @@ def play(messages: Messages, *, clumsy: bool = False) -> str:
     """What the player writes for a request."""
     prompt, transcript = messages[0]["content"], [message["content"] for message in messages[1:]]
     language, agent = _TITLES[prompt.splitlines()[0]]
-    part = _Part(_TEXTS[language], MARKS[language], _tools(prompt), transcript, prompt, clumsy and _chance(prompt, transcript) < 0.15)
+    part = _Part(
+        _TEXTS[language],
+        MARKS[language],
+        _tools(prompt),
+        transcript,
+        prompt,
+        clumsy and _chance(prompt, transcript) < 0.15,
+    )
     if transcript:
         assert transcript[-1].startswith(SWITCH[language]), "a request behind a transcript ends with a switch message"
     for wanted, names in FIRST_TASKS.items():
@@ -45,9 +55,22 @@ def play(messages: Messages, *, clumsy: bool = False) -> str:
 
 class _Part:
     def __init__(
-        self, texts: Texts, marks: Mapping[Any, str], tools: list[dict[str, Any]], transcript: list[str], prompt: str, slips: bool
+        self,
+        texts: Texts,
+        marks: Mapping[Any, str],
+        tools: list[dict[str, Any]],
+        transcript: list[str],
+        prompt: str,
+        slips: bool,
     ) -> None:
-        self.texts, self.marks, self.tools, self.transcript, self.prompt, self.slips = texts, marks, tools, transcript, prompt, slips
+        self.texts, self.marks, self.tools, self.transcript, self.prompt, self.slips = (
+            texts,
+            marks,
+            tools,
+            transcript,
+            prompt,
+            slips,
+        )
 
     # -- the user
 
@@ -72,18 +95,29 @@ class _Part:
     # -- the assistant
 
     def planner(self) -> str:
-        start = max(place for place, text in enumerate(self.transcript) if speaker(text) == "user" and _WISH.search(text))
+        start = max(
+            place for place, text in enumerate(self.transcript) if speaker(text) == "user" and _WISH.search(text)
+        )
         wish = _WISH.search(self.transcript[start])
         assert wish is not None
         since = self.transcript[start:]
-        actions = [{**action, "tool_call_purpose": "to help"} for action in self._actions(wish[1], wish.groups()[1:], since)]
+        actions = [
+            {**action, "tool_call_purpose": "to help"} for action in self._actions(wish[1], wish.groups()[1:], since)
+        ]
         if self.slips and speaker(since[-2]) != "checker_planner":
             actions = [{"name": "noSuchTool", "arguments": {}}]
-        plan = {"Mission_Finish": "no", "Thought": "One thing, then the next.", "Plan": "Now: it.", "Action_List": actions}
+        plan = {
+            "Mission_Finish": "no",
+            "Thought": "One thing, then the next.",
+            "Plan": "Now: it.",
+            "Action_List": actions,
+        }
         return f"{self.marks['planner']}\n{fence(plan)}"
 
     def _actions(self, wanted: str, names: Sequence[str], since: list[str]) -> list[dict[str, Any]]:
-        results = sum(speaker(text) == "tool" for text in since) - sum(speaker(text) == "checker_tool" for text in since)
+        results = sum(speaker(text) == "tool" for text in since) - sum(
+            speaker(text) == "checker_tool" for text in since
+        )
         answers = [spoken(text) for text in since[1:] if speaker(text) == "user"]
         tool, other = (next(tool for tool in self.tools if tool["function"]["name"] == name) for name in names)
         done = {"name": PREPARE, "arguments": {"answer_type": "tool"}}
@@ -140,8 +174,14 @@ def _value(rule: Mapping[str, Any]) -> Any:
         return rule["enum"][0]
     kind = rule.get("type")
     if kind == "object":
-        return {name: _value(rule["properties"][name]) for name in rule.get("required") or () if name in (rule.get("properties") or {})}
-    return {"integer": 5, "interger": 5, "number": 5, "float": 5.0, "boolean": True, "array": [], "null": None}.get(str(kind), "5")
+        return {
+            name: _value(rule["properties"][name])
+            for name in rule.get("required") or ()
+            if name in (rule.get("properties") or {})
+        }
+    return {"integer": 5, "interger": 5, "number": 5, "float": 5.0, "boolean": True, "array": [], "null": None}.get(
+        str(kind), "5"
+    )
 
 
 def _chance(prompt: str, transcript: Sequence[str]) -> float:
@@ -187,7 +227,13 @@ class PlayerServer:
                 text = play(body["messages"], clumsy=clumsy)
                 choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
                 usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
-                answer = {"object": "chat.completion", "id": "x", "model": body["model"], "choices": [choice], "usage": usage}
+                answer = {
+                    "object": "chat.completion",
+                    "id": "x",
+                    "model": body["model"],
+                    "choices": [choice],
+                    "usage": usage,
+                }
                 data = json.dumps(answer if status == 200 else {"error": {"message": "no such model"}}).encode()
                 self.send_response(status)
                 self.send_header("content-type", "application/json")
@@ -213,6 +259,8 @@ class PlayerServer:
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._server.shutdown()
         self._server.server_close()

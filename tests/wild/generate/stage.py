@@ -7,10 +7,10 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from bench_wild.generate.dialogue import Language, TaskType, fence
-from bench_wild.generate.flow import play
-from bench_wild.generate.scene import Part, Scene, new_scene
-from bench_wild.generate.texts import load_texts
+from bench_wild.generate.dialogue.dialogue import Language, TaskType, fence
+from bench_wild.generate.dialogue.flow import play
+from bench_wild.generate.dialogue.scene import Part, Scene, new_scene
+from bench_wild.generate.dialogue.texts import load_texts
 from bench_wild.labels import ASK, PREPARE
 
 TIDE = {
@@ -35,7 +35,9 @@ def tasks(text: str = "the tide at Brest?") -> str:
 
 
 def plan(*actions: Any, thought: str = "Now.") -> str:
-    return "Planner:\n" + fence({"Mission_Finish": "no", "Thought": thought, "Plan": "Now.", "Action_List": list(actions)})
+    return "Planner:\n" + fence(
+        {"Mission_Finish": "no", "Thought": thought, "Plan": "Now.", "Action_List": list(actions)}
+    )
 
 
 def result(count: int = 1) -> str:
@@ -43,16 +45,26 @@ def result(count: int = 1) -> str:
 
 
 def judge(word: str) -> str:
-    return fence({"tool_call_analysis": "as it should be" if word == "yes" else "they wait for each other", "correct": word})
+    return fence(
+        {"tool_call_analysis": "as it should be" if word == "yes" else "they wait for each other", "correct": word}
+    )
 
 
 class Stage:
     """``replies`` are what the models say, in order; ``asked`` the requests that came."""
 
-    def __init__(self, replies: Sequence[str], *, language: Language = "en", seed: int = 0, users: tuple[str, ...] = ("u",)) -> None:
+    def __init__(
+        self, replies: Sequence[str], *, language: Language = "en", seed: int = 0, users: tuple[str, ...] = ("u",)
+    ) -> None:
         self.replies = list(replies)
         self.asked: list[tuple[str, str, list[dict[str, Any]]]] = []  # part, model, messages
-        cast: dict[Part, tuple[str, ...]] = {"user": users, "planner": ("p",), "tool": ("t",), "agent": ("a",), "checker": ("c",)}
+        cast: dict[Part, tuple[str, ...]] = {
+            "user": users,
+            "planner": ("p",),
+            "tool": ("t",),
+            "agent": ("a",),
+            "checker": ("c",),
+        }
         self.texts = load_texts(language)
         self.scene: Scene = new_scene([[TIDE]], language, self.texts, cast, self._ask, random.Random(seed))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bench_wild.generate.dialogue import MARKS, SWITCH, Dialogue, Group, Language, TaskType, Turn, fence
+from bench_wild.generate.dialogue.dialogue import MARKS, SWITCH, Dialogue, Group, Language, TaskType, Turn, fence
 from bench_wild.labels import ASK, PREPARE
 
 Call = tuple[str, dict[str, Any], Any]
@@ -24,16 +24,26 @@ TOOLS = [
     _tool("cancelOrder", ["order_id", "reason"], order_id=TEXT, reason={"type": "string", "enum": ["late", "damaged"]}),
     _tool("sendNote", ["to", "text"], to=TEXT, text=TEXT, copies={"type": "float"}),
     _tool("getShelf", ["shelf_id"], shelf_id={"type": "integer"}),
-    _tool(ASK, ["tool_name", "missing_required_parameters"], tool_name=TEXT, missing_required_parameters={"type": "array", "items": TEXT}),
+    _tool(
+        ASK,
+        ["tool_name", "missing_required_parameters"],
+        tool_name=TEXT,
+        missing_required_parameters={"type": "array", "items": TEXT},
+    ),
     _tool(PREPARE, ["answer_type"], answer_type={"type": "string", "enum": ["tool", "chat"]}),
 ]
-ENV: dict[Language, str] = {"en": "Current Time：2024-05-01 09:12:44 Wednesday", "zh": "当前时间：2024-05-01 09:12:44 星期三"}
+ENV: dict[Language, str] = {
+    "en": "Current Time：2024-05-01 09:12:44 Wednesday",
+    "zh": "当前时间：2024-05-01 09:12:44 星期三",
+}
 
 
 class Task:
     """One task, told step by step. ``rejected`` puts a plan that the checker refused before its first plan."""
 
-    def __init__(self, meant: TaskType, text: str, *, group: Group = "reply", kind: str = "short_name", rejected: bool = False) -> None:
+    def __init__(
+        self, meant: TaskType, text: str, *, group: Group = "reply", kind: str = "short_name", rejected: bool = False
+    ) -> None:
         self.meant, self.text, self.group, self.kind, self.rejected = meant, text, group, kind, rejected
         self.steps: list[tuple[str, Any]] = []
 
@@ -58,7 +68,9 @@ def _action(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, "arguments": arguments, "tool_call_purpose": "to get on"}
 
 
-def dialogue(*tasks: Task, language: Language = "en", seed: int = 7, tools: Sequence[dict[str, Any]] = TOOLS) -> Dialogue:
+def dialogue(
+    *tasks: Task, language: Language = "en", seed: int = 7, tools: Sequence[dict[str, Any]] = TOOLS
+) -> Dialogue:
     messages: list[dict[str, str]] = []
     turns: list[Turn] = []
     for number, task in enumerate(tasks):
@@ -69,11 +81,21 @@ def dialogue(*tasks: Task, language: Language = "en", seed: int = 7, tools: Sequ
         for place, (who, what) in enumerate(task.steps):
             _add(messages, "user", f"{SWITCH[language]}{who}")
             if task.rejected and place == 0:
-                _speak(messages, language, "planner", fence({"Mission_Finish": "no", "Action_List": [_action("noSuchTool", {})]}))
+                _speak(
+                    messages,
+                    language,
+                    "planner",
+                    fence({"Mission_Finish": "no", "Action_List": [_action("noSuchTool", {})]}),
+                )
                 _add(messages, "user", f"{SWITCH[language]}Checker_Planner")
                 _speak(messages, language, "checker_planner", fence({"correct": "no"}))
             if who == "planner":
-                _speak(messages, language, "planner", fence({"Mission_Finish": "no", "Thought": "so", "Plan": "so", "Action_List": what}))
+                _speak(
+                    messages,
+                    language,
+                    "planner",
+                    fence({"Mission_Finish": "no", "Thought": "so", "Plan": "so", "Action_List": what}),
+                )
                 _add(messages, "user", f"{SWITCH[language]}Checker_Planner")
                 _speak(messages, language, "checker_planner", fence({"correct": "yes"}))
             elif who == "tool":
@@ -129,11 +151,18 @@ def serial(text: str = "Find the orders of Ines Duarte and open the first.", **h
 
 
 def mixed(text: str = "Find the orders of Ines Duarte and open all of them.", **how: Any) -> Task:
-    return Task("MT", text, **how).call(find()).call(get("ORD-5519"), get("ORD-6620")).say("One is shipped, one is open.")
+    return (
+        Task("MT", text, **how).call(find()).call(get("ORD-5519"), get("ORD-6620")).say("One is shipped, one is open.")
+    )
 
 
 def clarify(text: str = "Where is my parcel?", **how: Any) -> Task:
-    return Task("CQ", text, **how).ask("Which order is it?", "It is ORD-3003.").call(get("ORD-3003")).say("With Blue Parcel.")
+    return (
+        Task("CQ", text, **how)
+        .ask("Which order is it?", "It is ORD-3003.")
+        .call(get("ORD-3003"))
+        .say("With Blue Parcel.")
+    )
 
 
 def chat(text: str = "Do parcels dream of ribbons?", **how: Any) -> Task:

@@ -1,4 +1,5 @@
-"""The generator as a whole, with a scripted model in every part: each sequence of task types, over bundled and published tool lists."""
+"""The generator as a whole, with a scripted model in every part: each sequence of task types, over bundled and
+published tool lists."""
 
 from __future__ import annotations
 
@@ -8,9 +9,17 @@ from pathlib import Path
 import pytest
 
 from bench_wild.generate.command import main
-from bench_wild.generate.dialogue import DIALOGUES, LANGUAGES, TYPES, is_switch, kept_messages, read_dialogues, speaker
+from bench_wild.generate.dialogue.dialogue import (
+    DIALOGUES,
+    LANGUAGES,
+    TYPES,
+    is_switch,
+    kept_messages,
+    read_dialogues,
+    speaker,
+)
+from bench_wild.generate.dialogue.toolset import tool_lists
 from bench_wild.generate.sequences import all_sequences
-from bench_wild.generate.toolset import tool_lists
 from tests.wild.generate.player import ClumsyModel
 
 PUBLISHED = Path(__file__).parents[4] / "shared" / "data" / "wild_tools"
@@ -18,7 +27,7 @@ PUBLISHED = Path(__file__).parents[4] / "shared" / "data" / "wild_tools"
 
 @pytest.fixture(autouse=True)
 def _player(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.model.client.OpenAIModel", ClumsyModel)
+    monkeypatch.setattr("agentgauge.model.client.OpenAIModel", ClumsyModel)
 
 
 @pytest.mark.parametrize(("length", "lists"), [(2, "bundled"), (2, "published"), (4, "published")])
@@ -26,7 +35,17 @@ def _player(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_sequence_is_covered_by_one_dialogue_each(
     language: str, length: int, lists: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    argv = ["wild", "--out", str(tmp_path / "out"), "--model", "p", "--model-url", "http://127.0.0.1:9/v1", "--language", language]
+    argv = [
+        "wild",
+        "--out",
+        str(tmp_path / "out"),
+        "--model",
+        "p",
+        "--model-url",
+        "http://127.0.0.1:9/v1",
+        "--language",
+        language,
+    ]
     argv += ["--layer-num-total", str(length)]
     file = PUBLISHED / f"tools_{language}.jsonl" if lists == "published" else None
     if file and not file.is_file():
@@ -48,13 +67,25 @@ def test_every_sequence_is_covered_by_one_dialogue_each(
             said = [speaker(message["content"]) for message in kept[start:end]]
             assert said[0] == "user" and said[-1] == "agent" and said[1] == "planner"
             assert ("tool" in said) == (turn.type != "CC")
-    refused = [message for dialogue in dialogues for message in dialogue.messages if '"correct": "no"' in message["content"]]
+    refused = [
+        message for dialogue in dialogues for message in dialogue.messages if '"correct": "no"' in message["content"]
+    ]
     assert refused, "a clumsy player is refused at times"
     assert {kind for dialogue in dialogues for kind in dialogue.sequence} == set(TYPES)
 
 
 def test_the_three_files_hold_what_the_original_writes(tmp_path: Path) -> None:
-    argv = ["wild", "--out", str(tmp_path / "out"), "--model", "p", "--model-url", "http://127.0.0.1:9/v1", "--sequences", "ST-MT-CQ-CC"]
+    argv = [
+        "wild",
+        "--out",
+        str(tmp_path / "out"),
+        "--model",
+        "p",
+        "--model-url",
+        "http://127.0.0.1:9/v1",
+        "--sequences",
+        "ST-MT-CQ-CC",
+    ]
     assert main(argv) == 0
     (dialogue,) = read_dialogues(tmp_path / "out" / DIALOGUES)
     files = {path.name[len("2026-01-01_00:00:00") :]: path for path in (tmp_path / "out").glob("*_train*.jsonl")}
@@ -64,11 +95,19 @@ def test_the_three_files_hold_what_the_original_writes(tmp_path: Path) -> None:
     (clean,) = map(json.loads, files["_train.jsonl"].read_text("utf-8").splitlines())
     assert clean["messages"] == kept_messages(dialogue)[0]
     requests = [json.loads(line) for line in files["_train_fetch_data.jsonl"].read_text("utf-8").splitlines()]
-    assert {request["task"] for request in requests} >= {"user_single_tool", "user_continue_question", "planner", "tool", "agent_answer"}
+    assert {request["task"] for request in requests} >= {
+        "user_single_tool",
+        "user_continue_question",
+        "planner",
+        "tool",
+        "agent_answer",
+    }
     for request in requests:
         assert list(request) == ["task", "tools", "env_info", "messages", "answer"]
         if len(request["messages"]) > 1:
             assert is_switch(request["messages"][-1]["content"])
             assert request["messages"][1:-1] == dialogue.messages[: len(request["messages"]) - 2]
     answers = [request["answer"] for request in requests if request["task"] in ("planner", "tool")]
-    assert answers == [message["content"] for message in clean["messages"] if speaker(message["content"]) in ("planner", "tool")]
+    assert answers == [
+        message["content"] for message in clean["messages"] if speaker(message["content"]) in ("planner", "tool")
+    ]

@@ -1,4 +1,5 @@
-"""Whatever models write: a dialogue ends or fails, and nothing else; what ended can be written, cleaned and made a record or refused."""
+"""Whatever models write: a dialogue ends or fails, and nothing else; what ended can be written, cleaned and made a
+record or refused."""
 
 from __future__ import annotations
 
@@ -10,15 +11,30 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from bench_wild.generate.dialogue import DIALOGUES, MARKS, SWITCH, TYPES, fence
+from bench_wild.generate.dialogue.dialogue import DIALOGUES, MARKS, SWITCH, TYPES, fence
+from bench_wild.generate.dialogue.scene import DialogueFails
+from bench_wild.generate.evaluation.records import write_records
 from bench_wild.generate.ledger import Ledger
 from bench_wild.generate.outputs import ENDINGS, write_outputs
-from bench_wild.generate.records import write_records
-from bench_wild.generate.scene import DialogueFails
 from bench_wild.labels import ASK, PREPARE
 from tests.wild.generate.stage import ASKS, CALL, CHAT, DONE, Stage, judge, plan, result, tasks
 
-ODD: tuple[Any, ...] = (None, [], {}, "", "tool", ["port"], {"port": ["port"]}, 7, True, "getTide", ASK, PREPARE, 1e999, "\u2028|`<b>")
+ODD: tuple[Any, ...] = (
+    None,
+    [],
+    {},
+    "",
+    "tool",
+    ["port"],
+    {"port": ["port"]},
+    7,
+    True,
+    "getTide",
+    ASK,
+    PREPARE,
+    1e999,
+    "\u2028|`<b>",
+)
 
 SOUND = {
     "user": (tasks(), "User: the tide at Brest?", "User: Brest"),
@@ -39,12 +55,16 @@ def actions(draw: some.DrawFn) -> Any:
 
 WORDS = (
     some.builds(lambda listed: plan(*listed), some.lists(actions(), max_size=3))
-    | some.builds(lambda listed: "Tool: " + fence({"Observation_List": listed}), some.lists(some.sampled_from(ODD), max_size=2))
+    | some.builds(
+        lambda listed: "Tool: " + fence({"Observation_List": listed}), some.lists(some.sampled_from(ODD), max_size=2)
+    )
     | some.builds(lambda found: fence({"Task 1": found}), some.sampled_from(ODD))
     | some.builds(
         lambda mark, text: f"{mark} {text}",
         some.sampled_from([*MARKS["en"].values(), *MARKS["zh"].values(), *SWITCH.values(), "<think>", "```", ""]),
-        some.sampled_from(["", "hm", fence({"correct": "no"}), fence({"correct": "yes"}), fence(7), "</think>", "\x00\ud800"]),
+        some.sampled_from(
+            ["", "hm", fence({"correct": "no"}), fence({"correct": "yes"}), fence(7), "</think>", "\x00\ud800"]
+        ),
     )
 )
 
@@ -73,7 +93,9 @@ def test_any_words_end_or_fail_a_dialogue_and_nothing_else(tmp_path_factory: Any
     out: Path = tmp_path_factory.mktemp("out")
     Ledger(out).add(dialogue, stage.scene.kept)
     write_outputs(out, "now", Ledger(out))
-    (clean,) = map(json.loads, (out / f"now{ENDINGS[1]}").read_bytes().splitlines())  # of a text, U+2028 ends a line too
+    (clean,) = map(
+        json.loads, (out / f"now{ENDINGS[1]}").read_bytes().splitlines()
+    )  # of a text, U+2028 ends a line too
     assert sum(message["role"] == "user" for message in clean["messages"]) >= len(TYPES), "no word of the user is lost"
     made = write_records(out, against=[])
     assert made.sessions + len(made.left_out) == 1

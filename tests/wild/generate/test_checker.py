@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from bench_wild.generate.checker import Verdict, check_plan, needs_judge, read_judgement
-from bench_wild.generate.dialogue import fence
-from bench_wild.generate.tools import check_results
-from bench_wild.generate.toolset import pseudo_tools
+from bench_wild.generate.dialogue.checker import Verdict, check_plan, needs_judge, read_judgement
+from bench_wild.generate.dialogue.dialogue import fence
+from bench_wild.generate.dialogue.tools import check_results
+from bench_wild.generate.dialogue.toolset import pseudo_tools
 from bench_wild.labels import ASK, PREPARE
 
 
@@ -34,14 +34,19 @@ CHAT = {"name": PREPARE, "arguments": {"answer_type": "chat"}}
 
 
 def ask(name: Any = "getTide", missing: Any = ("day",)) -> dict[str, Any]:
-    return {"name": ASK, "arguments": {"tool_name": name, "missing_required_parameters": list(missing) if missing else missing}}
+    return {
+        "name": ASK,
+        "arguments": {"tool_name": name, "missing_required_parameters": list(missing) if missing else missing},
+    }
 
 
 def tide(**changes: Any) -> dict[str, Any]:
     return {"name": "getTide", "arguments": {**TIDE["arguments"], **changes}}
 
 
-def plan(*actions: Any, thought: str = "The tide is wanted.", steps: str = "Now: getTide.", mark: str = "Planner:") -> str:
+def plan(
+    *actions: Any, thought: str = "The tide is wanted.", steps: str = "Now: getTide.", mark: str = "Planner:"
+) -> str:
     return f"{mark}\n{fence({'Mission_Finish': 'no', 'Thought': thought, 'Plan': steps, 'Action_List': list(actions)})}"
 
 

@@ -1,4 +1,5 @@
-"""``agentgauge generate wild`` as its user runs it: a real endpoint on loopback, kills, budgets, cassettes, refused options."""
+"""``agentgauge generate wild`` as its user runs it: a real endpoint on loopback, kills, budgets, cassettes, refused
+options."""
 
 from __future__ import annotations
 
@@ -16,11 +17,11 @@ from typing import Any
 
 import pytest
 
+from agentgauge.core.errors import ModelFault, UsageProblem
 from bench_wild.generate.command import main
-from bench_wild.generate.dialogue import DIALOGUES, read_dialogues
+from bench_wild.generate.dialogue.dialogue import DIALOGUES, read_dialogues
 from bench_wild.generate.ledger import FAILURES
 from bench_wild.generate.sequences import name_of
-from harness.errors import ModelFault, UsageProblem
 from tests.wild.generate.player import ClumsyModel, PlayerModel, PlayerServer
 
 ROOT = Path(__file__).parents[3]
@@ -28,7 +29,20 @@ URL = "http://127.0.0.1:9/v1"
 
 
 def command(out: Path, url: str, *more: str) -> list[str]:
-    return [sys.executable, "-m", "harness.cli", "generate", "wild", "--out", str(out), "--model", "p", "--model-url", url, *more]
+    return [
+        sys.executable,
+        "-m",
+        "agentgauge.cli.main",
+        "generate",
+        "wild",
+        "--out",
+        str(out),
+        "--model",
+        "p",
+        "--model-url",
+        url,
+        *more,
+    ]
 
 
 def run(out: Path, url: str, *more: str) -> subprocess.CompletedProcess[str]:
@@ -42,7 +56,10 @@ def covered(out: Path) -> list[str]:
 def files(out: Path) -> dict[str, bytes]:
     """Content of everything that a run writes, without the time in names."""
     found = [path for path in out.rglob("*") if path.is_file() and path.name != "settings.json"]
-    return {re.sub(r"[\d-]+_[\d:]+(?=_train)", "TIME", path.relative_to(out).as_posix()): path.read_bytes() for path in found}
+    return {
+        re.sub(r"[\d-]+_[\d:]+(?=_train)", "TIME", path.relative_to(out).as_posix()): path.read_bytes()
+        for path in found
+    }
 
 
 # -- over HTTP
@@ -50,13 +67,17 @@ def files(out: Path) -> dict[str, bytes]:
 
 def test_the_command_covers_all_pairs_over_http_and_sends_messages_and_model_only(tmp_path: Path) -> None:
     with PlayerServer() as server:
-        done = run(tmp_path / "out", server.url, "--layer-num-total", "2", "--user-model", "u", "v", "--agent-model", "a")
+        done = run(
+            tmp_path / "out", server.url, "--layer-num-total", "2", "--user-model", "u", "v", "--agent-model", "a"
+        )
         assert (done.returncode, "16 of 16 sequences are covered" in done.stdout) == (0, True), done.stderr
         assert len(covered(tmp_path / "out")) == 16
         assert {tuple(sorted(body)) for body in server.bodies} == {("messages", "model")}
         assert {body["model"] for body in server.bodies} == {"u", "v", "a", "p"}
         sent = len(server.bodies)
-        again = run(tmp_path / "out", server.url, "--layer-num-total", "2", "--user-model", "u", "v", "--agent-model", "a")
+        again = run(
+            tmp_path / "out", server.url, "--layer-num-total", "2", "--user-model", "u", "v", "--agent-model", "a"
+        )
         assert (again.returncode, len(server.bodies)) == (0, sent), again.stderr
 
 
@@ -111,12 +132,30 @@ def test_an_interrupt_writes_what_is_finished_and_tells_the_coverage(number: sig
 def test_a_table_of_the_configuration_gives_address_temperature_and_prices(tmp_path: Path) -> None:
     with PlayerServer(clumsy=False) as server:
         (tmp_path / "agentgauge.toml").write_text(
-            f'[models.mine]\nurl = "{server.url}"\nmodel = "big"\ntemperature = 0.7\nprices = {{prompt = 1000.0, completion = 2000.0}}\n'
+            f'[models.mine]\nurl = "{server.url}"\nmodel = "big"\ntemperature = 0.7\nprices = {{prompt = 1000.0,'
+            " completion = 2000.0}\n"
         )
-        argv = [sys.executable, "-m", "harness.cli", "generate", "wild", "--out", "out", "--model", "mine", "--sequences", "CC,ST,MT"]
+        argv = [
+            sys.executable,
+            "-m",
+            "agentgauge.cli.main",
+            "generate",
+            "wild",
+            "--out",
+            "out",
+            "--model",
+            "mine",
+            "--sequences",
+            "CC,ST,MT",
+        ]
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         done = subprocess.run(
-            [*argv, "--budget", "0.1usd", "--in-flight", "1"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+            [*argv, "--budget", "0.1usd", "--in-flight", "1"],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
         )
     assert done.returncode == 1, done.stderr
     assert {(body["model"], body["temperature"]) for body in server.bodies} == {("big", 0.7)}
@@ -148,7 +187,7 @@ def wait_for(ready: Any) -> None:
 
 @pytest.fixture
 def player(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.model.client.OpenAIModel", ClumsyModel)
+    monkeypatch.setattr("agentgauge.model.client.OpenAIModel", ClumsyModel)
 
 
 def generate(out: Path, *more: str) -> int:
@@ -157,7 +196,11 @@ def generate(out: Path, *more: str) -> int:
 
 @pytest.mark.usefixtures("player")
 def test_the_same_seed_gives_the_same_bytes_whatever_is_in_flight_and_another_seed_others(tmp_path: Path) -> None:
-    assert [generate(tmp_path / "a", "--in-flight", "1"), generate(tmp_path / "b"), generate(tmp_path / "c", "--seed", "1")] == [0, 0, 0]
+    assert [
+        generate(tmp_path / "a", "--in-flight", "1"),
+        generate(tmp_path / "b"),
+        generate(tmp_path / "c", "--seed", "1"),
+    ] == [0, 0, 0]
     assert files(tmp_path / "a") == files(tmp_path / "b")
     assert files(tmp_path / "a")[DIALOGUES] != files(tmp_path / "c")[DIALOGUES]
 
@@ -165,10 +208,10 @@ def test_the_same_seed_gives_the_same_bytes_whatever_is_in_flight_and_another_se
 def test_a_replay_asks_nobody_and_gives_the_recorded_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("harness.model.client.OpenAIModel", ClumsyModel)
+    monkeypatch.setattr("agentgauge.model.client.OpenAIModel", ClumsyModel)
     tape = tmp_path / "tape.jsonl"
     assert generate(tmp_path / "a", "--record", str(tape), "--sequences", "ST-MT,CQ-CC,MT-MT") == 0
-    monkeypatch.setattr("harness.model.client.OpenAIModel", None)
+    monkeypatch.setattr("agentgauge.model.client.OpenAIModel", None)
     assert generate(tmp_path / "b", "--replay", str(tape), "--sequences", "ST-MT,CQ-CC,MT-MT", "--in-flight", "1") == 0
     assert files(tmp_path / "a") == files(tmp_path / "b")
     capsys.readouterr()
@@ -181,7 +224,9 @@ def test_a_replay_asks_nobody_and_gives_the_recorded_bytes(
 
 
 @pytest.mark.usefixtures("player")
-def test_a_budget_stops_between_requests_and_the_same_command_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_budget_stops_between_requests_and_the_same_command_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "out"
     assert generate(out, "--budget", "1000tok", "--in-flight", "2") == 1
     told = capsys.readouterr().out
@@ -210,7 +255,7 @@ def test_failures_are_in_the_order_of_sequences_and_attempts(tmp_path: Path, mon
             await asyncio.sleep(0.002 * len(request.case.sample) if request.case.sample.startswith("ST") else 0)
             return await super().complete(request)
 
-    monkeypatch.setattr("harness.model.client.OpenAIModel", Unsteady)
+    monkeypatch.setattr("agentgauge.model.client.OpenAIModel", Unsteady)
     assert [generate(tmp_path / "a", "--in-flight", "1"), generate(tmp_path / "b")] == [0, 0]
     assert files(tmp_path / "a") == files(tmp_path / "b")
     failures = [json.loads(line) for line in (tmp_path / "b" / FAILURES).read_text().splitlines()]
@@ -220,19 +265,23 @@ def test_failures_are_in_the_order_of_sequences_and_attempts(tmp_path: Path, mon
 def test_failed_sequences_are_attempted_again_until_covered_or_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("harness.model.client.OpenAIModel", SometimesSilent)
+    monkeypatch.setattr("agentgauge.model.client.OpenAIModel", SometimesSilent)
     assert generate(tmp_path / "a", "--sequences", "ST-CC", "--attempts", "3") == 0
     assert "ST-CC  done, failed 2 times before" in capsys.readouterr().out
     assert generate(tmp_path / "b", "--sequences", "ST-CC", "--attempts", "1") == 1
     told = capsys.readouterr().out
     assert "ST-CC  failed 1 time: user_single_tool wrote no JSON object of tasks: 'I would rather not.'" in told
     assert "the same command attempts again what failed" in told
-    assert generate(tmp_path / "b", "--sequences", "ST-CC", "--attempts", "2") == 0, "attempts go on behind those of the first run"
+    assert generate(tmp_path / "b", "--sequences", "ST-CC", "--attempts", "2") == 0, (
+        "attempts go on behind those of the first run"
+    )
     assert files(tmp_path / "a")[DIALOGUES] == files(tmp_path / "b")[DIALOGUES]
 
 
 @pytest.mark.usefixtures("player")
-def test_a_full_disk_is_told_in_a_sentence_and_nothing_finished_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_told_in_a_sentence_and_nothing_finished_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert generate(tmp_path / "out", "--sequences", "CC-CC") == 0
     write = os.write
     monkeypatch.setattr("bench_wild.generate.ledger.os.write", lambda descriptor, line: write(descriptor, line[:100]))
@@ -240,7 +289,7 @@ def test_a_full_disk_is_told_in_a_sentence_and_nothing_finished_is_lost(tmp_path
         generate(tmp_path / "out", "--sequences", "CC-CC,CC-ST")
     monkeypatch.undo()
     assert (tmp_path / "out" / DIALOGUES).read_bytes().endswith(b"\n"), "half a line would damage the next"
-    monkeypatch.setattr("harness.model.client.OpenAIModel", ClumsyModel)
+    monkeypatch.setattr("agentgauge.model.client.OpenAIModel", ClumsyModel)
     assert generate(tmp_path / "out", "--sequences", "CC-CC,CC-ST") == 0
     assert covered(tmp_path / "out") == ["CC-ST", "CC-CC"]
 
@@ -264,7 +313,7 @@ def test_what_a_model_calls_its_tools_stays_in_its_line_of_the_table(
             reply = await super().complete(request)
             return replace(reply, text=re.sub('"name": "[^"]*"', lambda _: r'"name": "x\n\u001b[2Jy"', reply.text))
 
-    monkeypatch.setattr("harness.model.client.OpenAIModel", Rude)
+    monkeypatch.setattr("agentgauge.model.client.OpenAIModel", Rude)
     assert generate(tmp_path / "out", "--sequences", "CC-CC", "--attempts", "1") == 1
     told = capsys.readouterr()
     assert "there is no tool x  [2Jy" in told.out
@@ -280,12 +329,19 @@ def test_long_tables_put_what_is_alike_together_and_failures_are_told_a_few_time
                 raise ModelFault("model p: the endpoint answered HTTP 401: no", cause="http 401")
             return await super().complete(request)
 
-    monkeypatch.setattr("harness.model.client.OpenAIModel", Dead)
+    monkeypatch.setattr("agentgauge.model.client.OpenAIModel", Dead)
     assert generate(tmp_path / "out", "--layer-num-total", "3") == 1
     told = capsys.readouterr()
     lines = told.out.splitlines()
-    assert lines[0] == "  ST-ST-ST, ST-ST-MT, ST-ST-CQ, ST-ST-CC and 12 more  failed 3 times: model p: the endpoint answered HTTP 401: no"
+    assert (
+        lines[0]
+        == "  ST-ST-ST, ST-ST-MT, ST-ST-CQ, ST-ST-CC and 12 more  failed 3 times: model p: the endpoint answered HTTP"
+        " 401: no"
+    )
     assert lines[1] == "48 of 64 sequences are covered, 16 failed"
-    assert told.err.count("HTTP 401") == 5 and "further failures of this kind (http 401) are told in failures.jsonl only" in told.err
+    assert (
+        told.err.count("HTTP 401") == 5
+        and "further failures of this kind (http 401) are told in failures.jsonl only" in told.err
+    )
     assert len((tmp_path / "out" / "coverage.txt").read_text().splitlines()) == 65
     assert len((tmp_path / "out" / FAILURES).read_text().splitlines()) == 48

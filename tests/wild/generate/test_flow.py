@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from bench_wild.generate.dialogue import fence, is_switch, kept_messages, speaker
-from bench_wild.generate.scene import DialogueFails
-from bench_wild.generate.texts import KINDS
+from bench_wild.generate.dialogue.dialogue import fence, is_switch, kept_messages, speaker
+from bench_wild.generate.dialogue.scene import DialogueFails
+from bench_wild.generate.dialogue.texts import KINDS
 from bench_wild.labels import ASK
 from tests.wild.generate.stage import ASKS, CALL, CHAT, DONE, Stage, judge, plan, result, tasks
 
@@ -18,7 +18,9 @@ BAD = plan({"name": "getMoon", "arguments": {}})
 
 
 def speakers(dialogue: Any) -> list[str]:
-    return ["switch" if is_switch(message["content"]) else str(speaker(message["content"])) for message in dialogue.messages]
+    return [
+        "switch" if is_switch(message["content"]) else str(speaker(message["content"])) for message in dialogue.messages
+    ]
 
 
 def seed_of(agent: str) -> int:
@@ -62,7 +64,10 @@ def test_small_talk_is_answered_out_of_the_agents_own_knowledge() -> None:
 
 @pytest.mark.parametrize("agent", ["user_answer_ask", "user_vague_answer_ask"])
 def test_a_question_is_answered_or_evaded_and_then_planned_again(agent: str) -> None:
-    stage = Stage([tasks(), plan(ASKS), "Agent: Where?", "User: Brest", plan(CALL), result(), plan(DONE), ANSWERED], seed=seed_of(agent))
+    stage = Stage(
+        [tasks(), plan(ASKS), "Agent: Where?", "User: Brest", plan(CALL), result(), plan(DONE), ANSWERED],
+        seed=seed_of(agent),
+    )
     dialogue = stage.play("CQ")
     assert stage.agents[2:4] == ["agent_ask", agent]
     assert [who for who in speakers(dialogue) if who != "switch"] == [
@@ -84,11 +89,19 @@ def test_a_refused_plan_stays_in_the_raw_transcript_with_the_checkers_words_and_
     dialogue = stage.play("ST")
     assert speakers(dialogue)[:6] == ["user", "switch", "planner", "switch", "checker_planner", "switch"]
     assert "there is no tool getMoon" in dialogue.messages[4]["content"]
-    assert dialogue.messages[4]["content"] in [message["content"] for message in stage.asked[2][2]], "the planner reads why"
+    assert dialogue.messages[4]["content"] in [message["content"] for message in stage.asked[2][2]], (
+        "the planner reads why"
+    )
     kept, ranges = kept_messages(dialogue)
     assert [speaker(message["content"]) for message in kept] == ["user", "planner", "tool", "planner", "agent"]
     assert ranges == [(0, 5)] and not any("getMoon" in message["content"] for message in kept)
-    assert [request.task for request in stage.scene.kept] == ["user_single_tool", "planner", "tool", "planner", "agent_answer"]
+    assert [request.task for request in stage.scene.kept] == [
+        "user_single_tool",
+        "planner",
+        "tool",
+        "planner",
+        "agent_answer",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -101,7 +114,9 @@ def test_a_refused_plan_stays_in_the_raw_transcript_with_the_checkers_words_and_
     ],
 )
 def test_a_refused_plan_takes_only_itself_along_whosever_mark_it_begins_with(mark: str) -> None:
-    kept, ranges = kept_messages(Stage([tasks(), mark, mark, plan(CALL), mark, result(), plan(DONE), ANSWERED]).play("ST"))
+    kept, ranges = kept_messages(
+        Stage([tasks(), mark, mark, plan(CALL), mark, result(), plan(DONE), ANSWERED]).play("ST")
+    )
     assert [speaker(message["content"]) for message in kept] == ["user", "planner", "tool", "planner", "agent"]
     assert ranges == [(0, 5)]
 
@@ -111,7 +126,13 @@ def test_a_refused_result_stays_in_the_raw_transcript_only() -> None:
     dialogue = stage.play("ST")
     assert speakers(dialogue)[3:9] == ["switch", "tool", "switch", "checker_tool", "switch", "tool"]
     assert "2 observations for 1 actions" in dialogue.messages[6]["content"]
-    assert [speaker(message["content"]) for message in kept_messages(dialogue)[0]] == ["user", "planner", "tool", "planner", "agent"]
+    assert [speaker(message["content"]) for message in kept_messages(dialogue)[0]] == [
+        "user",
+        "planner",
+        "tool",
+        "planner",
+        "agent",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -139,9 +160,18 @@ def test_what_fails_the_dialogue(replies: list[str], cause: str, words: str) -> 
 
 def test_the_judge_decides_about_several_actions_and_is_asked_again_while_it_speaks_of_asking() -> None:
     both = plan(CALL, {"name": "getTide", "arguments": {"port": "Roscoff"}})
-    stage = Stage([tasks(), both, judge("no"), both, f"Better {ASK}.", judge("yes"), result(2), plan(DONE), ANSWERED], seed=1)
+    stage = Stage(
+        [tasks(), both, judge("no"), both, f"Better {ASK}.", judge("yes"), result(2), plan(DONE), ANSWERED], seed=1
+    )
     dialogue = stage.play("ST")
-    assert [part for part in stage.parts if part != "planner"] == ["user", "checker", "checker", "checker", "tool", "agent"]
+    assert [part for part in stage.parts if part != "planner"] == [
+        "user",
+        "checker",
+        "checker",
+        "checker",
+        "tool",
+        "agent",
+    ]
     assert "they wait for each other" in next(
         text["content"] for text in dialogue.messages if speaker(text["content"]) == "checker_planner"
     )
@@ -163,7 +193,9 @@ def test_small_talk_behind_a_result_is_refused_whichever_colon_the_tool_wrote(ma
 
 
 def test_a_question_without_the_agents_mark_leaves_the_task_silently() -> None:
-    stage = Stage([tasks(), plan(ASKS), "Where, please?", "User: tell me about the sea", plan(CHAT), "Agent: It is big."])
+    stage = Stage(
+        [tasks(), plan(ASKS), "Where, please?", "User: tell me about the sea", plan(CHAT), "Agent: It is big."]
+    )
     dialogue = stage.play("CQ", "CC")
     first, second = dialogue.turns
     assert (first.end, second.start) == (5, 5)
@@ -204,7 +236,9 @@ def test_several_tools_are_wanted_serially_in_parallel_or_both() -> None:
 def test_one_of_several_user_models_is_drawn_for_each_use_and_one_name_is_one_model() -> None:
     seen: Counter[str] = Counter()
     for seed in range(60):
-        stage = Stage([tasks(), plan(CHAT), "Agent: Yes.", "User: And?", plan(CHAT), "Agent: Yes."], seed=seed, users=("u", "v"))
+        stage = Stage(
+            [tasks(), plan(CHAT), "Agent: Yes.", "User: And?", plan(CHAT), "Agent: Yes."], seed=seed, users=("u", "v")
+        )
         stage.play("CC", "CC")
         seen.update(name for part, name, _ in stage.asked if part == "user")
     assert set(seen) == {"u", "v"} and min(seen.values()) > 40

@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
+from agentgauge.core.errors import DataProblem
 from bench_wild.data import LANGUAGES, load_sessions
-from bench_wild.generate.overlap import ENOUGH, SESSION, TASK, grams, known_sessions, overlaps, said
-from harness.errors import DataProblem
+from bench_wild.generate.evaluation.overlap import ENOUGH, SESSION, TASK, grams, known_sessions, overlaps, said
 
 MINI = Path(__file__).parents[3] / "bench_wild" / "mini"
-RECORDS: list[dict[str, Any]] = [json.loads(line) for line in (MINI / "Wild-Tool-Bench.jsonl").read_text(encoding="utf-8").splitlines()]
+RECORDS: list[dict[str, Any]] = [
+    json.loads(line) for line in (MINI / "Wild-Tool-Bench.jsonl").read_text(encoding="utf-8").splitlines()
+]
 KNOWN = known_sessions([MINI])
 
 in_each_language = pytest.mark.parametrize("language", LANGUAGES)
@@ -22,7 +24,11 @@ in_each_language = pytest.mark.parametrize("language", LANGUAGES)
 
 def spoken(record: dict[str, Any], language: str) -> dict[str, Any]:
     """A record in one language."""
-    return {name: value for name, value in record.items() if name.startswith("english_") == (language == "en") or name == "id"}
+    return {
+        name: value
+        for name, value in record.items()
+        if name.startswith("english_") == (language == "en") or name == "id"
+    }
 
 
 def edited(record: dict[str, Any], language: str, every: int) -> dict[str, Any]:
@@ -44,11 +50,15 @@ def edited(record: dict[str, Any], language: str, every: int) -> dict[str, Any]:
 
 @in_each_language
 def test_unrelated_sessions_stay_far_below_the_thresholds(language):
-    texts = [[grams(text, language) for text in said(one)] for one in load_sessions(MINI / "Wild-Tool-Bench.jsonl", language)]
+    texts = [
+        [grams(text, language) for text in said(one)] for one in load_sessions(MINI / "Wild-Tool-Bench.jsonl", language)
+    ]
     wholes = [frozenset().union(*mine) for mine in texts]
     pairs = list(permutations(range(len(texts)), 2))
     sessions = max(len(wholes[mine] & wholes[other]) / len(wholes[mine]) for mine, other in pairs)
-    tasks = max(len(text & wholes[other]) / len(text) for mine, other in pairs for text in texts[mine] if len(text) >= ENOUGH)
+    tasks = max(
+        len(text & wholes[other]) / len(text) for mine, other in pairs for text in texts[mine] if len(text) >= ENOUGH
+    )
     assert 0 < sessions < SESSION / 4
     assert 0 < tasks < TASK / 4
 
@@ -84,7 +94,9 @@ def test_a_single_copied_task_is_found(language, tmp_path):
 def test_short_words_are_no_copy(tmp_path):
     record = {**RECORDS[0], "english_tasks": list(RECORDS[0]["english_tasks"])}
     record["english_tasks"][1] = "And the other one?"
-    (tmp_path / "known.jsonl").write_text(json.dumps({**RECORDS[1], "english_tasks": ["And the other one?", "b", "c", "d"]}))
+    (tmp_path / "known.jsonl").write_text(
+        json.dumps({**RECORDS[1], "english_tasks": ["And the other one?", "b", "c", "d"]})
+    )
     assert overlaps(record, known_sessions([tmp_path / "known.jsonl"])) == []
 
 

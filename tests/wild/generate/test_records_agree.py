@@ -1,4 +1,5 @@
-"""The order of actions that people gave the bundled sessions, found again from values alone; and transcripts of any kind."""
+"""The order of actions that people gave the bundled sessions, found again from values alone; and transcripts of any
+kind."""
 
 from __future__ import annotations
 
@@ -9,19 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench_wild.data import LANGUAGES, WildTask, load_sessions
-from bench_wild.generate.actions import Action, NoRecord, actions_of
-from bench_wild.generate.depends import link
-from bench_wild.generate.dialogue import fence, kept_messages
-from bench_wild.generate.record import type_of
-from bench_wild.generate.values import joined, occurs, plain, telling
-from bench_wild.graph import Graph
+from bench_wild.generate.dialogue.dialogue import fence, kept_messages
+from bench_wild.generate.evaluation.actions import Action, NoRecord, actions_of
+from bench_wild.generate.evaluation.depends import link
+from bench_wild.generate.evaluation.record import type_of
+from bench_wild.generate.evaluation.values import joined, occurs, plain, telling
+from bench_wild.matching.graph import Graph
 from tests.wild.generate.talks import chat, clarify, dialogue, mixed, single
 
 BUNDLED = Path(__file__).parents[3] / "bench_wild" / "mini" / "Wild-Tool-Bench.jsonl"
 
 
 def lists(task: WildTask) -> tuple[list[Action], list[list[int]]]:
-    """A bundled task as a planner that takes the shortest way would have it, and its gold dependencies in the same order."""
+    """A bundled task as a planner that takes the shortest way would have it, and its gold dependencies in the same
+    order."""
     path = list(Graph(task.answer_list).optimal())
     nodes = [(number, task.answer_list[place]) for number, group in enumerate(path) for place in group]
     actions = [Action(node.name, node.arguments, node.observation, number, node.user_input) for number, node in nodes]
@@ -39,7 +41,8 @@ def before(waits: list[list[int]]) -> list[set[int]]:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_order_of_the_bundled_gold_is_found_again(language):
-    """Measured: in 59 of 64 tasks the same order, in four the planner's order stays and is named, one order follows from no value."""
+    """Measured: in 59 of 64 tasks the same order, in four the planner's order stays and is named, one order follows
+    from no value."""
     same, named, right_type, tasks = 0, 0, 0, 0
     for session in load_sessions(BUNDLED, language):
         known, history = plain(session.env_info), ""
@@ -113,7 +116,8 @@ def test_where_values_occur(value, text, found):
 
 
 @pytest.mark.parametrize(
-    ("value", "tells"), [("ab", False), ("abc", True), ("a-b-", False), ("北门", True), ("北", False), (12, False), (120, True)]
+    ("value", "tells"),
+    [("ab", False), ("abc", True), ("a-b-", False), ("北门", True), ("北", False), (12, False), (120, True)],
 )
 def test_what_tells(value, tells):
     assert telling(value) is tells

@@ -8,11 +8,24 @@ from typing import Any
 import pytest
 
 from bench_wild.data import build_session
-from bench_wild.generate.actions import NoRecord
-from bench_wild.generate.record import SUBTYPE_OF, record_of
+from bench_wild.generate.evaluation.actions import NoRecord
+from bench_wild.generate.evaluation.record import SUBTYPE_OF, record_of
 from bench_wild.labels import ASK, PREPARE
 from bench_wild.oracle import unreachable
-from tests.wild.generate.talks import TOOLS, Task, chat, clarify, dialogue, find, get, mixed, ok, parallel, serial, single
+from tests.wild.generate.talks import (
+    TOOLS,
+    Task,
+    chat,
+    clarify,
+    dialogue,
+    find,
+    get,
+    mixed,
+    ok,
+    parallel,
+    serial,
+    single,
+)
 
 
 def with_three(task: Task) -> Any:
@@ -23,7 +36,11 @@ def gold(task: Task) -> tuple[list[list[int]], str, list[str]]:
     """Dependencies, type, and what was not determined, of a task among chats."""
     record, notes = record_of(with_three(task), 0)
     assert unreachable(build_session(record)) == []
-    return [node["dependency_list"] for node in record["english_answer_list"][1]], record["english_task_types"][1], notes
+    return (
+        [node["dependency_list"] for node in record["english_answer_list"][1]],
+        record["english_task_types"][1],
+        notes,
+    )
 
 
 def task(meant: Any = "MT", text: str = "Please see to it.") -> Task:
@@ -49,7 +66,11 @@ THREE = ok(items=[{"shelf_id": 7}, {"shelf_id": 12}])
             "Clarify",
         ),
         # found, then asked which, then opened: the value comes from the reply
-        (task("CQ").call(find("me")).ask("Which?", "ORD-5519").call(get("ORD-5519")).say("Here."), [[], [0], [1], [2]], "Clarify"),
+        (
+            task("CQ").call(find("me")).ask("Which?", "ORD-5519").call(get("ORD-5519")).say("Here."),
+            [[], [0], [1], [2]],
+            "Clarify",
+        ),
         # a value from before a question keeps its edge beside that to the question
         (
             task("CQ")
@@ -71,7 +92,11 @@ THREE = ok(items=[{"shelf_id": 7}, {"shelf_id": 12}])
             "Mixed Multi-Tool",
         ),
         # the later call uses the first result, not the second: both may come next
-        (task().call(find()).call(get("ORD-5519")).call(get("ORD-6620")).say("Here."), [[], [0], [0], [1, 2]], "Mixed Multi-Tool"),
+        (
+            task().call(find()).call(get("ORD-5519")).call(get("ORD-6620")).say("Here."),
+            [[], [0], [0], [1, 2]],
+            "Mixed Multi-Tool",
+        ),
         # an order's number that only its own call repeats is no source
         (
             task(text="ORD-1 then note ORD-1").call(get("ORD-1")).call(get("ORD-2", ok(order_id="ORD-2"))).say("x"),
@@ -110,7 +135,10 @@ def test_actions_come_as_accepted_with_their_results_and_words():
     assert record["english_answer_list"][0] == [
         {
             "idx": 0,
-            "action": {"name": ASK, "arguments": {"tool_name": "getOrder", "missing_required_parameters": ["order_id"]}},
+            "action": {
+                "name": ASK,
+                "arguments": {"tool_name": "getOrder", "missing_required_parameters": ["order_id"]},
+            },
             "observation": "Which order is it?",
             "user_input": "It is ORD-3003.",
             "dependency_list": [],
@@ -133,7 +161,12 @@ def test_fields_are_those_of_the_language(language, twin, day):
     assert record[f"{twin}env_info"] == f"2024-05-01 09:12:44 {day}"
     assert record[f"{twin}tools"] == TOOLS[:-2]
     assert record["unverified"] is True
-    assert record["generated"] == {"sequence": "ST-MT-CQ-CC", "language": language, "seed": 7, "kinds": ["first", *["short_name"] * 3]}
+    assert record["generated"] == {
+        "sequence": "ST-MT-CQ-CC",
+        "language": language,
+        "seed": 7,
+        "kinds": ["first", *["short_name"] * 3],
+    }
 
 
 def test_every_group_of_follow_up_tasks_has_a_subtype():
@@ -153,7 +186,9 @@ def test_every_group_of_follow_up_tasks_has_a_subtype():
 
 
 def test_without_a_value_that_flows_the_planned_order_stays_and_is_named():
-    told = task(text="Open ORD-1001, and when that is done ORD-1002.").call(get("ORD-1001")).call(get("ORD-1002")).say("x")
+    told = (
+        task(text="Open ORD-1001, and when that is done ORD-1002.").call(get("ORD-1001")).call(get("ORD-1002")).say("x")
+    )
     waits, type, notes = gold(told)
     assert (waits, type) == ([[], [0], [1]], "Sequential Multi-Tool")
     assert notes == ["task 2, action 1 (getOrder): no value comes from an earlier result; it waits for 0, as planned"]
@@ -163,7 +198,9 @@ def test_a_value_in_two_results_waits_for_both_and_is_named():
     told = task().call(find("a", ok(id="ORD-9")), find("b", ok(id="ORD-9"))).call(get("ORD-9")).say("x")
     waits, _, notes = gold(told)
     assert waits == [[], [], [0, 1], [2]]
-    assert notes == ["task 2, action 2 (getOrder): order_id = 'ord-9' is in the results of 0, 1; it waits for all of them"]
+    assert notes == [
+        "task 2, action 2 (getOrder): order_id = 'ord-9' is in the results of 0, 1; it waits for all of them"
+    ]
 
 
 def test_a_value_that_an_earlier_task_had_is_named():
@@ -177,7 +214,10 @@ def test_a_value_that_an_earlier_task_had_is_named():
 @pytest.mark.parametrize(
     ("told", "note"),
     [
-        (task("MT").call(get("ORD-1")).say("x"), "task 2: meant as MT, but the transcript shows Single-Tool, which is taken"),
+        (
+            task("MT").call(get("ORD-1")).say("x"),
+            "task 2: meant as MT, but the transcript shows Single-Tool, which is taken",
+        ),
         (
             task("ST").ask("Which?", "ORD-1").call(get("ORD-1")).say("x"),
             "task 2: meant as ST, but the transcript shows Clarify, which is taken",
@@ -204,8 +244,14 @@ def rewritten(old: str, new: str) -> Any:
         (with_three(single().say("And more.")), "task 2 goes on behind its final answer"),
         (rewritten('"Action_List"', '"Actions"'), "task 1 has an accepted plan without a list of actions"),
         (rewritten('"Observation_List"', '"Results"'), "task 2 has 1 calls and no list of results"),
-        (rewritten('"name": "findOrders"', '"name": 5'), "task 2 has an accepted action without a name or without an object of arguments"),
-        (rewritten("Tool: ", "Agent: "), "task 2 has a message of agent where tools were called; one of tool is needed"),
+        (
+            rewritten('"name": "findOrders"', '"name": 5'),
+            "task 2 has an accepted action without a name or without an object of arguments",
+        ),
+        (
+            rewritten("Tool: ", "Agent: "),
+            "task 2 has a message of agent where tools were called; one of tool is needed",
+        ),
     ],
 )
 def test_what_cannot_become_a_record_is_named_with_the_reason(told, reason):

@@ -1,4 +1,5 @@
-"""What comes of a folder of dialogues: a file that the checks accept and the oracle solves, a page to read, a person's word."""
+"""What comes of a folder of dialogues: a file that the checks accept and the oracle solves, a page to read, a
+person's word."""
 
 from __future__ import annotations
 
@@ -10,30 +11,41 @@ from typing import Any
 
 import pytest
 
-from bench_wild.generate.dialogue import DIALOGUES, Dialogue, Language
-from bench_wild.generate.records import accept, main_records, write_records
-from harness.cli import main
-from harness.errors import DataProblem, UsageProblem
+from agentgauge.cli.main import main
+from agentgauge.core.errors import DataProblem, UsageProblem
+from bench_wild.generate.dialogue.dialogue import DIALOGUES, Dialogue, Language
+from bench_wild.generate.evaluation.records import accept, main_records, write_records
 from tests.plugin.project import run_wild, summary
 from tests.wild.generate.talks import Task, chat, clarify, dialogue, find, mixed, parallel, serial, single
 
 SESSIONS = Path("wild") / "Wild-Tool-Bench.jsonl"
-SAID: dict[Language, str] = {"en": "Number {}: Ines Duarte, ORD-1001, ORD-1002.", "zh": "第{}件事：Ines Duarte，ORD-1001，ORD-1002。"}
+SAID: dict[Language, str] = {
+    "en": "Number {}: Ines Duarte, ORD-1001, ORD-1002.",
+    "zh": "第{}件事：Ines Duarte，ORD-1001，ORD-1002。",
+}
 
 
 def talks(language: Language = "en") -> list[Dialogue]:
     """Every type and structure, in an order that is not the sequences'."""
     said = iter(SAID[language].format(number) for number in range(100))
     return [
-        dialogue(chat(next(said)), clarify(next(said)), mixed(next(said)), single(next(said)), language=language, seed=1),
-        dialogue(single(next(said)), parallel(next(said)), clarify(next(said)), chat(next(said)), language=language, seed=2),
-        dialogue(serial(next(said)), single(next(said)), parallel(next(said)), mixed(next(said)), language=language, seed=3),
+        dialogue(
+            chat(next(said)), clarify(next(said)), mixed(next(said)), single(next(said)), language=language, seed=1
+        ),
+        dialogue(
+            single(next(said)), parallel(next(said)), clarify(next(said)), chat(next(said)), language=language, seed=2
+        ),
+        dialogue(
+            serial(next(said)), single(next(said)), parallel(next(said)), mixed(next(said)), language=language, seed=3
+        ),
     ]
 
 
 def folder(path: Path, dialogues: list[Dialogue]) -> Path:
     path.mkdir(exist_ok=True)
-    (path / DIALOGUES).write_text("".join(json.dumps(one.to_json(), ensure_ascii=False) + "\n" for one in dialogues), encoding="utf-8")
+    (path / DIALOGUES).write_text(
+        "".join(json.dumps(one.to_json(), ensure_ascii=False) + "\n" for one in dialogues), encoding="utf-8"
+    )
     return path
 
 
@@ -79,7 +91,9 @@ def test_the_order_is_that_of_the_sequences_and_ids_are_line_numbers(out):
 
 def test_what_becomes_no_record_is_named_and_takes_no_line(out, capsys):
     unfinished = dialogue(single("a"), single("b"), single("c"), Task("ST", "d").call(find()), seed=8)
-    wrong = dialogue(single("e"), single("f"), single("g"), Task("ST", "h").call(("getOrder", {"order": "x"}, {})).say("i"), seed=9)
+    wrong = dialogue(
+        single("e"), single("f"), single("g"), Task("ST", "h").call(("getOrder", {"order": "x"}, {})).say("i"), seed=9
+    )
     summary = write_records(folder(out, [*talks(), unfinished, wrong]))
     assert [one["id"] for one in records(out)] == [f"wild_tool_bench_{number}" for number in range(3)]
     assert summary.left_out[0] == "dialogue ST-ST-ST-ST (seed 8): task 4 ends where a final answer should come"
@@ -100,7 +114,10 @@ def test_doubts_are_counted_and_shown(out):
     twice = dialogue(chat("Say it."), chat("Say it."), chat("Why is it so?"), chat("So what?"))
     summary = write_records(folder(out, [twice]))
     assert (summary.sessions, summary.doubts) == (1, 1)
-    assert "- task 2: the user's words are those of task 1 of wild_tool_bench_0 \\[duplicate\\]" in (out / "review.md").read_text()
+    assert (
+        "- task 2: the user's words are those of task 1 of wild_tool_bench_0 \\[duplicate\\]"
+        in (out / "review.md").read_text()
+    )
 
 
 def test_a_session_that_exists_already_is_a_doubt(out, tmp_path):
@@ -109,7 +126,9 @@ def test_a_session_that_exists_already_is_a_doubt(out, tmp_path):
     kept.write_bytes((out / SESSIONS).read_bytes())
     assert write_records(out, against=[]).doubts == 0
     assert write_records(out, against=[kept]).doubts == 3
-    assert "the session shares 100% of its n-grams with wild_tool_bench_1 of kept.jsonl" in (out / "review.md").read_text()
+    assert (
+        "the session shares 100% of its n-grams with wild_tool_bench_1 of kept.jsonl" in (out / "review.md").read_text()
+    )
 
 
 # -- a person's word
@@ -124,7 +143,9 @@ def test_accepted_sessions_lose_the_mark_and_stay_as_they_are_left(out, capsys):
     assert capsys.readouterr().out == "2 of 3 sessions are accepted, 1 unverified\n"
     assert [one.get("unverified") for one in records(out)] == [True, None, None]
     # a further dialogue comes before them
-    summary = write_records(folder(out, [*talks(), dialogue(single("p"), single("q"), single("r"), single("s"), seed=5)]))
+    summary = write_records(
+        folder(out, [*talks(), dialogue(single("p"), single("q"), single("r"), single("s"), seed=5)])
+    )
     assert (summary.sessions, summary.unverified) == (4, 2)
     assert [one["english_tasks"][0] for one in records(out)][2] == "Mended by a person."
     assert [one["id"] for one in records(out)] == [f"wild_tool_bench_{number}" for number in range(4)]
@@ -140,7 +161,10 @@ def test_an_accepted_session_is_never_dropped(out):
     del lines[0]["english_tasks"][0]
     (out / SESSIONS).write_text("".join(json.dumps(one) + "\n" for one in lines))
     before = (out / SESSIONS).read_bytes()
-    with pytest.raises(DataProblem, match=r"accepted session of dialogue ST-MT-CQ-CC \(seed 2\) .* cannot be run any more: english_tasks"):
+    with pytest.raises(
+        DataProblem,
+        match=r"accepted session of dialogue ST-MT-CQ-CC \(seed 2\) .* cannot be run any more: english_tasks",
+    ):
         write_records(out)
     assert (out / SESSIONS).read_bytes() == before
 
@@ -158,7 +182,9 @@ def test_a_line_of_somebody_else_is_never_dropped(out, line):
     with (out / SESSIONS).open("a", encoding="utf-8") as file:
         file.write(f"{line}\n")
     before = (out / SESSIONS).read_bytes()
-    with pytest.raises(DataProblem, match=r"session 4 is none of these dialogues and would be lost|line 4: is no JSON object"):
+    with pytest.raises(
+        DataProblem, match=r"session 4 is none of these dialogues and would be lost|line 4: is no JSON object"
+    ):
         write_records(out)
     assert (out / SESSIONS).read_bytes() == before
 
@@ -171,7 +197,9 @@ def test_a_result_that_is_nested_without_end_becomes_no_record(tmp_path):
     file.write_text(file.read_text(encoding="utf-8").replace('\\"@deep@\\"', "[" * 900 + "]" * 900), encoding="utf-8")
     made = write_records(out)
     assert made.sessions == 3
-    assert made.left_out == ("dialogue ST-MT-CQ-ST (seed 9): task 4 has a value of more than 100 lists or objects in one another",)
+    assert made.left_out == (
+        "dialogue ST-MT-CQ-ST (seed 9): task 4 has a value of more than 100 lists or objects in one another",
+    )
 
 
 @pytest.mark.parametrize("words", [["records"], ["accept", "--sessions", "all"]])
@@ -182,7 +210,7 @@ def test_a_full_disk_is_told_in_a_sentence_and_the_records_stay(out, words, caps
     def full(path: Path, _content: bytes) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
-    monkeypatch.setattr("bench_wild.generate.records.write_whole", full)
+    monkeypatch.setattr("bench_wild.generate.evaluation.records.write_whole", full)
     assert main(["generate", *words, str(out)]) == 4
     assert "made cannot be written (No space left on device); make room" in capsys.readouterr().err
     assert (out / SESSIONS).read_bytes() == before

@@ -6,19 +6,32 @@ from pathlib import Path
 
 import pytest
 
+from agentgauge.core.errors import UsageProblem
 from bench_wild.generate.command import main
 from bench_wild.generate.settings import alone
-from harness.errors import UsageProblem
 from tests.wild.generate.player import PlayerModel
 
 
 @pytest.fixture
 def player(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.model.client.OpenAIModel", PlayerModel)
+    monkeypatch.setattr("agentgauge.model.client.OpenAIModel", PlayerModel)
 
 
 def generate(out: Path, *more: str) -> int:
-    return main(["wild", "--out", str(out), "--model", "p", "--model-url", "http://127.0.0.1:9/v1", "--layer-num-total", "2", *more])
+    return main(
+        [
+            "wild",
+            "--out",
+            str(out),
+            "--model",
+            "p",
+            "--model-url",
+            "http://127.0.0.1:9/v1",
+            "--layer-num-total",
+            "2",
+            *more,
+        ]
+    )
 
 
 @pytest.mark.usefixtures("player")
@@ -35,7 +48,9 @@ def test_a_folder_that_was_begun_refuses_other_settings_by_name(tmp_path: Path) 
     ):
         with pytest.raises(UsageProblem, match=f"was begun with another {name};"):
             generate(out, *more)
-    assert generate(out, "--sequences", "CC-CC,CC-ST", "--attempts", "9", "--in-flight", "1") == 0, "what shapes no dialogue may change"
+    assert generate(out, "--sequences", "CC-CC,CC-ST", "--attempts", "9", "--in-flight", "1") == 0, (
+        "what shapes no dialogue may change"
+    )
 
 
 @pytest.mark.parametrize(
@@ -57,7 +72,9 @@ def test_a_folder_that_was_begun_refuses_other_settings_by_name(tmp_path: Path) 
         (["--model", "oracle", "--user-model", "u"], "built in and served by the run itself"),
     ],
 )
-def test_what_cannot_work_is_refused_in_a_sentence_before_anything_is_written(more: list[str], words: str, tmp_path: Path) -> None:
+def test_what_cannot_work_is_refused_in_a_sentence_before_anything_is_written(
+    more: list[str], words: str, tmp_path: Path
+) -> None:
     with pytest.raises(UsageProblem) as problem:
         generate(tmp_path / "out", *more)
     assert words in str(problem.value)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from bench_wild.generate.record import record_of
-from bench_wild.generate.selfcheck import Finding, check_one, duplicates
+from bench_wild.generate.evaluation.record import record_of
+from bench_wild.generate.evaluation.selfcheck import Finding, check_one, duplicates
 from tests.wild.generate.talks import chat, clarify, dialogue, mixed, serial, single
 
 BUNDLED = Path(__file__).parents[3] / "bench_wild" / "mini" / "Wild-Tool-Bench.jsonl"
@@ -55,7 +55,11 @@ def test_a_sound_record_has_no_findings():
 @pytest.mark.parametrize(
     ("defect", "kind", "text"),
     [
-        (lambda one: one["english_tasks"].pop(), "run", "english_tasks must have 4 entries, one for each task; it has 3"),
+        (
+            lambda one: one["english_tasks"].pop(),
+            "run",
+            "english_tasks must have 4 entries, one for each task; it has 3",
+        ),
         (
             lambda one: one["english_answer_list"][0][0].update(dependency_list=[1]),
             "run",
@@ -63,7 +67,11 @@ def test_a_sound_record_has_no_findings():
         ),
         (lambda one: [one.pop(name) for name in ("english_tasks", "english_tools")], "run", "it has no tasks"),
         (note(to="Ines Duarte"), "arguments", NOTE + "lacks the required argument 'text'"),
-        (note(**DUARTE, cc="Ines Duarte"), "arguments", NOTE + "has the argument 'cc', which the tool does not declare"),
+        (
+            note(**DUARTE, cc="Ines Duarte"),
+            "arguments",
+            NOTE + "has the argument 'cc', which the tool does not declare",
+        ),
         (
             note(to=["Ines Duarte"], text="Ines Duarte"),
             "arguments",
@@ -89,7 +97,10 @@ def test_a_sound_record_has_no_findings():
         (
             lambda one: one["english_answer_list"][0][1].update(dependency_list=[]),
             "order",
-            "task 1, action 1 (getOrder): order_id = 'ord-5519' comes from the result of action 0, for which it does not wait",
+            (
+                "task 1, action 1 (getOrder): order_id = 'ord-5519' comes from the result of action 0, for which it"
+                " does not wait"
+            ),
         ),
         (
             lambda one: one["english_answer_list"][2][2].update(dependency_list=[]),
@@ -114,7 +125,8 @@ def test_a_sound_record_has_no_findings():
         (
             note(to="Ines Duarte", text="2031-11-20"),
             "invented",
-            NOTE + "text = '2031-11-20' is in nothing that was said or found before (it may follow from the current time)",
+            NOTE
+            + "text = '2031-11-20' is in nothing that was said or found before (it may follow from the current time)",
         ),
         (
             lambda one: one["english_answer_list"][0][0]["observation"].update(status_code=404),
@@ -157,7 +169,8 @@ def test_words_that_were_said_before_are_duplicates():
 
 
 def test_the_bundled_sessions_have_few_doubts_and_no_defects():
-    """Measured: 204 calls in two languages; what is doubted in them are values that follow from the date or from knowledge."""
+    """Measured: 204 calls in two languages; what is doubted in them are values that follow from the date or from
+    knowledge."""
     records = [json.loads(line) for line in BUNDLED.read_text(encoding="utf-8").splitlines()]
     found = Counter(one.kind for record in records for one in check_one(record))
     assert set(found) <= {"invented"}

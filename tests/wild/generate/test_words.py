@@ -1,4 +1,5 @@
-"""Marks, texts, times, tool lists and sequences of the generator; and the original's defects in them, which are mended."""
+"""Marks, texts, times, tool lists and sequences of the generator; and the original's defects in them, which are
+mended."""
 
 from __future__ import annotations
 
@@ -12,9 +13,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bench_wild.generate.agent import without_fence
+from agentgauge.core.errors import DataProblem, UsageProblem
 from bench_wild.generate.command import main
-from bench_wild.generate.dialogue import (
+from bench_wild.generate.dialogue.agent import without_fence
+from bench_wild.generate.dialogue.dialogue import (
     LANGUAGES,
     MARKS,
     SWITCH,
@@ -29,11 +31,10 @@ from bench_wild.generate.dialogue import (
     speaker,
     spoken,
 )
-from bench_wild.generate.scene import draw_time
+from bench_wild.generate.dialogue.scene import draw_time
+from bench_wild.generate.dialogue.texts import CONTINUE, KINDS, PROMPTS, SLOTS, load_texts
+from bench_wild.generate.dialogue.toolset import pseudo_tools, tool_lists
 from bench_wild.generate.sequences import all_sequences, chosen_sequences, name_of
-from bench_wild.generate.texts import CONTINUE, KINDS, PROMPTS, SLOTS, load_texts
-from bench_wild.generate.toolset import pseudo_tools, tool_lists
-from harness.errors import DataProblem, UsageProblem
 from tests.wild.generate.player import PlayerModel
 from tests.wild.generate.stage import ASKS, CALL, CHAT, DONE, TIDE, Stage, judge, plan, result, tasks
 
@@ -87,7 +88,9 @@ def test_no_text_breaks_the_reader_of_json(text: str) -> None:
     fenced_json(f"```{text}")
 
 
-@pytest.mark.parametrize("text", ["", "yes", "```json\n```", "```\n{'a': 1}\n```", '```json\n{"a": NaN}\n```', "[" * 100_000, "here: {}"])
+@pytest.mark.parametrize(
+    "text", ["", "yes", "```json\n```", "```\n{'a': 1}\n```", '```json\n{"a": NaN}\n```', "[" * 100_000, "here: {}"]
+)
 def test_what_is_no_json_is_none(text: str) -> None:
     assert fenced_json(text) is None
 
@@ -239,7 +242,9 @@ def test_a_folder_of_texts_replaces_ours_by_name(tmp_path: Path) -> None:
     assert load_texts("zh", tmp_path).prompts["tool"] == "工具"
 
 
-@pytest.mark.parametrize(("name", "words"), [("plan.txt", "plan.txt replaces nothing"), ("plan.md", "holds no .txt file")])
+@pytest.mark.parametrize(
+    ("name", "words"), [("plan.txt", "plan.txt replaces nothing"), ("plan.md", "holds no .txt file")]
+)
 def test_a_folder_that_replaces_nothing_is_refused(name: str, words: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text("x")
     with pytest.raises(UsageProblem, match=words):
@@ -283,14 +288,27 @@ def test_one_user_model_is_one_name_and_not_its_letters(tmp_path: Path, monkeypa
             asked.add(self.name)
             return await super().complete(request)
 
-    monkeypatch.setattr("harness.model.client.OpenAIModel", Named)
-    argv = ["wild", "--out", str(tmp_path / "out"), "--user-model", "gpt-like", "--model-url", "http://127.0.0.1:9/v1", "--sequences", "CC"]
+    monkeypatch.setattr("agentgauge.model.client.OpenAIModel", Named)
+    argv = [
+        "wild",
+        "--out",
+        str(tmp_path / "out"),
+        "--user-model",
+        "gpt-like",
+        "--model-url",
+        "http://127.0.0.1:9/v1",
+        "--sequences",
+        "CC",
+    ]
     assert main(argv) == 0
     assert asked == {"gpt-like"}
 
 
 def test_a_clarify_task_is_about_a_tool_that_requires_something() -> None:
-    free = {"type": "function", "function": {"name": "listPorts", "description": "", "parameters": {"type": "object", "properties": {}}}}
+    free = {
+        "type": "function",
+        "function": {"name": "listPorts", "description": "", "parameters": {"type": "object", "properties": {}}},
+    }
     for seed in range(10):
         stage = Stage([tasks(), plan(CHAT), "Agent: Yes."], seed=seed)
         stage.scene.tools[:1] = [free, TIDE, free]

@@ -1,0 +1,91 @@
+"""What a reply of a model comes to, whatever dialect it was written in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agentgauge.agent.convert import convert
+from agentgauge.core.model_json import read_json
+from agentgauge.core.tools import Tool
+from agentgauge.core.types import Json
+
+ErrorType = Literal["ARGS_ERROR", "API_ERROR"]
+
+NO_ACTION = "NoAction"
+"""Stands for the tool's name where no call could be read."""
+
+INVALID_ACTION = "InvalidAction"
+"""Stands for the tool's name where the tool is unknown or not on offer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The model gave its final answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that fits its tool."""
+
+    name: str
+    arguments: Mapping[str, Json]  # as the model gave them
+    converted: Mapping[str, Any]  # in the types of the tool's inputs
+    id: str = ""  # of the native call; empty in text dialects
+
+
+@dataclass(frozen=True, slots=True)
+class CallError:
+    """A call that cannot be made, or that failed."""
+
+    name: str  # tool name, NO_ACTION or INVALID_ACTION
+    arguments: Json  # the object, or the raw text where it could not be read
+    type: ErrorType
+    message: str  # what the model is told
+    id: str = ""
+
+
+Action = Finish | Call | CallError
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A reply, read: a thought (may be empty) and at least one action."""
+
+    thought: str
+    actions: tuple[Action, ...]
+
+
+def read_call(tool: Tool, text: str, *, raw: str | None = None, id: str = "") -> Call | CallError:
+    """Read the arguments of a call, JSON text, against the tool's inputs (GTA spec 7.4, steps 4 to 6).
+
+    ``raw`` is what a record keeps where the text cannot be read; without it the text itself.
+    Python's JSON reader decides: NaN and Infinity pass, the last of repeated keys counts. Everything that is not an
+    object is an ARGS_ERROR; upstream broke off on some of it, so that no published score depends on the difference.
+    """
+    raw = text if raw is None else raw
+    try:
+        arguments = read_json(text)
+    except ValueError:
+        return CallError(tool.name, raw, "ARGS_ERROR", f"invalid json format: {text}", id)
+    if not isinstance(arguments, dict):
+        return CallError(tool.name, raw, "ARGS_ERROR", f"invalid json format: {text}", id)
+    names = {parameter.name for parameter in tool.inputs}
+    if unknown := set(arguments) - names:
+        return CallError(tool.name, raw, "ARGS_ERROR", f"unknown arguments: {_as_set(unknown)}", id)
+    required = {parameter.name or "" for parameter in tool.inputs if not parameter.optional}
+    if missing := required - set(arguments):
+        return CallError(tool.name, raw, "ARGS_ERROR", f"missing required arguments: {_as_set(missing)}", id)
+    try:
+        converted = convert(tool, arguments)
+    except (TypeError, ValueError, OverflowError, OSError, RecursionError) as error:
+        return CallError(tool.name, arguments, "API_ERROR", repr(error), id)
+    return Call(tool.name, arguments, converted, id)
+
+
+def _as_set(names: set[str]) -> str:
+    """As Python prints a set, but sorted: messages must not differ between runs."""
+    return "{" + ", ".join(repr(name) for name in sorted(names)) + "}"

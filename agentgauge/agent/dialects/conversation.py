@@ -1,0 +1,152 @@
+"""What several families do with a conversation in OpenAI's format before they render it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agentgauge.agent.dialects.format import Called
+from agentgauge.core.chat import Message
+from agentgauge.core.types import Json
+
+DATE = "Current Date:"
+"""Behind this mark a system message names the day (wild spec 3.3)."""
+
+_SLOT = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A message, with the results of its calls where it is an assistant's."""
+
+    role: Literal["system", "user", "assistant"]
+    text: str
+    calls: tuple[Called, ...] = ()
+    results: tuple[str, ...] = ()  # in the order of the calls; fewer where some are missing
+
+
+def turns(messages: Sequence[Message]) -> list[Turn]:
+    """The messages, each assistant's with the tool messages behind it. A tool message without a call becomes a
+    user's."""
+    found: list[Turn] = []
+    for message in messages:
+        role, content = message.get("role"), text_of(message)
+        last = found[-1] if found else None
+        if role == "tool" and last and len(last.results) < len(last.calls):
+            found[-1] = Turn(last.role, last.text, last.calls, (*last.results, content))
+        elif role == "assistant":
+            functions = [call["function"] for call in message.get("tool_calls") or ()]
+            found.append(Turn("assistant", content, tuple(Called(f["name"], f["arguments"]) for f in functions)))
+        else:
+            found.append(Turn("system" if role == "system" else "user", content))
+    return found
+
+
+def text_of(message: Message) -> str:
+    """The content as text; of a list of parts the text parts."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    parts = (part.get("text") for part in content or () if isinstance(part, Mapping))
+    return "".join(part for part in parts if isinstance(part, str))
+
+
+def split_date(messages: Sequence[Message]) -> tuple[list[Message], str]:
+    """The messages without the date that the first system message ends in, and that date; empty where there is none.
+
+    A system message that held nothing else is left out.
+    """
+    for place, message in enumerate(messages):
+        before, mark, date = text_of(message).partition(DATE)
+        if message.get("role") == "system" and mark:
+            kept = [{**message, "content": before}] if before.strip() else []
+            return [*messages[:place], *kept, *messages[place + 1 :]], date.strip()
+    return list(messages), ""
+
+
+def append_to_last_user(messages: Sequence[Message], text: str) -> list[Message]:
+    """The messages with ``text`` on a line of its own at the end of the last user message."""
+    for place in reversed(range(len(messages))):
+        if messages[place].get("role") == "user":
+            changed = {**messages[place], "content": f"{text_of(messages[place])}\n{text}"}
+            return [*messages[:place], changed, *messages[place + 1 :]]
+    return [*messages, {"role": "user", "content": text}]
+
+
+def system_of(prompt: str, told: Sequence[Turn]) -> Message:
+    """The one system message that chat templates take: a family's prompt, then the conversation's own, which end in
+    the date."""
+    return {
+        "role": "system",
+        "content": "\n\n".join([prompt, *(turn.text for turn in told if turn.role == "system" and turn.text)]),
+    }
+
+
+def functions(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The bare function objects of OpenAI's tools."""
+    return [dict(tool["function"]) for tool in tools]
+
+
+def result_of(text: str) -> Json:
+    """A result as a value, where its text is just what we would write for that value; any other text is a text."""
+    value = value_of(text)
+    return value if as_json(value) == text else text
+
+
+def value_of(text: str) -> Json:
+    """Arguments as a value: what their JSON says, else the text."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def as_json(value: Json) -> str:
+    """JSON as the published code wrote it: non-ASCII kept, a blank behind commas and colons."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def in_one_form(call: Called) -> Called:
+    """The call with its arguments as ``as_json`` writes them, whatever blanks and escapes they came with."""
+    return Called(call.name, as_json(value_of(call.arguments)))
+
+
+def named_results(turn: Turn) -> list[dict[str, Json]]:
+    """The results of a turn in one list, as ToolACE, Hammer and GLM-4 get them."""
+    return [
+        {"name": call.name, "results": result_of(result)}
+        for call, result in zip(turn.calls, turn.results, strict=False)
+    ]
+
+
+def tool_messages(messages: Sequence[Message]) -> Iterator[Message]:
+    """The messages, with the name of its function in each tool message."""
+    names: dict[str, str] = {}
+    for message in messages:
+        for call in message.get("tool_calls") or ():
+            names[call.get("id") or ""] = call["function"]["name"]
+        name = names.get(message.get("tool_call_id") or "")
+        yield {**message, "name": name} if message.get("role") == "tool" and name else message
+
+
+def with_results(messages: Iterable[Message]) -> Iterator[tuple[Message, list[Message]]]:
+    """Each message with the tool messages right behind it; these do not come by themselves, unless nothing is before
+    them."""
+    waiting: tuple[Message, list[Message]] | None = None
+    for message in messages:
+        if waiting and message.get("role") == "tool":
+            waiting[1].append(message)
+            continue
+        if waiting:
+            yield waiting
+        waiting = message, []
+    if waiting:
+        yield waiting
+
+
+def fill(template: str, **slots: str) -> str:
+    """A template with its slots filled. ``{name}`` is a slot only if it is one of ``slots``: other braces are text."""
+    return _SLOT.sub(lambda found: slots.get(found[1], found[0]), template)

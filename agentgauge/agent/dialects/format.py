@@ -1,0 +1,73 @@
+"""What the dialect of a model family is: OpenAI's chat format to what the family reads, and its text back to calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from agentgauge.core.chat import Message
+from agentgauge.core.types import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A call as the model wrote it. ``arguments`` is JSON text, as in OpenAI's format; not checked against anything."""
+
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A reply, read. Neither text nor calls: what could not be read, which a benchmark takes for an empty reply."""
+
+    text: str | None
+    calls: tuple[Called, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request in the family's form."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[
+        Mapping[str, Any], ...
+    ] = ()  # for the chat template of the server; empty where the messages describe them
+    template: Mapping[str, Json] = field(default_factory=dict)  # further arguments of that chat template
+    raw: bool = True  # the server shall not look for calls in the reply
+
+
+class Format(Protocol):
+    """A family. Without state; the only field that differs between instances is the wording of a prompt."""
+
+    @property
+    def temperature(self) -> float | None:
+        """What the published runs were made with; None: the server's default."""
+
+    @property
+    def max_tokens(self) -> int | None:
+        """The published runs' limit of new tokens; None: the server's."""
+
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Sent:
+        """A conversation and function tools in OpenAI's format, as the family reads them. Neither is changed.
+
+        Messages may hold several tool messages behind an assistant message, one for each call; arguments are JSON text.
+        A family that takes one observation a step gathers them. Content may be None, and may be a list of parts: text
+        parts are joined, others are left as they are where the family has chat messages.
+        """
+
+    def read(self, text: str, *, tolerant: bool) -> Said:
+        """What a reply means. Never raises.
+
+        By the rules of the published evaluation, quirks included; with ``tolerant``, everything that can be told to be
+        a call is one: surrounding text, thoughts in ``<think>`` tags, code fences and near misses of the syntax are
+        forgiven.
+        """
+
+    def write(self, said: Said) -> str:
+        """The reply as a model of the family writes it. ``read`` gives it back wherever the syntax can hold it.
+
+        Raises ValueError where it cannot: an argument that is no identifier in ToolACE's syntax, a second call in
+        GLM-4's.
+        """

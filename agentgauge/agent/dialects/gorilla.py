@@ -1,0 +1,86 @@
+"""Gorilla openfunctions v2: one prompt, calls in Python's syntax behind marks (wild spec 8, Gorilla)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from agentgauge.agent.dialects.conversation import Turn, as_json, fill, functions, in_one_form, named_results, turns
+from agentgauge.agent.dialects.format import Called, Said, Sent
+from agentgauge.agent.dialects.pycalls import parse, read_anywhere, render, told
+from agentgauge.core.chat import Message
+
+_MARK = "<<function>>"
+
+_SYSTEM = "You help programmers. You turn their questions into calls of the functions that they give you."
+
+_PROMPT = """\
+{system}
+### Instruction: {history}<<function>>{tools}
+<<question>>{query}
+### Response: """
+
+
+@dataclass(frozen=True, slots=True)
+class Gorilla:
+    """See agentgauge.agent.dialects.format for what each method is for.
+
+    The slots of the prompt are ``system``, ``history``, ``tools`` and ``query``.
+    """
+
+    temperature: ClassVar[float | None] = None
+    max_tokens: ClassVar[int | None] = None
+
+    prompt: str = _PROMPT
+
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Sent:
+        """One user message. The conversation's system message, which names the date, replaces the system sentence.
+
+        The last user message is the question; what came behind it is part of the history, which stands before it.
+        """
+        listed = turns(messages)
+        asked = max((place for place, turn in enumerate(listed) if turn.role == "user"), default=-1)
+        system = "\n".join(turn.text for turn in listed if turn.role == "system" and turn.text)
+        history = [line for place, turn in enumerate(listed) if place != asked for line in self._lines(turn)]
+        content = fill(
+            self.prompt,
+            system=system or _SYSTEM,
+            history="".join(f"{line}\n" for line in history),
+            tools=as_json(functions(tools)),
+            query=listed[asked].text if asked >= 0 else "",
+        )
+        return Sent(({"role": "user", "content": content},))
+
+    def _lines(self, turn: Turn) -> list[str]:
+        if turn.role == "system":
+            return []
+        said = f"<<{turn.role}>>{self._marked(turn.calls) or turn.text}<<{turn.role}>>"
+        return [said, f"<<tool>>{as_json(named_results(turn))}<<tool>>"] if turn.results else [said]
+
+    def _marked(self, calls: Sequence[Called]) -> str:
+        return "".join(f"{_MARK}{told([call])}" for call in calls)
+
+    def read(self, text: str, *, tolerant: bool) -> Said:
+        """The text of a reply is always the whole reply, also beside calls. Parts that are no calls are dropped."""
+        calls: list[Called] = []
+        for part in text.split(_MARK)[1:]:
+            try:
+                calls += parse(part, positional="None", tolerant=tolerant)
+            except ValueError:
+                continue  # as published
+        if calls or not tolerant:
+            return Said(text, tuple(calls))
+        return read_anywhere(text.replace(_MARK, "\n"))
+
+    def write(self, said: Said) -> str:
+        """The text beside calls can only be the reply itself, as which it is read back.
+
+        Raises ValueError for what ``render`` refuses, for other text beside calls, and for text that reads as calls.
+        """
+        text = "".join(f"{_MARK}{render([call])}" for call in said.calls) or said.text or ""
+        if said.text not in (None, text) or self.read(text, tolerant=False).calls != tuple(
+            map(in_one_form, said.calls)
+        ):
+            raise ValueError(f"a reply that Gorilla's syntax cannot hold: {text}")
+        return text

@@ -1,0 +1,86 @@
+"""Hammer 2.1: a JSON list in a code fence (wild spec 8, Hammer)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from agentgauge.agent.dialects.conversation import (
+    as_json,
+    in_one_form,
+    result_of,
+    text_of,
+    tool_messages,
+    value_of,
+    with_results,
+)
+from agentgauge.agent.dialects.format import Called, Said, Sent
+from agentgauge.agent.dialects.lenient import find_calls, without_thoughts
+from agentgauge.core.chat import Message
+
+_MARK = '```\n[{"name"'
+
+PLACEHOLDER = "(an answer without a call)"
+"""Stands for every text reply: the published runs replaced them, and so gave an empty reply a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hammer:
+    """See agentgauge.agent.dialects.format for what each method is for.
+
+    The published runs gave the template bare function objects; servers take only OpenAI's wrapped ones.
+    """
+
+    temperature: ClassVar[float | None] = None
+    max_tokens: ClassVar[int | None] = 128
+
+    keeps_text: bool = False  # for benchmarks that judge what is said
+
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Sent:
+        """Results of a step are one message: a user's in the running task, that is behind the last user message, a
+        tool's before it."""
+        left = sum(message.get("role") == "user" for message in messages)
+        sent: list[Message] = []
+        for message, results in with_results(tool_messages(messages)):
+            sent.append(message)
+            left -= message.get("role") == "user"
+            if results:
+                told = [{"name": one.get("name"), "results": result_of(text_of(one))} for one in results]
+                # non-ASCII is escaped, other than everywhere else: as published
+                sent.append({"role": "tool" if left else "user", "content": json.dumps(told)})
+        return Sent(tuple(sent), tuple(tools))
+
+    def read(self, text: str, *, tolerant: bool) -> Said:
+        """A reply with the beginning of a fenced list somewhere is taken for just that, without a look at what is
+        around it."""
+        if tolerant:
+            meant = without_thoughts(text)
+            calls = find_calls(meant)
+            return Said(None, tuple(calls)) if calls else Said(meant if meant.strip() else None)
+        if _MARK not in text:
+            return Said(text if self.keeps_text and text.strip() else PLACEHOLDER)
+        try:
+            value = json.loads(text[3:-4])
+        except (ValueError, RecursionError):
+            return Said(text)
+        found = [_call(item) for item in value] if isinstance(value, list) else [None]
+        return Said(None, tuple(call for call in found if call) if all(found) else ())
+
+    def write(self, said: Said) -> str:
+        """Text is not read back, only that there was some. Raises ValueError for text beside calls, and text that
+        reads as calls."""
+        calls = [{"name": call.name, "arguments": value_of(call.arguments)} for call in said.calls]
+        text = f"```\n{as_json(calls)}\n```" if calls else said.text or ""
+        called = tuple(map(in_one_form, said.calls))
+        if (said.text and called) or self.read(text, tolerant=False).calls != called:
+            raise ValueError(f"a reply that Hammer's syntax cannot hold: {text}")
+        return text
+
+
+def _call(value: object) -> Called | None:
+    match value:
+        case {"name": str(name), "arguments": arguments} | {"name": str(name), "parameters": arguments}:
+            return Called(name, arguments if isinstance(arguments, str) else as_json(arguments))
+    return None

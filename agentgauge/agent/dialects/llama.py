@@ -1,0 +1,101 @@
+"""Llama 3.x: one JSON object (wild spec 8, Llama)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from agentgauge.agent.dialects.conversation import (
+    as_json,
+    in_one_form,
+    split_date,
+    tool_messages,
+    value_of,
+    with_results,
+)
+from agentgauge.agent.dialects.format import Called, Said, Sent
+from agentgauge.agent.dialects.lenient import find_calls, without_thoughts
+from agentgauge.core.chat import Message
+
+_WORDS = ("function", "name", "parameters")
+
+
+@dataclass(frozen=True, slots=True)
+class Llama:
+    """See agentgauge.agent.dialects.format for what each method is for.
+
+    The published runs gave the template bare function objects; servers take only OpenAI's wrapped ones.
+    """
+
+    temperature: ClassVar[float | None] = None
+    max_tokens: ClassVar[int | None] = 1024
+
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Sent:
+        """The date is an argument of the template. Parallel calls are shown one by one: the template refuses two in
+        a message."""
+        kept, date = split_date(messages)
+        return Sent(tuple(_one_by_one(tool_messages(kept))), tuple(tools), {"date_string": date} if date else {})
+
+    def read(self, text: str, *, tolerant: bool) -> Said:
+        """A reply without the word ``function`` is text, which the family's usual ``{"name", "parameters"}`` therefore
+        is.
+
+        Of a list only items that are JSON *texts* are calls; the published runs gave a list of objects no ids, on which
+        the benchmark fails: an empty reply here.
+        """
+        if tolerant:
+            meant = without_thoughts(text).removeprefix("<|python_tag|>")
+            calls = find_calls(meant)
+            return Said(None, tuple(calls)) if calls else Said(meant if meant.strip() else None)
+        if not all(word in text for word in _WORDS):
+            return Said(text)
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return Said(text)
+        try:
+            calls = [_call(json.loads(item)) for item in value] if isinstance(value, list) else [_call(value)]
+        except (TypeError, ValueError, KeyError, RecursionError):
+            return Said(None)
+        return Said(None, tuple(calls))
+
+    def write(self, said: Said) -> str:
+        """Several calls are a list of JSON texts. Raises ValueError for text beside calls, and for text that reads
+        as a call."""
+        calls = [
+            as_json({"type": "function", "name": call.name, "parameters": value_of(call.arguments)})
+            for call in map(in_one_form, said.calls)
+        ]
+        text = (said.text or "") if not calls else calls[0] if len(calls) == 1 else as_json(calls)
+        called = tuple(map(in_one_form, said.calls))
+        if (said.text and called) or self.read(text, tolerant=False) != Said(
+            None if called else said.text or "", called
+        ):
+            raise ValueError(f"a reply that Llama's syntax cannot hold: {text}")
+        return text
+
+
+def _call(value: Any) -> Called:
+    """Raises KeyError or TypeError for what is no call."""
+    name, given = value["name"], value["parameters"] if "parameters" in value else value["arguments"]
+    if not isinstance(name, str):
+        raise TypeError("the name is no text")
+    return Called(name, given if isinstance(given, str) else as_json(given))
+
+
+def _one_by_one(messages: Iterable[Message]) -> Iterator[Message]:
+    """Results are looked for in their own step only: ids may come again in a later one."""
+    for message, results in with_results(messages):
+        calls = message.get("tool_calls") or ()
+        if len(calls) < 2:
+            yield message
+            yield from results
+            continue
+        left = {result.get("tool_call_id"): result for result in results}
+        for call in calls:
+            yield {**message, "tool_calls": [call]}
+            if call["id"] in left:
+                yield left.pop(call["id"])
+        yield from left.values()

@@ -1,0 +1,125 @@
+"""Models without function calling of their own, told of tools in a prompt, as DeepSeek-R1 and QwQ were (wild spec 8,
+prompt-only).
+
+The spec infers this family from the published results; how a reply is read is ours.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from agentgauge.agent.dialects.conversation import (
+    Turn,
+    as_json,
+    fill,
+    functions,
+    in_one_form,
+    named_results,
+    system_of,
+    turns,
+    value_of,
+)
+from agentgauge.agent.dialects.format import Called, Said, Sent
+from agentgauge.agent.dialects.lenient import find_calls, without_thoughts
+from agentgauge.core.chat import Message
+
+_PROMPT = """\
+You work on a user's requests with the functions listed below. Whenever a function can bring you further, call it. Calls are
+written between tags, as a JSON list with one object for each call, and nothing else is in the reply:
+<tool_calls>[{"name": "the function's name", "arguments": {"parameter": "value"}}]</tool_calls>
+Put calls that do not need each other's results into one list. The results come back in <tool_response> tags.
+Only in three cases you answer in words, and then the reply starts with "Assistant:":
+1. no function fits the request: say so;
+2. a required parameter is missing and nothing tells its value: ask the user for it;
+3. the results at hand are enough: answer the request with them.
+
+Functions:
+{tools}"""
+
+_SPOKEN = "Assistant:"
+_OPEN, _CLOSE = "<tool_calls>", "</tool_calls>"
+
+
+@dataclass(frozen=True, slots=True)
+class PromptOnly:
+    """See agentgauge.agent.dialects.format for what each method is for. The slot of the prompt is ``tools``."""
+
+    temperature: ClassVar[float | None] = None
+    max_tokens: ClassVar[int | None] = None
+
+    prompt: str = _PROMPT
+
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Sent:
+        """The conversation's system messages, and with them the date, stand behind the prompt."""
+        listed = turns(messages)
+        described = json.dumps(functions(tools), ensure_ascii=False, indent=4)
+        sent = [system_of(fill(self.prompt, tools=described), listed)]
+        for turn in listed:
+            sent += self._turn(turn)
+        return Sent(tuple(sent))
+
+    def _turn(self, turn: Turn) -> list[Message]:
+        if turn.role == "system":
+            return []
+        if turn.role == "user":
+            return [{"role": "user", "content": turn.text}]
+        said: list[Message] = [{"role": "assistant", "content": self._written(Said(turn.text, turn.calls))}]
+        results = f"<tool_response>{as_json(named_results(turn))}</tool_response>"
+        return [*said, {"role": "user", "content": results}] if turn.results else said
+
+    def _written(self, said: Said) -> str:
+        calls: list[Any] = [{"name": call.name, "arguments": value_of(call.arguments)} for call in said.calls]
+        return f"{_OPEN}{as_json(calls)}{_CLOSE}" if calls else f"{_SPOKEN} {said.text or ''}"
+
+    def read(self, text: str, *, tolerant: bool) -> Said:
+        """Calls in the tags, wherever these stand behind the thoughts; an empty reply if one of them cannot be read."""
+        meant = without_thoughts(text) if tolerant else text.rpartition("</think>")[2]
+        if tolerant:
+            calls = find_calls(meant)
+        elif tagged := list(_tagged(meant)):
+            try:
+                calls = [call for content in tagged for call in _calls(content)]
+            except (ValueError, RecursionError):
+                return Said(None)
+        else:
+            calls = []
+        if calls:
+            return Said(None, tuple(calls))
+        spoken = meant.partition(_SPOKEN)[2].removeprefix(" ") if meant.lstrip().startswith(_SPOKEN) else meant
+        return Said(spoken if spoken.strip() or not tolerant else None)
+
+    def write(self, said: Said) -> str:
+        """Raises ValueError for text beside calls, and for calls or text that do not read back: those with the tags
+        in them."""
+        text = self._written(said)
+        called = tuple(map(in_one_form, said.calls))
+        if (said.text and called) or self.read(text, tolerant=False) != Said(
+            None if called else said.text or "", called
+        ):
+            raise ValueError(f"a reply that cannot be written between tags: {text}")
+        return text
+
+
+def _tagged(text: str) -> Iterator[str]:
+    """What stands between tags. No regular expression: of opening tags alone each would look for its end."""
+    end = 0
+    while (start := text.find(_OPEN, end)) >= 0 and (end := text.find(_CLOSE, start)) >= 0:
+        yield text[start + len(_OPEN) : end]
+
+
+def _calls(text: str) -> list[Called]:
+    """The calls of a JSON list; ValueError if it is none, or an item is no call."""
+    items = json.loads(text)
+    if not isinstance(items, list):
+        raise ValueError("no list")
+    return [_call(item) for item in items]
+
+
+def _call(item: object) -> Called:
+    match item:
+        case {"name": str(name), "arguments": dict(arguments)}:
+            return Called(name, as_json(arguments))
+    raise ValueError("no call")

@@ -1,0 +1,79 @@
+"""The model families by the name that ``--dialect`` takes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+
+from agentgauge.agent.dialects.format import Format
+from agentgauge.core.errors import UsageProblem
+
+_FAMILIES = {
+    "qwen": "Qwen",
+    "llama": "Llama",
+    "xlam": "Xlam",
+    "xlam2": "Xlam2",
+    "toolace": "ToolAce",
+    "watt": "Watt",
+    "hammer": "Hammer",
+    "gorilla": "Gorilla",
+    "glm4": "Glm4",
+    "functionary": "Functionary",
+    "prompt": "PromptOnly",
+}  # module and class: a run uses one of them
+
+FAMILIES = tuple(_FAMILIES)
+
+PROMPT_FILE = "dialect_{}.txt"
+"""In a folder of texts: the wording of a family's own prompt."""
+
+
+@lru_cache(maxsize=32)
+def format_of(name: str, prompts: Path | None = None, *, judged: bool = False) -> Format:
+    """The family of that name, or ReAct, with the wording that the folder ``prompts`` holds for it, if any.
+
+    ``judged``: the benchmark judges what is said, so that a text must not be replaced as Hammer's published runs did.
+
+    Raises UsageProblem for an unknown name, and for a text that cannot be read or that belongs to no family.
+    """
+    known = {**_FAMILIES, "react": "Reacting"}
+    if name not in known:
+        raise UsageProblem(f"there is no dialect {name!r}; accepted are native, react, {', '.join(FAMILIES)}")
+    module = "reacting" if name == "react" else name
+    made: Format = getattr(import_module(f"agentgauge.agent.dialects.{module}"), known[name])()
+    for file in sorted(prompts.glob(PROMPT_FILE.format("*"))) if prompts else ():
+        family = file.stem.removeprefix("dialect_")
+        if family not in known:
+            raise UsageProblem(
+                f"{file} belongs to no dialect; accepted are"
+                f" {', '.join(PROMPT_FILE.format(one) for one in sorted(known))}"
+            )
+        if family == name:
+            made = _reworded(made, file)
+    if judged and isinstance(getattr(made, "keeps_text", None), bool):
+        made = replace(made, keeps_text=True)  # type: ignore[type-var]
+    return made
+
+
+def _reworded(made: Format, file: Path) -> Format:
+    if not hasattr(made, "prompt"):
+        raise UsageProblem(f"{file}: this dialect has no prompt of its own, so there is nothing to replace")
+    try:
+        text = file.read_text(encoding="utf-8").removesuffix("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageProblem(f"{file} cannot be read as UTF-8 text: {error}") from None
+    for slot in ("{tools}", "{query}"):
+        if slot in made.prompt and slot not in text:
+            raise UsageProblem(
+                f"{file} lacks the slot {slot}, without which the model is not told what it needs; put it in"
+            )
+    return replace(made, prompt=text)  # type: ignore[type-var]
+
+
+def wording(name: str, prompts: Path | None) -> str:
+    """Fingerprint of a dialect's own prompt; empty where it has none. Raises UsageProblem as ``format_of``."""
+    prompt = "" if name == "native" else getattr(format_of(name, prompts), "prompt", "")
+    return prompt and sha256(prompt.encode()).hexdigest()[:12]

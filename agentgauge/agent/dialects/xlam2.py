@@ -1,0 +1,91 @@
+"""xLAM-2: a JSON list of calls (wild spec 8, xLAM-2)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from agentgauge.agent.dialects.conversation import (
+    DATE,
+    append_to_last_user,
+    as_json,
+    in_one_form,
+    result_of,
+    split_date,
+    text_of,
+    tool_messages,
+    value_of,
+    with_results,
+)
+from agentgauge.agent.dialects.format import Called, Said, Sent
+from agentgauge.agent.dialects.lenient import find_calls, without_thoughts
+from agentgauge.core.chat import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Xlam2:
+    """See agentgauge.agent.dialects.format for what each method is for."""
+
+    temperature: ClassVar[float | None] = None
+    max_tokens: ClassVar[int | None] = 256
+
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Sent:
+        """The chat template has the tools. The date goes to the last user message, unless a user's message has one; the
+        results of a step are one message with a JSON list."""
+        dated, date = split_date(messages)
+        if date and not any(message.get("role") == "user" and DATE in text_of(message) for message in dated):
+            dated = append_to_last_user(dated, f"{DATE} {date}")
+        return Sent(tuple(_gathered(tool_messages(dated))), tuple(tools))
+
+    def read(self, text: str, *, tolerant: bool) -> Said:
+        if tolerant:
+            meant = without_thoughts(text)
+            calls = find_calls(meant)
+            return Said(None, tuple(calls)) if calls else Said(meant if meant.strip() else None)
+        if not (text.startswith("[") and text.endswith("]")):
+            return Said(text)
+        try:
+            return calling([call_of(item) for item in json.loads(text)])
+        except (ValueError, RecursionError):
+            return Said(text)
+
+    def write(self, said: Said) -> str:
+        """Text beside calls can only be the sentence that is read there. Raises ValueError for other text, and text
+        that reads as calls."""
+        text = (
+            as_json([{"name": c.name, "arguments": value_of(c.arguments)} for c in said.calls])
+            if said.calls
+            else said.text or ""
+        )
+        return checked(self.read(text, tolerant=False), said, text)
+
+
+def calling(calls: Sequence[Called]) -> Said:
+    """Calls with the sentence that the published runs put beside them. Of no calls only that is left: a text reply."""
+    return Said(f"use {', '.join(call.name for call in calls)} to solve user problem", tuple(calls))
+
+
+def call_of(value: object) -> Called:
+    """Raises ValueError for what is no call."""
+    match value:
+        case {"name": str(name), "arguments": arguments}:
+            return Called(name, arguments if isinstance(arguments, str) else as_json(arguments))
+    raise ValueError("no call")
+
+
+def checked(read: Said, said: Said, text: str) -> str:
+    """The text, if it reads back as what was to be said. Raises ValueError."""
+    called = tuple(map(in_one_form, said.calls))
+    wanted = said.text if said.text is not None or not called else calling(called).text
+    if read != Said(wanted or "", called):
+        raise ValueError(f"a reply that xLAM's syntax cannot hold: {text}")
+    return text
+
+
+def _gathered(messages: Iterator[Message]) -> Iterator[Message]:
+    for message, results in with_results(messages):
+        yield message
+        if results:
+            yield {**results[0], "content": as_json([result_of(text_of(one)) for one in results])}

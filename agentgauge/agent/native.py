@@ -1,0 +1,138 @@
+"""The native dialect: OpenAI function tools, calls read from ``tool_calls``.
+
+Every broken reply is the model's doing and is answered in the conversation: broken JSON is an ARGS_ERROR, a tool that
+is not on offer an InvalidAction, an empty message a NoAction. A reply without calls but with text is the final answer,
+and so is a refusal.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agentgauge.agent.actions import INVALID_ACTION, NO_ACTION, Action, CallError, Finish, Reading, read_call
+from agentgauge.agent.dialect import Past, PastResult, PastText, Told
+from agentgauge.agent.dialects.format import Sent
+from agentgauge.core.chat import ChatReply, Message, ToolCall
+from agentgauge.core.model_json import read_json
+from agentgauge.core.tools import FILE_TYPES, Parameter, Tool
+
+_FILES = {"image": "an image file", "audio": "an audio file", "video": "a video file", "file": "a file"}
+_TYPES = {"text": "string", "int": "integer", "float": "number", "bool": "boolean"}
+
+
+def function_schema(tool: Tool) -> dict[str, Any]:
+    """A tool as an OpenAI function. Files are given by path, so that text models can use them."""
+    return {
+        "type": "function",
+        "function": {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": {
+                "type": "object",
+                "properties": {p.name or "": _property(p) for p in tool.inputs},
+                "required": [p.name for p in tool.inputs if not p.optional],
+            },
+        },
+    }
+
+
+def _property(parameter: Parameter) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": _TYPES.get(parameter.type, "string")}
+    described = parameter.description
+    if parameter.type in FILE_TYPES:
+        path = f"path of {_FILES[parameter.type]}"
+        described = f"{described} ({path})" if described else path
+    if described:
+        schema["description"] = described
+    if parameter.default is not None:
+        schema["default"] = parameter.default
+    return schema
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """The dialect, with its texts. See agentgauge.agent.dialect for what each method is for."""
+
+    no_action: str  # what the model is told after an empty message
+    invalid_action: str  # what it is told after a call of a tool that is not on offer
+
+    def request(self, conversation: Sequence[Message], tools: Sequence[Tool]) -> Sent:
+        return Sent(tuple(conversation), tuple(function_schema(tool) for tool in tools), raw=False)
+
+    def read(self, reply: ChatReply, tools: Mapping[str, Tool], turn: int) -> Reading:
+        text = reply.text or reply.refusal or ""
+        if reply.tool_calls:
+            calls = tuple(
+                self._call(call, tools, call.id or f"call_{turn}_{place}")
+                for place, call in enumerate(reply.tool_calls)
+            )
+            return Reading(text, calls)
+        if text.strip():
+            return Reading("", (Finish(text),))
+        return Reading("", (CallError(NO_ACTION, {"text": ""}, "API_ERROR", self.no_action),))
+
+    def _call(self, call: ToolCall, tools: Mapping[str, Tool], id: str) -> Action:
+        if call.name not in tools:
+            return CallError(INVALID_ACTION, {"text": call.arguments}, "API_ERROR", self.invalid_action, id)
+        # endpoints send an empty text for a call without arguments
+        return read_call(tools[call.name], call.arguments.strip() or "{}", raw=call.arguments, id=id)
+
+    def said(self, reply: ChatReply, reading: Reading) -> list[Message]:
+        if not reply.tool_calls:
+            # several endpoints refuse an assistant message without content
+            return [{"role": "assistant", "content": reply.text}] if reply.text.strip() else []
+        ids = [action.id for action in reading.actions if not isinstance(action, Finish)]
+        calls = [
+            replace(call, arguments=_readable(call.arguments), id=id).to_wire()
+            for call, id in zip(reply.tool_calls, ids, strict=True)
+        ]
+        return [{"role": "assistant", "content": reply.text or None, "tool_calls": calls}]
+
+    def told(self, results: Sequence[Told]) -> list[Message]:
+        return [self._told(result) for result in results]
+
+    def _told(self, result: Told) -> Message:
+        id = "" if isinstance(result.action, Finish) else result.action.id
+        return _result(result.text, id) if id else self.note(result.text)
+
+    def note(self, text: str) -> Message:
+        # many chat templates refuse a system message that is not the first
+        return {"role": "user", "content": text}
+
+    def history(self, turns: Sequence[Past]) -> list[Message]:
+        """Endpoints insist that every call has exactly one result, right behind it: a missing one is made up as an
+        empty text, and one without a call is told as a remark."""
+        messages: list[Message] = []
+        waiting = ""  # id of the call whose result has to come next
+        for place, turn in enumerate(turns):
+            if isinstance(turn, PastResult):
+                messages.append(_result(turn.text, waiting) if waiting else self.note(turn.text))
+                waiting = ""
+                continue
+            if waiting:
+                messages.append(_result("", waiting))
+                waiting = ""
+            if isinstance(turn, PastText):
+                messages.append({"role": turn.role, "content": turn.content})
+            else:
+                waiting = f"call_{place}"
+                arguments = json.dumps(turn.arguments, ensure_ascii=False)
+                call = ToolCall(turn.name, arguments, waiting)
+                messages.append({"role": "assistant", "content": None, "tool_calls": [call.to_wire()]})
+        return [*messages, _result("", waiting)] if waiting else messages
+
+
+def _result(text: str, id: str) -> Message:
+    return {"role": "tool", "tool_call_id": id, "content": text}
+
+
+def _readable(arguments: str) -> str:
+    """The arguments, if they are a JSON object. Servers answer broken ones in the history with an error of their own,
+    and the model sees its text again in the result."""
+    try:
+        return arguments if isinstance(read_json(arguments), dict) else "{}"
+    except ValueError:
+        return "{}"

@@ -1,0 +1,49 @@
+"""Files that are whole or not there, whenever the process ends."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import tempfile
+from pathlib import Path
+
+from agentgauge.core.redaction import dumps
+from agentgauge.core.types import Json
+
+DISK_FULL = "disk full"
+"""Cause of a case that ended because something could not be written."""
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_LINE = json.JSONEncoder(ensure_ascii=False)  # json.dumps would make one for each value
+
+
+def encoded(value: Json, *, indent: int | None = None) -> bytes:
+    """JSON in UTF-8, without secrets. Half a surrogate pair, which a model may write, is no UTF-8: it stays an
+    escape."""
+    text = dumps(value, _LINE if indent is None else json.JSONEncoder(ensure_ascii=False, indent=indent))
+    return text.encode("utf-8", "backslashreplace")
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Replace a file in one step. A link of that name is replaced, not followed. Raises OSError."""
+    descriptor, scratch = tempfile.mkstemp(prefix=f".{path.name[:80]}-", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        Path(scratch).chmod(0o644)
+        Path(scratch).replace(path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):  # it has become the file
+            Path(scratch).unlink()
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Whether it is for want of space, or of a quota or limit of the user's."""
+    return isinstance(error, OSError) and error.errno in _FULL
+
+
+def cannot_write(run: Path, error: OSError) -> str:
+    """What a person should know of it. ``run``: the run's folder."""
+    return f"{error.filename or run} cannot be written ({error.strerror or error}): make room; what is finished is kept"

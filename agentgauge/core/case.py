@@ -1,0 +1,154 @@
+"""What a benchmark's ``run`` gets to work with: a model to ask, tools to use, and a log kept for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from agentgauge.core.chat import CaseKey, ChatModel, ChatReply, ChatRequest, Message, Sampling
+from agentgauge.core.checkpoint import Kept, Stage
+from agentgauge.core.errors import AgentGaugeError
+from agentgauge.core.redaction import redact
+from agentgauge.core.tools import Tool, ToolBox, ToolOutput
+from agentgauge.core.types import Event, Json, Sample, Scoring, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class CaseSettings:
+    """What a run fixes for all its cases."""
+
+    dialect: str = "native"
+    scoring: Scoring = "parity"
+    temperature: float | None = None
+    max_tokens: int | None = None
+    prompts: Path | None = None  # folder of texts that replace the built-in wording
+    attempts: int = 1  # how often each sample is attempted
+    live: bool = True  # False while a cassette is made or played: every reply has to go through it
+
+
+@dataclass(slots=True)
+class Case:
+    """One sample, one attempt, being solved. Keeps the events and the usage of what went through it."""
+
+    sample: Sample
+    attempt: int
+    seed: int
+    settings: CaseSettings
+    model: ChatModel
+    toolbox: ToolBox | None
+    folder: Path  # where this case's produced files go; made when first needed
+    others: Callable[[str], ChatModel] | None = None  # the models that options name for parts of their own
+    stage: Stage | None = None  # where what is finished before the end is kept
+    kept: Json | None = None  # what ``keep`` was given, now or in an earlier run that broke afterwards
+    events: list[Event] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    _turn: int = 0
+    _previous: tuple[Message, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.stage and (found := self.stage.read()):
+            self.kept, self.events, self.usage, self._turn = found.output, list(found.events), found.usage, found.turn
+
+    def keep(self, output: Json) -> None:
+        """Write down what the case has come to. Where a fault ends it later on, a resumed run finds that in ``kept``,
+        and the files in ``folder``, instead of asking for it again."""
+        self.kept = output
+        if self.stage:
+            self.stage.write(Kept(output, tuple(self.events), self.usage, self._turn))
+
+    async def ask(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Mapping[str, Any]] = (),
+        raw: bool = False,
+        template: Mapping[str, Any] | None = None,
+        usual: Sampling = Sampling(),  # noqa: B008 - frozen
+        stop: Sequence[str] = (),
+        draw: int | None = None,
+        part: str = "",
+    ) -> ChatReply:
+        """Put a conversation to the model. Raises ModelFault.
+
+        ``draw`` numbers the samples of a request that is sent several times: each has a seed of its own. ``part`` is
+        the option that names another model for this request, such as a judge. The other arguments are those of
+        ChatRequest.
+        """
+        model = self._model_of(part)
+        own = model is self.model  # what is set for the tested model is not for others
+        request = ChatRequest(
+            messages=tuple(messages),
+            tools=tuple(tools),
+            raw=raw,
+            template=template or {},
+            temperature=self.settings.temperature if own else None,
+            max_tokens=self.settings.max_tokens if own else None,
+            usual=usual,
+            seed=(self.seed + (draw or 0)) & 0x7FFFFFFF,
+            repeated=draw is not None or self.settings.attempts > 1,
+            stop=tuple(stop),
+            case=CaseKey(self.sample.task, self.sample.id, self.attempt, self._turn, part),
+        )
+        self._turn += 1
+        detail: dict[str, Any] = self._new_messages(request.messages)
+        start, clock = time.time(), time.monotonic()
+        try:
+            reply = await model.complete(request)
+        except AgentGaugeError as error:
+            self.events.append(Event("model", model.name, start, time.monotonic() - clock, detail, str(error)))
+            raise
+        self.usage += reply.usage
+        detail["reply"] = reply.text
+        if reply.tool_calls:
+            detail["tool_calls"] = [{"name": call.name, "arguments": call.arguments} for call in reply.tool_calls]
+        if reply.refusal:
+            detail["refusal"] = reply.refusal
+        if reply.reasoning:
+            detail["reasoning"] = reply.reasoning
+        self.events.append(Event("model", model.name, start, time.monotonic() - clock, detail))
+        return reply
+
+    def _model_of(self, part: str) -> ChatModel:
+        return self.others(part) if part and self.others else self.model
+
+    def name_of(self, part: str) -> str:
+        """The name of the model that plays a part; of the one that is tested without one."""
+        return self._model_of(part).name
+
+    def fingerprint_of(self, part: str) -> str:
+        """Of everything about that model which may change its replies."""
+        return self._model_of(part).fingerprint
+
+    async def catalog(self) -> Mapping[str, Tool]:
+        """The real tools' own metadata; empty without a tool server."""
+        return await self.toolbox.catalog() if self.toolbox else {}
+
+    async def use(self, name: str, arguments: Mapping[str, Any]) -> tuple[ToolOutput, ...]:
+        """Run a real tool. Raises ToolError (tell the model) or ToolFault."""
+        assert self.toolbox is not None, f"{self.sample.task} declares no real tools"
+        start, clock = time.time(), time.monotonic()
+        detail: dict[str, Any] = {"arguments": dict(arguments)}
+        try:
+            outputs = await self.toolbox.call(name, arguments, folder=self.folder, readable=(self.sample.root,))
+        except AgentGaugeError as error:
+            self.events.append(Event("tool", name, start, time.monotonic() - clock, detail, str(error)))
+            raise
+        result = tuple(
+            replace(output, content=redact(output.content)) if output.type == "text" else output for output in outputs
+        )
+        detail["result"] = [{"type": output.type, "content": output.content} for output in result]
+        self.events.append(Event("tool", name, start, time.monotonic() - clock, detail))
+        return result
+
+    def _new_messages(self, messages: tuple[Message, ...]) -> dict[str, Any]:
+        """The messages that the previous request of this case did not hold, so that a log grows linearly."""
+        known = 0
+        for old, new in zip(self._previous, messages, strict=False):
+            if old != new:
+                break
+            known += 1
+        self._previous = messages
+        return {"known": known, "messages": [dict(message) for message in messages[known:]]}

@@ -1,0 +1,128 @@
+"""The seam between benchmarks and models: one request, one reply."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NotRequired, Protocol, TypedDict
+
+from agentgauge.core.types import Usage
+
+Message = Mapping[str, Any]
+"""A chat message in the OpenAI wire form: role, content (text or parts), tool_calls, tool_call_id. A part may be a
+LocalFile."""
+
+
+class LocalFile(TypedDict):
+    """A part of a message that shows the model a file of this machine. Our own: no endpoint ever gets it in this form.
+
+    Requests hold the path, never the bytes. Whoever sends a request reads the file then; a cassette compares content,
+    name and the other fields, not the path.
+    """
+
+    type: Literal["local_file"]
+    kind: Literal["image", "file"]  # image: PNG, JPEG, GIF or WebP, others as Pillow reads them; file: PDF
+    path: str  # absolute; followed as it is, so links in an untrusted folder are the caller's concern
+    name: str  # base name to show
+    instead: str  # text to send where the file cannot be read, is damaged or is refused; empty: nothing
+    stands_for: NotRequired[
+        str
+    ]  # digest of what it was made of, where making it again gives other bytes: compared instead of these
+
+
+@dataclass(frozen=True, slots=True)
+class CaseKey:
+    """Which request of which case this is. Sent to embedded models and used as a key by cassettes; never sent
+    elsewhere."""
+
+    task: str
+    sample: str
+    attempt: int = 1
+    turn: int = 0  # requests of this case before this one
+    part: str = ""  # the option that names the model asked, where it is not the one that is tested
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How a benchmark's reference asks; used where neither the run nor the model's entry says otherwise."""
+
+    temperature: float | None = None
+    max_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    messages: tuple[Message, ...]
+    tools: tuple[Mapping[str, Any], ...] = ()  # OpenAI function tools; empty: none offered
+    raw: bool = False  # the tools are for the chat template only; the reply is wanted as the model wrote it
+    template: Mapping[str, Any] = field(default_factory=dict)  # further arguments of the server's chat template
+    temperature: float | None = None  # None: the benchmark's, or the endpoint's default
+    max_tokens: int | None = None
+    usual: Sampling = Sampling()
+    seed: int | None = None
+    repeated: bool = False  # the same request is drawn several times, so that draws need the seed to differ
+    stop: tuple[str, ...] = ()
+    case: CaseKey | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that the model asked for. ``arguments`` is the raw text: reading it is the dialect's business."""
+
+    name: str
+    arguments: str
+    id: str = ""  # empty: the server gave none
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the call besides id, type and function. Some endpoints require theirs back: Gemini's signature is
+    one."""
+
+    def to_wire(self) -> dict[str, Any]:
+        """The call as the OpenAI format has it."""
+        function = {"name": self.name, "arguments": self.arguments}
+        return {"id": self.id, "type": "function", "function": function, **self.extra}
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReply:
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    refusal: str | None = None
+    finish_reason: str = "stop"
+    usage: Usage = field(default_factory=Usage)
+    reasoning: str | None = None  # what a thinking model's server gives apart from the text
+    received: Mapping[str, Any] | None = None
+    """What ``message`` returns, where the other fields cannot express it: calls without ids, a null content."""
+
+    @property
+    def message(self) -> dict[str, Any]:
+        """The assistant message as the server sent it, fields that a server left out filled with null.
+
+        Holds ``content``, ``reasoning_content`` unless that is null, and ``tool_calls`` unless these are null. A
+        content in parts is joined to one text.
+        """
+        if self.received is not None:
+            return dict(self.received)
+        message: dict[str, Any] = {"content": self.text or (None if self.tool_calls else "")}
+        if self.reasoning is not None:
+            message["reasoning_content"] = self.reasoning
+        if self.tool_calls:
+            message["tool_calls"] = [call.to_wire() for call in self.tool_calls]
+        return message
+
+    @property
+    def content(self) -> str | None:
+        """The text as the server sent it; None for a null content, which ``text`` reads as an empty one."""
+        content: str | None = self.message["content"]
+        return content
+
+
+class ChatModel(Protocol):
+    """A model that can be asked. Implementations: the openai client, embedded models behind it, cassettes."""
+
+    name: str
+    fingerprint: str  # of everything about the model that may change a reply; empty where that is not known
+
+    async def complete(self, request: ChatRequest) -> ChatReply:
+        """Raises ModelFault when the endpoint fails in a way that retrying does not mend."""
+
+    async def close(self) -> None: ...

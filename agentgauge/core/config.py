@@ -1,0 +1,240 @@
+"""Reading ``agentgauge.toml``: models of one's own, settings of tools, a folder of prompts.
+
+Secrets do not belong in the file. A table names the environment variable that holds a key (``key_env``); a literal
+key is refused before anything runs.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from agentgauge.core.errors import UsageProblem
+
+CONFIG_NAME = "agentgauge.toml"
+
+_SECRET_KEY = re.compile(r"^(api_?key|key|token|secret|password|auth|authorization|bearer)$", re.IGNORECASE)
+_SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie|password", re.IGNORECASE)
+_SECRET_VALUE = re.compile(r"^(sk-|gsk_|hf_|xai-|AIza|r8_|Bearer\s|Basic\s)\S{6,}")
+_HEADER = re.compile(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+_VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """US dollars per million tokens."""
+
+    prompt: float = 0.0
+    completion: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class QuirkTable:
+    """What a server cannot do, where it differs from the provider's preset. None: as the preset says."""
+
+    seed: bool | None = None  # send "seed" always or never?
+    temperature: bool | None = None  # does it accept "temperature"?
+    stop: bool | None = None  # does it accept "stop"?
+    token_field: str | None = None  # max_tokens or max_completion_tokens
+    later_system: str | None = None  # role that system messages behind the first turn are sent with: system or user
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTable:
+    """One ``[models.NAME]`` table. None: not given, so the provider's preset decides."""
+
+    provider: str | None = None
+    model: str | None = None
+    url: str | None = None
+    key_env: str | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    timeout: float | None = None  # seconds, for one try
+    max_retries: int | None = None
+    prices: Prices = Prices()
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    endpoint: str | None = None  # Azure
+    api_version: str | None = None  # Azure
+    deployment: str | None = None  # Azure
+    api: Literal["chat", "responses"] | None = None
+    pdf: Literal["pages", "file"] | None = None  # how chat completions are shown a PDF
+    transport: Literal["lean", "openai"] | None = None  # how requests travel
+    quirks: QuirkTable = QuirkTable()
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The whole file. Empty where there is none."""
+
+    path: Path | None = None
+    models: Mapping[str, ModelTable] = field(default_factory=dict)
+    tools: Mapping[str, Any] = field(default_factory=dict)  # untouched: tool_impls reads it
+    prompts: Path | None = None  # folder of texts that replace the built-in wording
+    similarity: str | None = None  # backend that compares texts; None: each benchmark's own choice
+
+
+def load_config(path: Path | None = None, *, root: Path | None = None) -> Config:
+    """Read an explicit file, or ``agentgauge.toml`` in ``root`` if it is there; without either, an empty configuration.
+
+    Raises UsageProblem for a missing explicit file, broken TOML, unknown keys, wrong types and literal secrets.
+    """
+    if path is None:
+        if root is None or not (root / CONFIG_NAME).is_file():
+            return Config()
+        path = root / CONFIG_NAME
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageProblem(
+            f"the configuration {path} cannot be read ({error.strerror}); give the path of an {CONFIG_NAME}"
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        # The text of a TOML error names line and column, not the line's content, so it shows no secret.
+        raise UsageProblem(f"{path} is not valid TOML: {error}; correct the file") from None
+    reader = _Reader(path)
+    top = reader.table(data, "the file", {"models": dict, "tools": dict, "prompts": dict, "scoring": dict})
+    models = {name: _model_table(reader, name, table) for name, table in top.get("models", {}).items()}
+    scoring = reader.table(top.get("scoring", {}), "[scoring]", {"similarity": str})
+    return Config(
+        path=path,
+        models=models,
+        tools=top.get("tools", {}),
+        prompts=_prompts(reader, top.get("prompts", {})),
+        similarity=scoring.get("similarity"),
+    )
+
+
+def _prompts(reader: _Reader, data: Mapping[str, Any]) -> Path | None:
+    folder = reader.table(data, "[prompts]", {"folder": str}).get("folder")
+    if folder is None:
+        return None
+    place: Path = reader.path.parent / folder
+    if not place.is_dir():
+        raise UsageProblem(
+            f"{reader.path}: [prompts] folder is {folder!r}, and there is no folder {place}; create it or correct the"
+            " path"
+        )
+    return place
+
+
+_MODEL_KEYS: Mapping[str, type | tuple[type, ...]] = {
+    "provider": str,
+    "model": str,
+    "url": str,
+    "key_env": str,
+    "temperature": (int, float),
+    "max_tokens": int,
+    "timeout": (int, float),
+    "max_retries": int,
+    "prices": dict,
+    "extra_body": dict,
+    "headers": dict,
+    "endpoint": str,
+    "api_version": str,
+    "deployment": str,
+    "api": str,
+    "pdf": str,
+    "transport": str,
+    "quirks": dict,
+}
+
+
+def _model_table(reader: _Reader, name: str, data: object) -> ModelTable:
+    where = f"[models.{name}]"
+    if not isinstance(data, dict):
+        raise UsageProblem(f"{reader.path}: {where} must be a table, with keys such as provider, model and url")
+    reader.refuse_secrets(data, where)
+    known = reader.table(data, where, _MODEL_KEYS)
+    prices = reader.table(
+        known.pop("prices", {}), f"{where} prices", {"prompt": (int, float), "completion": (int, float)}
+    )
+    quirks = reader.table(
+        known.pop("quirks", {}),
+        f"{where} quirks",
+        {"seed": bool, "temperature": bool, "stop": bool, "token_field": str, "later_system": str},
+    )
+    reader.choice(quirks, f"{where} quirks", "token_field", ("max_tokens", "max_completion_tokens"))
+    reader.choice(quirks, f"{where} quirks", "later_system", ("system", "user"))
+    reader.choice(known, where, "api", ("chat", "responses"))
+    reader.choice(known, where, "pdf", ("pages", "file"))
+    reader.choice(known, where, "transport", ("lean", "openai"))
+    for key, low in (("temperature", 0), ("max_tokens", 1), ("max_retries", 0)):
+        reader.at_least(known, where, key, low)
+    for key in prices:
+        reader.at_least(prices, f"{where} prices", key, 0)
+    if known.get("timeout", 1) <= 0:
+        raise UsageProblem(f"{reader.path}: {where} timeout is {known['timeout']}; it must be more than 0 seconds")
+    if (variable := known.get("key_env")) is not None and not _VARIABLE.match(variable):
+        # The value may be a key put in the wrong place, so it is not shown.
+        raise UsageProblem(
+            f"{reader.path}: {where} key_env must be the name of an environment variable, for example MY_API_KEY"
+        )
+    for header, value in known.get("headers", {}).items():
+        if not isinstance(value, str):
+            raise UsageProblem(f"{reader.path}: {where} headers.{header} must be a text")
+        if not (_HEADER.match(header) and value.isprintable()):
+            raise UsageProblem(
+                f"{reader.path}: {where} headers.{header} is no header; its name and value must fit on one line, as in"
+                " HTTP"
+            )
+        if _SECRET_HEADER.search(header):
+            raise UsageProblem(
+                f"{reader.path}: {where} headers.{header} looks like a secret; "
+                "name the environment variable that holds the key in key_env instead"
+            )
+    return ModelTable(**known, prices=Prices(**prices), quirks=QuirkTable(**quirks))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Checks tables of one file; every message starts with the file's path."""
+
+    path: Path
+
+    def table(
+        self, data: Mapping[str, Any], where: str, accepted: Mapping[str, type | tuple[type, ...]]
+    ) -> dict[str, Any]:
+        for key, value in data.items():
+            if key not in accepted:
+                raise UsageProblem(f"{self.path}: {where} has no setting {key!r}; accepted are {', '.join(accepted)}")
+            rule = accepted[key]
+            kinds = rule if isinstance(rule, tuple) else (rule,)
+            # bool is an int to Python, and never a number to a reader of the file.
+            if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+                raise UsageProblem(f"{self.path}: {where} {key} must be {_words(kinds)}, not {_words((type(value),))}")
+        return dict(data)
+
+    def choice(self, table: Mapping[str, Any], where: str, key: str, accepted: tuple[str, ...]) -> None:
+        if key in table and table[key] not in accepted:
+            raise UsageProblem(f"{self.path}: {where} {key} is {table[key]!r}; accepted are {', '.join(accepted)}")
+
+    def at_least(self, table: Mapping[str, Any], where: str, key: str, low: float) -> None:
+        if key in table and not table[key] >= low:
+            raise UsageProblem(f"{self.path}: {where} {key} is {table[key]}; it must be {low} or more")
+
+    def refuse_secrets(self, data: Mapping[str, Any], where: str) -> None:
+        for key, value in data.items():
+            if isinstance(value, dict):
+                self.refuse_secrets(value, f"{where} {key}")
+            elif isinstance(value, str) and (_SECRET_KEY.match(key) or _SECRET_VALUE.match(value)):
+                raise UsageProblem(
+                    f"{self.path}: {where} {key} holds a secret; "
+                    'put it in an environment variable and name that with key_env = "MY_API_KEY"'
+                )
+
+
+def _words(kinds: tuple[type, ...]) -> str:
+    names = {
+        str: "a text",
+        int: "a whole number",
+        float: "a number",
+        bool: "true or false",
+        dict: "a table",
+        list: "a list",
+    }
+    return " or ".join(names.get(kind, kind.__name__) for kind in kinds)

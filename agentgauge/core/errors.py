@@ -1,0 +1,67 @@
+"""What can go wrong, by who has to act on it.
+
+AgentGaugeError
+├── UsageProblem       the user must fix something; one sentence, exit status 4
+│   ├── DataProblem    a data set is missing, damaged or of an unknown shape
+│   └── ToolUnavailable  a tool lacks weights, a key or a setting
+├── Fault              not the model's doing; the case ends as *broken*
+│   ├── ModelFault     the endpoint failed, after retries
+│   ├── ToolFault      the tool server failed
+│   ├── SandboxFault   code could not be run at all
+│   └── ReplayMiss     a cassette lacks an exchange
+└── ToolError          a tool refused or failed on what the model asked; the model is told
+"""
+
+from __future__ import annotations
+
+from agentgauge.core.redaction import redact, without_logins
+
+
+class AgentGaugeError(Exception):
+    """Base of every error that AgentGauge raises on purpose. Its text holds no secret and no login of an address."""
+
+    def __str__(self) -> str:
+        return without_logins(redact(super().__str__()))
+
+
+class UsageProblem(AgentGaugeError):
+    """The user must fix something before a run can start. The text is one helpful sentence."""
+
+
+class DataProblem(UsageProblem):
+    """A data set is missing, damaged or in a shape that is not understood."""
+
+
+class ToolUnavailable(UsageProblem):
+    """A tool cannot work as configured. The text names the tool and the setting that would help."""
+
+
+class Fault(AgentGaugeError):
+    """Something that is not the model's doing went wrong; the case ends as broken.
+
+    ``cause`` is a stable short word for grouping (``http 500``, ``timeout``); ``str()`` is the whole sentence.
+    """
+
+    def __init__(self, message: str, *, cause: str = "") -> None:
+        super().__init__(message)
+        self.cause = cause or type(self).__name__
+
+
+class ModelFault(Fault):
+    """The model endpoint failed, and retrying did not help."""
+
+
+class ToolFault(Fault):
+    """The tool server failed: unreachable, overloaded, or an answer outside its protocol."""
+
+
+class SandboxFault(Fault):
+    """Code could not be run: the sandbox itself failed to start."""
+
+
+class ReplayMiss(Fault):
+    """A replayed run asked for an exchange that the cassette does not hold."""
+
+
+class ToolError(AgentGaugeError):
+    """A tool refused its arguments or failed on them. The model sees ``str(error)`` and goes on."""

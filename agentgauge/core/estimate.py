@@ -1,0 +1,203 @@
+"""Metrics with their uncertainty, from what each sample contributes.
+
+``docs/statistics.md`` says which interval is taken when, and why.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from agentgauge.core.intervals import by_error, freedom_of, symmetric, wilson
+from agentgauge.core.types import Metric, Score
+
+Values = Mapping[str, float]
+Figures = Mapping[str, float | None]
+
+NO_SPREAD = 1e-5
+"""Standard errors below this share of a metric's scale mean that all samples agree. GTA's F1 is why it is not smaller:
+two epsilons in it make samples that agree differ in the seventh decimal."""
+
+_SAME = 1e-9
+
+
+def totals(values: Iterable[Values]) -> dict[str, float]:
+    """The sum of each value; exact, so that the order of the samples does not matter."""
+    columns: dict[str, list[float]] = defaultdict(list)
+    for contributed in values:
+        for name, value in contributed.items():
+            columns[name].append(value)
+    return {name: math.fsum(column) for name, column in columns.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How a task's figures come from its samples.
+
+    ``fn`` computes all figures from the sums of the samples' values. ``rests_on`` names for each figure the values that
+    make up its denominator: a sample without any of them has no part in the figure. A figure that is not in it is a
+    plain count and gets no interval. Without ``rests_on`` every figure rests on every sample. ``scale`` is the figure
+    for a perfect run where that is not
+    100. ``join`` puts the values of samples that hang together into one; by default it adds them up.
+    """
+
+    fn: Callable[[Values], Figures]
+    rests_on: Mapping[str, Sequence[str]] | None = None
+    scale: Mapping[str, float] = field(default_factory=dict)
+    join: Callable[[Sequence[Values]], Values] = totals
+
+    def units(self, scores: Iterable[Score]) -> list[Values]:
+        """What varies independently: the joined values of each group, and of each sample that stands alone."""
+        groups: dict[str | int, list[Values]] = {}
+        for place, score in enumerate(scores):
+            groups.setdefault(score.group or place, []).append(score.values)
+        alone: dict[int, Values] = {}  # joined values by identity: thousands of samples that stand alone share theirs
+        found = []
+        for values in groups.values():
+            joined = self.join(values)
+            found.append(alone.setdefault(id(values[0]), joined) if len(values) == 1 else joined)
+        return found
+
+    def counted(self, name: str, values: Values) -> bool:
+        """Whether what these values belong to has part in a figure."""
+        return (
+            self.rests_on is None or name not in self.rests_on or any(values.get(each) for each in self.rests_on[name])
+        )
+
+    def weight(self, name: str, values: Values) -> float:
+        """What these values add to a figure's denominator."""
+        return 1.0 if self.rests_on is None else math.fsum(values.get(each, 0.0) for each in self.rests_on[name])
+
+    def is_rate(self, name: str) -> bool:
+        """Whether a figure has a denominator, and so an interval; otherwise it is a count."""
+        return self.rests_on is None or name in self.rests_on
+
+
+def by_sample(attempts: Iterable[tuple[str, Score]]) -> dict[str, Score]:
+    """One score per sample: its attempts' values averaged, so that a sample counts once however often it was tried.
+
+    Takes pairs of sample id and score; samples are in the order in which they first come. It has passed if all attempts
+    have.
+    """
+    found: dict[str, Score] = {}
+    several: dict[str, list[Score]] = {}
+    for sample, score in attempts:
+        if sample in found:
+            several.setdefault(sample, [found[sample]]).append(score)
+        else:
+            found[sample] = score
+    return found | {sample: _mean(scores) for sample, scores in several.items()}
+
+
+def _mean(scores: Sequence[Score]) -> Score:
+    names = dict.fromkeys(name for score in scores for name in score.values)
+    values = {name: math.fsum(score.values.get(name, 0.0) for score in scores) / len(scores) for name in names}
+    return Score(passed=all(score.passed for score in scores), values=values, group=scores[0].group)
+
+
+def estimate(scores: Sequence[Score], recipe: Recipe) -> dict[str, Metric]:
+    """A recipe's figures for a run, one score per sample, with 95 % intervals. ``n`` counts samples, not groups.
+
+    A figure that rests on what only joining makes, such as a session's success, counts groups.
+    """
+    distinct, which = kinds(score.values for score in scores)
+    known = {each for values in distinct for each in values}
+    found = from_totals(recipe.units(scores), recipe)
+    samples = {name: part_in(name, distinct, which, recipe, known) for name in found}
+    return {name: metric if (n := samples[name]) is None else replace(metric, n=n) for name, metric in found.items()}
+
+
+def kinds(contributed: Iterable[Values]) -> tuple[list[Values], list[int]]:
+    """What samples contribute, each once, since thousands of samples have a few kinds; and which of these each
+    sample has."""
+    places: dict[tuple[tuple[str, float], ...], int] = {}
+    distinct: list[Values] = []
+    which = []
+    for values in contributed:
+        place = places.setdefault(tuple(values.items()), len(distinct))
+        if place == len(distinct):
+            distinct.append(values)
+        which.append(place)
+    return distinct, which
+
+
+def part_in(
+    name: str, distinct: Sequence[Values], which: Sequence[int], recipe: Recipe, known: Container[str]
+) -> int | None:
+    """How many samples have part in a figure; None where it rests on what only joining makes.
+
+    ``distinct``, ``which``: see ``kinds``. ``known``: the names of all values that samples of the task have.
+    """
+    if (
+        recipe.rests_on is not None
+        and recipe.is_rate(name)
+        and not any(each in known for each in recipe.rests_on[name])
+    ):
+        return None
+    counted = [recipe.counted(name, values) for values in distinct]
+    return sum(counted[kind] for kind in which)
+
+
+def from_totals(units: Sequence[Values], recipe: Recipe) -> dict[str, Metric]:
+    """The figures with 95 % intervals from what independent units contribute; ``n`` counts the units that have part.
+
+    Wilson's interval where every unit is one right or wrong; otherwise one from the standard error of the delete-one
+    jackknife. There is none for counts, with fewer than two units, and where one unit alone makes the figure.
+    """
+    sums = totals(units)
+    distinct, which = kinds(units)
+    alone = [recipe.fn({name: one.get(name, 0.0) for name in sums}) for one in distinct]
+    left_out = [recipe.fn({name: total - one.get(name, 0.0) for name, total in sums.items()}) for one in distinct]
+    metrics: dict[str, Metric] = {}
+    for name, value in recipe.fn(sums).items():
+        counted = [recipe.counted(name, one) for one in distinct]
+        part = [kind for kind in which if counted[kind]]
+        low = high = None
+        if value is not None and len(part) > 1 and recipe.is_rate(name):
+            scale = recipe.scale.get(name, 100.0)
+            own, others = ({kind: _share(each[kind][name], scale) for kind in set(part)} for each in (alone, left_out))
+            single = all(recipe.weight(name, distinct[kind]) == 1 for kind in own)
+            ends = _interval(
+                value / scale, [own[kind] for kind in part], [others[kind] for kind in part], single=single
+            )
+            low, high = (None, None) if ends is None else (scale * ends[0], scale * ends[1])
+        metrics[name] = Metric(value, low, high, len(part))
+    return metrics
+
+
+def _share(value: float | None, scale: float) -> float | None:
+    return None if value is None else value / scale
+
+
+def _interval(
+    share: float, alone: Sequence[float | None], left_out: Sequence[float | None], *, single: bool
+) -> tuple[float, float] | None:
+    """``share`` is the figure, 1 for a perfect run; of each unit by itself (``alone``), and without it (``left_out``).
+
+    ``single``: every unit counts one in the denominator.
+    """
+    known = [one for one in left_out if one is not None]
+    own = [one for one in alone if one is not None]
+    n = len(left_out)
+    if len(known) < n:
+        return None  # one unit alone makes the figure: nothing is known of its spread
+    bounded = all(-_SAME <= one <= 1 + _SAME for one in (share, *own))
+    if bounded:
+        share = min(max(share, 0.0), 1.0)
+        if (
+            single
+            and all(min(abs(one), abs(one - 1)) < _SAME for one in own)
+            and abs(share - math.fsum(own) / n) < _SAME
+        ):
+            return wilson(share, n)
+    mean = math.fsum(known) / n
+    deviations = [one - mean for one in known]
+    error = math.sqrt((n - 1) / n * math.fsum(one * one for one in deviations))
+    if error < NO_SPREAD:
+        return wilson(share, n) if bounded else None
+    if bounded and error * error < share * (1 - share):
+        return by_error(share, error, freedom_of(deviations))
+    low, high = symmetric(share, error, freedom_of(deviations))
+    return max(0.0, low), min(1.0, high) if share <= 1 else high

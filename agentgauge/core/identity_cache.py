@@ -1,0 +1,34 @@
+"""What was made of the last few things, for things without a hash, such as big JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import wraps
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
+
+
+def recently(size: int) -> Callable[[Callable[..., _T]], Callable[..., _T]]:
+    """For a function whose first argument is told apart by identity: keeps its last ``size`` results, and the arguments
+    with them.
+
+    What is kept must not be changed, neither the argument nor the result.
+    """
+
+    def decorate(function: Callable[..., _T]) -> Callable[..., _T]:
+        kept: tuple[tuple[Any, tuple[Hashable, ...], _T], ...] = ()
+
+        @wraps(function)
+        def wrapped(thing: Any, *rest: Hashable) -> _T:
+            nonlocal kept
+            for one, others, made in kept:
+                if one is thing and others == rest:
+                    return made
+            made = function(thing, *rest)
+            kept = ((thing, rest, made), *kept[: size - 1])
+            return made
+
+        return wrapped
+
+    return decorate

@@ -1,0 +1,342 @@
+"""An index of a data set: what is in it and where, without its payload.
+
+It is built once, by reading the whole file, and kept in the user's cache folder; every later process reads only the
+cache. A cache that is missing, broken or cannot be written costs time and nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from io import BufferedReader
+from pathlib import Path
+from sys import intern
+from typing import Any
+
+from agentgauge.core.errors import DataProblem
+
+_FORMAT = "2"
+"""Part of the cache's key: to be raised when what is cached changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One sample: its id, its keywords, and where its bytes are."""
+
+    id: str
+    tags: tuple[str, ...]
+    start: int  # byte offset of the JSON value in the file
+    end: int
+    position: int  # from 0
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The samples of one data file."""
+
+    root: Path  # folder that relative paths start from
+    file: Path
+    fingerprint: str  # of the file's content
+    rows: tuple[Row, ...]
+    differences: tuple[str, ...] = ()  # how the layout differs from the official one, one sentence each
+    more: tuple[Path, ...] = ()  # files that go on where ``file`` ends: offsets run on through them
+
+    def read(self, row: Row) -> bytes:
+        """The JSON text of one sample."""
+        file, start = self.file, row.start
+        for following in self.more:
+            if start < (size := file.stat().st_size):
+                break
+            file, start = following, start - size
+        held = _kept_open(file, self.fingerprint)  # another thread may let go of it meanwhile
+        return os.pread(held.number, row.end - row.start, start)
+
+
+class _Open:
+    """A file that is closed when nobody reads it any more."""
+
+    def __init__(self, file: Path) -> None:
+        self.number = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+
+    def __del__(self) -> None:
+        if hasattr(self, "number"):
+            os.close(self.number)
+
+
+@lru_cache(maxsize=16)
+def _kept_open(file: Path, fingerprint: str) -> _Open:
+    """Opening a file costs as much as reading a sample. One with other content has another fingerprint."""
+    return _Open(file)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One value of a data file, decoded, and where it is."""
+
+    key: str  # its key, or its line number from 0
+    value: Any
+    start: int  # bytes
+    end: int
+
+
+def build_index(
+    files: Sequence[Path],
+    entries: Callable[[Path], Iterator[Entry]],
+    describe: Callable[[Entry], tuple[str, Sequence[str]]],
+    *,
+    kind: str,
+    differences: Callable[[], Sequence[str]] = tuple,
+    parts: int = 1,
+) -> Index:
+    """The index of ``files[0]``, or of the first ``parts`` files as if they were one, from the cache or built anew.
+
+    ``describe`` checks an entry and returns its id and keywords; it raises DataProblem. The other files are read by
+    ``describe`` and belong to the fingerprint. ``kind`` names the way of describing: with another one the cache is
+    another one, so raise it when ``describe`` changes. ``differences`` is asked once all are described: how they differ
+    from the official layout. Raises DataProblem for files that are missing or damaged.
+    """
+    file = files[0]
+    cached = _cache_file(files, kind)
+    found = _known.get(cached) or _recall(cached)
+    if found is None:
+        described = enumerate(_joined(files[:parts], entries))
+        rows = tuple(_row(entry, position, *describe(entry)) for position, entry in described)
+        _refuse_repeated(file, rows)
+        found = (_fingerprint(files), rows, tuple(differences()))
+        _keep(cached, *found)
+    if cached is not None:
+        _known[cached] = found
+    return Index(file.parent, file, *found, more=tuple(files[1:parts]))
+
+
+_known: dict[Path | None, tuple[str, tuple[Row, ...], tuple[str, ...]]] = {}
+"""What this process has read: a run asks for each index a dozen times. The name of a cache's file says which state
+it is of."""
+
+
+def _joined(files: Sequence[Path], entries: Callable[[Path], Iterator[Entry]]) -> Iterator[Entry]:
+    """The entries of several files, with offsets that run on."""
+    before = 0
+    for file in files:
+        for entry in entries(file):
+            yield Entry(entry.key, entry.value, entry.start + before, entry.end + before) if before else entry
+        before += file.stat().st_size
+
+
+def object_entries(file: Path) -> Iterator[Entry]:
+    """The values of a file that holds one JSON object, in the order of the file. Raises DataProblem."""
+    text, offset = _text(file)
+    decoder = json.JSONDecoder()
+    place = _skip(text, 0)
+    if text[place : place + 1] != "{":
+        raise DataProblem(
+            f"{file} must hold one JSON object, of samples by number; it begins with {text[place : place + 20]!r}"
+        )
+    counted = 0  # characters that ``offset`` has counted
+    place = _skip(text, place + 1)
+    first = True
+    while text[place : place + 1] != "}":
+        try:
+            if not first:
+                place = _expect(text, place, ",")
+            first = False
+            key, place = decoder.raw_decode(text, place)
+            if not isinstance(key, str):
+                raise json.JSONDecodeError("a key must be a text", text, place)
+            start = _expect(text, place, ":")
+            value, place = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError) as error:
+            raise DataProblem(f"{file} is damaged: {error}; get the file again") from None
+        offset += len(text[counted:start].encode())
+        size = len(text[start:place].encode())
+        yield Entry(key, value, offset, offset + size)
+        offset, counted = offset + size, place
+        place = _skip(text, place)
+    if rest := text[place + 1 :].strip():
+        raise DataProblem(f"{file} is damaged: it goes on behind its object with {rest[:20]!r}; get the file again")
+
+
+def first_line(file: Path) -> str:
+    """The first line that is not blank, without the blanks around it; empty where there is none or it is no text.
+    Raises DataProblem."""
+    with _opened(file) as stream:
+        line = next((line for line in stream if line.strip(b"\xef\xbb\xbf \t\r\n")), b"")
+    return line.decode("utf-8-sig", "replace").strip()
+
+
+def list_entries(file: Path) -> Iterator[Entry]:
+    """The values of a file that holds one JSON list; positions from 0 are the keys. Raises DataProblem."""
+    text, offset = _text(file)
+    decoder = json.JSONDecoder()
+    place = _expect_in(file, text, 0, "[")
+    counted = number = 0
+    while text[place : place + 1] != "]":
+        try:
+            start = _expect(text, place, ",") if number else place
+            value, place = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError) as error:
+            raise DataProblem(f"{file} is damaged: {error}; get the file again") from None
+        offset += len(text[counted:start].encode())
+        size = len(text[start:place].encode())
+        yield Entry(str(number), value, offset, offset + size)
+        offset, counted = offset + size, place
+        number, place = number + 1, _skip(text, place)
+    if rest := text[place + 1 :].strip():
+        raise DataProblem(f"{file} is damaged: it goes on behind its list with {rest[:20]!r}; get the file again")
+
+
+def line_entries(file: Path) -> Iterator[Entry]:
+    """The values of a JSON Lines file; blank lines are passed over. Raises DataProblem."""
+    start = 0
+    with _opened(file) as stream:
+        for number, line in enumerate(stream):
+            end = start + len(line.removesuffix(b"\n"))
+            if line.strip():
+                try:
+                    value = json.loads(line.decode("utf-8-sig" if number == 0 else "utf-8"))
+                except (ValueError, RecursionError) as error:
+                    raise DataProblem(f"{file} is damaged in line {number + 1}: {error}; get the file again") from None
+                bom = 3 if number == 0 and line.startswith(b"\xef\xbb\xbf") else 0
+                yield Entry(str(number), value, start + bom, end)
+            start += len(line)
+
+
+def _row(entry: Entry, position: int, id: str, tags: Sequence[str]) -> Row:
+    return Row(id, _shared(tuple(tags)), entry.start, entry.end, position)
+
+
+@lru_cache(maxsize=4096)
+def _shared(tags: tuple[str, ...]) -> tuple[str, ...]:
+    """Thousands of samples have the same few keywords, which are held once."""
+    return tuple(map(intern, tags))
+
+
+def _refuse_repeated(file: Path, rows: Sequence[Row]) -> None:
+    seen: set[str] = set()
+    for row in rows:
+        if row.id in seen:
+            raise DataProblem(f"{file}: the id {row.id!r} occurs twice; ids must be unique")
+        seen.add(row.id)
+
+
+def _bytes(file: Path) -> bytes:
+    with _opened(file) as stream:
+        return stream.read()
+
+
+@contextlib.contextmanager
+def _opened(file: Path) -> Iterator[BufferedReader]:
+    try:
+        with file.open("rb") as stream:
+            yield stream
+    except FileNotFoundError:
+        raise DataProblem(
+            f"{file} does not exist; give a folder with the data set in its official layout (--data)"
+        ) from None
+    except OSError as error:
+        raise DataProblem(
+            f"{file} cannot be read: {error.strerror or error}; check the path and its permissions"
+        ) from None
+
+
+def _text(file: Path) -> tuple[str, int]:
+    """The file's text, and how many bytes of a byte order mark come before it."""
+    content = _bytes(file)
+    try:
+        return content.decode("utf-8-sig"), 3 if content.startswith(b"\xef\xbb\xbf") else 0
+    except UnicodeDecodeError as error:
+        raise DataProblem(
+            f"{file} is damaged: it is no UTF-8 text ({error.reason} at byte {error.start}); get the file again"
+        ) from None
+
+
+def _expect_in(file: Path, text: str, place: int, sign: str) -> int:
+    """The place behind ``sign``. Raises DataProblem."""
+    try:
+        return _expect(text, place, sign)
+    except ValueError as error:
+        raise DataProblem(f"{file} is damaged: {error}; get the file again") from None
+
+
+def _skip(text: str, place: int) -> int:
+    while place < len(text) and text[place] in " \t\r\n":
+        place += 1
+    return place
+
+
+def _expect(text: str, place: int, sign: str) -> int:
+    """The place behind ``sign`` and the blanks around it."""
+    place = _skip(text, place)
+    if text[place : place + 1] != sign:
+        raise json.JSONDecodeError(f"Expecting {sign!r}", text, place)
+    return _skip(text, place + 1)
+
+
+# -- the cache
+
+
+def cache_folder() -> Path:
+    """Where indexes are kept: ``$XDG_CACHE_HOME`` or ``~/.cache``, then ``agentgauge/index``."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    # the specification of that variable says to ignore relative values
+    home = Path(base) if base and Path(base).is_absolute() else Path(os.path.expanduser("~")) / ".cache"  # noqa: PTH111 - Path.home() raises without a home
+    return home / "agentgauge" / "index"
+
+
+def _cache_file(files: Sequence[Path], kind: str) -> Path | None:
+    """The cache's file for exactly these files in this state; None where they cannot be looked at."""
+    parts = [_FORMAT, kind]
+    for file in files:
+        try:
+            state = file.stat()
+        except OSError:
+            return None  # reading it will say what is wrong
+        parts += [str(file.absolute()), str(state.st_size), str(state.st_mtime_ns)]
+    return cache_folder() / (
+        hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:40] + ".json"
+    )
+
+
+def _recall(cached: Path | None) -> tuple[str, tuple[Row, ...], tuple[str, ...]] | None:
+    if cached is None:
+        return None
+    try:
+        data = json.loads(cached.read_bytes())
+        found = tuple(
+            Row(str(id), _shared(tuple(map(str, tags))), int(start), int(end), place)
+            for place, (id, tags, start, end) in enumerate(data["rows"])
+        )
+        return str(data["fingerprint"]), found, tuple(map(str, data["differences"]))
+    except (OSError, ValueError, TypeError, KeyError):
+        return None  # missing or broken: it is built anew
+
+
+def _keep(cached: Path | None, fingerprint: str, rows: Sequence[Row], differences: Sequence[str]) -> None:
+    if cached is None:
+        return
+    listed = [[row.id, row.tags, row.start, row.end] for row in rows]
+    text = json.dumps({"fingerprint": fingerprint, "differences": differences, "rows": listed})
+    with contextlib.suppress(OSError):  # a cache that cannot be written only costs the next process its time
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=cached.parent, prefix=cached.stem)
+        try:
+            with os.fdopen(handle, "w") as stream:
+                stream.write(text)
+            os.replace(temporary, cached)  # noqa: PTH105 - temporary is a text
+        except OSError:
+            os.unlink(temporary)  # noqa: PTH108
+            raise
+
+
+def _fingerprint(files: Sequence[Path]) -> str:
+    content = hashlib.sha256()
+    for file in files:
+        with _opened(file) as stream:
+            content.update(hashlib.file_digest(stream, "sha256").digest())
+    return content.hexdigest()[:16]

@@ -1,0 +1,27 @@
+"""Decoding JSON that a model wrote."""
+
+from __future__ import annotations
+
+import json
+
+from agentgauge.core.types import Json
+
+DEEPEST = 200
+"""Levels of lists and objects. Python's JSON reader takes about 1,000 less the depth of the call stack: a value that it
+has just read might not fit into a record, which is written from another depth."""
+
+
+def read_json(text: str) -> Json:
+    """The value. Raises ValueError for text that is no JSON, for values nested deeper than DEEPEST and for overlong
+    numbers."""
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        raise ValueError(f"nested deeper than {DEEPEST} levels") from None
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        nested = [one for one in level if isinstance(one, dict | list)]
+        if not nested:
+            return value
+        level = [item for one in nested for item in (one if isinstance(one, list) else one.values())]
+    raise ValueError(f"nested deeper than {DEEPEST} levels")

@@ -1,0 +1,127 @@
+"""What a tool is, seen from a benchmark: typed metadata, and a box of tools that can be called.
+
+The metadata has the shape of GTA's ``toolmeta.json`` (specs/gta_atomic.md, 1.7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol, cast, get_args
+
+from agentgauge.core.errors import DataProblem
+
+ValueType = Literal["text", "int", "float", "bool", "image", "audio", "video", "file"]
+FILE_TYPES: frozenset[str] = frozenset({"image", "audio", "video", "file"})
+"""Types whose values are paths of existing files."""
+
+Attach = Literal["file", "files", "markdown"]
+"""How a text names files that must travel with the call: it is one path, paths between commas, or Markdown with
+pictures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """An input or an output of a tool."""
+
+    type: ValueType
+    name: str | None = None
+    description: str | None = None
+    optional: bool = False
+    default: Any = None
+    filetype: str | None = None
+    attach: Attach | None = None
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Parameter:
+        if not isinstance(data, Mapping) or data.get("type") not in get_args(ValueType):
+            raise DataProblem(
+                f"a tool parameter must be an object with a type of {', '.join(get_args(ValueType))}; got {data!r}"
+            )
+        known = {key: data.get(key) for key in ("name", "description", "default", "filetype", "attach")}
+        return Parameter(type=cast(ValueType, data["type"]), optional=bool(data.get("optional")), **known)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool's metadata: what the model is told about it."""
+
+    name: str
+    description: str
+    inputs: tuple[Parameter, ...] = ()
+    outputs: tuple[Parameter, ...] = ()
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Tool:
+        """Raises DataProblem where the name or a parameter is unusable."""
+        if not isinstance(data, Mapping) or not isinstance(data.get("name"), str):
+            raise DataProblem(f"a tool must be an object with a text 'name'; got {str(data)[:80]}")
+        return Tool(
+            name=data["name"],
+            description=data.get("description") or "",
+            inputs=tuple(Parameter.from_json(p) for p in data.get("inputs") or ()),
+            outputs=tuple(Parameter.from_json(p) for p in data.get("outputs") or ()),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The shape of ``toolmeta.json``, with ``attach`` only where an input has it."""
+        data = asdict(self)
+        return {
+            **data,
+            **{side: [_without_none_attach(value) for value in data[side]] for side in ("inputs", "outputs")},
+        }
+
+
+def _without_none_attach(parameter: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in parameter.items() if key != "attach" or value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """One result of a tool call. ``content`` is text, or the absolute path of a file for the other types."""
+
+    type: Literal["text", "image", "audio", "video", "file"]
+    content: str
+
+
+def not_ready(tools: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """The states of the tools that do not run in their official form. ``tools``: what identifies each
+    (``Task.check_tools``)."""
+    states = {name: str(tool.get("state", "ready")) for name, tool in sorted(tools.items())}
+    return {name: state for name, state in states.items() if state != "ready"}
+
+
+def by_state(states: Mapping[str, str], *, reasons: bool = True) -> list[str]:
+    """Tools that are not simply ready, a line for each state: ``tools disabled: A, B (why)``.
+
+    ``states``: tool → state, which may go on with a reason (``disabled: why``). Without ``reasons`` disabled tools are
+    one line.
+    """
+    groups: dict[tuple[str, str], list[str]] = {}
+    for tool, state in sorted(states.items()):
+        word, _, reason = state.partition(": ")
+        groups.setdefault((word, "" if word == "disabled" and not reasons else reason), []).append(tool)
+    return [
+        f"tools {word}: {', '.join(tools)}" + (f" ({reason})" if reason else "")
+        for (word, reason), tools in sorted(groups.items())
+    ]
+
+
+class ToolBox(Protocol):
+    """A set of real tools, wherever they run."""
+
+    async def catalog(self) -> Mapping[str, Tool]:
+        """The tools on offer by name. Raises ToolFault if they cannot be reached."""
+
+    async def call(
+        self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]
+    ) -> tuple[ToolOutput, ...]:
+        """Run a tool.
+
+        ``arguments`` are already converted to the types of the tool's inputs. Files that the tool produces are put
+        below ``folder``; files that it may read must lie below ``folder`` or one of ``readable``.
+        Raises ToolError for what the model did wrong, ToolFault for what it did not.
+        """
+
+    async def close(self) -> None: ...

@@ -1,0 +1,173 @@
+"""The words that every part of a run shares: sample, transcript, score, record.
+
+All of them are frozen and made of plain data, so that they can cross process boundaries and be written as JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+Json = Any
+"""A value that ``json.dumps`` accepts."""
+
+Status = Literal["passed", "wrong", "broken", "missing"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+Scoring = Literal["parity", "strict"]
+
+ROOT_TOKEN = "{ROOT}"
+"""Stands for the data set's folder in everything that is stored, so that a run can be scored again elsewhere."""
+
+RUN_TOKEN = "{RUN}"
+"""Stands for the run folder in everything that is stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What model calls cost. Failed attempts that were retried are not counted."""
+
+    requests: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    usd: float = 0.0  # US dollars, 0 where the model's prices are not known
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.requests + other.requests,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.usd + other.usd,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One sample of a data set, loaded."""
+
+    id: str  # the data set's own id
+    task: str  # "gta_atomic.step"
+    tags: tuple[str, ...]  # further keywords for -k
+    payload: Mapping[str, Json]  # in the official shape, paths still relative
+    root: Path  # folder that relative paths of the payload start from
+    position: int = 0  # place in the data set, from 0
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One exchange with the model or with a tool."""
+
+    kind: Literal["model", "tool"]
+    name: str  # model name or tool name
+    start: float  # seconds since the epoch
+    seconds: float
+    detail: Mapping[str, Json]  # model: messages (new ones only), reply; tool: arguments, result
+    error: str | None = None  # what the model was told, or the fault
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """Everything the model and the tools said, and what the benchmark made of it.
+
+    ``output`` is the benchmark's own prediction (for GTA the step records) and enough to score again without a
+    model. Paths in it start with ``ROOT_TOKEN`` or ``RUN_TOKEN``.
+    """
+
+    output: Json
+    events: tuple[Event, ...] = ()
+    usage: Usage = Usage()
+    seconds: float = 0.0
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The verdict on one sample.
+
+    ``values`` are this sample's contributions to the benchmark's metrics (counters and partial scores); metrics are
+    functions of their sums.
+    """
+
+    passed: bool
+    values: Mapping[str, float]
+    labels: tuple[str, ...] = ()  # why it is wrong: "wrong_tool", "wrong_argument" ...
+    explanation: str = ""  # for a person: what was expected, what came, at which step
+    group: str = ""  # samples that hang together, such as the tasks of a session; empty: the sample stands alone
+    stops: str = (
+        ""  # why the published evaluator stops on the model's reply, which counts as invalid here; empty: it does not
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The outcome of one case: a sample, an attempt, and how it ended."""
+
+    task: str
+    sample: str
+    attempt: int  # from 1
+    config: str  # fingerprint of everything that may change the outcome
+    status: Status
+    transcript: Transcript | None = None
+    score: Score | None = None
+    error: str | None = None  # why it is broken
+    cause: str | None = None  # the fault's short word
+    tags: tuple[str, ...] = ()
+    worker: str = "main"
+    finished: float = 0.0  # seconds since the epoch
+
+    @property
+    def key(self) -> tuple[str, str, int, str]:
+        """What identifies the case: two records with one key are the same case, run twice."""
+        return (self.task, self.sample, self.attempt, self.config)
+
+    @property
+    def answered(self) -> bool:
+        """Whether the transcript is whole, so that the case can be scored without asking the model: also after a
+        fault in scoring."""
+        return self.transcript is not None and self.transcript.output is not None
+
+    def to_json(self) -> dict[str, Json]:
+        """The record as plain data. What a transcript holds is shared, not copied: copying took longer than writing it.
+
+        What was said comes last, so that all else can be read without it: see agentgauge.store.jsonl.
+        """
+        data = _fields(self)
+        said, score = data.pop("transcript"), data.pop("score")
+        data["score"] = score and _fields(score)
+        data["transcript"] = said and {
+            "usage": _fields(said.usage),
+            "seconds": said.seconds,
+            "seed": said.seed,
+            "output": said.output,
+            "events": [_fields(event) for event in said.events],
+        }
+        return data
+
+    @staticmethod
+    def from_json(data: Mapping[str, Json]) -> Record:
+        fields = dict(data)
+        if transcript := fields.get("transcript"):
+            transcript = dict(transcript)
+            transcript["events"] = tuple(Event(**event) for event in transcript["events"])
+            transcript["usage"] = Usage(**transcript["usage"])
+            fields["transcript"] = Transcript(**transcript)
+        if score := fields.get("score"):
+            fields["score"] = Score(**{**score, "labels": tuple(score["labels"])})
+        fields["tags"] = tuple(fields.get("tags", ()))
+        return Record(**fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One figure of a benchmark's table, with its uncertainty."""
+
+    value: float | None  # None where it is not defined (no denominator)
+    low: float | None = None  # 95 % interval
+    high: float | None = None
+    n: int = 0  # samples that it rests on
+    extra: Mapping[str, Json] = field(default_factory=dict)
+
+
+def _fields(value: Record | Transcript | Event | Usage | Score) -> dict[str, Json]:
+    return {each.name: getattr(value, each.name) for each in fields(value)}

@@ -1,0 +1,108 @@
+"""``agentgauge fetch``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from agentgauge.core.errors import AgentGaugeError, UsageProblem
+from agentgauge.core.redaction import register_login
+from agentgauge.data.fetch.dataset import find_data_set, known_data_sets
+from agentgauge.data.fetch.fetching import Order, fetch
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as a shell has it."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Returns the exit status: 0 all is here, 1 a verification found problems, 4 something that the user must act
+    on."""
+    options = parser().parse_args(argv)
+    base = data_folder(options.dir)
+    order = Order(base, _mirror(options.mirror), options.origin, tuple(options.only or ()))
+    chosen = [find_data_set(name) for name in dict.fromkeys(options.names)]
+    worst = 0
+    for data_set in chosen:
+        try:
+            status = 0 if fetch(data_set, order, say) else 1
+        except AgentGaugeError as problem:
+            print(f"agentgauge: {shown(str(problem))}", file=sys.stderr)
+            status = 4
+        except KeyboardInterrupt:
+            print("agentgauge: stopped; the same command goes on from here", file=sys.stderr)
+            return INTERRUPTED
+        worst = max(worst, status)
+    return worst
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog="agentgauge fetch",
+        description=(
+            "Download official data sets, check and unpack them, and verify what they hold. What is here already stays"
+            " as it is; a download that was broken off goes on where it was. Exit status 1 where the data is not as it"
+            " should be."
+        ),
+        epilog="example: agentgauge fetch gta-atomic wild",
+    )
+    made.add_argument("names", nargs="+", metavar="NAME", help=f"one or more of {', '.join(known_data_sets())}")
+    made.add_argument("--dir", type=Path, metavar="DIR", help=DIR_HELP)
+    made.add_argument(
+        "--mirror",
+        metavar="URL",
+        help="a server that stands for the source's: its scheme and host, and a path before the source's",
+    )
+    made.add_argument(
+        "--from",
+        dest="origin",
+        metavar="SOURCE",
+        help="github, hub, or hub:OWNER/NAME[@REVISION] (default: where each is published)",
+    )
+    made.add_argument(
+        "--only",
+        nargs="+",
+        metavar="WHAT",
+        help="of a data set of many files those for these tasks or of these names (* allowed)",
+    )
+    return made
+
+
+DIR_HELP = "data folder (default: $AGENTGAUGE_DATA or agentgauge-data, where --data=auto looks)"
+
+
+def data_folder(given: Path | None) -> Path:
+    """Where ``--data=auto`` looks, unless another folder is given. Raises UsageProblem where it is a file."""
+    base = (given or Path(os.environ.get("AGENTGAUGE_DATA") or "agentgauge-data")).expanduser()
+    if base.exists() and not base.is_dir():
+        raise UsageProblem(f"{base} is a file; give a folder with --dir")
+    return base
+
+
+def _mirror(given: str | None) -> str | None:
+    if given is None:
+        return None
+    try:
+        parts = urlsplit(given)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        usable = False
+    if not usable:
+        # A password with a slash in it ends up elsewhere than in the login, so nothing of such an address is shown.
+        shown, more = ("with a login", ", with the password percent-encoded") if "@" in given else (repr(given), "")
+        raise UsageProblem(f"--mirror {shown} is no URL of a server; give one such as https://mirror.example.org{more}")
+    register_login(given)
+    return given.rstrip("/")
+
+
+def say(text: str) -> None:
+    print(shown(text), flush=True)
+
+
+def shown(text: str) -> str:
+    """A line in which no name that a server or a record gave can steer the terminal."""
+    return "".join("?" if unicodedata.category(sign) == "Cc" else sign for sign in text)

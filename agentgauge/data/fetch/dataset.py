@@ -1,0 +1,98 @@
+"""What a benchmark has to say about its official data: one ``DataSet`` per command line name.
+
+Data sets are announced under the entry point group ``agentgauge.data``; what fetches them knows no benchmark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from agentgauge.core.errors import AgentGaugeError, UsageProblem
+from agentgauge.core.task import known_tasks
+from agentgauge.data.fetch.source import Source
+
+ENTRY_POINTS = "agentgauge.data"
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What a look at a data set brought, in sentences."""
+
+    samples: int  # that its tasks would run, each file counted once
+    found: tuple[str, ...]  # "229 queries, 252 pictures"
+    problems: tuple[str, ...] = ()  # what must not be so in the official data
+    strange: tuple[str, ...] = ()  # what differs from figures that are not certain
+
+
+def _never(_task: str, _file: str) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """An official data set."""
+
+    name: str  # on the command line: "gta-atomic"
+    title: str  # "GTA-Atomic"
+    folder: str  # below the data folder; the ``data_set`` of the tasks it serves
+    main: tuple[str, ...]  # file name patterns of which one lies in the data set's root: ("dataset.json",)
+    licence: str  # one sentence
+    citation: tuple[str, ...]  # lines
+    homepage: str
+    sources: Mapping[str, Source]  # "github", "hub" → source; the first is the default
+    verify: Callable[[Path], Verified]  # lets DataProblem through where nothing can be read
+    serves: Callable[[str, str], bool] = _never  # whether a task needs a file; for ``--only``
+    divisible: bool = False  # whether a part of its files is of use
+    unpacked_below: Mapping[str, str] = field(
+        default_factory=dict
+    )  # archive → folder that its content belongs in; others: the root
+
+    @property
+    def tasks(self) -> list[str]:
+        """Names of the tasks that it serves."""
+        return sorted(name for name, task in known_tasks().items() if task.data_set == self.folder)
+
+
+def served(data_set: DataSet, base: Path) -> dict[str, Path]:
+    """The tasks of a data set whose files are below a data folder, with the folder of each."""
+    found: dict[str, Path] = {}
+    for name in data_set.tasks:
+        with suppress(AgentGaugeError):  # damaged: what fetched it tells why
+            if root := known_tasks()[name].find(base):
+                found[name] = root
+    return found
+
+
+def shortened(names: Collection[str]) -> list[str]:
+    """Task names, sorted; ``mmau.*`` where all of a benchmark are among them."""
+    families: dict[str, set[str]] = {}
+    for name in known_tasks():
+        families.setdefault(name.partition(".")[0], set()).add(name)
+    short = {
+        name: f"{family}.*"
+        for family, members in families.items()
+        if len(members) > 1 and members <= set(names)
+        for name in members
+    }
+    return sorted({short.get(name, name) for name in names})
+
+
+@cache
+def known_data_sets() -> dict[str, DataSet]:
+    """Every announced data set by name."""
+    found = [point.load() for point in entry_points(group=ENTRY_POINTS)]
+    return {one.name: one for one in sorted(found, key=lambda one: str(one.name))}
+
+
+def find_data_set(name: str) -> DataSet:
+    """Raises UsageProblem for an unknown name."""
+    try:
+        return known_data_sets()[name]
+    except KeyError:
+        known = ", ".join(known_data_sets()) or "none (is AgentGauge installed?)"
+        raise UsageProblem(f"there is no data set {name!r}; known are {known}") from None

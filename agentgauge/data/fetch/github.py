@@ -1,0 +1,148 @@
+"""Files of GitHub: the assets of a release, and single files of a repository."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge.data.fetch.net import BUSY, Patience, offline, refused, unreachable
+from agentgauge.data.fetch.source import Listing, Say, Wanted, mirrored
+
+if TYPE_CHECKING:
+    import httpx2
+
+API, WEB, RAW = "https://api.github.com", "https://github.com", "https://raw.githubusercontent.com"
+
+_SHORT = Patience(tries=3, first=0.5, most=5.0)
+"""For what can be done without."""
+
+_SHA256 = re.compile(r"sha256:([0-9a-f]{64})")
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The assets of a release, by GitHub's API, which tells sizes and, for newer ones, SHA-256.
+
+    Where the API does not answer (its rate limit, a mirror without one) the assets of the names in ``usual`` are asked
+    for.
+    """
+
+    repo: str  # OWNER/NAME
+    tag: str
+    assets: str  # regular expression of the names that are wanted
+    usual: tuple[str, ...]
+
+    @property
+    def identity(self) -> str:
+        return f"{WEB}/{self.repo}/releases/tag/{self.tag}"
+
+    @property
+    def shown(self) -> str:
+        return self.identity
+
+    def offered(self, client: httpx2.Client, mirror: str | None, pinned: str | None, say: Say) -> Listing:
+        refuse_offline(self.identity)
+        try:
+            files = self._by_api(client, mirror)
+        except UsageProblem as problem:
+            say(f"note: {problem}")
+            say(f"note: sizes and checksums are not known beforehand; asking for {', '.join(self.usual)}")
+            files = [self._wanted(name, mirror) for name in self.usual]
+        return Listing(self.identity, self.tag, tuple(files))
+
+    def _by_api(self, client: httpx2.Client, mirror: str | None) -> list[Wanted]:
+        address = mirrored(f"{API}/repos/{self.repo}/releases/tags/{self.tag}", mirror)
+        answer = ask(client, address, {"Accept": "application/vnd.github+json"}, patience=_SHORT)
+        try:
+            offered = {str(asset["name"]): asset for asset in answer.json()["assets"]}
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise UsageProblem(f"{address} does not answer as GitHub's API does; it is left out") from None
+        fitting = sorted(name for name in offered if re.fullmatch(self.assets, name))
+        if not fitting:
+            raise UsageProblem(
+                f"the release has no asset of the expected names, but {', '.join(sorted(offered)) or 'none at all'}"
+            )
+        return [self._wanted(name, mirror, offered[name]) for name in fitting]
+
+    def _wanted(self, name: str, mirror: str | None, told: dict[str, Any] | None = None) -> Wanted:
+        url = f"{WEB}/{self.repo}/releases/download/{self.tag}/{name}"
+        told = told or {}
+        digest = _SHA256.fullmatch(str(told.get("digest")))
+        size = told.get("size")
+        return Wanted(
+            name, url, mirrored(url, mirror), size if isinstance(size, int) else None, digest[1] if digest else None
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RawFile:
+    """One file of a repository. It has no published checksum. ``paths``: where it may be, the first that exists is
+    taken."""
+
+    repo: str
+    ref: str  # branch, tag or commit; HEAD is the default branch
+    paths: tuple[str, ...]
+    name: str  # what it is called here
+
+    @property
+    def identity(self) -> str:
+        return f"{WEB}/{self.repo}"
+
+    @property
+    def shown(self) -> str:
+        return f"{self.identity} ({self.paths[0]})"
+
+    def offered(self, client: httpx2.Client, mirror: str | None, pinned: str | None, say: Say) -> Listing:
+        refuse_offline(self.identity)
+        for path in self.paths:
+            url = f"{RAW}/{self.repo}/{self.ref}/{path}"
+            answer = ask(
+                client, mirrored(url, mirror), {}, method="HEAD", missing=path != self.paths[-1], patience=Patience()
+            )
+            if answer.status_code == 200:
+                break
+        length = answer.headers.get("Content-Length", "")
+        size = int(length) if length.isdecimal() and not answer.headers.get("Content-Encoding") else None
+        return Listing(self.identity, self.ref, (Wanted(self.name, url, mirrored(url, mirror), size),))
+
+
+def ask(
+    client: httpx2.Client,
+    address: str,
+    headers: dict[str, str],
+    *,
+    method: str = "GET",
+    missing: bool = False,
+    patience: Patience,
+) -> httpx2.Response:
+    """A small answer, of status 200, or 404 where ``missing`` is allowed. Raises UsageProblem."""
+    import httpx2
+
+    for failures in range(1, patience.tries + 1):
+        try:
+            answer = client.request(method, address, headers=headers)
+        except (httpx2.RequestError, httpx2.InvalidURL) as error:
+            problem, retry_after = unreachable(address, error), None
+            if not isinstance(error, httpx2.TransportError) or isinstance(error, httpx2.UnsupportedProtocol):
+                raise problem from None
+        else:
+            if answer.status_code == 200 or (missing and answer.status_code == 404):
+                return answer
+            problem, retry_after = refused(answer.status_code, address), answer.headers.get("Retry-After")
+            if answer.status_code not in BUSY:
+                break
+        if failures < patience.tries:
+            time.sleep(patience.wait(failures, retry_after))
+    raise problem
+
+
+def refuse_offline(where: str) -> None:
+    """Raises UsageProblem in offline mode."""
+    if offline():
+        raise UsageProblem(
+            f"HF_HUB_OFFLINE is set, so that nothing is downloaded from {where}; unset it, or copy the data and give"
+            " --data=DIR"
+        )

@@ -1,0 +1,91 @@
+"""``agentgauge data``: which data sets are here, which version, how verified, and which tasks they serve."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from agentgauge.core.errors import DataProblem
+from agentgauge.core.task import known_tasks
+from agentgauge.data.fetch.dataset import DataSet, known_data_sets, served, shortened
+from agentgauge.data.fetch.lock import FIRST_USE, PUBLISHED
+from agentgauge.data.fetch.marker import Marker, read_marker
+
+
+def here(base: Path) -> list[str]:
+    """One block of lines per data set, then the tasks for which only bundled samples are here."""
+    lines, all_served = [f"data folder: {base}" + ("" if base.is_dir() else " (not there yet)")], set[str]()
+    for data_set in known_data_sets().values():
+        found = served(data_set, base)
+        all_served |= set(found)
+        lines += ["", f"{data_set.name}: {data_set.title}", *(f"  {line}" for line in _block(data_set, base, found))]
+    bundled = ", ".join(shortened(set(known_tasks()) - all_served)) or "no task"
+    return [
+        *lines,
+        "",
+        *textwrap.wrap(f"bundled samples only: {bundled}", 100, subsequent_indent="  ", break_on_hyphens=False),
+    ]
+
+
+def _block(data_set: DataSet, base: Path, found: dict[str, Path]) -> list[str]:
+    root = base / data_set.folder
+    marker = read_marker(root)
+    if marker is None and not found:
+        return [f"not here; get it with: agentgauge fetch {data_set.name}"]
+    lines = _told(root, marker) if marker else _own(found)
+    missing = [name for name in data_set.tasks if name not in found]
+    lines += _wrapped("serves", found)
+    return [*lines, *_wrapped("lacks", missing)] if missing and found else lines
+
+
+def _wrapped(title: str, names: Collection[str]) -> list[str]:
+    return textwrap.wrap(
+        f"{title:10}{', '.join(shortened(names)) or 'no task'}", 98, subsequent_indent=" " * 10, break_on_hyphens=False
+    )
+
+
+def _own(found: Mapping[str, Path]) -> list[str]:
+    """Of a copy that the user brought: a look at it must not take long, so its records are counted and no more."""
+    lines = [
+        *(f"folder    {place}" for place in dict.fromkeys(found.values())),
+        "source    your own copy, not fetched by this command",
+    ]
+    try:
+        indices = [known_tasks()[name].index(root) for name, root in found.items()]
+    except DataProblem as problem:
+        return [*lines, f"damaged   {problem}"]
+    task, root = next(iter(found.items()))
+    return [
+        *lines,
+        f"samples   {sum({index.file: len(index.rows) for index in indices}.values())}",
+        *(f"          {text}" for text in dict.fromkeys(text for index in indices for text in index.differences)),
+        f"verified  its records can be read; more: agentgauge data check {task} --data {root}",
+    ]
+
+
+def _told(root: Path, marker: Marker) -> list[str]:
+    published = sum(one.checksum == PUBLISHED for one in marker.files.values())
+    count = len(marker.files)
+    sums = (
+        PUBLISHED
+        if published == count
+        else FIRST_USE
+        if not published
+        else f"{published} of {count} published, the others {FIRST_USE}"
+    )
+    lines = [
+        f"folder    {root}",
+        f"source    {marker.source}",
+        f"version   {marker.revision}" + ("" if marker.complete else ", in part"),
+    ]
+    lines.append(f"files     {count} downloaded, checksums {sums}")
+    if not marker.verified:
+        return [*lines, f"verified  not to its end; run: agentgauge fetch {marker.data_set}"]
+    lines.append(f"samples   {marker.samples}")
+    many = len(marker.problems)
+    state = f"{many} {'problem' if many == 1 else 'problems'}" if many else "no problem"
+    lines.append(f"verified  {marker.verified}: {state}")
+    return lines + [
+        f"          {text}" for text in (*marker.found, *(f"problem: {text}" for text in marker.problems[:3]))
+    ]

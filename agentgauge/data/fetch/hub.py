@@ -1,0 +1,141 @@
+"""Data sets of the Hugging Face hub, listed by ``huggingface_hub``.
+
+The library says what is there, which commit that is, what each file's checksum is, and how to sign in (``HF_ENDPOINT``,
+``HF_TOKEN`` and ``HF_HUB_OFFLINE`` are its own). The bytes come by our transfer: since version 2 the library's download
+begins anew after its process was killed. In offline mode the library's cache is the source.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.redaction import register, register_login
+from agentgauge.data.fetch.net import BUSY, Patience, offline, refused, unreachable
+from agentgauge.data.fetch.source import Listing, Say, Wanted
+
+if TYPE_CHECKING:
+    import httpx2
+
+HUB = "https://huggingface.co"
+MAIN = "main"
+
+_PATIENCE = Patience()
+_NAMED = re.compile(r"hub:([\w.-]+/[\w.-]+)(?:@([\w./-]+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Hub:
+    """The files of a data set repository that match one of ``patterns`` (``*`` crosses folders)."""
+
+    repo: str  # OWNER/NAME
+    patterns: tuple[str, ...]
+    revision: str | None = None  # branch, tag or commit; None: that of the lock file, else main
+
+    @property
+    def identity(self) -> str:
+        return f"{HUB}/datasets/{self.repo}"
+
+    @property
+    def shown(self) -> str:
+        return self.identity
+
+    def offered(self, client: httpx2.Client, mirror: str | None, pinned: str | None, say: Say) -> Listing:
+        revision = self.revision or pinned or MAIN
+        listing = self._cached(revision) if offline() else self._online(mirror, revision)
+        if not listing.files:
+            raise UsageProblem(
+                f"{self.identity} at revision {revision} has no file of the expected names ({', '.join(self.patterns)})"
+            )
+        return listing
+
+    def _fits(self, name: str) -> bool:
+        return any(fnmatchcase(name, pattern) for pattern in self.patterns)
+
+    def _online(self, mirror: str | None, revision: str) -> Listing:
+        from huggingface_hub import HfApi, hf_hub_url
+        from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]  # documented, and not listed
+
+        token = False if mirror else None  # None: the user's, if there is one; a mirror is not whom it was made for
+        api = HfApi(endpoint=mirror.rstrip("/") if mirror else None, token=token)
+        headers = {
+            name: value for name, value in build_hf_headers(token=token).items() if name.lower() == "authorization"
+        }
+        register(*(value.removeprefix("Bearer ") for value in headers.values()))
+        register_login(api.endpoint)
+        info = _told(api, self.repo, revision)
+        commit = str(info.sha or revision)
+        files = []
+        for one in sorted(info.siblings or (), key=lambda one: one.rfilename):
+            if self._fits(one.rfilename):
+                where: dict[str, Any] = {"repo_type": "dataset", "revision": commit}
+                url = hf_hub_url(self.repo, one.rfilename, endpoint=HUB, **where)
+                address = hf_hub_url(self.repo, one.rfilename, endpoint=api.endpoint, **where)
+                sha256 = one.lfs.sha256 if one.lfs else None
+                files.append(
+                    Wanted(one.rfilename, url, address, one.size, sha256, None if one.lfs else one.blob_id, headers)
+                )
+        return Listing(self.identity, commit, tuple(files))
+
+    def _cached(self, revision: str) -> Listing:
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import LocalEntryNotFoundError
+
+        try:
+            folder = Path(snapshot_download(self.repo, repo_type="dataset", revision=revision, local_files_only=True))
+        except LocalEntryNotFoundError:
+            raise UsageProblem(
+                f"HF_HUB_OFFLINE is set, and the hub's cache on this machine has no copy of {self.repo} at {revision}; "
+                f"unset it, or fill the cache with `hf download {self.repo} --repo-type dataset`"
+            ) from None
+        return Listing(self.identity, folder.name, tuple(self._copies(folder)))
+
+    def _copies(self, folder: Path) -> Iterator[Wanted]:
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            name = path.relative_to(folder).as_posix()
+            if self._fits(name):
+                url = f"{self.identity}/resolve/{folder.name}/{name}"
+                yield Wanted(name, url, str(path), path.stat().st_size, local=path)
+
+
+def _told(api: Any, repo: str, revision: str) -> Any:
+    """What the hub says of a repository. Raises UsageProblem."""
+    import httpx2
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+    where = f"{api.endpoint}/datasets/{repo}"
+    for failures in range(1, _PATIENCE.tries + 1):
+        retry_after = None
+        try:
+            return api.dataset_info(repo, revision=revision, files_metadata=True, timeout=_PATIENCE.connect)
+        except HfHubHTTPError as error:
+            status = error.response.status_code
+            problem, retry_after = (
+                refused(status, f"{where} at revision {revision}"),
+                error.response.headers.get("Retry-After"),
+            )
+            if status not in BUSY:
+                break
+        except HFValidationError:
+            raise UsageProblem(f"{repo!r} is no name of a repository of the hub; give OWNER/NAME") from None
+        except (httpx2.RequestError, httpx2.InvalidURL) as error:
+            problem = unreachable(where, error)
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise UsageProblem(f"{where} does not answer as the hub does; check HF_ENDPOINT or --mirror") from None
+        if failures < _PATIENCE.tries:
+            time.sleep(_PATIENCE.wait(failures, retry_after))
+    raise problem
+
+
+def named(text: str, usual: Hub | None, patterns: tuple[str, ...]) -> Hub:
+    """The source that ``hub:OWNER/NAME[@REVISION]`` names. Raises UsageProblem."""
+    found = _NAMED.fullmatch(text)
+    if not found:
+        raise UsageProblem(f"--from {text!r} cannot be read; give github, hub, or hub:OWNER/NAME[@REVISION]")
+    return replace(usual, repo=found[1], revision=found[2]) if usual else Hub(found[1], patterns, found[2])

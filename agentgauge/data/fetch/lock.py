@@ -1,0 +1,125 @@
+"""The lock file: what was downloaded, with checksums. It is made to be committed, so that a team has the same data.
+
+It lies beside the data folder, ``agentgauge-data.lock`` for ``agentgauge-data``, and holds, by data set and source,
+every file's URL (never a mirror's), size, SHA-256, and whether that was ``published`` or is ``recorded at first use``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from agentgauge.core.atomic_write import write_whole
+from agentgauge.core.errors import DataProblem, UsageProblem
+
+_FORMAT = 1
+PUBLISHED, FIRST_USE = "published", "recorded at first use"
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """What is known of a file."""
+
+    url: str
+    size: int
+    sha256: str
+    checksum: str  # PUBLISHED or FIRST_USE
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is known of a data set from one source."""
+
+    revision: str
+    files: Mapping[str, Locked]
+
+
+def lock_path(base: Path) -> Path:
+    base = base.absolute()
+    return base.with_name(f"{base.name}.lock")
+
+
+def read_lock(path: Path) -> dict[str, dict[str, Entry]]:
+    """Data set → source → entry. Empty where there is no lock file. Raises DataProblem for one that cannot be read."""
+    try:
+        content = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataProblem(
+            f"the lock file {path} cannot be read: {error}; restore it from your version control"
+        ) from None
+    try:
+        data = json.loads(content)
+        if data["format"] != _FORMAT:
+            raise DataProblem(f"the lock file {path} has format {data['format']!r}; this version reads {_FORMAT}")
+        return {
+            name: {source: _entry(one) for source, one in sources.items()}
+            for name, sources in data["data_sets"].items()
+        }
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataProblem(f"the lock file {path} is damaged ({error}); restore it from your version control") from None
+
+
+def _entry(one: Mapping[str, Any]) -> Entry:
+    return Entry(str(one["revision"]), {name: _file(Locked(**file)) for name, file in one["files"].items()})
+
+
+def _file(one: Locked) -> Locked:
+    if not isinstance(one.size, int) or not all(isinstance(text, str) for text in (one.url, one.sha256, one.checksum)):
+        raise TypeError(f"{one} has a value of another kind")
+    return one
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Raises UsageProblem where the lock file cannot be written: to be told before hours of download, not after."""
+    if not os.access(path.parent, os.W_OK) or (path.exists() and not path.is_file()):
+        raise _unwritable(path, "permission denied")
+
+
+def _unwritable(path: Path, why: str) -> UsageProblem:
+    return UsageProblem(
+        f"the lock file {path} cannot be written ({why}); give a --dir below a folder that can be written"
+    )
+
+
+def write_lock(path: Path, name: str, source: str, entry: Entry) -> None:
+    """Add what is known of one data set from one source; files of an earlier fetch that are not in ``entry`` stay.
+
+    Raises DataProblem for a lock file that cannot be read, UsageProblem where it cannot be written.
+    """
+    held = read_lock(path)
+    before = held.get(name, {}).get(source)
+    files = {**(before.files if before else {}), **entry.files}
+    held.setdefault(name, {})[source] = Entry(entry.revision, files)
+    data = {
+        "format": _FORMAT,
+        "data_sets": {
+            one: {
+                where: {"revision": e.revision, "files": {f: asdict(e.files[f]) for f in e.files}}
+                for where, e in sources.items()
+            }
+            for one, sources in held.items()
+        },
+    }
+    try:
+        write_whole(path, f"{json.dumps(data, indent=2, sort_keys=True, ensure_ascii=False)}\n".encode())
+    except OSError as error:
+        raise _unwritable(path, error.strerror or str(error)) from None
+
+
+def compare(path: Path, name: str, file: str, held: Locked | None, size: int | None, sha256: str | None) -> None:
+    """Raises DataProblem where a file is not the one that the lock file knows. What is None is not known yet."""
+    if held is None:
+        return
+    for what, before, now in (("SHA-256", held.sha256, sha256), ("size", held.size, size)):
+        if now is not None and before != now:
+            raise DataProblem(
+                f"{file} of {name} is not what {path} knows: {what} {now} instead of {before} ({held.checksum}); if the"
+                f" publisher changed it on purpose, remove the entry of {file} from the lock file and fetch again,"
+                " otherwise do not use it"
+            )

@@ -1,0 +1,95 @@
+"""HTTP for downloads: one client, and what its failures mean to a user.
+
+Proxies (``HTTPS_PROXY``, ``HTTP_PROXY``, ``ALL_PROXY``, ``NO_PROXY``) and certificates come from the environment.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge.model.retry import asked_seconds
+
+if TYPE_CHECKING:
+    import httpx2
+
+BUSY = (408, 429, 500, 502, 503, 504)
+"""Answers after which asking again may help."""
+
+_TRUE = {"1", "on", "yes", "true"}
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a download is tried. All in seconds but ``tries``."""
+
+    tries: int = 6  # in a row without a new byte
+    first: float = 0.5  # wait after the first failure; doubled each time
+    most: float = 120.0  # longest wait, also where the server asks for more
+    connect: float = 20.0
+    read: float = 60.0
+
+    def wait(self, failures: int, retry_after: str | None) -> float:
+        """Seconds to wait after so many failures in a row (from 1). Raises UsageProblem where the server asks for
+        too much."""
+        asked = asked_seconds(retry_after, time.time())
+        if asked is None:
+            return min(self.first * 2.0 ** (failures - 1), self.most)
+        if asked > self.most:
+            raise UsageProblem(
+                f"the server asks to wait {asked:.0f} s, more than {self.most:.0f} s; run the command again then"
+            )
+        return asked
+
+
+def open_client(patience: Patience) -> httpx2.Client:
+    """A client that follows redirects; a session of downloads shares its connections. Raises UsageProblem for a bad
+    proxy setting."""
+    import httpx2
+
+    try:
+        return httpx2.Client(
+            follow_redirects=True,
+            timeout=httpx2.Timeout(patience.read, connect=patience.connect),
+            headers={"User-Agent": "agentgauge-fetch", "Accept-Encoding": "identity"},
+        )
+    except (ValueError, ImportError) as error:
+        raise UsageProblem(
+            f"the proxy settings of the environment cannot be used: {error}; mend HTTPS_PROXY or ALL_PROXY"
+        ) from None
+
+
+def offline() -> bool:
+    """Whether the user wants no network: ``HF_HUB_OFFLINE``, the hub's own variable, holds for every source."""
+    return os.environ.get("HF_HUB_OFFLINE", "").lower() in _TRUE
+
+
+def refused(status: int, address: str) -> UsageProblem:
+    """What a final HTTP status means."""
+    if status in (404, 410):
+        return UsageProblem(
+            f"{address} does not exist (HTTP {status}); it may have moved: try another --mirror or --from"
+        )
+    if status in (401, 403):
+        return UsageProblem(
+            f"{address} is not given out (HTTP {status}); it may need a token (HF_TOKEN for the hub) or another"
+            " --mirror"
+        )
+    if status == 429:
+        return UsageProblem(
+            f"{address} is limited and still refuses (HTTP 429); wait a while and run the command again: it goes on"
+            " from there"
+        )
+    return UsageProblem(f"{address} fails (HTTP {status}); run the command again later, it goes on from there")
+
+
+def unreachable(address: str, error: Exception) -> UsageProblem:
+    """What a connection that keeps failing means."""
+    what = str(error) or type(error).__name__
+    return UsageProblem(
+        f"{address} cannot be reached ({what}); check the network and HTTPS_PROXY, or give a --mirror, "
+        "and run the command again: it goes on from there"
+    )

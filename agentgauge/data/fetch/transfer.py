@@ -1,0 +1,262 @@
+"""One file from the network to the disk, resumable by a later process.
+
+Why not a library: of those that are well kept, ``pooch`` and ``pypdl`` begin anew after their process was killed or
+resume without asking whether the file is still the same, and since version 2 ``huggingface_hub`` gives each process a
+part file of its own. What is needed is small: a part file, what its server called that content (``ETag``), and a
+conditional range request.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import re
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentgauge.core.atomic_write import write_whole
+from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.data.fetch.net import BUSY, Patience, refused, unreachable
+from agentgauge.data.fetch.progress import Progress
+from agentgauge.data.fetch.source import Wanted
+
+if TYPE_CHECKING:
+    import httpx2
+
+_CHUNK = 1 << 20
+_MOST_REQUESTS = 200
+"""For one file in one process: a server that gives a few bytes at a time does not hold it for ever."""
+
+_RANGE = re.compile(r"bytes (?:(\d+)-\d+|\*)/(\d+|\*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Got:
+    """A complete file."""
+
+    path: Path
+    size: int
+    sha256: str
+
+
+class _Part:
+    """What is there of a file: its first bytes, and what they belong to."""
+
+    def __init__(self, path: Path, wanted: Wanted) -> None:
+        self.path = path
+        self.note = path.with_name(f"{path.name}.json")
+        self.belongs = {"url": wanted.url, "sha256": wanted.sha256, "git_sha1": wanted.git_sha1}
+        self.validator: str | None = None  # ETag, or the date of the last change
+        self.certain = wanted.published  # its checksum would tell a mixture of two answers
+        self.published_size = wanted.size
+        self.total = wanted.size
+        self.size = path.stat().st_size if path.exists() else 0
+        if self.size and not (self._recalled() and (self.total is None or self.size <= self.total)):
+            self.forget()
+
+    @property
+    def resumable(self) -> bool:
+        """Whether a request for the rest can be trusted to be of the same file."""
+        return bool(self.validator or self.certain)
+
+    def _recalled(self) -> bool:
+        try:
+            kept = json.loads(self.note.read_bytes())
+            self.validator = kept["validator"]
+            self.total = self.total if self.total is not None else kept["total"]
+            return bool(kept["belongs"] == self.belongs and kept["resumable"] and self.resumable)
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+
+    @property
+    def whole_of_this(self) -> bool:
+        """Whether a complete file that is here came from the same URL: the same name may stand for another source's
+        file."""
+        try:
+            return bool(json.loads(self.note.read_bytes())["belongs"]["url"] == self.belongs["url"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+
+    def begin(self, answer: httpx2.Response, *, coded: bool) -> None:
+        """Bytes of this answer follow. ``coded``: on the way they are others, so that a range of them means nothing
+        here."""
+        tag = answer.headers.get("ETag")
+        self.certain = self.certain and not coded
+        # a weak tag does not promise the same bytes, so that ranges must not rest on it
+        self.validator = (
+            tag if tag and not tag.startswith("W/") else answer.headers.get("Last-Modified") if not tag else None
+        )
+        if coded:
+            self.validator = None
+        self.write_note(resumable=not coded)
+
+    def write_note(self, *, resumable: bool) -> None:
+        note = {"belongs": self.belongs, "validator": self.validator, "total": self.total, "resumable": resumable}
+        write_whole(self.note, json.dumps(note).encode())
+
+    def forget(self) -> None:
+        self.path.unlink(missing_ok=True)
+        self.note.unlink(missing_ok=True)
+        self.size, self.validator, self.total = 0, None, self.published_size
+
+
+def fetch_file(client: httpx2.Client, wanted: Wanted, target: Path, progress: Progress, patience: Patience) -> Got:
+    """Get a file to ``target``, where it appears complete and with the published size and checksum, or not at all.
+
+    What an earlier process got of it lies at ``target`` with the ending ``.part`` and is gone on with. Raises
+    UsageProblem where the server refuses for good or the disk is full, DataProblem where the content is not the
+    published one.
+    """
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part = _Part(target.with_name(f"{target.name}.part"), wanted)
+        if target.exists() and part.whole_of_this:  # of an earlier process
+            progress.here(target.stat().st_size)
+        elif wanted.local:
+            shutil.copyfile(wanted.local, part.path)
+            part.write_note(resumable=False)
+            progress.here(part.path.stat().st_size)
+            part.path.replace(target)
+        else:
+            progress.here(part.size)
+            _download(client, wanted, part, progress, patience)
+            part.path.replace(target)
+        return _checked(wanted, target)
+    except OSError as error:
+        raise disk_problem(error, target) from None
+
+
+def _download(client: httpx2.Client, wanted: Wanted, part: _Part, progress: Progress, patience: Patience) -> None:
+    """Bring the part to its full size."""
+    import httpx2
+
+    failures = 0
+    for _ in range(_MOST_REQUESTS):
+        if part.total is not None and part.size == part.total and part.note.exists():
+            return
+        before, retry_after = part.size, None
+        try:
+            status, retry_after = _request(client, wanted, part, progress)
+            if status == 200 and part.total is None:
+                return  # its end was told by the protocol
+            problem = refused(status, wanted.address) if status != 200 else _cut(wanted, part)
+            if status not in (200, *BUSY):
+                raise problem
+        except (httpx2.TooManyRedirects, httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
+            raise unreachable(wanted.address, error) from None
+        except (httpx2.TransportError, httpx2.DecodingError) as error:
+            problem = unreachable(wanted.address, error)
+        if part.total is not None and part.size == part.total:
+            continue
+        failures = 1 if part.size > before else failures + 1
+        if failures >= patience.tries:
+            raise problem
+        time.sleep(patience.wait(failures, retry_after))
+    raise UsageProblem(
+        f"{wanted.shown} gave no more than {part.size} bytes in {_MOST_REQUESTS} requests; run the command again later"
+    )
+
+
+def _cut(wanted: Wanted, part: _Part) -> UsageProblem:
+    return UsageProblem(
+        f"{wanted.shown} ends after {part.size} of {part.total} bytes, again and again; "
+        "try another --mirror, or run the command again later"
+    )
+
+
+def _request(client: httpx2.Client, wanted: Wanted, part: _Part, progress: Progress) -> tuple[int, str | None]:
+    """Ask once for what is missing and write what comes. Returns 200, or the status of a refusal with its
+    ``Retry-After``."""
+    headers = dict(wanted.headers)
+    if part.size and not part.resumable:
+        _anew(part, progress)
+    if part.size:
+        headers["Range"] = f"bytes={part.size}-"
+        if part.validator:
+            headers["If-Range"] = part.validator
+    with client.stream("GET", wanted.address, headers=headers) as answer:
+        if answer.status_code == 416 or (answer.status_code == 206 and not _goes_on(answer, part)):
+            _anew(part, progress)
+            return 503, "0"  # once more from the start
+        if answer.status_code not in (200, 206):
+            return answer.status_code, answer.headers.get("Retry-After")
+        if answer.status_code == 200:
+            _anew(part, progress)
+            coded = answer.headers.get("Content-Encoding", "identity") != "identity"
+            length = answer.headers.get("Content-Length", "")
+            if part.total is None and length.isdecimal() and not coded:
+                part.total = int(length)
+            part.begin(answer, coded=coded)
+        with part.path.open("ab", buffering=0) as stream:
+            for chunk in answer.iter_bytes():
+                stream.write(chunk)
+                part.size += len(chunk)
+                progress.add(len(chunk))
+                if part.total is not None and part.size > part.total:
+                    raise _other_size(wanted, part)
+    return 200, None
+
+
+def _other_size(wanted: Wanted, part: _Part) -> DataProblem:
+    part.forget()
+    return DataProblem(
+        f"{wanted.shown} is longer than the {part.total} bytes that are published; it is not the file that is meant"
+    )
+
+
+def _anew(part: _Part, progress: Progress) -> None:
+    progress.here(-part.size)
+    part.forget()
+
+
+def _goes_on(answer: httpx2.Response, part: _Part) -> bool:
+    """Whether a partial answer continues exactly what is there; takes over the total that it tells."""
+    found = _RANGE.fullmatch(answer.headers.get("Content-Range", ""))
+    if not part.size or not found or found[1] is None or int(found[1]) != part.size:
+        return False
+    if found[2] != "*":
+        part.total = int(found[2]) if part.total is None else part.total
+        if int(found[2]) != part.total:
+            return False
+    tag = answer.headers.get("ETag")
+    return not (tag and part.validator and part.validator.startswith('"') and tag != part.validator)
+
+
+def _checked(wanted: Wanted, path: Path) -> Got:
+    """Raises DataProblem, and removes the file, where its content is not the published one."""
+    count, sha256 = path.stat().st_size, hashlib.sha256()
+    git = hashlib.sha1(b"blob %d\0" % count, usedforsecurity=False)
+    with path.open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            sha256.update(chunk)
+            if wanted.git_sha1:
+                git.update(chunk)
+    told: list[tuple[str, Any, Any]] = [("size", wanted.size, count), ("SHA-256", wanted.sha256, sha256.hexdigest())]
+    told.append(("git checksum", wanted.git_sha1, git.hexdigest()))
+    for what, published, found in told:
+        if published is not None and published != found:
+            path.unlink()
+            raise DataProblem(
+                f"{wanted.name} from {wanted.shown} is not the published file: {what} {found} instead of {published};"
+                " it was removed, run the command again, or use another --mirror"
+            )
+    return Got(path, count, sha256.hexdigest())
+
+
+def disk_problem(error: OSError, target: Path) -> UsageProblem:
+    """What a failure of the file system means to a user."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return UsageProblem(
+            f"no space is left in {target.parent}; free some and run the command again (it goes on from there), or give"
+            " another --dir"
+        )
+    where = os.fspath(error.filename or target)
+    return UsageProblem(
+        f"{where} cannot be written or read: {error.strerror or error}; check the path and its permissions, or give"
+        " another --dir"
+    )

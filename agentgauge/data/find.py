@@ -1,0 +1,63 @@
+"""Where the data of each task is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.task import find_task, known_tasks
+
+
+def data_folder(rootpath: Path) -> Path:
+    """Where official data is looked for."""
+    return Path(os.environ.get("AGENTGAUGE_DATA") or rootpath / "agentgauge-data")
+
+
+def find_data(data: str, rootpath: Path) -> tuple[dict[str, Path], dict[str, bool]]:
+    """Where each task's data is, and whether it is the user's own.
+
+    ``auto`` looks below $AGENTGAUGE_DATA or ``agentgauge-data`` and falls back on the bundled set, task by task. A
+    folder may be one data set or hold several. Raises UsageProblem for a folder without any, DataProblem for damaged
+    data.
+    """
+    tasks = known_tasks()
+    if data == "mini":
+        return {name: task.mini for name, task in tasks.items()}, dict.fromkeys(tasks, False)
+    if data == "auto":
+        found = {name: root for name, task in tasks.items() if (root := task.find(data_folder(rootpath)))}
+        # a data set is the user's or the bundled one, never a mixture: its paths have one token in what is stored
+        theirs = {tasks[name].data_set for name in found}
+        roots = {
+            name: found.get(name, task.mini)
+            for name, task in tasks.items()
+            if name in found or task.data_set not in theirs
+        }
+        return roots, {name: name in found for name in roots}
+    folder = Path(data).resolve()  # without "..": the model is shown paths in it
+    if not folder.is_dir():
+        raise UsageProblem(
+            f"--data {data!r} is no folder; give auto, mini, or a folder with a data set in its official layout"
+        )
+    found = {name: root for name, task in tasks.items() if (root := task.find(folder))}
+    if not found:
+        looked_for = ", ".join(sorted({file for task in tasks.values() for file in task.data_files}))
+        raise UsageProblem(
+            f"--data {data!r} holds no data set that is known; looked for {looked_for} there and in its folders"
+        )
+    for name, root in found.items():
+        tasks[name].index(root)  # damaged data is told now; the index is kept for the workers
+    return found, dict.fromkeys(found, True)
+
+
+def told_differences(roots: Mapping[str, Path], most: int = 6) -> Iterator[str]:
+    """How the tasks' data differs from the official layouts, for a person: what tasks share once, of each folder
+    ``most`` lines."""
+    told: dict[Path, dict[str, None]] = {}
+    for name, root in roots.items():
+        told.setdefault(root, {}).update(dict.fromkeys(find_task(name).differences(root)))
+    for root, found in told.items():
+        yield from (f"{root} differs from the official layout: {sentence}" for sentence in list(found)[:most])
+        if len(found) > most:
+            yield f"{root} differs from the official layout in {len(found) - most} more ways (see run.json)"

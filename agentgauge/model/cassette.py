@@ -1,0 +1,265 @@
+"""Recording and replaying what a model and its tools said.
+
+A replayed run asks nobody: an exchange that the cassette lacks is a ReplayMiss, never a live call. Faults are recorded
+too, so that a replay ends in the same statuses.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from agentgauge.core.chat import ChatModel, ChatReply, ChatRequest, ToolCall
+from agentgauge.core.errors import ModelFault, ReplayMiss, ToolError, ToolFault
+from agentgauge.core.tools import Tool, ToolBox, ToolOutput
+from agentgauge.core.types import Usage
+from agentgauge.model.cassette_file import (
+    CassetteReader,
+    CassetteWriter,
+    Header,
+    Key,
+    create_cassette,
+    digest,
+    read_header,
+)
+from agentgauge.model.files.references import by_content
+
+__all__ = [
+    "Cassette",
+    "CassetteReader",
+    "CassetteWriter",
+    "Header",
+    "RecordingModel",
+    "RecordingToolBox",
+    "ReplayModel",
+    "ReplayToolBox",
+    "create_cassette",
+    "read_header",
+]
+
+_CATALOG: Key = ("catalog", "")
+
+
+class Cassette:
+    """The two ways to open a cassette. ``tokens`` maps absolute folders to what stands for them, one token a folder."""
+
+    @staticmethod
+    def read(path: Path, tokens: Mapping[str, str]) -> CassetteReader:
+        """For replaying. Raises UsageProblem for a missing or damaged file."""
+        return CassetteReader(path, tokens)
+
+    @staticmethod
+    def append_to(path: Path, tokens: Mapping[str, str]) -> CassetteWriter:
+        """For recording; ``create_cassette`` comes first. Raises UsageProblem where the file is not there or not
+        writable."""
+        return CassetteWriter(path, tokens)
+
+
+class RecordingModel:
+    """Passes requests on and writes down what came back."""
+
+    def __init__(self, model: ChatModel, cassette: CassetteWriter) -> None:
+        self.name = model.name
+        self.fingerprint = model.fingerprint
+        self._model = model
+        self._cassette = cassette
+
+    async def complete(self, request: ChatRequest) -> ChatReply:
+        key, parts = _model_key(request), _model_parts(request, self._cassette)
+        try:
+            reply = await self._model.complete(request)
+        except ModelFault as fault:
+            self._cassette.append(key, parts, {"fault": str(fault), "cause": fault.cause})
+            raise
+        self._cassette.append(key, parts, {"reply": asdict(reply)})
+        return reply
+
+    async def close(self) -> None:
+        await self._model.close()
+
+
+class ReplayModel:
+    """Answers from a cassette."""
+
+    def __init__(self, cassette: CassetteReader, name: str, fingerprint: str = "") -> None:
+        self.name = name
+        self.fingerprint = fingerprint
+        self._cassette = cassette
+
+    async def complete(self, request: ChatRequest) -> ChatReply:
+        """Raises ReplayMiss, or the ModelFault that was recorded."""
+        key, parts = _model_key(request), _model_parts(request, self._cassette)
+        outcome = self._cassette.find(key, parts)
+        if outcome is None:
+            raise ReplayMiss(
+                f"the cassette {self._cassette.path} lacks a reply for {_case_words(request)}:"
+                f" {self._cassette.explain(key, parts)}; replay with the settings of the recording, or record again"
+            )
+        if "fault" in outcome:
+            raise ModelFault(outcome["fault"], cause=outcome["cause"])
+        data = dict(outcome["reply"])
+        data["tool_calls"] = tuple(_call(call) for call in data["tool_calls"] if call.get("flaw") != "function")
+        data["usage"] = Usage(**data["usage"])
+        return ChatReply(**data)
+
+    async def close(self) -> None:
+        """Nothing to do: the cassette belongs to whoever opened it."""
+
+
+def _call(data: Mapping[str, Any]) -> ToolCall:
+    # cassettes of earlier versions say what they made up of a call, as ``flaw``
+    return ToolCall(**{name: value for name, value in data.items() if name != "flaw"})
+
+
+def _model_key(request: ChatRequest) -> Key:
+    case = request.case
+    return ("model", f"{case.task}/{case.sample}/{case.attempt}/{case.turn}" if case else "")
+
+
+def _case_words(request: ChatRequest) -> str:
+    case = request.case
+    return (
+        f"{case.task} {case.sample}, attempt {case.attempt}, turn {case.turn + 1}"
+        if case
+        else "a request without a case"
+    )
+
+
+def _model_parts(request: ChatRequest, cassette: CassetteWriter | CassetteReader) -> dict[str, Any]:
+    pack = cassette.portable.pack
+    return {
+        "messages": [digest(pack(by_content(message))) for message in request.messages],
+        "tools": digest(pack([dict(tool) for tool in request.tools])),
+        "settings": digest(
+            [
+                *(request.temperature, request.max_tokens, asdict(request.usual)),
+                *(request.seed, list(request.stop), request.raw, dict(request.template)),
+            ]
+        ),
+    }
+
+
+class _CallCounter:
+    """Which call of its case a tool call is. Cases have folders of their own, and a case calls one tool after the
+    other."""
+
+    def __init__(self) -> None:
+        self._calls: Counter[str] = Counter()
+
+    def key(self, folder: Path, cassette: CassetteWriter | CassetteReader) -> Key:
+        place = cassette.portable.pack(str(folder.absolute()))
+        number = self._calls[place]
+        self._calls[place] += 1
+        return ("tool", f"{place}/{number}")
+
+
+def _tool_parts(name: str, arguments: Mapping[str, Any], cassette: CassetteWriter | CassetteReader) -> dict[str, Any]:
+    return {"name": name, "arguments": digest(cassette.portable.pack(dict(arguments)))}
+
+
+class RecordingToolBox:
+    """Passes calls on and writes down results, the content of produced files included."""
+
+    def __init__(self, box: ToolBox, cassette: CassetteWriter) -> None:
+        self._box = box
+        self._cassette = cassette
+        self._counter = _CallCounter()
+        self._catalog: Mapping[str, Tool] | None = None
+
+    async def catalog(self) -> Mapping[str, Tool]:
+        if self._catalog is None:
+            catalog = await self._box.catalog()
+            self._cassette.append(_CATALOG, {}, {"tools": {name: tool.to_json() for name, tool in catalog.items()}})
+            self._catalog = catalog
+        return self._catalog
+
+    async def call(
+        self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]
+    ) -> tuple[ToolOutput, ...]:
+        key, parts = self._counter.key(folder, self._cassette), _tool_parts(name, arguments, self._cassette)
+        try:
+            outputs = await self._box.call(name, arguments, folder=folder, readable=readable)
+        except ToolError as error:
+            self._cassette.append(key, parts, {"error": str(error)})
+            raise
+        except ToolFault as fault:
+            self._cassette.append(key, parts, {"fault": str(fault), "cause": fault.cause})
+            raise
+        self._cassette.append(key, parts, {"outputs": [_stored(output, folder) for output in outputs]})
+        return outputs
+
+    async def close(self) -> None:
+        await self._box.close()
+
+
+class ReplayToolBox:
+    """Answers tool calls from a cassette and recreates the files that they produced."""
+
+    def __init__(self, cassette: CassetteReader) -> None:
+        self._cassette = cassette
+        self._counter = _CallCounter()
+
+    async def catalog(self) -> Mapping[str, Tool]:
+        outcome = self._cassette.find(_CATALOG, {})
+        if outcome is None:
+            raise ReplayMiss(
+                f"the cassette {self._cassette.path} holds no list of tools; record it with a task that uses tools"
+            )
+        return {name: Tool.from_json(data) for name, data in outcome["tools"].items()}
+
+    async def call(
+        self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]
+    ) -> tuple[ToolOutput, ...]:
+        """Raises ReplayMiss, or the ToolError or ToolFault that was recorded."""
+        key, parts = self._counter.key(folder, self._cassette), _tool_parts(name, arguments, self._cassette)
+        outcome = self._cassette.find(key, parts)
+        if outcome is None:
+            place, _, number = key[1].rpartition("/")
+            raise ReplayMiss(
+                f"the cassette {self._cassette.path} lacks tool call {int(number) + 1} ({name}) of {place}: "
+                f"{self._cassette.explain(key, parts)}; replay with the settings of the recording, or record again"
+            )
+        if "error" in outcome:
+            raise ToolError(outcome["error"])
+        if "fault" in outcome:
+            raise ToolFault(outcome["fault"], cause=outcome["cause"])
+        return tuple(self._restored(data, folder) for data in outcome["outputs"])
+
+    async def close(self) -> None:
+        """Nothing to do: the cassette belongs to whoever opened it."""
+
+    def _restored(self, data: Mapping[str, Any], folder: Path) -> ToolOutput:
+        if "data" not in data:
+            return ToolOutput(data["type"], data["content"])
+        target = folder / data["file"]
+        # A cassette may come from somebody else; its file names must not lead out of the case's folder.
+        if not target.resolve().is_relative_to(folder.resolve()):
+            raise ReplayMiss(
+                f"the cassette {self._cassette.path} names the file {data['file']!r} outside of its case's folder; do"
+                " not use it"
+            )
+        try:
+            content = base64.b64decode(data["data"], validate=True)
+        except binascii.Error:
+            raise ReplayMiss(
+                f"the cassette {self._cassette.path} holds a damaged file {data['file']!r}; record it again"
+            ) from None
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+        return ToolOutput(data["type"], str(target))
+
+
+def _stored(output: ToolOutput, folder: Path) -> dict[str, Any]:
+    """Text as it is; a produced file by its name below ``folder`` and its content; another path as it is."""
+    if output.type == "text":
+        return asdict(output)
+    file = Path(output.content)
+    if not file.is_file() or not file.resolve().is_relative_to(folder.resolve()):
+        return asdict(output)
+    name = file.resolve().relative_to(folder.resolve()).as_posix()
+    return {"type": output.type, "file": name, "data": base64.b64encode(file.read_bytes()).decode("ascii")}

@@ -1,0 +1,184 @@
+"""The cassette file: JSON Lines, first a header, then one exchange per line.
+
+Many processes append to one cassette. Each line is one ``os.write`` to a descriptor opened with O_APPEND, which the
+kernel does not interleave. Requests are stored as digests of their parts, enough to say what differs and no more.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.path_placeholders import Portable
+from agentgauge.core.redaction import dumps
+from agentgauge.core.types import Json
+
+FORMAT = 1
+
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+EntryKind = Literal["model", "tool", "catalog"]
+Key = tuple[EntryKind, str]
+"""What an exchange belongs to: ``("model", "task/sample/attempt/turn")``, ``("tool", "{RUN}/files/.../0")``."""
+
+Parts = Mapping[str, Json]
+"""The digests of a request's parts: {"messages": [...], "tools": ..., "settings": ...}."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The first line."""
+
+    settings: Mapping[str, Json]  # of the run that is recorded
+
+
+def digest(value: Json) -> str:
+    """Short digest of a JSON value; the order of keys does not matter."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def create_cassette(path: Path, settings: Mapping[str, Json]) -> None:
+    """Begin a cassette, or go on with one of the same settings. For the controller, before any worker writes.
+
+    A last line that a killed run left incomplete is taken off. Raises UsageProblem for a cassette of something else.
+    """
+    header = {"cassette": FORMAT, "settings": dict(settings)}
+    if path.exists() and path.stat().st_size:
+        known = read_header(path)
+        if dict(known.settings) != dict(settings):
+            raise UsageProblem(f"the cassette {path} was recorded with other settings; record to another file")
+        with path.open("rb+") as stream:
+            content = stream.read()
+            stream.truncate(content.rfind(b"\n") + 1)
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(_line(header))
+    except OSError as error:
+        raise UsageProblem(
+            f"the cassette {path} cannot be written ({error.strerror}); give --record a file in a writable folder"
+        ) from None
+
+
+def read_header(path: Path) -> Header:
+    """Raises UsageProblem when the file is missing or no cassette of this format."""
+    try:
+        with path.open("rb") as stream:
+            line = stream.readline()
+    except OSError as error:
+        raise UsageProblem(f"the cassette {path} cannot be read ({error.strerror}); make one with --record") from None
+    try:
+        data = json.loads(line)
+    except ValueError:
+        data = None
+    if not isinstance(data, dict) or "cassette" not in data:
+        raise UsageProblem(f"{path}, line 1: this is no cassette; make one with --record")
+    if data["cassette"] != FORMAT:
+        raise UsageProblem(
+            f"{path}, line 1: the cassette has format {data['cassette']!r}, and this version reads {FORMAT}; record it"
+            " again"
+        )
+    return Header(data.get("settings") or {})
+
+
+def _line(value: Mapping[str, Json]) -> bytes:
+    """A line of the file, without secrets."""
+    return dumps(value, _JSON).encode("utf-8", "backslashreplace") + b"\n"
+
+
+class CassetteWriter:
+    """Appends exchanges. Each process has its own; ``create_cassette`` comes first."""
+
+    def __init__(self, path: Path, tokens: Mapping[str, str]) -> None:
+        self.path = path
+        self.portable = Portable(tokens)
+        try:
+            self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        except OSError as error:
+            raise UsageProblem(f"the cassette {path} cannot be written ({error.strerror})") from None
+
+    def append(self, key: Key, parts: Parts, outcome: Mapping[str, Json]) -> None:
+        """``outcome`` is stored without secrets, and with its folders as tokens. Raises OSError when the disk is
+        full."""
+        entry = {"kind": key[0], "key": key[1], "parts": parts, "outcome": self.portable.pack(outcome)}
+        line = _line(entry)
+        written = os.write(self._descriptor, line)
+        if written != len(line):  # the disk is full
+            end = os.lseek(self._descriptor, 0, os.SEEK_CUR)
+            if os.fstat(self._descriptor).st_size == end:  # no other process has written behind it
+                os.ftruncate(self._descriptor, end - written)  # half a line would spoil the next one
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+class CassetteReader:
+    """Answers from a cassette. Holds digests and offsets only; outcomes are read when they are asked for."""
+
+    def __init__(self, path: Path, tokens: Mapping[str, str]) -> None:
+        """Raises UsageProblem naming a damaged line. An incomplete last line, left by a killed run, is ignored."""
+        self.path = path
+        self.portable = Portable(tokens)
+        self.header = read_header(path)
+        self._places: dict[Key, dict[str, tuple[int, int]]] = {}
+        self._parts: dict[Key, Parts] = {}
+        with path.open("rb") as stream:
+            self._read(stream)
+
+    def _read(self, stream: BinaryIO) -> None:
+        offset = len(stream.readline())
+        for number, line in enumerate(stream, start=2):
+            try:
+                entry = json.loads(line)
+                key: Key = (entry["kind"], entry["key"])
+                parts, _ = entry["parts"], entry["outcome"]
+            except (ValueError, KeyError, TypeError):
+                if not line.endswith(b"\n"):
+                    break
+                message = (
+                    f"{self.path}, line {number}: this is no exchange; delete the line or record the cassette again"
+                )
+                raise UsageProblem(message) from None
+            # A case that was run again comes later in the file, and counts.
+            self._places.setdefault(key, {})[digest(parts)] = (offset, len(line))
+            self._parts[key] = parts
+            offset += len(line)
+
+    def find(self, key: Key, parts: Parts) -> Mapping[str, Any] | None:
+        """The recorded outcome with real paths, or None."""
+        place = self._places.get(key, {}).get(digest(parts))
+        if place is None:
+            return None
+        with self.path.open("rb") as stream:
+            stream.seek(place[0])
+            entry = json.loads(stream.read(place[1]))
+        outcome: Mapping[str, Any] = self.portable.unpack(entry["outcome"])
+        return outcome
+
+    def explain(self, key: Key, parts: Parts) -> str:
+        """Why ``find`` found nothing: what differs from the recorded request."""
+        known = self._parts.get(key)
+        if known is None:
+            return "nothing was recorded for it"
+        for name, value in parts.items():
+            if value == known.get(name):
+                continue
+            if isinstance(value, list) and isinstance(known.get(name), list):
+                return _first_difference(name, known[name], value)
+            return f"the {name} differ from the recorded ones"
+        return "the recorded request has further parts"
+
+
+def _first_difference(name: str, recorded: Sequence[Json], asked: Sequence[Json]) -> str:
+    for number, (old, new) in enumerate(zip(recorded, asked, strict=False), start=1):
+        if old != new:
+            return f"number {number} of the {name} differs from the recorded one"
+    return f"there are {len(asked)} {name}, and {len(recorded)} were recorded"

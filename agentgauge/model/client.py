@@ -1,0 +1,103 @@
+"""The real model: an endpoint that speaks OpenAI's chat completions or its Responses API."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from urllib.parse import quote
+
+from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest
+from agentgauge.model import responses, wire
+from agentgauge.model.endpoint import FILTERED, Endpoint, read_key
+from agentgauge.model.files.references import expanded, holds_files
+from agentgauge.model.files.upload import MAX_INLINE, InlineFiles, NamedFiles, UploadedFiles
+from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.retry import Failure, RetryPolicy
+from agentgauge.model.spec import Api, ModelSpec
+
+__all__ = ["CASE_HEADER", "OpenAIModel", "case_header", "read_key"]
+
+CASE_HEADER = "x-agentgauge-case"
+"""Tells an embedded model which request of which case this is. Never sent to a real endpoint."""
+
+
+HEAVY = 8
+"""Requests with files that are in the air at once: each may hold 20 MB."""
+
+
+def case_header(case: CaseKey) -> str:
+    """``task/sample/attempt/turn``, each percent-encoded, and the part that is played, if it is one of its own."""
+    return "/".join(
+        quote(str(word), safe="")
+        for word in (case.task, case.sample, case.attempt, case.turn, *filter(None, [case.part]))
+    )
+
+
+class OpenAIModel:
+    """A ChatModel behind an OpenAI-compatible endpoint. Belongs to one event loop."""
+
+    def __init__(
+        self,
+        spec: ModelSpec,
+        limiter: AdaptiveLimiter | None = None,
+        *,
+        policy: RetryPolicy | None = None,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        self.name = spec.name
+        self.fingerprint = spec.fingerprint
+        self.spec = spec
+        self._endpoint = Endpoint(spec, limiter, policy, environ)
+        self._heavy = asyncio.Semaphore(HEAVY)
+        self._inline = InlineFiles(spec)
+        self._uploaded = UploadedFiles(spec, self._endpoint)
+
+    def __repr__(self) -> str:
+        return f"OpenAIModel({self.name!r})"
+
+    async def complete(self, request: ChatRequest) -> ChatReply:
+        """Ask, with retries. Raises ModelFault with a short cause, SandboxFault where a file cannot be looked at,
+        UsageProblem for an unusable key or a package that showing files needs."""
+        if not holds_files(request.messages):
+            return await self._send(request, self._api(request))
+        async with self._heavy:
+            api = self._api(request)
+            room = MAX_INLINE if api == "chat" else None
+            return await self._send(
+                replace(request, messages=await expanded(request.messages, self._show(api), room)), api
+            )
+
+    async def _send(self, request: ChatRequest, api: Api) -> ChatReply:
+        headers = {CASE_HEADER: case_header(request.case)} if self.spec.embedded and request.case else {}
+        spec = self.spec
+        if api == "responses":
+            path, body, read_reply = responses.PATH, responses.request_body(spec, request), responses.read_reply
+        else:
+            path, body, read_reply = wire.PATH, wire.request_body(spec, request), wire.read_reply
+        outcome = await self._endpoint.post(
+            path, body, lambda data: read_reply(data, spec, request.stop), headers=headers
+        )
+        if isinstance(outcome, Failure):
+            if outcome.cause == FILTERED:
+                return ChatReply(refusal=outcome.message, finish_reason="content_filter")
+            # Raised outside any handler: a traceback chain through the client's stack is what makes faults expensive.
+            raise self._endpoint.fault(outcome)
+        return outcome
+
+    async def close(self) -> None:
+        await self._uploaded.close()
+        await self._endpoint.close()
+
+    def _api(self, request: ChatRequest) -> Api:
+        """OpenAI itself takes whole files in its Responses API only, so requests with files go there unless the
+        table says otherwise."""
+        if self.spec.api is not None:
+            return self.spec.api
+        return "responses" if self.spec.provider == "openai" and holds_files(request.messages) else "chat"
+
+    def _show(self, api: Api) -> InlineFiles | UploadedFiles | NamedFiles:
+        if self.spec.embedded:
+            return NamedFiles()
+        return self._uploaded if api == "responses" else self._inline

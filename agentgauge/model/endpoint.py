@@ -1,0 +1,273 @@
+"""One endpoint: requests with retries, and every mishap put into words without secrets. The wire is the Transport's."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+from urllib.parse import quote, urlsplit
+
+from agentgauge.core.errors import ModelFault, UsageProblem
+from agentgauge.core.redaction import register
+from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.retry import (
+    EndpointHealth,
+    Failure,
+    FailureKind,
+    RetryPolicy,
+    backoff_scale,
+    failure_kind,
+    persist,
+    retry_after_seconds,
+)
+from agentgauge.model.spec import ModelSpec
+from agentgauge.model.transport.base import MAX_ANSWER, Answer, Lost, Outgoing, Transport, Upload, open_transport
+from agentgauge.model.wire import clean, error_text, excerpt, without_shapes
+
+T = TypeVar("T")
+Read = Callable[[object], T | Failure]
+"""A decoded JSON answer to what it says."""
+
+FILTERED = "content filter"
+"""The cause of a Failure that is a filter's answer in the model's place; its message is what the filter said."""
+
+
+class Endpoint:
+    """Belongs to one event loop. The transport is opened with the first request: that is when its libraries are
+    imported and when the key is read."""
+
+    def __init__(
+        self,
+        spec: ModelSpec,
+        limiter: AdaptiveLimiter | None,
+        policy: RetryPolicy | None,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        if spec.url is None:
+            raise UsageProblem(f"the model {spec.name} has no address yet; it has to be served first")
+        self._spec = spec
+        self._limiter = limiter or AdaptiveLimiter(32, timeout=spec.timeout)
+        self._policy = policy or RetryPolicy(max_retries=spec.max_retries, scale=backoff_scale(environ))
+        self._health = EndpointHealth()
+        self._environ = environ
+        self._transport: Transport | None = None
+
+    async def post(
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        read: Read[T],
+        *,
+        headers: Mapping[str, str] | None = None,
+        file: Upload | None = None,
+    ) -> T | Failure:
+        """Send, with retries: ``body`` as JSON, or as the form around a file. The last Failure is returned.
+
+        Raises UsageProblem for an unusable key, proxy or certificate file, and for a body that JSON cannot carry.
+        """
+        if file is None:
+            request = Outgoing("POST", path, self._encoded(body), headers or {})
+        else:
+            request = Outgoing("POST", path, headers=headers or {}, fields=dict(_fields(body)), file=file)
+        return await persist(lambda: self._limited(request, read), self._policy, self._health, self._limiter.resting)
+
+    def fault(self, failure: Failure) -> ModelFault:
+        """A Failure as what a case breaks of."""
+        tries = "" if failure.tries == 1 else f", after {failure.tries} tries"
+        return ModelFault(f"model {self._spec.name}: {failure.message}{tries}", cause=failure.cause)
+
+    async def delete(self, paths: Sequence[str], *, seconds: float) -> None:
+        """Delete as many of these as can be deleted within ``seconds``, one try each; the rest stays, and nothing is
+        raised."""
+        transport = self._transport
+        if transport is None or not paths:
+            return
+        places = asyncio.Semaphore(8)
+
+        async def one(path: str) -> None:
+            async with places:
+                # What is left over does no harm to the run, which has ended.
+                await transport.send(Outgoing("DELETE", path))
+
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await asyncio.gather(*(one(path) for path in paths))
+
+    async def close(self) -> None:
+        if self._transport is not None:
+            await self._transport.close()
+            self._transport = None
+
+    def _encoded(self, body: Mapping[str, Any]) -> bytes:
+        """Once for all tries. Lone surrogates, which no JSON in UTF-8 can carry, become question marks."""
+        try:
+            return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(
+                "utf-8", "replace"
+            )
+        except (TypeError, ValueError) as error:
+            raise UsageProblem(
+                f"a request to model {self._spec.name} cannot be written as JSON ({error}); look at its extra_body in"
+                " agentgauge.toml"
+            ) from None
+
+    async def _limited(self, request: Outgoing, read: Read[T]) -> T | Failure:
+        async with self._limiter.slot() as ticket:
+            answers = self._health.answers
+            outcome = await self._attempt(request, read)
+            if not isinstance(outcome, Failure):
+                self._limiter.answered(ticket)
+            elif outcome.kind == "limit":
+                self._limiter.refused(ticket)
+            elif outcome.cause == "timeout":
+                self._limiter.timed_out(ticket)
+                if self._health.answers != answers:
+                    return replace(outcome, kind="crowded")
+                self._health.unanswered(ticket.sent, asyncio.get_running_loop().time(), self._spec.timeout)
+                if self._health.dead:
+                    self._limiter.open()
+            return outcome
+
+    async def _attempt(self, request: Outgoing, read: Read[T]) -> T | Failure:
+        """One try. What goes wrong on the way comes back as a Failure."""
+        transport = self._transport or self._open()
+        seconds = self._health.patience(self._spec.timeout)
+        try:
+            # For the whole answer: an endpoint that trickles would never end.
+            async with asyncio.timeout(seconds):
+                answer = await transport.send(request)
+        except TimeoutError:
+            answer = Lost("timeout")
+        if isinstance(answer, Lost):
+            return self._lost(answer, seconds)
+        if not 200 <= answer.status < 300:
+            return self._read_error(answer, request.path)
+        return self._read(answer, read)
+
+    def _open(self) -> Transport:
+        self._transport = open_transport(self._spec, read_key(self._spec, self._environ), self._environ)
+        return self._transport
+
+    def _read(self, answer: Answer, read: Read[T]) -> T | Failure:
+        kind = _content_type(answer.headers)
+        try:
+            data = json.loads(answer.content)
+        except ValueError:
+            if kind.endswith("json"):
+                return self._failure(
+                    "invalid json", f"the endpoint's answer is no valid JSON: {excerpt(answer.text())!r}"
+                )
+            return self._failure(
+                f"not json ({kind})", f"the endpoint answered with {kind} instead of JSON: {excerpt(answer.text())!r}"
+            )
+        except RecursionError:
+            return self._failure("invalid json", "the endpoint's answer is JSON nested too deep")
+        outcome = read(data)
+        if isinstance(outcome, Failure):
+            return self._failure(outcome.cause, outcome.message, outcome)
+        return outcome
+
+    def _read_error(self, answer: Answer, path: str) -> Failure:
+        """An answer with an error status."""
+        status = answer.status
+        try:
+            data = json.loads(answer.content)
+        except (ValueError, RecursionError):
+            data = answer.text()
+        error = data.get("error") if isinstance(data, Mapping) else None
+        code = error.get("code") if isinstance(error, Mapping) else None
+        if status == 400 and code == "content_filter":
+            # Azure's filter answers in the model's place. It would do so at every resume: a refusal, not a fault.
+            return self._failure(FILTERED, error_text(data), Failure("", "", "final"))
+        kind = failure_kind(status)
+        if code == "insufficient_quota":
+            kind = "final"  # OpenAI says 429 for an empty account too, which no patience fills
+        message = (
+            f"the endpoint answered HTTP {status}:"
+            f" {error_text(data) or answer.reason}{_advice(status, path, self._spec)}"
+        )
+        wait = retry_after_seconds(answer.headers, time.time()) if status in (429, 503, 529) else None
+        return self._failure(f"http {status}", message, Failure("", "", kind, wait))
+
+    def _lost(self, lost: Lost, seconds: float) -> Failure:
+        words, kind = _WORDS[lost.cause]
+        place = urlsplit(self._spec.url or "").netloc
+        message = words.format(place=place, detail=lost.detail, seconds=f"{seconds:g}", size=MAX_ANSWER >> 20)
+        return self._failure(lost.cause, message, Failure("", "", kind))
+
+    def _failure(self, cause: str, message: str, like: Failure | None = None) -> Failure:
+        kind, wait = (like.kind, like.retry_after) if like else ("again", None)
+        return Failure(cause, without_shapes(clean(message)), kind, wait)
+
+
+_WORDS: Mapping[str, tuple[str, FailureKind]] = {
+    "timeout": ("no answer from {place} within {seconds} s", "unreachable"),
+    "connection": ("no connection to {place}: {detail}", "unreachable"),
+    "certificate": (
+        (
+            "the certificate of {place} is not trusted: {detail}; if it is one of your own, name the file of its"
+            " authority in SSL_CERT_FILE"
+        ),
+        "final",
+    ),
+    "proxy": ("the proxy does not let us through to {place}: {detail}", "again"),
+    "truncated body": ("the endpoint closed the connection in the middle of its answer", "again"),
+    "garbled body": ("the endpoint's answer cannot be decoded: {detail}", "again"),
+    "not http": ("the answer from {place} is not HTTP: {detail}", "again"),
+    "redirects": ("the address {place} leads nowhere: {detail}", "final"),
+    "answer too long": ("the endpoint's answer is longer than {size} MB", "again"),
+}
+"""How a try was lost, for a person, and what that means for a further one."""
+
+
+def _fields(body: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    """The fields of a form; what is nested is named ``outer[inner]``."""
+    fields: list[tuple[str, str]] = []
+    for key, value in body.items():
+        name = f"{prefix}[{key}]" if prefix else key
+        fields += _fields(value, name) if isinstance(value, Mapping) else [(name, str(value))]
+    return fields
+
+
+def read_key(spec: ModelSpec, environ: Mapping[str, str] = os.environ) -> str | None:
+    """The key's value, registered as a secret. Raises UsageProblem when a required one is missing or cannot be a
+    key."""
+    key = environ.get(spec.key_env, "").strip() if spec.key_env else ""
+    if not key:
+        if spec.key_required:
+            raise UsageProblem(f"model {spec.name} needs a key: set the environment variable {spec.key_env}")
+        return None
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise UsageProblem(
+            f"the value of {spec.key_env} cannot be a key: it holds blanks, line breaks or other characters that a"
+            " header cannot carry"
+        )
+    register(key)
+    return key
+
+
+def file_path(identity: str) -> str:
+    """Where an uploaded file is, below the base address."""
+    return f"/files/{quote(identity, safe='')}"
+
+
+def _content_type(headers: Mapping[str, str]) -> str:
+    return excerpt(headers.get("content-type", "").split(";")[0]).lower() or "no content type"
+
+
+def _advice(status: int, path: str, spec: ModelSpec) -> str:
+    if status in (401, 403):
+        return (
+            f" (check the key in {spec.key_env})"
+            if spec.key_env
+            else " (no key was sent; name its variable with key_env, or set AGENTGAUGE_API_KEY)"
+        )
+    if status == 404 and path != "/chat/completions":
+        return f' (does {spec.url} serve {path}? if not, set api = "chat" for this model in agentgauge.toml)'
+    if status == 404:
+        return f" (is {spec.model!r} a model of this endpoint, and {spec.url} its base address?)"
+    return ""

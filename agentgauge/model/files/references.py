@@ -1,0 +1,111 @@
+"""Files of this machine in a message: found, read when they are sent, and known by their content.
+
+A request keeps the path of a file, so requests can be stored and compared; whoever sends one turns the file into what
+the endpoint takes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, TypeGuard
+
+from agentgauge.core.chat import LocalFile, Message
+
+LARGEST = 50 << 20
+"""Bytes. Endpoints take no larger file; ``instead`` is sent for one."""
+
+
+class Show(Protocol):
+    async def __call__(self, part: LocalFile, content: bytes) -> list[dict[str, Any]] | None:
+        """The parts that show a file to an endpoint, or None if this file cannot be shown. Raises Fault."""
+
+
+def is_file(part: object) -> TypeGuard[LocalFile]:
+    return isinstance(part, Mapping) and part.get("type") == "local_file"
+
+
+def holds_files(messages: Sequence[Message]) -> bool:
+    return any(is_file(part) for message in messages for part in _parts(message))
+
+
+async def expanded(messages: Sequence[Message], show: Show, room: int | None = None) -> tuple[Message, ...]:
+    """The messages with every local file shown, or with its ``instead`` where it is gone, too large or of no use.
+
+    ``room``: characters that all files of the request may take together; those that come first go first. None: no
+    limit.
+    """
+
+    async def seen(part: Any) -> list[dict[str, Any]] | None:
+        content = await asyncio.to_thread(read_file, part["path"]) if is_file(part) else None
+        return None if content is None else await show(part, content)
+
+    left = float("inf") if room is None else float(room)
+    result: list[Message] = []
+    for message in messages:
+        parts = _parts(message)
+        content: list[Any] = []
+        for part, shown in zip(parts, await asyncio.gather(*map(seen, parts)), strict=True):
+            size = sum(map(_size, shown or ()))
+            if not is_file(part):
+                content.append(part)
+            elif shown is not None and size <= left:
+                left -= size
+                content += shown
+            elif part["instead"]:
+                content.append({"type": "text", "text": part["instead"]})
+        result.append({**message, "content": content} if parts else message)
+    return tuple(result)
+
+
+def _size(value: object) -> int:
+    """Characters of text in a part."""
+    if isinstance(value, Mapping):
+        return sum(map(_size, value.values()))
+    return len(value) if isinstance(value, str) else 0
+
+
+def by_content(message: Message) -> dict[str, Any]:
+    """The message with the SHA-256 of each file in place of its path: what tells two requests apart.
+
+    A file that could not be sent has an empty one.
+    """
+    parts = _parts(message)
+    if not any(map(is_file, parts)):
+        return dict(message)
+    return {**message, "content": [_named_by_content(part) if is_file(part) else part for part in parts]}
+
+
+def read_file(path: str) -> bytes | None:
+    """The content; None for what is missing, unreadable, no regular file, empty or larger than ``LARGEST``."""
+    try:
+        with open(path, "rb", opener=_open_at_once) as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                return None
+            content = stream.read(LARGEST + 1)
+    except (OSError, ValueError):
+        return None
+    return content if 0 < len(content) <= LARGEST else None
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """A pipe without a writer would be waited for."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _named_by_content(part: LocalFile) -> dict[str, Any]:
+    content = read_file(part["path"])
+    rest = {key: value for key, value in part.items() if key != "path"}
+    return rest if "stands_for" in rest else {**rest, "sha256": "" if content is None else digest(content)}
+
+
+def _parts(message: Message) -> list[Any]:
+    content = message.get("content")
+    return content if isinstance(content, list) else []

@@ -1,0 +1,150 @@
+"""Looking at files that somebody else made, in the sandbox: is a picture whole, what do the pages of a PDF look like.
+
+Decoders of pictures and documents are a way in for whoever made the file, so they run confined. Needs Pillow and
+pypdfium2.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import json
+import sys
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from agentgauge import sandbox
+from agentgauge.core.errors import UsageProblem
+from agentgauge.model.files.references import digest
+from agentgauge.sandbox.paths import package_folders
+
+MAX_PAGES = 20
+WIDTH = 1000  # pixels of a page
+MAX_PICTURE = 3_500_000  # bytes; some endpoints take no picture of more than 5 MB, counted as base64
+MAX_SIDE = 8000  # pixels
+MAX_PIXELS = 64_000_000  # of a picture that is decoded; a few kilobytes may claim billions
+
+_CHILD = Path(__file__).with_name("rendering_child.py")
+_LIMITS = sandbox.Limits(wall_seconds=60, memory_bytes=2 << 30, output_bytes=64 << 20)
+_PACKAGES = ("PIL", "pypdfium2")
+_KEPT = 64  # files whose view is kept
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One picture in a form that endpoints take."""
+
+    content: bytes
+    media: str  # image/png, image/jpeg, image/gif or image/webp
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """A PDF: how many pages it has, and those that could be drawn, in order."""
+
+    total: int
+    drawn: tuple[Picture, ...]
+
+
+class Viewer:
+    """Remembers what it saw, by content. Belongs to one event loop; two requests for the same file look once."""
+
+    def __init__(self) -> None:
+        self._seen: OrderedDict[tuple[str, int, str], asyncio.Task[list[Mapping[str, Any]]]] = OrderedDict()
+        self._places = asyncio.Semaphore(2)  # each may take the memory that the limits give
+
+    async def picture(self, content: bytes) -> Picture | None:
+        """The picture itself if it is whole and endpoints take it; drawn again if it is too large, moves or has another
+        format (JPEG, at most 2048 pixels a side); None if it is no picture, or claims more than MAX_PIXELS. Raises
+        Fault, UsageProblem."""
+        for line in await self._look("picture", content):
+            if line.get("fits") in ("image/png", "image/jpeg", "image/gif", "image/webp"):
+                return Picture(content, line["fits"])
+            return _jpeg(line)
+        return None
+
+    async def pages(self, content: bytes, *, limit: int = MAX_PAGES) -> Pages | None:
+        """The first ``limit`` pages, 1000 pixels wide (less for very tall ones); None if it is no PDF that opens.
+        ``limit`` 0 draws none. Raises Fault, UsageProblem."""
+        if b"%PDF" not in content[:1024]:
+            return None
+        lines = await self._look("pages", content, limit)
+        total = lines[0].get("pages") if lines else None
+        if not isinstance(total, int) or total < 1:
+            return None
+        return Pages(total, tuple(picture for line in lines[1 : limit + 1] if (picture := _jpeg(line))))
+
+    async def _look(self, kind: str, content: bytes, limit: int = 0) -> list[Mapping[str, Any]]:
+        key = (kind, limit, digest(content))
+        task = self._seen.get(key)
+        if task is None:
+            task = asyncio.create_task(self._run(kind, content, limit))
+            self._seen[key] = task
+            if len(self._seen) > _KEPT:
+                self._seen.popitem(last=False)
+        self._seen.move_to_end(key)
+        try:
+            # Whoever gives up must not take the view away from the others.
+            return await asyncio.shield(task)
+        except Exception:
+            if self._seen.get(key) is task:
+                del self._seen[key]
+            raise
+
+    async def _run(self, kind: str, content: bytes, limit: int) -> list[Mapping[str, Any]]:
+        order = {
+            "kind": kind,
+            "path": package_folders(),
+            "width": WIDTH,
+            "pages": limit,
+            "bytes": MAX_PICTURE,
+            "side": MAX_SIDE,
+            "pixels": MAX_PIXELS,
+        }
+        _check_packages()
+        async with self._places:
+            with sandbox.scratch_folder() as folder:
+                result = await sandbox.run_async(
+                    [sys.executable, "-I", "-S", "-c", _child_source(), json.dumps(order)],
+                    folder=folder,
+                    limits=_LIMITS,
+                    stdin=content,
+                )
+        # However it ended: the pages that were done by then are good.
+        return [line for text in result.stdout.splitlines() if (line := _parsed(text)) is not None]
+
+
+def _check_packages() -> None:
+    if missing := [name for name in _PACKAGES if find_spec(name) is None]:
+        names = {"PIL": "pillow"}
+        raise UsageProblem(
+            f"showing files to a model needs {' and '.join(names.get(name, name) for name in missing)}; pip install"
+            " 'agentgauge[tools]'"
+        )
+
+
+def _parsed(text: str) -> Mapping[str, Any] | None:
+    try:
+        line = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return line if isinstance(line, dict) else None
+
+
+def _jpeg(line: Mapping[str, Any]) -> Picture | None:
+    try:
+        content = base64.b64decode(line.get("jpeg") or "", validate=True)
+    except (binascii.Error, TypeError, ValueError):
+        return None
+    return Picture(content, "image/jpeg") if content.startswith(b"\xff\xd8\xff") else None
+
+
+@lru_cache(maxsize=1)
+def _child_source() -> str:
+    return _CHILD.read_text("utf-8")

@@ -1,0 +1,173 @@
+"""How an endpoint is shown a file of this machine: inside the request, uploaded before it, or by its name only."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from agentgauge.core.chat import LocalFile
+from agentgauge.model.endpoint import Endpoint, file_path
+from agentgauge.model.files.references import digest
+from agentgauge.model.files.rendering import MAX_PAGES, Picture, Viewer
+from agentgauge.model.retry import Failure
+from agentgauge.model.spec import ModelSpec
+from agentgauge.model.wire import clean
+
+_PDF = "application/pdf"
+_SUFFIXES = {
+    _PDF: (".pdf",),
+    "image/png": (".png",),
+    "image/jpeg": (".jpg", ".jpeg"),
+    "image/gif": (".gif",),
+    "image/webp": (".webp",),
+}
+_REFUSED = ("http 400", "http 413", "http 415", "http 422")
+"""Answers to an upload that are about this very file."""
+
+MAX_INLINE = 24_000_000
+"""Characters (base64) of all files inside one request: endpoints refuse bodies of somewhat more, and then the whole
+request."""
+
+_EXPIRY = 7 * 24 * 3600  # seconds; what a run that was killed could not delete goes by itself
+_FAREWELL = 10.0  # seconds for deleting what was uploaded
+
+
+class NamedFiles:
+    """For models of our own, which look at no files."""
+
+    async def __call__(self, part: LocalFile, content: bytes) -> list[dict[str, Any]] | None:
+        return [_text(f"[{part['kind']}: {clean(part['name'])}]")]
+
+
+class InlineFiles:
+    """For chat completions: pictures as data addresses, a PDF as pictures of its pages or, where ``pdf = "file"``,
+    whole."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self._whole = spec.pdf == "file"
+        self._viewer = Viewer()
+
+    async def __call__(self, part: LocalFile, content: bytes) -> list[dict[str, Any]] | None:
+        """None for a damaged file. Raises SandboxFault, UsageProblem."""
+        if part["kind"] == "image":
+            picture = await self._viewer.picture(content)
+            return None if picture is None else [_image(picture)]
+        pages = await self._viewer.pages(content, limit=0 if self._whole else MAX_PAGES)
+        if pages is None:
+            return None
+        if self._whole:
+            return [{"type": "file", "file": {"filename": _file_name(part, _PDF), "file_data": _data(content, _PDF)}}]
+        if not pages.drawn:
+            return None
+        left, name = pages.total - len(pages.drawn), clean(part["name"])
+        if left:
+            said = f"[{name}: {pages.total} pages, of which {len(pages.drawn)} follow as images; {left} left out]"
+        else:
+            said = (
+                f"[{name}: {pages.total}"
+                f" {'page follows as an image' if pages.total == 1 else 'pages follow as images'}]"
+            )
+        return [_text(said), *map(_image, pages.drawn)]
+
+
+class UploadedFiles:
+    """For the Responses API: each content is uploaded once, requests at the same time wait for the same upload.
+
+    ``close`` deletes what was uploaded. At OpenAI itself files also expire after a week, for runs that were killed.
+    """
+
+    def __init__(self, spec: ModelSpec, endpoint: Endpoint) -> None:
+        self._spec = spec
+        self._endpoint = endpoint
+        self._viewer = Viewer()
+        self._uploads: dict[str, asyncio.Task[str | Failure | None]] = {}
+
+    async def __call__(self, part: LocalFile, content: bytes) -> list[dict[str, Any]] | None:
+        """None for a damaged file and for one that the endpoint refuses. Raises Fault, UsageProblem."""
+        if part["kind"] == "image":
+            picture = await self._viewer.picture(content)
+        else:
+            picture = Picture(content, _PDF) if await self._viewer.pages(content, limit=0) else None
+        identity = picture and await self._identity(picture, _file_name(part, picture.media))
+        if not identity:
+            return None
+        return [
+            (
+                {"type": "input_image", "file_id": identity, "detail": "auto"}
+                if part["kind"] == "image"
+                else _input_file(identity)
+            )
+        ]
+
+    async def close(self) -> None:
+        tasks = list(self._uploads.values())
+        self._uploads.clear()
+        for task in tasks:
+            task.cancel()
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        await self._endpoint.delete(
+            [file_path(outcome) for outcome in outcomes if isinstance(outcome, str)], seconds=_FAREWELL
+        )
+
+    async def _identity(self, picture: Picture, name: str) -> str | None:
+        """The endpoint's id of the file, or None if it refuses it. A failed upload is tried again by the next
+        request."""
+        key = digest(picture.content)
+        if key not in self._uploads:
+            self._uploads[key] = asyncio.create_task(self._upload(picture, name))
+        task = self._uploads[key]
+        try:
+            # Whoever gives up must not take the upload away from the others.
+            outcome = await asyncio.shield(task)
+        except Exception:
+            self._forget(key, task)
+            raise
+        if isinstance(outcome, Failure):
+            self._forget(key, task)
+            raise self._endpoint.fault(outcome)
+        return outcome
+
+    def _forget(self, key: str, task: asyncio.Task[str | Failure | None]) -> None:
+        if self._uploads.get(key) is task:
+            del self._uploads[key]
+
+    async def _upload(self, picture: Picture, name: str) -> str | Failure | None:
+        # Azure does not take the purpose that OpenAI names for this.
+        form: dict[str, Any] = {"purpose": "assistants" if self._spec.kind == "azure" else "user_data"}
+        if self._spec.provider == "openai":
+            form["expires_after"] = {"anchor": "created_at", "seconds": _EXPIRY}
+        outcome = await self._endpoint.post("/files", form, _read_identity, file=(name, picture.content, picture.media))
+        return None if isinstance(outcome, Failure) and outcome.cause in _REFUSED else outcome
+
+
+def _read_identity(data: object) -> str | Failure:
+    identity = data.get("id") if isinstance(data, Mapping) else None
+    if not isinstance(identity, str) or not identity:
+        return Failure("no file id", "the endpoint took a file and gave no id for it")
+    return identity
+
+
+def _input_file(identity: str) -> dict[str, Any]:
+    return {"type": "input_file", "file_id": identity}
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _image(picture: Picture) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": _data(picture.content, picture.media)}}
+
+
+def _data(content: bytes, media: str) -> str:
+    return f"data:{media};base64,{base64.b64encode(content).decode('ascii')}"
+
+
+def _file_name(part: LocalFile, media: str) -> str:
+    """The shown name with an ending that fits: endpoints tell kinds of files by it."""
+    name = clean(part["name"])
+    endings = _SUFFIXES[media]
+    return name if Path(name).suffix.lower() in endings else name + endings[0]

@@ -1,0 +1,243 @@
+"""From a model's name to a ModelSpec.
+
+Where a key may go: a provider's key (``OPENAI_API_KEY``, ...) is sent to that provider's own host only. Any other
+address given by ``--model-url`` or ``url`` gets the variable that ``key_env`` names, else ``AGENTGAUGE_API_KEY`` if it
+is set, else no key. For servers that the user runs (vLLM, Ollama, ...) the address is always the user's own, so their
+variable goes along.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from agentgauge.core.config import Config, ModelTable
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.redaction import looks_random, register
+from agentgauge.model.providers import PRESETS, Preset, Quirks, is_openai_name, quirks_of
+from agentgauge.model.spec import DEFAULT_RETRIES, DEFAULT_TIMEOUT, ModelKind, ModelSpec
+from agentgauge.model.transport.addressing import custom_headers
+
+__all__ = ["ACCEPTED_FORMS", "OWN_KEY", "ModelSpec", "resolve"]
+
+OWN_KEY = "AGENTGAUGE_API_KEY"
+"""Key for an endpoint that is no provider's own host."""
+
+AZURE_API_VERSION = "2024-10-21"
+ACCEPTED_FORMS = (
+    "oracle, baseline, scripted:FILE, an OpenAI name such as gpt-4o, provider/model, a [models.NAME] table of"
+    " agentgauge.toml, or any name with --model-url"
+)
+
+
+def resolve(
+    name: str,
+    *,
+    url: str | None = None,
+    config: Config | None = None,
+    need_key: bool = True,
+    environ: Mapping[str, str] = os.environ,
+) -> ModelSpec:
+    """Find out what a model name means, and register the secrets that its requests will carry.
+
+    ``need_key=False`` (replay, rescore) does not ask for the key. Raises UsageProblem for an unknown name, an unusable
+    address, a missing or damaged script, and a missing key.
+    """
+    config = config or Config()
+    name = name.strip()
+    spec = _embedded(name) or _hosted(name, url, config, environ)
+    if spec.embedded and url is not None:
+        raise UsageProblem(f"--model {name} is built in and served by the run itself; leave --model-url out")
+    if need_key and spec.key_required and not environ.get(spec.key_env or "", "").strip():
+        raise UsageProblem(f"--model {name} needs a key: set the environment variable {spec.key_env}")
+    register(environ.get(spec.key_env or "", "").strip())
+    headers = (*spec.headers.values(), *custom_headers(environ).values())
+    register(*(word for value in headers for word in value.split() if looks_random(word)))
+    return spec
+
+
+def _embedded(name: str) -> ModelSpec | None:
+    if name in ("oracle", "baseline"):
+        return ModelSpec(name=name, kind=cast(ModelKind, name), model=name, provider=name)
+    if name == "scripted" or name.startswith("scripted:"):
+        # Imported here because the script's rules belong to the embedded server.
+        from agentgauge.model.embedded.scripted import Script
+
+        file = Path(name.partition(":")[2]).expanduser()
+        if not name.partition(":")[2]:
+            raise UsageProblem(
+                "--model scripted needs a file: scripted:FILE, with the replies as JSON (docs/models.md)"
+            )
+        Script.load(file)
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+        return ModelSpec(
+            name=name,
+            kind="scripted",
+            model=f"scripted:{file.name}",
+            provider="scripted",
+            script=file.absolute(),
+            script_digest=digest,
+        )
+    return None
+
+
+def _hosted(name: str, url: str | None, config: Config, environ: Mapping[str, str]) -> ModelSpec:
+    if name in config.models:
+        return _from_table(name, config.models[name], url, environ)
+    prefix, slash, rest = name.partition("/")
+    preset = PRESETS.get(prefix) if slash and rest else None
+    if url is not None:
+        # Hugging Face names look like provider/model too ("openai/gpt-oss-20b"), and gateways take the whole name. So
+        # with an address of one's own, only the prefixes of self-hosted servers and of Azure are read as such.
+        if preset is not None and (preset.self_hosted or preset.name == "azure"):
+            return _spec(name, preset, rest, ModelTable(url=url), environ)
+        if not name:
+            raise UsageProblem("--model-url needs --model with the name that the endpoint knows the model by")
+        return _spec(name, _preset_at(url), name, ModelTable(url=url), environ)
+    if preset is not None:
+        return _spec(name, preset, rest, ModelTable(), environ)
+    if is_openai_name(name):
+        return _spec(name, PRESETS["openai"], name, ModelTable(), environ)
+    raise _unknown(name, config)
+
+
+def _from_table(name: str, table: ModelTable, url: str | None, environ: Mapping[str, str]) -> ModelSpec:
+    where = f"[models.{name}] of agentgauge.toml"
+    address = url or table.url
+    if table.provider is None:
+        if address is None and not (table.model and is_openai_name(table.model)):
+            raise UsageProblem(f"{where} names neither a provider nor a url; give one of them")
+        preset = _preset_at(address) if address else PRESETS["openai"]
+    elif table.provider in PRESETS:
+        preset = PRESETS[table.provider]
+    else:
+        close = _close(table.provider, PRESETS)
+        raise UsageProblem(f"{where}: there is no provider {table.provider!r}{close}; known are {', '.join(PRESETS)}")
+    model = table.model or table.deployment
+    if not model:
+        raise UsageProblem(f'{where} names no model; add model = "...", the name that the endpoint knows')
+    if url is not None:
+        table = replace(table, url=url, endpoint=None)
+    return _spec(name, preset, model, table, environ)
+
+
+def _spec(name: str, preset: Preset, model: str, table: ModelTable, environ: Mapping[str, str]) -> ModelSpec:
+    azure = preset.name == "azure"
+    address = (
+        (table.endpoint or table.url or environ.get("AZURE_OPENAI_ENDPOINT")) if azure else (table.url or preset.url)
+    )
+    if not address:
+        raise UsageProblem(
+            f"--model {name} needs an address: " + ("set AZURE_OPENAI_ENDPOINT" if azure else "give --model-url")
+        )
+    address = _checked_url(address)
+    key_env, required = _key(preset, table, address, environ)
+    defaults: dict[str, Any] = asdict(quirks_of(preset, model))
+    quirks = Quirks(**{**defaults, **{key: value for key, value in asdict(table.quirks).items() if value is not None}})
+    return ModelSpec(
+        name=name,
+        kind="azure" if azure else "openai",
+        model=model,
+        provider=preset.name,
+        url=address,
+        key_env=key_env,
+        key_required=required,
+        temperature=table.temperature,
+        max_tokens=table.max_tokens,
+        timeout=DEFAULT_TIMEOUT if table.timeout is None else table.timeout,
+        max_retries=DEFAULT_RETRIES if table.max_retries is None else table.max_retries,
+        prices=table.prices,
+        extra_body=table.extra_body,
+        headers=table.headers,
+        quirks=quirks,
+        api_version=(table.api_version or environ.get("OPENAI_API_VERSION") or AZURE_API_VERSION) if azure else None,
+        deployment=(table.deployment or model) if azure else None,
+        api=table.api,
+        pdf=table.pdf,
+        transport=table.transport or "lean",
+    )
+
+
+def _key(preset: Preset, table: ModelTable, address: str, environ: Mapping[str, str]) -> tuple[str | None, bool]:
+    """The variable whose value may be sent to the address, and whether it must be set."""
+    if table.key_env:
+        return table.key_env, True
+    own_host = preset.url is not None and _host(preset.url) == _host(address)
+    if preset.name == "azure" or (own_host and not preset.self_hosted):
+        return preset.key_env, preset.key_required
+    for variable in (preset.key_env if preset.self_hosted else "", OWN_KEY):
+        if environ.get(variable, "").strip():
+            return variable, False
+    return None, False
+
+
+_CUSTOM = Preset("url", "an OpenAI-compatible endpoint", None, OWN_KEY, key_required=False)
+
+
+def _preset_at(url: str) -> Preset:
+    """The provider whose own host this is, for its key and quirks; else a plain endpoint."""
+    host = _host(_checked_url(url))
+    for preset in PRESETS.values():
+        if preset.url and not preset.self_hosted and _host(preset.url) == host:
+            return preset
+    return _CUSTOM
+
+
+def _host(url: str) -> tuple[str, str]:
+    """Scheme and host: a key for ``https`` is not for ``http`` on the same host."""
+    parts = urlsplit(url)
+    return parts.scheme, (parts.hostname or "").lower()
+
+
+def _checked_url(url: str) -> str:
+    """The address without a closing slash. A refused one is not shown where it may hold a password."""
+    url = url.strip()
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        usable = False
+        parts = urlsplit("")
+    if "@" in url or parts.query or parts.fragment:
+        raise UsageProblem(
+            "the address of a model must hold no user name, password, query or fragment; "
+            f"put a key in an environment variable ({OWN_KEY}, or key_env in agentgauge.toml)"
+        )
+    if not usable:
+        raise UsageProblem(f"{url!r} is no address of a model endpoint; give one such as http://localhost:8000/v1")
+    path = parts.path.rstrip("/")
+    # People paste the whole address out of a curl example.
+    return f"{parts.scheme}://{parts.netloc}{path.removesuffix('/chat/completions').removesuffix('/responses')}"
+
+
+def _unknown(name: str, config: Config) -> UsageProblem:
+    known = [
+        "oracle",
+        "baseline",
+        *config.models,
+        *PRESETS,
+        "gpt-4o",
+        "gpt-4o-mini",
+        "gpt-4.1",
+        "gpt-5",
+        "o3",
+        "o4-mini",
+    ]
+    prefix, slash, rest = name.partition("/")
+    if slash and not rest:
+        return UsageProblem(f"--model {name!r} names no model behind the slash; write {prefix}/MODEL")
+    if slash:
+        message = f"there is no provider {prefix!r}{_close(prefix, PRESETS)}; known are {', '.join(PRESETS)}"
+        return UsageProblem(f"unknown model {name!r}: {message}; for an endpoint of your own add --model-url")
+    return UsageProblem(f"unknown model {name!r}{_close(name, known)}; accepted are {ACCEPTED_FORMS}")
+
+
+def _close(word: str, known: Mapping[str, object] | list[str]) -> str:
+    matches = difflib.get_close_matches(word, list(known), n=2, cutoff=0.6)
+    return f" (did you mean {' or '.join(matches)}?)" if matches else ""

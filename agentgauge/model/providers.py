@@ -1,0 +1,121 @@
+"""The providers that a model name may start with: where they are, which key they take, what they cannot do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+TokenField = Literal["max_tokens", "max_completion_tokens"]
+LaterSystem = Literal["system", "user"]
+
+
+@dataclass(frozen=True, slots=True)
+class Quirks:
+    """How an endpoint departs from the plain chat completion request."""
+
+    seed: bool | None = None  # sends "seed": always, never, or (None) with requests that are drawn several times
+    temperature: bool = True  # accepts "temperature"
+    stop: bool = True  # accepts "stop"; if not, the reply is cut at the stop words after it came
+    token_field: TokenField = "max_tokens"
+    later_system: LaterSystem = "system"
+    """Role for system messages behind the first other message. ``user`` where the endpoint moves all system messages to
+    the front or refuses them there, which would take tool results of the ReAct protocol out of their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """One provider."""
+
+    name: str
+    title: str
+    url: str | None  # base URL; None: must be given
+    key_env: str
+    key_required: bool = True
+    self_hosted: bool = False  # the address is the user's own choice, so the key may go wherever it points
+    quirks: Quirks = Quirks()
+
+
+_NO_SEED = Quirks(seed=False)
+_NO_SEED_SYSTEM_FIRST = Quirks(seed=False, later_system="user")
+
+PRESETS: Mapping[str, Preset] = {
+    preset.name: preset
+    for preset in (
+        Preset("openai", "OpenAI", "https://api.openai.com/v1", "OPENAI_API_KEY"),
+        Preset("azure", "Azure OpenAI", None, "AZURE_OPENAI_API_KEY"),
+        Preset(
+            "anthropic", "Anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", quirks=_NO_SEED_SYSTEM_FIRST
+        ),
+        Preset(
+            "gemini",
+            "Google Gemini",
+            "https://generativelanguage.googleapis.com/v1beta/openai",
+            "GEMINI_API_KEY",
+            quirks=_NO_SEED_SYSTEM_FIRST,
+        ),
+        Preset("deepseek", "DeepSeek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", quirks=_NO_SEED),
+        Preset("mistral", "Mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", quirks=_NO_SEED_SYSTEM_FIRST),
+        Preset("groq", "Groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+        Preset("together", "Together AI", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
+        Preset(
+            "fireworks", "Fireworks AI", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY", quirks=_NO_SEED
+        ),
+        Preset("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+        Preset("xai", "xAI", "https://api.x.ai/v1", "XAI_API_KEY"),
+        Preset("moonshot", "Moonshot AI", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY", quirks=_NO_SEED),
+        Preset("zhipu", "Zhipu AI", "https://open.bigmodel.cn/api/paas/v4", "ZHIPUAI_API_KEY", quirks=_NO_SEED),
+        Preset(
+            "dashscope",
+            "Alibaba Model Studio",
+            "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+            "DASHSCOPE_API_KEY",
+        ),
+        Preset("nvidia", "NVIDIA NIM", "https://integrate.api.nvidia.com/v1", "NVIDIA_API_KEY"),
+        Preset("vllm", "vLLM", "http://localhost:8000/v1", "VLLM_API_KEY", key_required=False, self_hosted=True),
+        Preset(
+            "lmdeploy",
+            "LMDeploy",
+            "http://localhost:23333/v1",
+            "LMDEPLOY_API_KEY",
+            key_required=False,
+            self_hosted=True,
+        ),
+        Preset("sglang", "SGLang", "http://localhost:30000/v1", "SGLANG_API_KEY", key_required=False, self_hosted=True),
+        Preset("ollama", "Ollama", "http://localhost:11434/v1", "OLLAMA_API_KEY", key_required=False, self_hosted=True),
+        Preset(
+            "llamacpp",
+            "llama.cpp server",
+            "http://localhost:8080/v1",
+            "LLAMACPP_API_KEY",
+            key_required=False,
+            self_hosted=True,
+        ),
+        Preset(
+            "lmstudio",
+            "LM Studio",
+            "http://localhost:1234/v1",
+            "LMSTUDIO_API_KEY",
+            key_required=False,
+            self_hosted=True,
+        ),
+    )
+}
+
+_OPENAI_NAME = re.compile(r"^(ft:)?(gpt-(?!oss)|chatgpt-|o\d|codex)")
+"""Names that mean OpenAI without a prefix. ``gpt-oss`` is a model that others serve."""
+
+_REASONING_NAME = re.compile(r"^(ft:)?(o\d|gpt-5|codex)")
+"""OpenAI's reasoning models refuse ``max_tokens``, ``stop`` and any temperature but the default."""
+
+
+def is_openai_name(model: str) -> bool:
+    return bool(_OPENAI_NAME.match(model))
+
+
+def quirks_of(preset: Preset, model: str) -> Quirks:
+    """The preset's quirks, or those of the model family where OpenAI itself or Azure serves it."""
+    if preset.name in ("openai", "azure") and _REASONING_NAME.match(model) and "chat" not in model:
+        return Quirks(temperature=False, stop=False, token_field="max_completion_tokens")
+    return preset.quirks

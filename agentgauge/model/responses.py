@@ -1,0 +1,129 @@
+"""OpenAI's Responses API: a request to its body, a body to a reply. Pure, and lenient in what it reads, as ``wire``
+is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
+from agentgauge.model.retry import Failure
+from agentgauge.model.spec import ModelSpec
+from agentgauge.model.wire import clean, cut, first, read_tool_calls, read_usage, reported, role_messages
+
+PATH = "/responses"
+
+
+def request_body(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
+    """The JSON body. Settings go before each other as in chat completions; ``extra_body`` has the last word.
+
+    The API knows neither ``seed`` nor ``stop``: replies are cut at the stop words here. Nothing is kept on the server.
+    """
+    temperature = first(request.temperature, spec.temperature, request.usual.temperature)
+    max_tokens = first(request.max_tokens, spec.max_tokens, request.usual.max_tokens)
+    messages = role_messages(request.messages, spec.quirks.later_system)
+    body: dict[str, Any] = {
+        "model": spec.deployment or spec.model,
+        "input": [item for message in messages for item in _items(message)],
+        "store": False,
+    }
+    if request.tools:
+        body["tools"] = [{"type": "function", "strict": False, **tool["function"]} for tool in request.tools]
+        if request.raw:
+            body["tool_choice"] = "none"
+    if temperature is not None and spec.quirks.temperature:
+        body["temperature"] = temperature
+    if max_tokens is not None:
+        body["max_output_tokens"] = max_tokens
+    body.update(spec.extra_body)
+    return body
+
+
+def _items(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """One chat message as items: its content, then each of its tool calls; a tool's answer as one of another kind."""
+    role, content = message.get("role"), message.get("content")
+    if role == "tool":
+        yield {"type": "function_call_output", "call_id": message.get("tool_call_id", ""), "output": _plain(content)}
+        return
+    if isinstance(content, list):
+        yield {"role": role, "content": [_part(part, role) for part in content]}
+    elif content or not message.get("tool_calls"):
+        yield {"role": role, "content": content or ""}
+    for call in message.get("tool_calls") or ():
+        function = call["function"]
+        yield {
+            "type": "function_call",
+            "call_id": call["id"],
+            "name": function["name"],
+            "arguments": function["arguments"],
+        }
+
+
+def _plain(content: object) -> str:
+    if isinstance(content, list):
+        return "".join(part.get("text", "") for part in content)
+    return str(content or "")
+
+
+def _part(part: Mapping[str, Any], role: object) -> dict[str, Any]:
+    """Parts of chat completions in this API's form; its own parts stay."""
+    kind = part.get("type")
+    if kind == "text":
+        return {"type": "output_text" if role == "assistant" else "input_text", "text": part["text"]}
+    if kind == "image_url":
+        image = part["image_url"]
+        return {"type": "input_image", "image_url": image["url"], "detail": image.get("detail", "auto")}
+    if kind == "file":
+        return {"type": "input_file", **part["file"]}
+    return dict(part)
+
+
+def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatReply | Failure:
+    """A decoded body to a reply. One that ended at the token limit or at a filter is a reply too, as far as it got."""
+    if not isinstance(data, Mapping):
+        return Failure("no output", f"the endpoint answered with a JSON {type(data).__name__} instead of a response")
+    status, output = data.get("status", "completed"), data.get("output")
+    if status == "failed" or (data.get("error") and not isinstance(output, list)):
+        return reported({"error": data.get("error") or "the response failed"}, unknown="final", cause="failed")
+    if status not in ("completed", "incomplete"):
+        return Failure("no output", f"the endpoint's response has the status {status!r} instead of being completed")
+    if not isinstance(output, list):
+        return Failure("no output", "the endpoint's answer holds no output, so no message of the model")
+    items = [item for item in output if isinstance(item, Mapping)]
+    parts = [part for item in items if item.get("type") == "message" for part in _mappings(item.get("content"))]
+    text = _joined(part.get("text") for part in parts if part.get("type") == "output_text")
+    refusal = _joined(part.get("refusal") for part in parts if part.get("type") == "refusal")
+    thoughts = [
+        part.get("text") for item in items if item.get("type") == "reasoning" for part in _mappings(item.get("summary"))
+    ]
+    calls = _calls(items)
+    finish = "tool_calls" if calls else "stop"
+    if status == "incomplete":
+        details = data.get("incomplete_details")
+        reason = details.get("reason") if isinstance(details, Mapping) else None
+        finish = (
+            "length" if reason == "max_output_tokens" else clean(reason) if isinstance(reason, str) else "incomplete"
+        )
+        if reason == "content_filter" and not text:
+            refusal = refusal or "the endpoint's content filter ended the reply"
+    return ChatReply(
+        text=cut(text, stop),
+        tool_calls=calls,
+        refusal=refusal or None,
+        reasoning=_joined(thoughts) or None,
+        finish_reason=finish,
+        usage=read_usage(data.get("usage"), spec.prices, ("input_tokens", "output_tokens")),
+    )
+
+
+def _calls(items: Sequence[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
+    calls = [item for item in items if item.get("type") == "function_call"]
+    return read_tool_calls([{"id": call.get("call_id"), "function": call} for call in calls])
+
+
+def _mappings(value: object) -> list[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+def _joined(texts: Iterator[object] | Sequence[object]) -> str:
+    return clean("".join(text for text in texts if isinstance(text, str)))

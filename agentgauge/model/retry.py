@@ -1,0 +1,197 @@
+"""When to ask again, and after how long. Knows nothing of HTTP clients; sleep and chance can be injected.
+
+A failed try is a value, not an exception: a fault may happen in thousands of cases, and tracebacks are expensive.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import os
+import random
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from datetime import UTC
+from typing import Literal, TypeVar
+
+T = TypeVar("T")
+
+FailureKind = Literal["final", "again", "limit", "unreachable", "crowded"]
+"""``final``: asking again cannot help. ``again``: it may. ``limit``: the endpoint asks for patience. ``unreachable``:
+no answer at all. ``crowded``: none in time, while other requests were answered."""
+UNANSWERED: tuple[FailureKind, ...] = ("unreachable", "crowded")
+
+RETRY_AFTER_CAP = 60.0
+"""Seconds of the longest wait that an endpoint can ask for, whatever it says."""
+_NUMBER = re.compile(
+    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+)  # without inf, nan, 1_0 and digits of other scripts
+BACKOFF_VARIABLE = "AGENTGAUGE_BACKOFF"
+
+LONG_SILENCE = 600.0
+"""Seconds without any answer, or else five time-outs, after which an endpoint counts as dead."""
+DEAD_TIMEOUT = 120.0
+"""Seconds that a request to a dead endpoint gets at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One try that failed."""
+
+    cause: str  # short and stable: "http 500", "timeout"
+    message: str  # for a person, without secrets
+    kind: FailureKind = "again"
+    retry_after: float | None = None  # seconds, as the endpoint asked
+    tries: int = 1  # requests that were made in total
+
+
+def failure_kind(status: int) -> FailureKind:
+    """What an HTTP status means for a further try."""
+    if status in (429, 529):
+        return "limit"
+    if status in (408, 409, 425) or status >= 500:
+        return "again"
+    return "final"
+
+
+def retry_after_seconds(headers: Mapping[str, str], now: float) -> float | None:
+    """The wait that an answer asks for: seconds or an HTTP date, at most RETRY_AFTER_CAP; None if it says nothing
+    usable.
+
+    ``now`` is in seconds since the epoch. ``retry-after-ms`` is what Azure and OpenAI send for short waits.
+    """
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return _capped(milliseconds / 1000)
+    seconds = asked_seconds(headers.get("retry-after"), now)
+    return None if seconds is None else _capped(seconds)
+
+
+def asked_seconds(value: str | None, now: float) -> float | None:
+    """What a ``Retry-After`` header asks for, a number or an HTTP date, in seconds from 0 to infinity; None if it
+    says nothing usable."""
+    seconds = _number(value)
+    if seconds is None and value:
+        try:
+            moment = email.utils.parsedate_to_datetime(value)
+        except (ValueError, OverflowError):  # the latter for a year that no computer's integer holds
+            return None
+        seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now
+    return None if seconds is None else max(seconds, 0.0)
+
+
+def _number(text: str | None) -> float | None:
+    text = (text or "").strip()
+    return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def _capped(seconds: float) -> float:
+    return min(max(seconds, 0.0), RETRY_AFTER_CAP)
+
+
+def backoff_scale(environ: Mapping[str, str] = os.environ) -> float:
+    """Factor on the computed waits, out of AGENTGAUGE_BACKOFF; 1 without it. Waits that an endpoint asks for stay as
+    they are."""
+    value = _number(environ.get(BACKOFF_VARIABLE))
+    return 1.0 if value is None or value < 0 else value
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How patient to be."""
+
+    max_retries: int = 6  # tries after the first
+    limit_patience: int = 3  # rate limits get this many times max_retries
+    identical: int = 3  # the same cause so many times in a row is final; not so ``limit`` and ``crowded``
+    base: float = 1.0  # seconds, first wait
+    cap: float = 30.0  # seconds, longest computed wait
+    total: float = 600.0  # seconds of waiting, longest for one request
+    scale: float = 1.0  # factor on computed waits
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    chance: Callable[[], float] = random.random  # 0 to 1
+
+    def wait(self, failure: Failure, tries: int) -> float:
+        """Seconds before the next try. Jitter keeps the requests of many workers apart."""
+        if failure.retry_after is not None:
+            return failure.retry_after * (1 + 0.1 * self.chance())
+        delay = min(self.cap, self.base * 2.0 ** (tries - 1))
+        return self.scale * delay * (0.5 + 0.5 * self.chance())
+
+
+@dataclass(slots=True)
+class EndpointHealth:
+    """Shared by the requests of one worker to one endpoint, so that a dead endpoint is waited for once, not
+    thousands of times."""
+
+    dead: bool = False
+    answers: int = 0  # of any kind, errors too
+    silences: list[float] = field(default_factory=list)  # when requests were sent that timed out since the last answer
+
+    def answered(self) -> None:
+        self.answers += 1
+        self.silences.clear()
+        self.dead = False
+
+    def unanswered(self, sent: float, now: float, timeout: float) -> None:
+        """A request timed out, and no other was answered since it was sent. Times in seconds.
+
+        Three of them make the endpoint dead, once they span LONG_SILENCE or five time-outs.
+        """
+        self.silences.append(sent)
+        if len(self.silences) >= 3 and now - self.silences[0] >= min(5 * timeout, max(timeout, LONG_SILENCE)):
+            self.dead = True
+
+    def patience(self, timeout: float) -> float:
+        """Seconds that the next try gets. A run against a dead endpoint is to end soon."""
+        return min(timeout, DEAD_TIMEOUT) if self.dead else timeout
+
+
+async def persist(
+    attempt: Callable[[], Awaitable[T | Failure]],
+    policy: RetryPolicy,
+    health: EndpointHealth,
+    resting: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> T | Failure:
+    """Try until it works or the policy says stop; the last Failure is returned, never raised.
+
+    Once a request used up its tries without reaching the endpoint (and nothing else reached it meanwhile), the endpoint
+    counts as dead: later requests are tried once until one gets an answer. ``resting`` is entered around each wait.
+    Only waits between tries count as patience: how long a try takes, or waits for its turn, is not the request's doing.
+    """
+    answers = health.answers
+    tries = same = 0
+    waited = 0.0
+    previous = ""
+    while True:
+        outcome = await attempt()
+        tries += 1
+        if not isinstance(outcome, Failure):
+            health.answered()
+            return outcome
+        if outcome.kind not in UNANSWERED:
+            health.answered()  # an error is an answer too
+        same = same + 1 if outcome.cause == previous else 1
+        previous = outcome.cause if outcome.kind != "crowded" else ""  # which may not be the request's doing
+        wait = policy.wait(outcome, tries)
+        if _hopeless(outcome, policy, tries, same) or waited + wait > policy.total:
+            if outcome.kind == "unreachable" and health.answers == answers:
+                health.dead = True
+            break
+        if outcome.kind in UNANSWERED and health.dead:
+            break
+        waited += wait
+        with resting():
+            await policy.sleep(wait)
+    return Failure(outcome.cause, outcome.message, outcome.kind, outcome.retry_after, tries)
+
+
+def _hopeless(failure: Failure, policy: RetryPolicy, tries: int, same: int) -> bool:
+    if failure.kind == "final":
+        return True
+    if failure.kind == "crowded":
+        return tries > policy.max_retries
+    if failure.kind == "limit":
+        return tries > policy.max_retries * policy.limit_patience
+    return tries > policy.max_retries or same >= policy.identical

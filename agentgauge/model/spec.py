@@ -1,0 +1,85 @@
+"""What is known of a model before it is asked: where it is, how it is asked, what it costs. Holds no secret."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from agentgauge.core.config import Prices
+from agentgauge.model.providers import Quirks
+
+ModelKind = Literal["openai", "azure", "oracle", "baseline", "scripted"]
+Api = Literal["chat", "responses"]
+PdfForm = Literal["pages", "file"]
+TransportName = Literal["lean", "openai"]
+EMBEDDED_KINDS: tuple[ModelKind, ...] = ("oracle", "baseline", "scripted")
+
+DEFAULT_TIMEOUT = 600.0  # seconds for one try, as the openai package has it: reasoning models need minutes
+DEFAULT_RETRIES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """A resolved model name. The key itself is read from ``key_env`` when the client is made, and kept nowhere else."""
+
+    name: str  # as the user wrote it: "vllm/Qwen/Qwen2.5-7B-Instruct"
+    kind: ModelKind
+    model: str  # what the endpoint is asked for: "Qwen/Qwen2.5-7B-Instruct"
+    provider: str  # preset, or "url" for a bare --model-url, or the kind of an embedded model
+    url: str | None = None  # base URL (Azure: endpoint); None for an embedded model that is not served yet
+    key_env: str | None = None  # environment variable of the key; None: no key is sent
+    key_required: bool = False
+    temperature: float | None = None  # None: the request's, or the endpoint's default
+    max_tokens: int | None = None
+    timeout: float = DEFAULT_TIMEOUT  # seconds for one try
+    max_retries: int = DEFAULT_RETRIES  # tries after the first; rate limits get three times as many
+    prices: Prices = field(default_factory=Prices)
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # may hold a secret under a harmless name
+    quirks: Quirks = field(default_factory=Quirks)
+    api_version: str | None = None  # Azure
+    deployment: str | None = None  # Azure
+    api: Api | None = None  # None: chat completions, but Responses for requests with files to OpenAI itself
+    pdf: PdfForm | None = None  # how chat completions are shown a PDF; None: as pictures of its pages
+    transport: TransportName = "lean"  # how requests travel; answers are the same
+    script: Path | None = None  # scripted:FILE
+    script_digest: str = ""  # of the script's content
+
+    @property
+    def embedded(self) -> bool:
+        """Is it one of AgentGauge's own models, which have to be served first?"""
+        return self.kind in EMBEDDED_KINDS
+
+    def served_at(self, url: str) -> ModelSpec:
+        """An embedded model, once its server told its address (without ``/v1``)."""
+        return replace(self, url=url.rstrip("/") + "/v1")
+
+    @property
+    def fingerprint(self) -> str:
+        """Short digest of everything that may change an answer.
+
+        The address, the key, the transport, prices and patience are left out: a server that moved to another machine
+        between a run and its ``--resume`` is still the same model.
+        """
+        content = [
+            self.kind,
+            self.provider,
+            self.model,
+            self.temperature,
+            self.max_tokens,
+            dict(self.extra_body),
+            dict(self.headers),
+            # a run made before seeds were left out of most requests can be resumed
+            {**asdict(self.quirks), "seed": {None: True, True: "always"}.get(self.quirks.seed, False)},
+            self.api_version,
+            self.deployment,
+            self.script_digest,
+        ]
+        if forms := {key: value for key, value in (("api", self.api), ("pdf", self.pdf)) if value is not None}:
+            content.append(forms)
+        text = json.dumps(content, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]

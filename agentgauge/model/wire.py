@@ -1,0 +1,268 @@
+"""The OpenAI chat completion format: a request to its body, a body to a reply.
+
+Lenient in what it reads. What a reply says is free of the secrets of this process.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from agentgauge.core.chat import ChatReply, ChatRequest, Message, ToolCall
+from agentgauge.core.config import Prices
+from agentgauge.core.redaction import MARK, redact, without_logins
+from agentgauge.core.types import Usage
+from agentgauge.model.retry import Failure, FailureKind, failure_kind
+from agentgauge.model.spec import ModelSpec
+
+Number = TypeVar("Number", int, float)
+
+PATH = "/chat/completions"
+_EXCERPT = 200  # characters of an endpoint's text in a message
+_CALL_FIELDS = {"id": None, "type": None, "function": None}
+_STATUS = re.compile("[45][0-9]{2}")
+_KINDS: Mapping[str, FailureKind] = {
+    "server_error": "again",
+    "rate_limit_exceeded": "limit",
+    "insufficient_quota": "final",
+}
+"""Error codes that are words: what they mean for a further try."""
+_DEEPEST = 100  # levels of lists and objects that are kept of what a server sends beside texts
+
+
+def request_body(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
+    """The JSON body. Settings of the request go before those of the spec, and those before the benchmark's usual ones;
+    ``extra_body`` has the last word."""
+    quirks = spec.quirks
+    temperature = first(request.temperature, spec.temperature, request.usual.temperature)
+    max_tokens = first(request.max_tokens, spec.max_tokens, request.usual.max_tokens)
+    body: dict[str, Any] = {"model": spec.model, "messages": role_messages(request.messages, quirks.later_system)}
+    if request.tools:
+        body["tools"] = [dict(tool) for tool in request.tools]
+        if request.raw:
+            body["tool_choice"] = "none"  # vLLM still renders the tools, and does not parse the reply
+    if request.template:
+        body["chat_template_kwargs"] = dict(request.template)
+    if temperature is not None and quirks.temperature:
+        body["temperature"] = temperature
+    if max_tokens is not None:
+        body[quirks.token_field] = max_tokens
+    if request.seed is not None and (request.repeated if quirks.seed is None else quirks.seed):
+        body["seed"] = request.seed
+    if request.stop and quirks.stop:
+        body["stop"] = list(request.stop)
+    body.update(spec.extra_body)
+    if request.template and "chat_template_kwargs" in spec.extra_body:
+        body["chat_template_kwargs"] = {**request.template, **spec.extra_body["chat_template_kwargs"]}
+    return body
+
+
+def first(*values: Number | None) -> Number | None:
+    return next((value for value in values if value is not None), None)
+
+
+def role_messages(messages: Sequence[Message], later_system: str) -> list[dict[str, Any]]:
+    """Copies of the messages, with another role for system messages behind the first other one where the endpoint
+    needs that."""
+    result: list[dict[str, Any]] = []
+    leading = True
+    for message in messages:
+        leading = leading and message.get("role") == "system"
+        copy = dict(message)
+        if not leading and copy.get("role") == "system":
+            copy["role"] = later_system
+        result.append(copy)
+    return result
+
+
+def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatReply | Failure:
+    """A decoded body to a reply.
+
+    An empty message is a reply; a body without a message is not. Some gateways answer 200 with an error inside.
+    """
+    if not isinstance(data, Mapping):
+        return Failure(
+            "no choices", f"the endpoint answered with a JSON {type(data).__name__} instead of a chat completion"
+        )
+    choices = data.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, Mapping) else None
+    if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
+        if data.get("error"):
+            return reported(data, unknown="again", cause="no choices")
+        return Failure("no choices", "the endpoint's answer holds no choices, so no message of the model")
+    finish = choice.get("finish_reason")
+    error = choice.get("error")
+    if finish == "error":
+        error = error or data.get("error") or "its finish_reason is 'error'"
+    if error:  # what gateways answer with status 200 when the server behind them fails in the middle of a reply
+        return reported({"error": error}, unknown="again", cause="failed")
+    content = message.get("content")
+    text = _text(content)
+    if not spec.quirks.stop:
+        text = cut(text, stop)
+    refusal = message.get("refusal")
+    reasoning = message.get("reasoning_content") or message.get("reasoning")  # vLLM has renamed it
+    reply = ChatReply(
+        text=text,
+        tool_calls=read_tool_calls(message.get("tool_calls")),
+        refusal=clean(refusal) if isinstance(refusal, str) and refusal else None,
+        reasoning=clean(reasoning) if isinstance(reasoning, str) else None,
+        finish_reason=clean(finish) if isinstance(finish, str) else "stop",
+        usage=read_usage(data.get("usage"), spec.prices),
+    )
+    received = _received(message, None if content is None else text)
+    return reply if received == reply.message else replace(reply, received=received)
+
+
+def reported(data: Mapping[str, Any], *, unknown: FailureKind, cause: str) -> Failure:
+    """The ``error`` that an endpoint reports in an answer of status 200, as such an HTTP status where its code is one.
+
+    ``unknown``: what a code means that is neither a status nor known. ``cause``: of an error without a code.
+    """
+    error = data["error"]
+    code = error.get("code") if isinstance(error, Mapping) else None
+    if isinstance(code, str) and _STATUS.fullmatch(code):
+        code = int(code)
+    if isinstance(code, int) and 400 <= code < 600:
+        return Failure(f"http {code}", f"the endpoint reported error {code}: {error_text(data)}", failure_kind(code))
+    if not isinstance(code, str) or not code:
+        return Failure(cause, f"the endpoint reported an error: {error_text(data)}")
+    code = excerpt(code)
+    return Failure(
+        f"failed: {code}"[:60],
+        f"the endpoint reported an error ({code}): {error_text(data)}",
+        _KINDS.get(code, unknown),
+    )
+
+
+def _text(content: object) -> str:
+    """Text, or the text parts of a list of parts."""
+    if isinstance(content, str):
+        return clean(content)
+    if isinstance(content, list):
+        parts = (part.get("text") if isinstance(part, Mapping) else part for part in content)
+        return clean("".join(part for part in parts if isinstance(part, str)))
+    return ""
+
+
+def read_tool_calls(calls: object) -> tuple[ToolCall, ...]:
+    """The calls that name a function. Arguments stay raw text; servers that send an object get it written as JSON.
+
+    What a server left out is empty here; ``ChatReply.message`` has the calls as they came.
+    """
+    found = (_tool_call(call) for call in (calls if isinstance(calls, list) else ()) if isinstance(call, Mapping))
+    return tuple(call for call in found if call is not None)
+
+
+def _tool_call(call: Mapping[str, Any]) -> ToolCall | None:
+    function = call.get("function")
+    if not isinstance(function, Mapping):
+        return None
+    name, arguments, identity = function.get("name"), function.get("arguments"), call.get("id")
+    return ToolCall(
+        name=clean(name) if isinstance(name, str) else "",
+        arguments=_arguments(arguments),
+        id=clean(identity) if isinstance(identity, str) else "",
+        extra={name: clean_all(value) for name, value in call.items() if name not in _CALL_FIELDS},
+    )
+
+
+def _arguments(arguments: object) -> str:
+    if isinstance(arguments, str):
+        return clean(arguments)
+    return "" if arguments is None else json.dumps(clean_all(arguments), ensure_ascii=False)
+
+
+def _received(message: Mapping[str, Any], content: str | None) -> dict[str, Any]:
+    """What ``ChatReply.message`` describes. The published clients read absent fields of a call as null."""
+    received: dict[str, Any] = {"content": content}
+    for name in ("reasoning_content", "tool_calls"):
+        if (value := message.get(name)) is not None:
+            received[name] = clean_all(value)
+    if isinstance(calls := received.get("tool_calls"), list):
+        received["tool_calls"] = [_filled(call) for call in calls]
+    return received
+
+
+def _filled(call: Any) -> Any:
+    if not isinstance(call, Mapping):
+        return call
+    filled = {**_CALL_FIELDS, **call}
+    if isinstance(function := filled["function"], Mapping):
+        filled["function"] = {"name": None, "arguments": None, **function}
+    return filled
+
+
+def read_usage(usage: object, prices: Prices, keys: tuple[str, str] = ("prompt_tokens", "completion_tokens")) -> Usage:
+    counts = [usage.get(key) if isinstance(usage, Mapping) else 0 for key in keys]
+    prompt, completion = (int(n) if isinstance(n, int | float) and 0 <= n < 1e12 else 0 for n in counts)
+    usd = (prompt * prices.prompt + completion * prices.completion) / 1e6
+    return Usage(requests=1, prompt_tokens=prompt, completion_tokens=completion, usd=usd)
+
+
+def cut(text: str, stop: Sequence[str]) -> str:
+    for word in stop:
+        text = text.partition(word)[0] if word else text
+    return text
+
+
+def clean(text: str) -> str:
+    """A text of an endpoint's, without secrets. Lone surrogates, which JSON escapes can hold and UTF-8 cannot,
+    become question marks."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-8", "replace").decode()
+    return redact(text)
+
+
+def clean_all(value: Any, depth: int = _DEEPEST) -> Any:
+    """A JSON value whose texts are clean. What is nested deeper than ``depth`` levels becomes None: it could not be
+    written again."""
+    if isinstance(value, str):
+        return clean(value)
+    if not isinstance(value, list | Mapping):
+        return value
+    if not depth:
+        return None
+    if isinstance(value, list):
+        return [clean_all(item, depth - 1) for item in value]
+    return {clean(name): clean_all(item, depth - 1) for name, item in value.items()}
+
+
+def error_text(data: object) -> str:
+    """What an error body says, short."""
+    if isinstance(data, Mapping):
+        error = data.get("error", data)
+        if isinstance(error, Mapping):
+            message = error.get("message") or error.get("detail") or error.get("type") or error.get("code")
+        else:
+            message = error
+        data = message if isinstance(message, str) else json.dumps(data, ensure_ascii=False, default=str)
+    return excerpt(str(data))
+
+
+def excerpt(text: str) -> str:
+    """The beginning of what an endpoint says, for a message: without secrets, logins, and everything that has the shape
+    of a key.
+
+    The text is cut last: of a secret that the cut divides, the beginning would be left.
+    """
+    text = without_shapes(" ".join(clean(text).split()))
+    return text if len(text) <= _EXCERPT else text[:_EXCERPT] + "..."
+
+
+_KEY_SHAPES = re.compile(r"(?i)\b(?:bearer\s+\S+|(?:sk|gsk|xai|hf)[-_][\w*.-]{6,}|AIza[\w-]{10,})")
+
+
+def without_shapes(text: str) -> str:
+    """The text of a message without what has the shape of a key (endpoints repeat parts of it) and without logins in
+    addresses.
+
+    Not for replies: a model may well write what only looks like a key.
+    """
+    return _KEY_SHAPES.sub(MARK, without_logins(text))

@@ -1,0 +1,82 @@
+"""``--alluredir`` in a run of benchmarks: their cases' results are written from the records, once, when the run is
+summed up.
+
+allure-pytest times things as they happen and knows nothing of a record: a case was solved before pytest came to it. So
+what it would write of such a case is held back, and ``reports.allure`` writes the rest, as ``agentgauge report
+--allure`` does. Results of ordinary tests are allure-pytest's own.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import allure_commons
+import pytest
+from allure_commons.logger import AllureFileLogger
+
+from agentgauge.pytest_plugin.options import Settings
+from agentgauge.pytest_plugin.worker import PLANNED
+
+
+class AllureSide:
+    """Registered where cases run and ``--alluredir`` is given."""
+
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        self.config = config
+        self.settings = settings
+        self._ours: set[str] = set()  # ids of results of benchmark cases
+
+    def pytest_sessionstart(self) -> None:
+        """Stand between allure-pytest and the writer that it has registered by now."""
+        for writer in allure_commons.plugin_manager.get_plugins():
+            if isinstance(writer, AllureFileLogger):
+                allure_commons.plugin_manager.unregister(writer)
+                between = _Between(writer, self._ours)
+                allure_commons.plugin_manager.register(between)
+                self.config.add_cleanup(partial(_restore, writer, between))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Comes when allure-pytest has begun the result."""
+        listener: Any = self.config.pluginmanager.get_plugin("allure_listener")
+        if PLANNED in item.stash and listener:
+            self._ours.add(listener.allure_logger.get_test(None).uuid)
+
+
+def _restore(writer: AllureFileLogger, between: _Between) -> None:
+    """allure-pytest takes its writer away itself when pytest ends, and wants to find it."""
+    allure_commons.plugin_manager.unregister(between)
+    allure_commons.plugin_manager.register(writer)
+
+
+class _Between:
+    """Lets pass what ordinary tests leave."""
+
+    def __init__(self, writer: AllureFileLogger, ours: set[str]) -> None:
+        self._writer = writer
+        self._ours = ours
+
+    @allure_commons.hookimpl
+    def report_result(self, result: Any) -> None:
+        if result.uuid not in self._ours:
+            self._writer.report_result(result)
+
+    @allure_commons.hookimpl
+    def report_container(self, container: Any) -> None:
+        """The fixtures of cases; those of ordinary tests, which may share one, are kept."""
+        container.children = [child for child in container.children if child not in self._ours]
+        if container.children:
+            self._writer.report_container(container)
+
+    @allure_commons.hookimpl
+    def report_attached_file(self, source: Any, file_name: Any) -> None:
+        self._writer.report_attached_file(source, file_name)
+
+    @allure_commons.hookimpl
+    def report_attached_data(self, body: Any, file_name: Any) -> None:
+        self._writer.report_attached_data(body, file_name)
+
+    @allure_commons.hookimpl
+    def report_globals(self, globals_item: Any) -> None:
+        self._writer.report_globals(globals_item)

@@ -1,0 +1,140 @@
+"""The run folder at a run's start: held by this process alone, checked, and described before anything else happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.task import find_task
+from agentgauge.data.used import refuse_other_data
+from agentgauge.pytest_plugin.options import Settings, config_fingerprint
+from agentgauge.run.run_metadata import run_json
+from agentgauge.store import RunFolder
+from agentgauge.store.folder_lock import Hold
+
+SELECTION = pytest.StashKey[dict[str, Any]]()
+"""Of a run that is planned when it is resumed: see ``select``."""
+
+
+def claim_folder(config: pytest.Config, settings: Settings) -> Settings:
+    """Hold the run folder until pytest ends, and write run.json: from then on the run can be resumed if it is killed.
+
+    A run that plans no case leaves nothing. Returns the settings with the folder. Raises UsageProblem where another
+    process has the folder, where it holds a run already, or where a resumed run would be another.
+    """
+    if config.option.collectonly:
+        _check(settings)
+        return settings
+    if settings.rescore:
+        config.add_cleanup(Hold(settings.rescore, shared=True).release)
+    settings, hold = _take(config, settings)
+    if hold is None:
+        return settings
+    config.add_cleanup(lambda: _give_back(settings, hold))
+    try:
+        _check(settings)
+        if not settings.resume:
+            RunFolder(settings.run_dir).write_json("run.json", run_json(config, settings))
+    except OSError as error:
+        problem = f"the run folder {settings.run_dir} cannot be written ({error.strerror})"
+        raise UsageProblem(f"{problem}; name another with --run-dir") from None
+    return settings
+
+
+def _take(config: pytest.Config, settings: Settings) -> tuple[Settings, Hold | None]:
+    if settings.resume or config.option.run_dir:
+        try:
+            return settings, Hold(settings.run_dir)
+        except OSError as error:
+            raise UsageProblem(
+                f"the run folder {settings.run_dir} cannot be made ({error.strerror}); name another with --run-dir"
+            ) from None
+    for folder in _free(settings.run_dir):
+        try:
+            hold = Hold(folder)
+        except UsageProblem:
+            continue  # of another run that began in this second
+        except OSError:
+            break  # said when there is a case that would be written
+        if hold.is_alone:
+            return replace(settings, run_dir=folder), hold
+        hold.release()
+    return settings, None
+
+
+def _free(folder: Path) -> Iterator[Path]:
+    yield folder
+    for number in count(2):
+        if not (other := folder.with_name(f"{folder.name}-{number}")).exists():
+            yield other
+
+
+def _give_back(settings: Settings, hold: Hold) -> None:
+    folder = RunFolder(settings.run_dir)
+    if not settings.resume and not folder.has_plan and not folder.has_records:
+        with suppress(OSError):
+            folder.discard()
+    hold.release()
+
+
+def _check(settings: Settings) -> None:
+    """A new run needs a folder of its own; a resumed one must yield what the earlier one would have; the answers of a
+    run that is scored again belong to its data. Raises UsageProblem naming what differs.
+    """
+    if settings.rescore:
+        source = RunFolder(settings.rescore)
+        source.plan()
+        refuse_other_data(source, source.read_json("run.json"), settings.roots)
+    if not settings.resume:
+        RunFolder(settings.run_dir).refuse_taken()
+        return
+    folder = RunFolder(settings.run_dir)
+    if folder.has_plan:
+        folder.plan()
+    earlier = folder.read_json("run.json")
+    before = earlier["settings"]
+    for name, old, new in (
+        ("model", before["model"]["name"], settings.model.name),
+        ("model settings", before["model"]["fingerprint"], settings.model.fingerprint),
+        ("dialect", before["dialect"], settings.dialect),
+        ("scoring", before["scoring"], settings.scoring),
+        ("attempts", before["attempts"], settings.attempts),
+    ):
+        if old != new:
+            differs = f"that run has {name} {old!r}, this one {new!r}"
+            raise UsageProblem(f"--resume {settings.run_dir}: {differs}; give the same, or start a new run")
+    for name, config in earlier["configs"].items():
+        if name not in settings.roots or config_fingerprint(settings, find_task(name)) != config:
+            raise UsageProblem(
+                f"--resume {settings.run_dir}: the data, prompts, options or tool settings of {name} "
+                "have changed since; restore them, or start a new run"
+            )
+
+
+def continue_selection(config: pytest.Config) -> None:
+    """A run that ended before it had a plan is planned when it is resumed, with the selection that it was started with.
+
+    Raises UsageProblem where its run.json cannot be read.
+    """
+    folder = RunFolder(Path(config.option.resume or "."))
+    if config.option.resume and not folder.has_plan and (folder.path / "run.json").exists():
+        selection: dict[str, Any] = folder.read_json("run.json").get("selection") or {}
+        config.stash[SELECTION] = selection
+        select(config, selection)
+
+
+def select(config: pytest.Config, selection: Mapping[str, Any]) -> None:
+    """Choose cases as an earlier run did, where nothing else is chosen now. In each process: xdist's workers know the
+    command line alone."""
+    for name in ("keyword", "markexpr", "limit"):
+        if selection.get(name) and not getattr(config.option, name):
+            setattr(config.option, name, selection[name])
+    if config.args_source is not pytest.Config.ArgsSource.ARGS and selection.get("arguments"):
+        config.args = selection["arguments"]

@@ -1,0 +1,275 @@
+"""Putting a run's models and tools together from its settings."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentgauge.core.chat import ChatModel
+from agentgauge.core.errors import ToolFault, UsageProblem
+from agentgauge.core.task import SAME, Task, find_task
+from agentgauge.core.tools import Tool, ToolBox, ToolOutput
+from agentgauge.core.types import RUN_TOKEN
+from agentgauge.pytest_plugin.options import Settings
+from agentgauge.run.services import Service
+from agentgauge.run.thread_pools import drop_waiting
+from agentgauge.store import RunFolder
+
+if TYPE_CHECKING:
+    from agentgauge.model.cassette import CassetteReader
+    from agentgauge.model.limits import AdaptiveLimiter
+
+SERVICES = "services.json"
+"""In the run folder: addresses of the helper processes, for the workers."""
+
+
+def start_services(
+    settings: Settings, folder: RunFolder, tasks: set[str], failed: Callable[[UsageProblem], None]
+) -> dict[str, Service]:
+    """Start what the selected tasks need, all at once, and write the addresses down, where requests wait until they can
+    be answered.
+
+    ``failed`` is called, in another thread, if one does not start.
+    """
+    services = _needed(settings, folder, tasks)
+    try:
+        for service in services.values():
+            service.spawn(failed)
+        addresses = {name: service.url for name, service in services.items()}
+        folder.write_json(SERVICES, addresses)
+    except BaseException:
+        stop_services(services)
+        raise
+    return services
+
+
+def await_services(settings: Settings, services: Mapping[str, Service]) -> None:
+    """Wait for those that must be there before the first case: all where the tested model is among them, and models for
+    parts that are not left until somebody asks. Raises UsageProblem."""
+    for name, service in services.items():
+        if "model" in services or name in settings.parts:
+            service.ready()
+
+
+def _needed(settings: Settings, folder: RunFolder, tasks: set[str]) -> dict[str, Service]:
+    """By the names under which workers look their addresses up."""
+    services: dict[str, Service] = {}
+    if settings.spec and settings.spec.embedded:
+        services["model"] = _embedded(settings, folder, tasks, "model", settings.spec.name, settings.dialect)
+    used = {option.name for name in tasks for option in find_task(name).options}
+    for part, spec in settings.parts.items():
+        if part in used and spec.embedded:
+            # one that reads a file of the user's, which may be wrong, is not left until somebody asks
+            on_demand = not spec.name.startswith("scripted:")
+            services[part] = _embedded(
+                settings, folder, tasks, part.removeprefix("--"), spec.name, "native", on_demand=on_demand
+            )
+    for name in sorted(tasks):
+        backend = settings.similarity[name]
+        if command := find_task(name).similarity_server(backend):
+            services.setdefault(
+                _served(backend), Service("similarity server", command, folder.path / "logs" / "similarity.log")
+            )
+    if (
+        settings.spec is not None
+        and settings.tool_server is None
+        and (needing := [n for n in sorted(tasks) if find_task(n).needs_tools])
+    ):
+        command = find_task(needing[0]).tool_server(
+            settings.file, scoring=settings.scoring, allow_unsafe=settings.allow_unsafe_code
+        )
+        services["tools"] = Service("tool server", command, folder.path / "logs" / "tools.log")
+    return services
+
+
+def _served(backend: str) -> str:
+    return f"similarity {backend}"
+
+
+def _embedded(
+    settings: Settings,
+    folder: RunFolder,
+    tasks: set[str],
+    title: str,
+    model: str,
+    dialect: str,
+    *,
+    on_demand: bool = False,
+) -> Service:
+    command = [sys.executable, "-m", "agentgauge.model.embedded.serve", "--model", model, "--port", "0"]
+    command += ["--dialect", dialect, "--options", json.dumps(settings.options)]
+    for name in sorted(tasks):
+        command += ["--data", f"{find_task(name).data_set}={settings.roots[name]}"]
+    return Service(f"embedded {title}", command, folder.path / "logs" / f"{title}.log", on_demand=on_demand)
+
+
+def stop_services(services: Mapping[str, Service]) -> None:
+    for service in services.values():
+        service.stop()
+
+
+class _Arriving:
+    """A tool box whose server may not be there yet. Counts the cases that wait for it: they need no place in the
+    air."""
+
+    def __init__(self, box: ToolBox, on_change: Callable[[], None]) -> None:
+        self._box = box
+        self._on_change = on_change
+        self._is_there = False
+        self._was_waited_for = False
+        self.waiting = 0
+
+    @property
+    def takes_more(self) -> bool:
+        """One case, or a few that begin together, finds out when the server is there. Where it never will be, each
+        is to say so."""
+        return self._was_waited_for or not self.waiting
+
+    async def catalog(self) -> Mapping[str, Tool]:
+        if self._is_there:
+            return await self._box.catalog()
+        self.waiting += 1
+        self._on_change()
+        try:
+            found = await self._box.catalog()
+            self._is_there = True
+        finally:
+            self.waiting -= 1
+            self._was_waited_for = True
+            self._on_change()
+        return found
+
+    async def call(
+        self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]
+    ) -> tuple[ToolOutput, ...]:
+        return await self._box.call(name, arguments, folder=folder, readable=readable)
+
+    async def close(self) -> None:
+        await self._box.close()
+
+
+class Wiring:
+    """The clients of one worker. Made inside the event loop, when the first case needs them."""
+
+    def __init__(self, settings: Settings, folder: RunFolder, width: int) -> None:
+        self._settings = settings
+        self._folder = folder
+        self._width = width
+        self._limiters: list[AdaptiveLimiter] = []
+        self.on_rest: Callable[[], None] | None = None
+        """Called when ``at_rest`` has changed."""
+        self._models: dict[str, ChatModel] = {}
+        self._boxes: dict[str, ToolBox | None] = {}
+        self._reader: CassetteReader | None = None
+
+    def model(self, part: str = "") -> ChatModel:
+        """The model that this worker's cases talk to, or the one that an option names for a part of its own."""
+        if part and self._settings.options[part] == SAME:
+            part = ""
+        if part not in self._models:
+            self._models[part] = self._make_model(part)
+        return self._models[part]
+
+    def at_rest(self) -> int:
+        """How many cases only wait: for the next try of a request, or for the tool server to be there."""
+        arriving = sum(box.waiting for box in self._boxes.values() if isinstance(box, _Arriving))
+        return arriving + sum(limiter.at_rest for limiter in self._limiters)
+
+    def older_than(self, seconds: float) -> int:
+        """How many requests to models were sent longer ago and have no answer yet."""
+        return sum(limiter.older_than(seconds) for limiter in self._limiters)
+
+    def ready(self, task: Task) -> bool:
+        """Whether one more case of a task has what it needs, or is needed to find that out."""
+        box = self._boxes.get(task.name)
+        return not isinstance(box, _Arriving) or box.takes_more
+
+    def widen(self, room: int) -> None:
+        """As many requests in the air as solves in flight: workers lend each other places."""
+        self._width = room
+        for limiter in self._limiters:
+            limiter.resize(room)
+
+    def box(self, task: Task) -> ToolBox | None:
+        """The real tools of a task, or None where it uses none."""
+        if task.name not in self._boxes:
+            self._boxes[task.name] = self._make_box(task) if task.needs_tools else None
+        return self._boxes[task.name]
+
+    def similarity(self) -> Mapping[str, str]:
+        """Task name → similarity backend, with ``@`` and the address where a server compares texts by it."""
+        backends = self._settings.similarity
+        if not any(find_task(name).similarity_server(backend) for name, backend in backends.items()):
+            return backends
+        servers = self._addresses()
+        urls = {name: servers.get(_served(backend)) for name, backend in backends.items()}
+        return {name: f"{backend}@{urls[name]}" if urls[name] else backend for name, backend in backends.items()}
+
+    async def close(self) -> None:
+        for client in (*self._models.values(), *self._boxes.values()):
+            if client is not None:
+                await client.close()
+        drop_waiting()
+
+    def _rested(self) -> None:
+        if self.on_rest:
+            self.on_rest()
+
+    def _make_model(self, part: str) -> ChatModel:
+        from agentgauge.model.cassette import Cassette, RecordingModel, ReplayModel
+        from agentgauge.model.client import OpenAIModel
+        from agentgauge.model.limits import AdaptiveLimiter
+        from agentgauge.model.window import START
+
+        if self._settings.replay:
+            return ReplayModel(self._tape(), str(self._settings.options[part]) if part else self._settings.model.name)
+        spec = self._settings.parts[part] if part else self._settings.spec
+        assert spec is not None, "only a replayed or rescored run has no model to reach"
+        if spec.embedded:
+            spec = spec.served_at(self._addresses()[part or "model"])
+        # START is for all workers together, whose shares may differ by one
+        limiter = AdaptiveLimiter(
+            self._width, start=START * self._width // self._settings.in_flight, timeout=spec.timeout
+        )
+        limiter.on_rest = self.on_rest
+        self._limiters.append(limiter)
+        model: ChatModel = OpenAIModel(spec, limiter)
+        if self._settings.record:
+            model = RecordingModel(model, Cassette.append_to(self._settings.record, self._tokens()))
+        return model
+
+    def _make_box(self, task: Task) -> ToolBox:
+        from agentgauge.model.cassette import Cassette, RecordingToolBox, ReplayToolBox
+
+        if self._settings.replay:
+            return ReplayToolBox(self._tape())
+        box = task.toolbox(self._settings.tool_server or self._addresses()["tools"])
+        if self._settings.record:
+            box = RecordingToolBox(box, Cassette.append_to(self._settings.record, self._tokens()))
+        spec = self._settings.spec
+        waited_for = self._settings.tool_server or (spec and spec.embedded)  # see await_services
+        return box if waited_for else _Arriving(box, self._rested)
+
+    def _tape(self) -> CassetteReader:
+        """One reader for the model and the tools: it indexes the whole file."""
+        from agentgauge.model.cassette import Cassette
+
+        if self._reader is None:
+            assert self._settings.replay is not None
+            self._reader = Cassette.read(self._settings.replay, self._tokens())
+        return self._reader
+
+    def _tokens(self) -> Mapping[str, str]:
+        """Real path → token. Each data set has a token of its own: a cassette must find its way back."""
+        roots = {str(root): f"{{ROOT:{find_task(name).data_set}}}" for name, root in self._settings.roots.items()}
+        return {**roots, str(self._folder.path): RUN_TOKEN}
+
+    def _addresses(self) -> Mapping[str, str]:
+        try:
+            addresses: Mapping[str, str] = json.loads((self._folder.path / SERVICES).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise ToolFault("the controller has started no services for this run", cause="no services") from None
+        return addresses

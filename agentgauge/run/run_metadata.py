@@ -1,0 +1,123 @@
+"""What is said of a run: to a person at its start, and in its summary."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentgauge.agent.dialects.registry import wording
+from agentgauge.core.redaction import without_logins
+from agentgauge.core.task import Task, find_task
+from agentgauge.core.tools import by_state, not_ready
+from agentgauge.data.find import told_differences
+from agentgauge.data.used import used_data
+from agentgauge.model.cassette_file import digest
+from agentgauge.pytest_plugin.options import Settings, config_fingerprint, stored_settings
+from agentgauge.store import RunFolder
+from agentgauge.store.folder import FORMAT, CaseId
+
+
+def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """What a person should know of the run while it goes on."""
+    how = f"dialect {settings.dialect} · scoring {settings.scoring} · {settings.in_flight} requests in flight"
+    yield f"model {settings.model.name} · {how}"
+    for name, cases in Counter(task for task, _, _ in plan).items():
+        kind = "your data" if settings.official[name] else "bundled data"
+        similarity = settings.similarity[name]
+        yield f"{name}: {cases} cases, {kind} in {settings.roots[name]}" + (
+            f", texts compared by {similarity}" if similarity else ""
+        )
+        if left_out := find_task(name).left_out(settings.roots[name]):
+            yield f"{name}: left out: {left_out[0]}" + (
+                f", and {len(left_out) - 1} more (see run.json)" if len(left_out) > 1 else ""
+            )
+    yield from told_differences({name: settings.roots[name] for name, _, _ in plan})
+    yield from by_state(not_ready(tools))
+    if settings.rescore:
+        yield f"scoring the transcripts of {settings.rescore} again; no model is asked"
+    if settings.replay:
+        yield f"replaying {settings.replay}; no model is asked and no tool runs"
+    yield (
+        "exit status 0 when every case was attempted and none is broken; wrong answers are results, not failures of"
+        " the run"
+    )
+
+
+def run_json(config: pytest.Config, settings: Settings, plan: Sequence[CaseId] = (), **more: Any) -> dict[str, Any]:
+    """What run.json says. A resumed run keeps its first command and selection.
+
+    ``plan``: empty before it is known. ``more``: ``tools``, what identifies each; ``sandbox``, what confines code that
+    a model wrote; ``gates``, what each says of the run, None where it holds; ``started`` and ``finished``, seconds
+    since the epoch.
+    """
+    earlier = RunFolder(settings.run_dir).read_json("run.json") if settings.resume else {}
+    tasks = sorted({task for task, _, _ in plan})
+    kept = stored_settings(settings, more.pop("tools", {})) | {
+        "in_flight": settings.in_flight,
+        "tool_server": settings.tool_server and without_logins(settings.tool_server),
+        "gates": [gate.text for gate in settings.gates],
+    }
+    return {
+        "format": FORMAT,
+        "agentgauge": version("agentgauge"),
+        "python": platform.python_version(),
+        "command": earlier.get("command") or [without_logins(word) for word in sys.argv[1:]],
+        "selection": earlier.get("selection") or _selection(config),
+        "settings": kept,
+        "data": used_data(settings.roots, settings.official, tasks),
+        "configs": {name: config_fingerprint(settings, find_task(name)) for name in tasks},
+        "planned": len(plan),
+        "sandbox": (),
+        "rescore": str(settings.rescore) if settings.rescore else None,  # where the files of its cases lie
+        "gates": [],
+        "started": None,
+        "finished": None,
+        **more,
+    }
+
+
+def _selection(config: pytest.Config) -> dict[str, Any]:
+    """What was chosen of all cases, for a run that is killed before it has a plan."""
+    option, here = config.option, config.invocation_params.dir
+    given = config.args if config.args_source is pytest.Config.ArgsSource.ARGS else []
+    paths = [str(here / word) if (here / Path(word.partition("::")[0])).exists() else word for word in given]
+    return {"keyword": option.keyword, "markexpr": option.markexpr, "limit": option.limit, "arguments": paths}
+
+
+def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """What makes this run's figures what they are; the same for two equal runs, wherever and however they were made."""
+    indices = {task.name: task.index(settings.roots[task.name]) for task in tasks}
+    return {
+        "model": settings.model.name,
+        "model_fingerprint": settings.model.fingerprint,
+        "dialect": settings.dialect,
+        "scoring": settings.scoring,
+        "attempts": settings.attempts,
+        "agentgauge": version("agentgauge"),
+        "data": {
+            name: {
+                "official": settings.official[name],
+                "fingerprint": index.fingerprint,
+                "samples": len(index.rows) * settings.attempts,
+                "left_out": list(find_task(name).left_out(settings.roots[name])),
+                "differences": list(find_task(name).differences(settings.roots[name])),
+            }
+            for name, index in indices.items()
+        },
+        "prompts": {
+            **{task.name: task.prompt_version(settings.file.prompts) for task in tasks},
+            "dialect": wording(settings.dialect, settings.file.prompts),
+        },
+        "tools": not_ready(tools),
+        "tool_set": digest(tools) if tools else None,
+        "options": {
+            option.name: settings.options[option.name] for task in tasks for option in task.options if option.matters
+        },
+    }

@@ -1,0 +1,311 @@
+"""Helper processes of a run: the embedded model's server and the tool server.
+
+A service is a command that listens on the socket of ``given_listener``, prints one line of JSON when it is ready, and
+ends on SIGTERM. The controller opens the socket, so that the address is known and connections are taken, though not yet
+answered, before the service is there. It starts each once; the workers only get the address. A service that dies is
+started again behind the same socket, a bounded number of times, so that cases in flight find it where it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.redaction import printed
+
+START_SECONDS = 60.0
+"""How long a service may take to become ready. OCR models load lazily, so this is imports on a busy machine."""
+
+STOP_SECONDS = 5.0
+LOG_SECONDS = 1.0
+"""How long is waited for the last lines of a log: a child of the process may live on and hold its end of the stream."""
+LONGEST_LINE = 1 << 20
+"""Bytes of a line of a log; a longer one is looked at in pieces."""
+RESTARTS = 3
+PARENT = "AGENTGAUGE_PARENT"
+"""Environment variable with the process id of a service's controller."""
+LISTENER = "AGENTGAUGE_LISTENER"
+"""Environment variable with the descriptor on which a service listens."""
+TOOL_TOKEN = "AGENTGAUGE_TOOL_TOKEN"
+"""Environment variable with the token that a tool server and its clients share. No file and no command line holds
+it."""
+BACKLOG = 1024
+"""Connections that wait: every worker may open several at once."""
+
+
+def without_token(address: str) -> tuple[str, str | None]:
+    """An address without user and password, and the password, which is the token: ``http://:TOKEN@host:port``."""
+    parts = urlsplit(address)
+    token = parts.password
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])), unquote(token) if token else None
+
+
+def end_with_parent() -> None:
+    """For a service to call first: it then gets SIGTERM when its controller dies, even by kill -9. Linux only."""
+    parent = os.environ.get(PARENT)
+    if parent is None or sys.platform != "linux":
+        return
+    _ask_for_the_end()
+    if os.getppid() != int(parent):  # it died before we asked
+        raise SystemExit(1)
+
+
+def end_with(controller: int) -> None:
+    """The same for a worker that this process id has started itself: it would ask the model for cases that nobody waits
+    for, and write beside the workers of a resumed run. Linux only, and not for workers behind another process, such as
+    on another machine."""
+    if sys.platform == "linux" and os.getppid() == controller:
+        _ask_for_the_end()
+
+
+def given_listener() -> socket.socket | None:
+    """The socket on which a service's controller wants it to listen; None in a process that nobody has started as a
+    service."""
+    number = os.environ.pop(LISTENER, None)
+    return socket.socket(fileno=int(number)) if number else None
+
+
+def _ask_for_the_end() -> None:
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+PR_SET_PDEATHSIG = 1
+
+
+class Service:
+    """One helper process, started and watched over by a thread."""
+
+    def __init__(self, name: str, command: Sequence[str], log: Path, *, on_demand: bool = False) -> None:
+        """``on_demand``: it is started when the first connection waits for it, and not at all where none comes."""
+        self.name = name
+        self.url = ""  # from ``spawn`` on
+        self._address = ("", 0)
+        self.restarts = 0
+        self._command = list(command)
+        self._log = log
+        self._on_demand = on_demand
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()  # nothing is started once it is stopping
+        self._stopping = threading.Event()
+        self._settled = threading.Event()  # it is ready, or did not start
+        self._problem: UsageProblem | None = None
+        self._watcher: threading.Thread | None = None
+        self._logging: threading.Thread | None = None  # writes the log of the process
+
+    def start(self) -> str:
+        """Start it and wait until it is ready; returns its address. Raises UsageProblem with its last words."""
+        self.spawn()
+        self.ready()
+        return self.url
+
+    def spawn(self, failed: Callable[[UsageProblem], None] = lambda problem: None) -> None:
+        """Start it, and go on. Whoever asks at ``url`` is answered once it is ready. ``failed`` is called, in another
+        thread, if it does not start or is gone for good."""
+        listener = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
+        self._address = listener.getsockname()
+        self.url = f"http://127.0.0.1:{self._address[1]}"
+        if not self._on_demand:
+            try:
+                self._start(listener)
+            except BaseException:
+                listener.close()
+                raise
+        self._watcher = threading.Thread(
+            target=self._watch, args=(listener, failed), name=f"agentgauge-{self.name}", daemon=True
+        )
+        self._watcher.start()
+
+    def ready(self) -> None:
+        """Wait until it is ready after ``spawn``, or may be asked for. Raises UsageProblem with its last words."""
+        if not self._on_demand:
+            self._settled.wait()
+        if self._problem:
+            raise self._problem
+
+    def tell_to_end(self) -> None:
+        """Let it begin to end, and go on. ``stop`` is to follow."""
+        with self._lock:
+            told = self._stopping.is_set()
+            self._stopping.set()
+        if self._process and not told:
+            _signal_group(self._process, signal.SIGTERM)
+
+    def stop(self) -> None:
+        """End it and everything it started. Safe to call twice."""
+        self.tell_to_end()
+        if self._watcher is None:
+            return
+        if process := self._process:
+            try:
+                process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                _signal_group(process, signal.SIGKILL)
+                process.wait()
+        else:
+            with contextlib.suppress(
+                OSError
+            ):  # wakes who waits for the first who asks; nobody waits where it did not start
+                socket.create_connection(self._address, STOP_SECONDS).close()
+        self._watcher.join(STOP_SECONDS)
+        if self._logging:
+            self._logging.join(LOG_SECONDS)
+        self._process = self._watcher = None
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process else None
+
+    def _spawned(self, listener: socket.socket) -> subprocess.Popen[bytes]:
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.ExitStack() as stack:
+            log = stack.enter_context(self._log.open("ab", buffering=0))
+            process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**os.environ, PARENT: str(os.getpid()), LISTENER: str(listener.fileno())},
+                pass_fds=[listener.fileno()],
+                start_new_session=True,
+            )
+            stack.pop_all()
+        assert process.stderr is not None
+        self._logging = threading.Thread(
+            target=_log_lines, args=(process.stderr, log), name=f"agentgauge-{self.name}-log", daemon=True
+        )
+        self._logging.start()
+        return process
+
+    # -- in the watching thread
+
+    def _watch(self, listener: socket.socket, failed: Callable[[UsageProblem], None]) -> None:
+        with listener:  # once it is closed, who waits to be answered is told that nobody will
+            try:
+                if self._process is None:
+                    _until_somebody_asks(listener)
+                    self._start(listener)
+                self._await()
+            except UsageProblem as problem:
+                if not self._stopping.is_set():
+                    self._problem = problem
+                    failed(problem)
+                return
+            finally:
+                self._settled.set()
+            while (process := self._process) is not None:
+                process.wait()
+                _close_output(process)
+                if not self._start_again(listener):
+                    break
+            if not self._stopping.is_set():
+                failed(UsageProblem(f"the {self.name} ended {RESTARTS + 1} times: {self._last_words()}"))
+
+    def _start(self, listener: socket.socket) -> None:
+        with self._lock:
+            if self._stopping.is_set():
+                raise UsageProblem(f"the {self.name} was stopped before it was started")
+            try:
+                self._process = self._spawned(listener)
+            except OSError as error:
+                raise UsageProblem(f"the {self.name} cannot be started: {error}") from None
+
+    def _await(self) -> None:
+        """Until the process says that it is ready at our address. One that says anything else is ended. Raises
+        UsageProblem."""
+        process = self._process
+        assert process is not None and process.stdout is not None
+        line = _first_line(process.stdout, START_SECONDS)
+        try:
+            url = json.loads(line)["url"]
+        except (ValueError, KeyError, TypeError):
+            url = None
+        if url == self.url:
+            return
+        _signal_group(process, signal.SIGKILL)
+        status = process.wait()
+        _close_output(process)
+        if url is None:
+            raise UsageProblem(f"the {self.name} did not start (status {status}): {self._last_words()}")
+        raise UsageProblem(
+            f"the {self.name} listens at {url} instead of the socket that agentgauge.run.services.given_listener"
+            " returns"
+        )
+
+    def _start_again(self, listener: socket.socket) -> bool:
+        """As often as it may; whether it is there again."""
+        while not self._stopping.is_set() and self.restarts < RESTARTS:
+            self.restarts += 1
+            try:
+                self._start(listener)
+                self._await()
+            except UsageProblem:
+                self._stopping.wait(0.5)  # what ended it may pass
+                continue
+            return True
+        return False
+
+    def _last_words(self) -> str:
+        if self._logging:
+            self._logging.join(LOG_SECONDS)
+        text = self._log.read_text(encoding="utf-8", errors="replace").strip() if self._log.exists() else ""
+        return text.splitlines()[-1] if text else f"it printed nothing; its log is {self._log}"
+
+
+def _until_somebody_asks(listener: socket.socket) -> None:
+    with selectors.DefaultSelector() as selector:
+        selector.register(listener, selectors.EVENT_READ)
+        selector.select()
+
+
+def _first_line(stream: IO[bytes], seconds: float) -> bytes:
+    """The first line that a process prints, or what came before it ended or the time was up."""
+    deadline = time.monotonic() + seconds
+    data = b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(stream, selectors.EVENT_READ)
+        while not data.endswith(b"\n"):
+            if not selector.select(max(0.0, deadline - time.monotonic())):
+                break
+            chunk = os.read(stream.fileno(), 4096)
+            if not chunk:
+                break
+            data += chunk
+    return data
+
+
+def _log_lines(stream: IO[bytes], log: IO[bytes]) -> None:
+    """Write what a process prints, line by line as it comes, without secrets: libraries print addresses and headers of
+    requests. Until its last child has closed the stream; a disk that is full must not stop it from printing."""
+    with stream, log:
+        while line := stream.readline(LONGEST_LINE):
+            with contextlib.suppress(OSError):
+                log.write(printed(line.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape"))
+
+
+def _close_output(process: subprocess.Popen[bytes]) -> None:
+    """The pipe that its first line came through."""
+    if process.stdout:
+        process.stdout.close()
+
+
+def _signal_group(process: subprocess.Popen[bytes], number: int) -> None:
+    """Signal the service and its children: it leads a process group of its own."""
+    if process.poll() is None:
+        try:
+            os.killpg(process.pid, number)
+        except ProcessLookupError:
+            return  # it ended between the question and the signal

@@ -1,0 +1,182 @@
+"""From a planned case to its record: load, run, score, keep."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from agentgauge.core.atomic_write import DISK_FULL, is_disk_full
+from agentgauge.core.case import Case, CaseSettings
+from agentgauge.core.chat import ChatModel
+from agentgauge.core.checkpoint import Stage
+from agentgauge.core.errors import AgentGaugeError, Fault
+from agentgauge.core.index import Index, Row
+from agentgauge.core.path_placeholders import Portable
+from agentgauge.core.task import Task
+from agentgauge.core.tools import ToolBox
+from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Record, Sample, Score, Scoring, Transcript
+from agentgauge.run.thread_pools import apart
+from agentgauge.store import Line, RunFolder
+from agentgauge.store.folder import CaseId
+from agentgauge.store.jsonl import UNREADABLE
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One case that is to be solved."""
+
+    task: Task
+    index: Index
+    row: Row
+    attempt: int  # from 1
+
+    @property
+    def id(self) -> CaseId:
+        return (self.task.name, self.row.id, self.attempt)
+
+
+@dataclass(frozen=True, slots=True)
+class Solver:
+    """Solves cases one at a time or many at once: ``solve`` keeps no state between calls but ``staged``.
+
+    ``models`` and ``boxes`` are asked inside the event loop, so that clients belong to it.
+    """
+
+    settings: CaseSettings
+    folder: RunFolder
+    worker: str
+    similarity: Mapping[
+        str, str
+    ]  # task name → similarity backend, with ``@`` and the address of a server where one compares texts
+    configs: Mapping[str, str]  # task name → fingerprint of what may change an outcome
+    models: Callable[..., ChatModel]  # without an argument the one that is tested, else the one of an option
+    boxes: Callable[[Task], ToolBox | None]
+    stored: Mapping[CaseId, Line] = field(
+        default_factory=dict
+    )  # records whose transcripts are scored again, where they are whole
+    asks: bool = True  # the model, for the other cases
+    earlier: bool = (
+        True  # whether the run folder may hold what an earlier session, or a worker that died, has left of a case
+    )
+    staged: set[CaseId] = field(default_factory=set)  # cases that have left something in the run folder's stages
+
+    async def solve(self, planned: Planned) -> Record:
+        """Never raises but for cancellation: faults come back as broken records."""
+        record = Record(
+            task=planned.task.name,
+            sample=planned.row.id,
+            attempt=planned.attempt,
+            config=self.configs[planned.task.name],
+            status="broken",
+            tags=planned.row.tags,
+            worker=self.worker,
+        )
+        try:
+            sample = planned.task.load(planned.index, planned.row)
+            old = self._recall(planned)
+            if old and old.answered:
+                record = replace(record, status="wrong", transcript=old.transcript)
+            elif self.asks:
+                record = await self._run(planned, sample, record)
+            elif old:
+                record = replace(old, config=record.config, worker=self.worker)
+            else:
+                record = replace(
+                    record, status="missing", error="the run that is scored again has no transcript of this case"
+                )
+            if record.transcript and record.status == "wrong":
+                score = await self._score(planned.task, sample, record.transcript.output)
+                record = replace(record, status="passed" if score.passed else "wrong", score=score)
+        except Fault as fault:  # of what scoring needs
+            record = replace(record, status="broken", error=str(fault), cause=fault.cause)
+        except AgentGaugeError as problem:  # data, or a reply that the published rules cannot score
+            record = replace(record, status="broken", error=str(problem), cause="not scorable")
+        except Exception as error:  # a defect of ours or of the data must end this case, not the run
+            if is_disk_full(error):
+                return replace(
+                    record, status="broken", error=f"the disk is full: {error}", cause=DISK_FULL, finished=time.time()
+                )
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"
+            record = replace(
+                record,
+                status="broken",
+                error=f"internal error at {where}: {type(error).__name__}: {error}",
+                cause="internal error",
+            )
+        return replace(record, finished=time.time())
+
+    async def _run(self, planned: Planned, sample: Sample, record: Record) -> Record:
+        places = Portable({str(sample.root): ROOT_TOKEN, str(self.folder.path): RUN_TOKEN})
+        stage = Stage(self.folder.stage(*planned.id), record.config, places, fresh=not self.earlier)
+        folder = self.folder.files(*planned.id)
+        if self.earlier and stage.read() is None and folder.exists():
+            shutil.rmtree(folder)  # the names of produced files must not depend on leftovers
+        case = Case(
+            sample=sample,
+            attempt=planned.attempt,
+            seed=seed_of(planned.id),
+            settings=self.settings,
+            model=self.models(),
+            others=self.models,
+            toolbox=self.boxes(planned.task),
+            folder=folder,
+            stage=stage,
+        )
+        clock = time.monotonic()
+        output: Any = None
+        try:
+            output = await planned.task.run(case)
+            record = replace(record, status="wrong")  # until it is scored
+        except Fault as fault:
+            record = replace(record, error=str(fault), cause=fault.cause)
+        if case.kept is not None:
+            self.staged.add(planned.id)
+        said = [output, [[event.detail, event.error] for event in case.events]]
+        if (packed := places.pack(said)) is not said:
+            output, details = packed
+            case.events = [
+                replace(event, detail=detail, error=error)
+                for event, (detail, error) in zip(case.events, details, strict=True)
+            ]
+        transcript = Transcript(
+            output=output,
+            events=tuple(case.events),
+            usage=case.usage,
+            seconds=time.monotonic() - clock,
+            seed=case.seed,
+        )
+        return replace(record, transcript=transcript)
+
+    def _recall(self, planned: Planned) -> Record | None:
+        line = self.stored.get(planned.id)
+        try:
+            return line.read() if line else None
+        except UNREADABLE:
+            return None  # what was said is damaged
+
+    async def _score(self, task: Task, sample: Sample, output: Json) -> Score:
+        """At once, or in threads that the benchmark's slow scores have to themselves: a thread costs every case some
+        0.1 ms."""
+        similarity = self.similarity[task.name]
+
+        def score() -> Score:
+            return task.score(sample, output, self.settings.scoring, similarity)
+
+        return await apart(f"score {task.name}", score) if task.scores_slowly(similarity) else score()
+
+
+def broken_score(task: Task, index: Index, row: Row, scoring: Scoring, similarity: str) -> Score:
+    """What a broken case contributes where it is counted as the original counts it."""
+    return task.score(task.load(index, row), None, scoring, similarity)
+
+
+def seed_of(case: CaseId) -> int:
+    """A seed of its own for every case and attempt, the same in every run: 31 bits."""
+    text = "\0".join(map(str, case))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") & 0x7FFFFFFF

@@ -1,0 +1,78 @@
+"""Threads for work that takes long, apart from those for quick things.
+
+asyncio has one pool for everything: a few scores of minutes there, and every file that is read and every host name that
+is looked up waits behind them. Here each kind of long work has threads of its own, as many as there are processors,
+made when first asked for. What keeps a processor busy also holds a place of the machine (``long_work``), so that many
+workers are no crowd.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+from agentgauge.core.index import cache_folder
+from agentgauge.run.cpu_slots import Machine
+
+_T = TypeVar("_T")
+
+QUOTA = Path("/sys/fs/cgroup/cpu.max")
+"""What a container may use: microseconds of processor time, and of wall time; ``max`` is no limit."""
+
+_making = threading.Lock()
+_made: dict[str, ThreadPoolExecutor] = {}
+
+
+@cache
+def processors(quota: Path = QUOTA) -> int:
+    """Processors that this process may use, at least 1: those it may run on, or fewer by a container's quota."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        granted, period = quota.read_text(encoding="ascii").split()
+        return max(1, min(usable, -(-int(granted) // int(period))))
+    except (OSError, ValueError):  # no container, or none with a quota
+        return usable
+
+
+def machine(size: int | None = None) -> Machine:
+    """The places for programs that all processes of this user share: ``size``, or one for each processor."""
+    return Machine(cache_folder().parent / "places", size or processors())
+
+
+async def apart(kind: str, job: Callable[[], _T]) -> _T:
+    """Do what blocks in a thread that only work of this kind uses. For jobs that mostly wait for others."""
+    # one thread more than there are places: it gets its next job ready, or waits with nothing to compute
+    return await asyncio.get_running_loop().run_in_executor(threads(kind, processors() + 1), job)
+
+
+async def long_work(kind: str, job: Callable[[], _T]) -> _T:
+    """As ``apart``, in one of the machine's places. The job must not ask for another."""
+
+    def placed() -> _T:
+        with machine().place():
+            return job()
+
+    return await apart(kind, placed)
+
+
+def threads(kind: str, size: int) -> ThreadPoolExecutor:
+    """The threads of this kind of work, ``size`` where there are none yet. Ask anew for each job: ``drop_waiting``
+    ends them."""
+    with _making:
+        if kind not in _made:
+            _made[kind] = ThreadPoolExecutor(size, thread_name_prefix=f"agentgauge-{kind}")
+        return _made[kind]
+
+
+def drop_waiting() -> None:
+    """Give up what has not begun: for the end of a run that is cut short. What runs goes on to its end."""
+    with _making:
+        for pool in _made.values():
+            pool.shutdown(wait=False, cancel_futures=True)
+        _made.clear()

@@ -1,0 +1,212 @@
+"""Processes I and T: build the confinement, then become the code.
+
+Process I is process 1 of the PID namespace where there is one; when it ends, the kernel ends all that is left inside.
+Process T is its child, gives up what is left of its rights, and becomes the program.
+"""
+
+# pathlib would cost 5 ms to import, a quarter of a start.
+# ruff: noqa: PTH123
+from __future__ import annotations
+
+import fcntl
+import os
+import resource
+
+from . import landlock, linux, mounts, seccomp
+
+TYPE_CHECKING = False  # as typing has it; importing that module would cost 8 ms
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, NoReturn
+
+    from .supervise import Ends
+
+    Spec = Mapping[str, Any]
+
+SIGKILL = 9
+_SIGINT, _SIGPIPE, _SIGXFSZ = 2, 13, 25
+_FIRST_VICTIM = b"1000"  # the highest out-of-memory score
+_MFD_ALLOW_SEALING, _ADD_SEALS, _SEALS = 2, 1033, 15  # no further seal, no shrinking, no growing, no writing
+
+
+class Report:
+    """Lines of text to the harness.
+
+    Before the program: ``layer NAME``, ``fault TEXT``, ``start``, ``refused TEXT`` (it cannot be executed). From
+    process L after that: ``ready``, ``answer BYTES BUSY_SECONDS`` with the answer behind it, ``cause WORD``, ``end
+    STATUS CPU_SECONDS``, ``lost TEXT``, ``note TEXT``.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        os.set_inheritable(descriptor, False)
+
+    def send(self, kind: str, text: str) -> None:
+        line = f"{kind} {text}".replace("\n", " ")[:2000] + "\n"
+        os.write(self._descriptor, line.encode("utf-8", "replace"))  # shorter than PIPE_BUF, so never mixed up
+
+    def write(self, content: bytes) -> None:
+        view = memoryview(content)
+        while view:
+            view = view[os.write(self._descriptor, view) :]
+
+
+def enter_namespaces(refuse: tuple[str, ...], report: Report) -> tuple[bool, bool]:
+    """Whether the next child is process 1 of a new PID namespace, and whether this process has its own mounts.
+
+    Root needs no user namespace for them.
+    """
+    if "namespaces" in refuse:
+        return False, False
+    user, group = os.geteuid(), os.getegid()
+    try:
+        if user == 0:
+            linux.unshare(linux.CLONE_NEWPID)
+        else:
+            linux.unshare(linux.CLONE_NEWUSER | linux.CLONE_NEWPID)
+            for name, text in (
+                ("setgroups", "deny"),
+                ("uid_map", f"{user} {user} 1"),
+                ("gid_map", f"{group} {group} 1"),
+            ):
+                with open(f"/proc/self/{name}", "w") as file:
+                    file.write(text)
+            report.send("layer", "user_ns")
+    except OSError:
+        return False, False
+    report.send("layer", "pid_ns")
+    if "mount_ns" in refuse or not _unshared(linux.CLONE_NEWNS):
+        return True, False
+    mounts.make_private()
+    return True, True
+
+
+def run_as_first(spec: Spec, report: Report, ends: Ends, *, pid_ns: bool, mount_ns: bool, uid: int | None) -> NoReturn:
+    """Process I. ``uid`` is the user id that is T's alone, if it has one; only root can give it one."""
+    linux.prctl(linux.PR_SET_PDEATHSIG, SIGKILL)
+    linux.default_signal(_SIGINT)  # process 1 is out of reach of signals from inside, unless it handles them
+    bwrap = "bubblewrap" in spec["outer"]
+    if pid_ns:
+        for name, flag in (
+            ("net_ns", linux.CLONE_NEWNET),
+            ("ipc_ns", linux.CLONE_NEWIPC),
+            ("uts_ns", linux.CLONE_NEWUTS),
+        ):
+            if flag == linux.CLONE_NEWNET and spec["network"]:
+                continue
+            if _unshared(flag):
+                report.send("layer", name)
+    danger = os.open("/proc/self/oom_score_adj", os.O_RDWR | os.O_CLOEXEC)
+    proc = None
+    devices = mounts.devices(counted=spec["counted"])
+    if mount_ns:
+        linux.unshare(linux.CLONE_NEWNS)  # process L keeps the host's files, to bring back what the program leaves
+        proc = mounts.open_own_proc()
+        mounts.build_root(spec["mounts"], spec["folder"], devices)
+        report.send("layer", "mount_ns")
+    ends.hand_over(proc)
+    # Without a PID namespace, and as root without a user id of its own, nothing else bounds or gathers processes.
+    alone = not (pid_ns or bwrap) or (os.geteuid() == 0 and uid is None)
+    linux.prctl(linux.PR_SET_DUMPABLE, 0)  # where the program has our user id, it must not trace us
+    ours = os.read(danger, 10)
+    # The program inherits it: where memory runs out, neither this process nor the harness is to end.
+    os.pwrite(danger, _FIRST_VICTIM, 0)
+    child = os.fork()
+    if child == 0:
+        try:
+            _become(spec, report, ends, uid=uid, alone=alone, own_root=mount_ns or bwrap, devices=devices)
+        except BaseException as error:
+            report.send("refused", f"{type(error).__name__}: {error}")
+        os._exit(127)
+    os.pwrite(danger, ours, 0)
+    ends.leave_to_program()
+    while True:
+        found, status, usage = os.wait3(0)
+        if found == child:
+            os.write(ends.ending, f"{status} {usage.ru_utime + usage.ru_stime:.3f}".encode())
+            os._exit(0)
+
+
+def _unshared(flag: int) -> bool:
+    try:
+        linux.unshare(flag)
+    except OSError:
+        return False
+    return True
+
+
+def _become(
+    spec: Spec, report: Report, ends: Ends, *, uid: int | None, alone: bool, own_root: bool, devices: tuple[str, ...]
+) -> NoReturn:
+    """Process T: give up rights in the order in which each step still has the right to happen, then execute."""
+    os.setsid()
+    os.chdir(spec["folder"])
+    if ends.steps:
+        for number, descriptor in enumerate(ends.steps.program):
+            os.dup2(descriptor, number)
+    else:
+        _stdin(spec["stdin"])
+    if uid is not None:
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+        report.send("layer", "own_uid")
+    elif os.geteuid() == 0:
+        linux.drop_capabilities()
+        report.send("layer", "no_capabilities")
+    linux.prctl(linux.PR_SET_PDEATHSIG, SIGKILL)  # a change of user id has cleared it
+    _limits(spec, report)
+    linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
+    report.send("layer", "no_new_privs")
+    found = 0
+    if "landlock" not in spec["refuse"]:
+        shown = [target for source, target in spec["mounts"] if source]
+        readable, listed = (shown, ()) if own_root else (spec["readable"], spec["listed"])
+        found = landlock.restrict(readable, listed, [spec["folder"]], devices, network=spec["network"])
+        if found:
+            report.send("layer", "landlock")
+            if found >= landlock.FIRST_WITH_TCP and not spec["network"]:
+                report.send("layer", "landlock_tcp")
+    for number in (_SIGPIPE, _SIGXFSZ):
+        linux.default_signal(number)
+    filtered = "seccomp" not in spec["refuse"] and seccomp.restrict(
+        alone=alone, network=spec["network"], counted=spec["counted"]
+    )
+    if filtered:
+        report.send("layer", "seccomp")
+        if alone:
+            report.send("layer", "single_process")
+    report.send("start", "")
+    os.execve(spec["argv"][0], spec["argv"], spec["env"])
+
+
+def _stdin(content: bytes) -> None:
+    """The program's standard input: what was given, then the end. A file in memory, so no process has to feed a pipe.
+
+    It is sealed, because its memory would be at the program's disposal without being counted.
+    """
+    descriptor = os.memfd_create("stdin", _MFD_ALLOW_SEALING)
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    fcntl.fcntl(descriptor, _ADD_SEALS, _SEALS)
+    os.dup2(descriptor, 0)
+    os.close(descriptor)
+
+
+def _limits(spec: Spec, report: Report) -> None:
+    cpu = int(spec["cpu_seconds"]) or 1
+    for kind, soft, hard in (
+        (resource.RLIMIT_CPU, cpu, cpu + 1),
+        (resource.RLIMIT_AS, spec["memory_bytes"], spec["memory_bytes"]),
+        (resource.RLIMIT_FSIZE, spec["file_bytes"], spec["file_bytes"]),
+        (resource.RLIMIT_NPROC, spec["processes"], spec["processes"]),
+        (resource.RLIMIT_NOFILE, 256, 256),
+        (resource.RLIMIT_CORE, 0, 0),
+    ):
+        ceiling = resource.getrlimit(kind)[1]
+        if ceiling != resource.RLIM_INFINITY:
+            soft, hard = min(soft, ceiling), min(hard, ceiling)
+        resource.setrlimit(kind, (soft, hard))
+    report.send("layer", "rlimits")

@@ -1,0 +1,215 @@
+"""What the processes of a sandbox use, read from /proc by the process that watches them from outside."""
+
+# pathlib would cost 5 ms to import, a quarter of a start.
+# ruff: noqa: PTH116, PTH123, PTH208
+from __future__ import annotations
+
+import os
+import stat
+
+from . import folder
+
+TYPE_CHECKING = False  # as typing has it; importing that module would cost 8 ms
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_HELD = (b"RssAnon", b"RssShmem", b"VmSwap")
+_HELD_FAIRLY = (b"Pss_Anon", b"Pss_Shmem", b"SwapPss")  # pages that several processes map count once
+
+
+class Processes:
+    """The processes to look at: those that a /proc of the sandbox's own shows, else the descendants of one process."""
+
+    def __init__(self, first: int, proc: int | None) -> None:
+        """``first``: process I, which is not counted. ``proc``: a descriptor of the sandbox's own /proc; None: the
+        host's is searched."""
+        self._first = first
+        self.own = proc is not None
+        self._proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) if proc is None else proc
+
+    @property
+    def pids(self) -> list[int]:
+        """As the /proc that is looked at names them."""
+        if self.own:
+            return [int(name) for name in os.listdir(self._proc) if name.isdigit() and name != "1"]
+        return descendants(self._first, self.read)
+
+    def inherited(self) -> float:
+        """Seconds of processor time of ended processes for which process I has waited."""
+        fields = _fields(self.read(1 if self.own else self._first, "stat"))
+        return _seconds(fields[13:15])
+
+    def read(self, pid: int, name: str) -> bytes:
+        """The content of a file of a process; empty if it has ended or does not let us."""
+        try:
+            file = os.open(f"{pid}/{name}", os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._proc)
+        except OSError:
+            return b""
+        try:
+            return os.read(file, 1 << 16)
+        except OSError:
+            return b""
+        finally:
+            os.close(file)
+
+    def open_files(self, pid: int) -> Iterable[os.stat_result]:
+        """What its descriptors lead to. Nothing if it does not let us look."""
+        try:
+            table = os.open(f"{pid}/fd", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._proc)
+        except OSError:
+            return
+        try:
+            for name in os.listdir(table):
+                try:
+                    yield os.stat(name, dir_fd=table)
+                except OSError:
+                    continue
+        except OSError:
+            return
+        finally:
+            os.close(table)
+
+
+def descendants(first: int, read: Callable[[int, str], bytes]) -> list[int]:
+    """The processes below one, by the host's /proc. A search through all processes of the machine."""
+    parents = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit() and (fields := _fields(read(int(name), "stat"))):
+            parents[int(name)] = int(fields[1])
+    found, waiting = [], [first]
+    while waiting:
+        above = waiting.pop()
+        below = [pid for pid, parent in parents.items() if parent == above]
+        found += below
+        waiting += below
+    return found
+
+
+def memory(processes: Processes, limit: int) -> int:
+    """Bytes that the processes hold besides files. Shared pages count once, but only if the quick sum is above the
+    limit."""
+    pids = processes.pids
+    total = sum(_sum(processes.read(pid, "status"), _HELD) for pid in pids)
+    if total <= limit:
+        return total
+    fair = 0
+    for pid in pids:
+        rollup = processes.read(pid, "smaps_rollup")
+        fair += _sum(rollup, _HELD_FAIRLY) if rollup else _sum(processes.read(pid, "status"), _HELD)
+    return fair
+
+
+def was_ended(events: str) -> bool:
+    """Whether the kernel has ended a process because its control group reached the limit of memory."""
+    with open(events, "rb") as file:
+        return any(line.startswith(b"oom_kill ") and line.split()[1] != b"0" for line in file)
+
+
+def _sum(text: bytes, names: Iterable[bytes]) -> int:
+    total = 0
+    for line in text.splitlines():
+        name, _, value = line.partition(b":")
+        if name in names:
+            total += int(value.split()[0]) << 10
+    return total
+
+
+class Clock:
+    """Seconds that the processes have been busy since the last ``start``: on a processor, or asleep while they could
+    have worked.
+
+    Waiting for a processor does not count. A third of the time may be unaccounted for, since a virtual machine has
+    times when it does not run and does not know it.
+    """
+
+    def __init__(self, processes: Processes, now: Callable[[], float]) -> None:
+        self._processes = processes
+        self._now = now
+        self._alive: dict[
+            tuple[int, bytes], tuple[float, float]
+        ] = {}  # by number and start: processor time, waiting time
+        self._ended = (0.0, 0.0)  # of those that are gone, as last seen
+        self._begin = (0.0, 0.0, 0.0)
+
+    def start(self) -> None:
+        self._begin = self._look()
+
+    def read(self) -> tuple[float, float]:
+        """Seconds of wall time and of busy time since ``start``."""
+        wall, used, waited = (now - then for now, then in zip(self._look(), self._begin, strict=True))
+        asleep = wall - used - waited
+        return wall, used + max(0.0, asleep - used / 2)
+
+    def used(self) -> float:
+        """Seconds of processor time of all processes since ``start``."""
+        return self._look()[1] - self._begin[1]
+
+    def _look(self) -> tuple[float, float, float]:
+        alive, inherited = {}, self._processes.inherited()
+        for pid in self._processes.pids:
+            if fields := _fields(self._processes.read(pid, "stat")):
+                waited = self._processes.read(pid, "schedstat").split()  # of the first thread
+                alive[pid, fields[19]] = _seconds(fields[11:13]), int(waited[1]) / 1e9 if len(waited) > 1 else 0.0
+                inherited += _seconds(fields[11:15])
+        gone = [self._alive[key] for key in self._alive.keys() - alive.keys()]
+        self._ended = (
+            self._ended[0] + sum(used for used, _ in gone),
+            self._ended[1] + sum(waited for _, waited in gone),
+        )
+        self._alive = alive
+        seen = self._ended[0] + sum(used for used, _ in alive.values())
+        # Neither sum is complete: the first lacks processes that lived shorter than a look, the second those that no
+        # parent waited for.
+        return self._now(), max(seen, inherited), self._ended[1] + sum(waited for _, waited in alive.values())
+
+
+def _fields(stat_file: bytes) -> list[bytes]:
+    """The fields of ``stat`` behind the program's name, which may hold anything; empty if the process has ended."""
+    return stat_file.rpartition(b")")[2].split()
+
+
+def _seconds(fields: Iterable[bytes]) -> float:
+    return sum(map(int, fields)) / _TICKS
+
+
+def disk(processes: Processes, path: str, enough: int) -> int:
+    """Bytes of a folder on disk, and of files that were removed from it while they are open. Counting stops at
+    ``enough``.
+
+    Files that were removed and are only mapped, or on their way through a socket, are not found.
+    """
+    total = size_of_tree(path, enough)
+    device, seen = os.stat(path).st_dev, set()
+    for pid in processes.pids:
+        for found in processes.open_files(pid):
+            if (
+                stat.S_ISREG(found.st_mode)
+                and not found.st_nlink
+                and found.st_dev == device
+                and found.st_ino not in seen
+            ):
+                seen.add(found.st_ino)
+                total += found.st_blocks * 512
+    return total
+
+
+def size_of_tree(path: str, enough: int) -> int:
+    """Bytes on disk below a folder. Counting stops at ``enough``; too many entries count as ``enough``."""
+    total = entries = 0
+    waiting = [path]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as found:
+                for entry in found:
+                    entries += 1
+                    total += entry.stat(follow_symlinks=False).st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+                    if entries > folder.MAX_ENTRIES or total >= enough:
+                        return enough
+        except FileNotFoundError:
+            continue  # removed while we looked
+        except OSError:
+            return enough  # closed to us, or a path longer than the system allows: no program does so in good faith
+    return total

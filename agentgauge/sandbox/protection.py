@@ -1,0 +1,112 @@
+"""Which protections this machine allows, found by trying, once a process."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+import threading
+from functools import lru_cache
+from pathlib import Path
+
+from agentgauge.core.errors import SandboxFault, UsageProblem
+from agentgauge.sandbox.launch import Job, Setup
+from agentgauge.sandbox.result import Limits
+
+_FILES = {"mount_ns", "landlock", "bubblewrap"}
+_NETWORK = {"net_ns", "seccomp", "landlock_tcp", "bubblewrap"}
+_PROBE_LIMITS = Limits(wall_seconds=10)
+_LOOKING = threading.Lock()
+
+
+def chosen() -> tuple[Setup, tuple[str, ...], str]:
+    """What ``_look`` found. Whoever asks while somebody else looks waits."""
+    with _LOOKING:
+        return _look()
+
+
+def look_early() -> None:
+    """Have it found while other things are done: a program is started for it."""
+
+    def look() -> None:
+        with contextlib.suppress(Exception):  # whoever asks looks again, and is told
+            chosen()
+
+    threading.Thread(target=look, name="agentgauge-sandbox", daemon=True).start()
+
+
+@lru_cache(maxsize=1)
+def _look() -> tuple[Setup, tuple[str, ...], str]:
+    """The best set-up that works here, its layers, and why nothing works if nothing does.
+
+    Our own namespaces come first. Where the kernel refuses them to us but not to bubblewrap (a distribution may allow
+    them to some programs only) bubblewrap makes them. The last resorts leave out what may be half refused.
+    """
+    bubblewrap = shutil.which("bwrap") if os.geteuid() != 0 else None  # for root our own way reaches as far
+    setups = [Setup(), Setup(refuse=("mount_ns",)), Setup(refuse=("namespaces",))]
+    if bubblewrap:
+        setups.insert(1, Setup(bubblewrap=bubblewrap))
+    best: tuple[Setup, tuple[str, ...]] | None = None
+    problem = ""
+    for setup in setups:
+        try:
+            found = probe(setup)
+        except SandboxFault as fault:
+            problem = problem or str(fault)
+            continue
+        if "mount_ns" in found or "bubblewrap" in found:
+            return setup, found, ""
+        best = best or (setup, found)
+    return (*best, "") if best else (Setup(), (), problem)
+
+
+def probe(setup: Setup) -> tuple[str, ...]:
+    """The layers in force when a trivial program runs with a set-up. Raises SandboxFault if it does not run."""
+    with tempfile.TemporaryDirectory(prefix="agentgauge-") as folder:
+        argv = [sys.executable, "-I", "-S", "-c", "pass"]
+        result = Job(argv, setup, folder=Path(folder), limits=_PROBE_LIMITS).run()
+    if result.status != "ok":
+        raise SandboxFault(
+            f"the sandbox does not work here: {result.reason} {result.stderr[-200:]}".rstrip(), cause="sandbox"
+        )
+    return result.layers
+
+
+def layers() -> tuple[str, ...]:
+    """The protections in force on this machine, by name; empty if code cannot be run at all.
+
+    ``process`` own session and time limit; ``rlimits``; ``user_ns pid_ns mount_ns net_ns ipc_ns uts_ns`` namespaces;
+    ``own_uid`` (as root) a user id that nothing else has; ``no_capabilities`` (as root, where there is no such id);
+    ``no_new_privs``; ``landlock`` files, ``landlock_tcp`` TCP; ``seccomp``; ``single_process`` no further process,
+    where no PID namespace can hold them together; ``memory_group`` a control group in which Linux counts all memory;
+    ``bubblewrap``.
+    """
+    return chosen()[1]
+
+
+def missing(found: tuple[str, ...]) -> tuple[str, ...]:
+    """What these layers lack of the minimum: separate process and limits, files out of reach, no network."""
+    have = set(found)
+    needs = (("a process with limits", {"rlimits"}), ("protection of files", _FILES), ("a closed network", _NETWORK))
+    return tuple(name for name, any_of in needs if not have & any_of)
+
+
+_permitted: list[bool] = []
+
+
+def permit_unsafe() -> None:
+    """The user has said, for this process, that code may run below the minimum of protection."""
+    _permitted.append(True)
+
+
+def check_minimum(*, allow_unsafe: bool = False) -> None:
+    """Raises UsageProblem if code cannot be run safely here and the user has not said that it may run anyway."""
+    lacking = missing(layers())
+    if lacking and not (allow_unsafe or _permitted):
+        raise UsageProblem(
+            f"code that a model wrote would run here without {' and '.join(lacking)} (in force:"
+            f" {', '.join(layers()) or 'nothing'}{'; ' + chosen()[2] if chosen()[2] else ''}); use a Linux kernel with"
+            " namespaces or Landlock, or accept the danger with --allow-unsafe-code"
+        )

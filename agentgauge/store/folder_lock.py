@@ -1,0 +1,180 @@
+"""One process at a time writes a run folder; several may read a finished one at once: ``--rescore``, ``merge``.
+
+The kernel ends a lock with its process, also at kill -9. A network file system may know no locks. There a file names
+the process that writes, and one that has ended is recognised on the machine where it ran.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import socket
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from agentgauge.core.atomic_write import encoded
+from agentgauge.core.errors import UsageProblem
+
+FILE = "lock"
+"""In the run folder, while a process works in it. Says which."""
+
+NAMED = "lock-by-name"
+"""The same where the file system knows no locks."""
+
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL}
+_MOST = 100_000  # bytes of a lock file that are read
+_LONGEST = 300  # characters of a command that a message shows
+
+
+class Hold:
+    """A run folder in this process's hands, until ``release`` or the end of the process."""
+
+    def __init__(self, folder: Path, *, shared: bool = False) -> None:
+        """Makes the folder where it is not there. ``shared``: only to read it, together with other readers.
+
+        Raises UsageProblem where another process has the folder, and OSError where it cannot be made.
+        """
+        self.folder = folder
+        self._shared = shared
+        self._made: list[Path] = [] if shared else _make(folder)
+        self._lock: int | None = None
+        self._named = False
+        try:
+            self._take()
+        except BaseException:
+            self._remove_made()
+            raise
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether nothing else is in the folder."""
+        return all(path.name in (FILE, NAMED) for path in self.folder.iterdir())
+
+    def release(self) -> None:
+        """Let others have the folder. Takes it away where this process made it and it is empty."""
+        if self._lock is not None:
+            with contextlib.suppress(OSError):
+                # fails where others read the folder, whose lock this file is too
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                (self.folder / FILE).unlink(missing_ok=True)
+            os.close(self._lock)
+            self._lock = None
+        if self._named:
+            self._named = False
+            with contextlib.suppress(OSError):
+                (self.folder / NAMED).unlink(missing_ok=True)
+        self._remove_made()
+
+    def __enter__(self) -> Hold:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.release()
+
+    def _take(self) -> None:
+        path = self.folder / FILE
+        while True:
+            try:
+                lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            except OSError:
+                if self._shared:
+                    return  # of a folder that cannot be written nothing changes while it is read
+                raise
+            try:
+                fcntl.flock(lock, (fcntl.LOCK_SH if self._shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+                if _is_still(path, lock):
+                    break  # else the one who had it has just taken the file away, and somebody may have made another
+                os.close(lock)
+            except BlockingIOError:
+                holder = _read(path)
+                os.close(lock)
+                raise self._taken(holder) from None
+            except OSError as error:
+                os.close(lock)
+                if error.errno not in _NO_LOCKS:
+                    raise
+                path.unlink(missing_ok=True)
+                self._take_by_name()
+                return
+        self._lock = lock
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, encoded(_this_process()), 0)
+
+    def _take_by_name(self) -> None:
+        path = self.folder / NAMED
+        while True:
+            try:
+                file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+            except FileExistsError:
+                holder = _read(path)
+                if not _has_ended(holder):
+                    raise self._taken(holder, f"; if that process has ended, remove {path}") from None
+                path.unlink(missing_ok=True)
+                continue
+            os.write(file, encoded(_this_process()))
+            os.close(file)
+            self._named = True
+            return
+
+    def _taken(self, holder: dict[str, Any], more: str = "") -> UsageProblem:
+        command = str(holder.get("command", "?"))
+        shown = command if len(command) <= _LONGEST else command[:_LONGEST] + "..."
+        pid, host, since = (holder.get(name, "?") for name in ("pid", "host", "since"))
+        who = f"process {pid} on {host} since {since} (`{shown}`)"
+        return UsageProblem(f"{self.folder} is in use by {who}; wait for its end, or name another folder{more}")
+
+    def _remove_made(self) -> None:
+        for folder in reversed(self._made):
+            with contextlib.suppress(OSError):  # it holds something
+                folder.rmdir()
+
+
+def _make(folder: Path) -> list[Path]:
+    """Make a folder and those above it. Returns the ones that were not there, the outermost first."""
+    missing = []
+    for one in (folder, *folder.parents):
+        if one.exists():
+            break
+        missing.append(one)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # what a run holds is for no other user
+    return missing[::-1]
+
+
+def _this_process() -> dict[str, Any]:
+    since = time.strftime("%Y-%m-%d %H:%M:%S")
+    return {"pid": os.getpid(), "host": socket.gethostname(), "since": since, "command": " ".join(sys.argv)}
+
+
+def _is_still(path: Path, lock: int) -> bool:
+    with contextlib.suppress(FileNotFoundError):
+        return os.path.samestat(path.stat(), os.fstat(lock))
+    return False
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """What a lock says of its process; empty while that writes it."""
+    try:
+        with path.open("rb") as stream:
+            found = json.loads(stream.read(_MOST))
+        return found if isinstance(found, dict) else {}
+    except (OSError, ValueError, RecursionError):
+        return {}
+
+
+def _has_ended(holder: dict[str, Any]) -> bool:
+    """Whether a process of this machine is known to be gone."""
+    pid = holder.get("pid")
+    if holder.get("host") != socket.gethostname() or not isinstance(pid, int) or pid <= 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        pass
+    return False

@@ -1,0 +1,136 @@
+"""A record as one line of JSON: how it is written, and how much of it is read.
+
+``transcript`` is a line's last part, and ``output`` and ``events`` are the last of that. So everything else can be read
+without decoding what was said, which is most of a line. Where that is long it is compressed: in place of the two stands
+``zstd``, the base64 of a Zstandard frame of ``{"output", "events"}``. Lines of another layout, as older versions wrote
+them, are read as a whole.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from sys import intern
+from typing import Any
+
+from agentgauge.core.redaction import dumps
+from agentgauge.core.types import STATUSES, Json, Record, Status
+
+LONG = 4096
+"""Bytes of a line from which on compression pays: it leaves a third, of 16 KiB and more a sixth. Of shorter lines
+few would halve."""
+
+LEVEL = 3
+"""Zstandard's own. Level 9 saves another tenth and takes four times as long."""
+
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+"""What reading a line raises that is no record, or one nested deeper than Python's JSON reader goes."""
+
+_TRANSCRIPT, _LAST, _SAID = b',"transcript":{"usage":', b'"seed":', b',"output":'
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Where a record is. Stands for it in memory: a record with its transcript takes some tens of KB there."""
+
+    file: Path
+    start: int  # bytes
+    size: int
+    status: Status
+    at: float  # seconds since the epoch
+    tokens: int = 0  # of prompts and completions together
+    usd: float = 0.0
+
+    @property
+    def finished(self) -> bool:
+        """With an answer, right or wrong."""
+        return self.status in ("passed", "wrong")
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        return (self.finished, self.at)
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any], file: Path, start: int, size: int) -> Line:
+        """``data``: see ``outlined``. Raises one of UNREADABLE for what is no record."""
+        usage = (data["transcript"] or {}).get("usage", {})
+        tokens = usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
+        status: Status = intern(data["status"])  # type: ignore[assignment]
+        finished = data["finished"]
+        named = type(data["sample"]) is str and type(data["attempt"]) is int
+        if status not in STATUSES or not named or finished != float(finished):
+            raise ValueError("a record needs a known status, a sample's id, an attempt and the time of its end")
+        return cls(file, start, size, status, finished, tokens, usage.get("usd", 0.0))
+
+    def raw(self) -> bytes:
+        descriptor = os.open(self.file, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return os.pread(descriptor, self.size, self.start)
+        finally:
+            os.close(descriptor)
+
+    def read(self) -> Record:
+        return decoded(self.raw())
+
+    def explanation(self) -> str | None:
+        """Why the score is what it is, read without decoding what was said; None where there is no score."""
+        score = outlined(self.raw())["score"]
+        return score["explanation"] if score else None
+
+
+def encoded_line(record: Record) -> bytes:
+    """Equal records give equal bytes, without secrets. Half a surrogate pair, which a model may write, stays an
+    escape."""
+    line = dumps(record.to_json(), _JSON).encode("utf-8", "backslashreplace") + b"\n"
+    return line if len(line) < LONG else _compressed(line)
+
+
+def _compressed(line: bytes) -> bytes:
+    """The line with what was said compressed; as it is where that saves less than half."""
+    begin = line.find(_TRANSCRIPT)
+    if begin < 0:
+        return line
+    import zstandard
+
+    cut = line.find(_SAID, begin)
+    said = b"{" + line[cut + 1 : -3] + b"}"  # without the braces that end transcript and record, and the line's end
+    packed = base64.b64encode(zstandard.ZstdCompressor(level=LEVEL).compress(said))
+    return line if 2 * len(packed) > len(said) else b'%b,"zstd":"%b"}}\n' % (line[:cut], packed)
+
+
+def plain(data: Mapping[str, Json]) -> dict[str, Json]:
+    """A line's JSON with ``output`` and ``events`` in the transcript, whether it was compressed or not. Raises
+    ValueError."""
+    transcript = data.get("transcript")
+    if not transcript or "zstd" not in transcript:
+        return dict(data)
+    import zstandard
+
+    rest = {name: value for name, value in transcript.items() if name != "zstd"}
+    try:
+        said = zstandard.ZstdDecompressor().decompress(base64.b64decode(transcript["zstd"]))
+    except zstandard.ZstdError as error:
+        raise ValueError(f"a compressed transcript cannot be read: {error}") from None
+    return {**data, "transcript": {**rest, **json.loads(said)}}
+
+
+def decoded(line: bytes) -> Record:
+    """Raises ValueError, KeyError or TypeError for a line that holds no record."""
+    return Record.from_json(plain(json.loads(line)))
+
+
+def outlined(line: bytes) -> dict[str, Any]:
+    """A line's JSON, where it can be cut without what was said. Raises ValueError."""
+    begin = line.find(_TRANSCRIPT)  # in no text: there a quotation mark has a backslash before it
+    if begin >= 0:
+        cut = line.find(b",", line.find(_LAST, begin))
+        try:
+            return dict(json.loads(line[:cut].decode() + "}}"))
+        except ValueError:  # another layout, which has these bytes further inside
+            pass
+    return dict(json.loads(line))

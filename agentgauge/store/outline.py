@@ -1,0 +1,107 @@
+"""A case of a run in outline: how it ended, without what was said, and where the rest of its record is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from sys import intern
+from typing import Any
+
+from agentgauge.core.types import Score, Status, Usage
+from agentgauge.store.jsonl import Line
+
+
+@dataclass(slots=True)
+class CaseOutline:
+    """Stands for a case in memory, of which there may be hundreds of thousands: 0.4 KB. What many share is held
+    once."""
+
+    task: str
+    sample: str
+    attempt: int  # from 1
+    status: Status
+    tags: tuple[str, ...]
+    score: Score | None  # without the explanation; None where it is broken or missing
+    usage: Usage
+    seconds: float
+    finished: float  # seconds since the epoch; 0 for a case that is missing
+    error: str | None = None
+    cause: str | None = None
+    file: Path = field(default=Path(), compare=False)  # that holds its line
+    start: int = -1  # of its line there, bytes; -1: there is none
+    size: int = 0
+
+    @property
+    def id(self) -> tuple[str, str, int]:
+        return (self.task, self.sample, self.attempt)
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """As that of its line."""
+        return (self.status in ("passed", "wrong"), self.finished)
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any], file: Path, start: int, size: int) -> CaseOutline:
+        """``data``: see ``outlined``. Raises one of UNREADABLE for what is no record."""
+        line = Line.of(data, file, start, size)
+        said, score = data["transcript"], data["score"]
+        return cls(
+            intern(data["task"]),
+            data["sample"],
+            data["attempt"],
+            line.status,
+            _tags(tuple(data.get("tags", ()))),
+            _score(**_hashable(score)) if score else None,
+            Usage(**said["usage"]) if said else _NOTHING,
+            said["seconds"] if said else 0.0,
+            line.at,
+            data["error"],
+            data["cause"] and intern(data["cause"]),
+            file,
+            start,
+            size,
+        )
+
+
+_NOTHING = Usage()
+
+
+@lru_cache(maxsize=4096)
+def _tags(tags: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(intern, tags))
+
+
+def _hashable(score: Mapping[str, Any]) -> dict[str, Any]:
+    values = score["values"]
+    return {
+        "passed": score["passed"],
+        "names": tuple(values),
+        "numbers": tuple(values.values()),
+        "kinds": tuple(map(type, values.values())),
+        "labels": tuple(score["labels"]),
+        "group": score.get("group", ""),
+        "stops": score.get("stops", ""),
+    }
+
+
+@lru_cache(maxsize=4096)
+def _score(
+    passed: bool,
+    names: tuple[str, ...],
+    numbers: tuple[float, ...],
+    kinds: tuple[type, ...],
+    labels: tuple[str, ...],
+    group: str,
+    stops: str,
+) -> Score:
+    return Score(passed, _values(names, numbers, kinds), tuple(map(intern, labels)), group=group, stops=stops)
+
+
+@lru_cache(maxsize=4096)
+def _values(names: tuple[str, ...], numbers: tuple[float, ...], kinds: tuple[type, ...]) -> Mapping[str, float]:
+    """``kinds``: 1, 1.0 and True are equal, and written differently. Raises TypeError for what is no number."""
+    if not all(issubclass(kind, int | float) for kind in kinds):
+        raise TypeError("a score's values are numbers")
+    return dict(zip(map(intern, names), numbers, strict=True))

@@ -1,0 +1,119 @@
+"""Scoring the original benchmark's own prediction files (GTA spec 4.5)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agentgauge.core.errors import DataProblem
+from agentgauge.core.types import Json, Score
+from bench_gta.atomic.data import DATASET, references
+
+PREDICTIONS = "gta_bench"
+"""Stem of the original's file name, whole or split: gta_bench.json, gta_bench_0.json, gta_bench_1.json ..."""
+
+_PART = re.compile(r"(.+)_\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredFile:
+    """What a prediction file comes to."""
+
+    scores: list[tuple[str, Score]]  # sample key and score, by position
+    remarks: list[str]  # what a reader of the figures must know
+
+
+ScoreEntry = Callable[[Mapping[str, Json], Json], Score]
+"""From an entry of a prediction file and the reference answer to a score."""
+
+
+def score_entries(samples: Path, predictions: Path, score: ScoreEntry, *, strict: bool) -> ScoredFile:
+    """Score every entry of a prediction file.
+
+    ``samples`` is dataset.json or its folder. Predictions and gold come from the prediction file, reference answers
+    from the data set, matched by position. Where one of them is longer, the surplus is left out, as upstream, and a
+    remark says so; ``strict`` refuses such files. Raises DataProblem where they do not fit together.
+    """
+    known = references(samples / DATASET if samples.is_dir() else samples)
+    entries = list(read_predictions(predictions))
+    if not entries:
+        raise DataProblem(f"{predictions} holds no predictions; give a file with at least one")
+    counts = f"{predictions} holds {len(entries)} predictions and {samples} {len(known)} samples"
+    if strict and len(entries) != len(known):
+        raise DataProblem(f"{counts}; strict scoring needs both complete and of the same data set")
+    scored = []
+    for (place, entry), (key, reference) in zip(entries, known, strict=False):
+        try:
+            scored.append((key, score(entry, reference)))
+        except (KeyError, TypeError, IndexError, AttributeError) as error:
+            what = f"{type(error).__name__}: {error}"
+            raise DataProblem(
+                f"{place}: its records have an unknown shape ({what}); give a file in the original layout"
+            ) from None
+    remark = f"{counts}; the first {len(scored)} of each were scored, as the published evaluator does"
+    return ScoredFile(scored, [] if len(entries) == len(known) else [remark])
+
+
+def read_predictions(path: Path) -> Iterator[tuple[str, Mapping[str, Json]]]:
+    """Where each entry stands, for messages, and the entry, in the order of the keys. Raises DataProblem."""
+    for file in prediction_files(path):
+        for place, entry in enumerate(_in_order(file, _object(file))):
+            where = f"{file}: entry {place}"
+            if (
+                not isinstance(entry, dict)
+                or not isinstance(entry.get("prediction"), list)
+                or not isinstance(entry.get("gold"), list)
+            ):
+                raise DataProblem(f"{where} must be an object with the lists 'prediction' and 'gold'")
+            yield where, entry
+
+
+def _in_order(file: Path, entries: Mapping[str, Json]) -> list[Json]:
+    """The entries by their keys "0", "1" ..., in whatever order they stand; each part has its own (GTA spec 4.5)."""
+    keys = [str(place) for place in range(len(entries))]
+    if unknown := sorted(entries.keys() - set(keys)):
+        accepted = f"the {len(entries)} predictions of a file have the keys '0' to '{len(entries) - 1}'"
+        raise DataProblem(f"{file}: the key {unknown[0]!r} is no position: {accepted}; get the file again")
+    return [entries[key] for key in keys]
+
+
+def prediction_files(path: Path) -> list[Path]:
+    """The files behind a path: a whole file, a folder, or any part of a split file, which stands for all its parts.
+
+    As upstream, a whole file wins over parts, and parts end where a number is missing. Raises DataProblem.
+    """
+    if path.is_dir():
+        whole = path / f"{PREDICTIONS}.json"
+        parts = _parts(path / PREDICTIONS)
+        found = [whole] if whole.is_file() else parts
+    elif part := _PART.fullmatch(path.stem):
+        # a name may end in a number without being a part: gpt_4.json
+        parts = _parts(path.with_name(part[1]))
+        found = parts if path in parts else [path]
+    else:
+        found = [path] if path.is_file() else _parts(path.with_suffix(""))
+    if not found or not found[0].is_file():
+        accepted = f"a prediction file, a part of a split one, or a folder with {PREDICTIONS}.json"
+        raise DataProblem(f"{path} holds no predictions; give {accepted}")
+    return found
+
+
+def _parts(stem: Path) -> list[Path]:
+    found: list[Path] = []
+    while (part := stem.with_name(f"{stem.name}_{len(found)}.json")).is_file():
+        found.append(part)
+    return found
+
+
+def _object(file: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataProblem(f"{file} cannot be read as JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise DataProblem(f"{file} must hold one JSON object of predictions by position, not {type(data).__name__}")
+    return data

@@ -1,0 +1,122 @@
+"""Solving one sample: step by step along the gold, or end to end with real tools (GTA spec 3 and 4).
+
+Both return an entry of the original's prediction file, with absolute paths; whoever stores it replaces those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from agentgauge.agent.dialect import Dialect, Past, PastCall, PastResult, PastText, ask
+from agentgauge.agent.dialects.registry import format_of
+from agentgauge.agent.loop import shown, use_tools
+from agentgauge.agent.native import Native
+from agentgauge.agent.react import React
+from agentgauge.agent.spoken import Spoken
+from agentgauge.core.case import Case
+from agentgauge.core.chat import Message
+from agentgauge.core.tools import Tool
+from agentgauge.core.types import Json
+from bench_gta.atomic.data import Loaded, read_tools, resolve
+from bench_gta.atomic.prompts import Prompts, load_prompts
+from bench_gta.workflow.steps import files_note, opening, record, records
+
+MAX_TURNS = 10
+"""Replies that a user turn may take end to end: the original's limit."""
+
+
+async def run_step(case: Case) -> Json:
+    """Predict every assistant turn from the gold turns before it. No tool runs. Lets ModelFault through."""
+    prompts = load_prompts(case.settings.prompts)
+    loaded = resolve(case.sample)
+    tools = _offered(loaded, read_tools(case.sample.root))
+    dialect = dialect_of(case, prompts)
+    note = files_note(loaded.files, prompts.files_note, role="system")
+    turns = [place for place, turn in enumerate(loaded.dialogs) if turn["role"] == "assistant"]
+    prediction = []
+    for number, place in enumerate(turns):
+        messages = [*note, *dialect.history(_history(loaded.dialogs[:place]))]
+        if place == turns[-1]:
+            # sent whatever the gold turn is, a tool call included: as upstream
+            messages.append({"role": "user", "content": prompts.summarise})
+        reply = await ask(case, dialect.request(messages, list(tools.values())))
+        # of parallel calls the first counts: the gold has one call a turn
+        prediction.append(record(dialect.read(reply, tools, number).actions[0]))
+    return {
+        "gold": [loaded.dialogs[place] for place in turns],
+        "prediction": prediction,
+        "origin_prompt": [loaded.dialogs[:place] for place in turns],
+        "steps": [],
+    }
+
+
+async def run_e2e(case: Case, *, max_turns: int = MAX_TURNS) -> Json:
+    """Let the model answer every user turn with the sample's tools. Lets Fault through.
+
+    Replies and tool results of one user turn are not shown in the next: as upstream.
+    """
+    prompts = load_prompts(case.settings.prompts)
+    loaded = resolve(case.sample)
+    # the model is shown what the tool server says of a tool, optional inputs included (GTA spec 4.2);
+    # a server without a tool leaves the data set's own
+    tools = _offered(loaded, {**read_tools(case.sample.root), **await case.catalog()})
+    dialect = dialect_of(case, prompts)
+    memory: list[Message] = []
+    prediction, gold, asked = [], [], []
+    for question, answers in user_turns(loaded.dialogs):
+        memory = opening(question, loaded.files, note=prompts.files_note, dialect=case.settings.dialect, memory=memory)
+        exchanges = await use_tools(
+            case, dialect, tools, memory, max_turns=max_turns, last_turn_note=prompts.force_stop
+        )
+        prediction.append([step for exchange in exchanges for step in records(exchange)])
+        gold.append(answers)
+        asked.append(question)
+    return {"gold": gold, "prediction": prediction, "origin_prompt": asked, "steps": []}
+
+
+def dialect_of(case: Case, prompts: Prompts) -> Dialect:
+    """The run's dialect, with the texts of these benchmarks."""
+    match case.settings.dialect:
+        case "react":
+            return React(
+                prompts.call_protocol, prompts.parameter_description, prompts.no_action, prompts.invalid_action
+            )
+        case name:
+            native = Native(prompts.no_action, prompts.invalid_action)
+            if name == "native":
+                return native
+            return Spoken(
+                format_of(name, case.settings.prompts, judged=True), native, tolerant=case.settings.scoring == "strict"
+            )
+
+
+def _offered(loaded: Loaded, known: Mapping[str, Tool]) -> dict[str, Tool]:
+    return {name: known[name] for name in loaded.tool_names}
+
+
+def _history(turns: Sequence[Mapping[str, Json]]) -> list[Past]:
+    """Gold turns as a conversation; the thoughts of the gold are never shown (GTA spec 3.1)."""
+    past: list[Past] = []
+    for turn in turns:
+        content = turn.get("content")
+        if turn["role"] == "user":
+            past.append(PastText("user", turn["content"]))
+        elif turn["role"] == "assistant" and turn.get("tool_calls"):
+            function = turn["tool_calls"][0]["function"]
+            past.append(PastCall(function["name"], function["arguments"]))
+        elif turn["role"] == "tool" and content:
+            past.append(PastResult(shown(content["type"], content["content"])))
+        elif turn["role"] == "assistant" and content:
+            past.append(PastText("assistant", content))
+    return past
+
+
+def user_turns(turns: Sequence[Mapping[str, Json]]) -> list[tuple[str, list[Json]]]:
+    """Every user turn's text, and the turns that answer it. What comes before the first is left out."""
+    parts: list[tuple[str, list[Json]]] = []
+    for turn in turns:
+        if turn["role"] == "user":
+            parts.append((turn["content"], []))
+        elif parts:
+            parts[-1][1].append(turn)
+    return parts

@@ -1,0 +1,238 @@
+"""The two tasks of GTA-Atomic: step by step and end to end."""
+
+from __future__ import annotations
+
+import json
+import sys
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from agentgauge.agent.dialects.registry import FAMILIES
+from agentgauge.core.case import Case
+from agentgauge.core.chat import ChatReply, ChatRequest
+from agentgauge.core.estimate import Recipe
+from agentgauge.core.index import Index, Row
+from agentgauge.core.task import Task
+from agentgauge.core.types import Json, Sample, Score, Scoring
+from bench_gta.atomic import data, oracle
+from bench_gta.atomic.export import write_predictions
+from bench_gta.atomic.files import score_entries
+from bench_gta.atomic.fixes import fixes_of
+from bench_gta.atomic.metrics import E2E_COLUMNS, STEP_COLUMNS, e2e_metrics, e2e_recipe, step_metrics, step_recipe
+from bench_gta.atomic.prompts import load_prompts
+from bench_gta.atomic.run import run_e2e, run_step, user_turns
+from bench_gta.atomic.score import broken_e2e, broken_step, score_e2e, score_step
+from bench_gta.atomic.stops import e2e_stop, step_stop
+from bench_gta.real_tools import RealTools
+from bench_gta.similarity import check, comparable, loads_model, set_up, similarity
+from bench_gta.tools import CATEGORIES, CATEGORY_OF
+
+_HERE = Path(__file__).parent
+
+
+class _GtaAtomic(Task):
+    """What both modes share."""
+
+    benchmark = "GTA-Atomic"
+    data_set = "gta_atomic"
+    folders = ("gta_dataset",)
+    data_files = (data.DATASET, data.TOOLMETA)
+    mini = _HERE / "mini"
+    counts = frozenset({"ToolCalls", "ToolErrors"})
+    published_dialect = "react"
+    dialects = ("native", "react", *FAMILIES)
+    exported_as = "gta_atomic"
+
+    keys: ClassVar[Mapping[str, str]]  # the evaluator's key → column
+    published_as: ClassVar[Mapping[str, str]]  # name in the published tables → column
+
+    def index(self, root: Path) -> Index:
+        return data.index(root)
+
+    def load(self, index: Index, row: Row) -> Sample:
+        return data.load(index, row, self.name)
+
+    def prompt_version(self, folder: Path | None) -> str:
+        return load_prompts(folder).version
+
+    def default_similarity(self, *, official: bool) -> str:
+        """The published one where it is set up for official data; otherwise one that needs nothing and is not
+        comparable."""
+        return "mpnet" if official and set_up("mpnet") else "trigram"
+
+    def check_similarity(self, similarity: str) -> None:
+        check(similarity)
+
+    def scores_slowly(self, similarity: str) -> bool:
+        return loads_model(similarity)
+
+    def similarity_server(self, similarity: str) -> list[str]:
+        return (
+            [sys.executable, "-m", "bench_gta.similarity_server", "--backend", similarity]
+            if loads_model(similarity)
+            else []
+        )
+
+    def comparable(self, similarity: str) -> bool:
+        return comparable(similarity)
+
+    def story(self, tags: Sequence[str]) -> str:
+        """Its categories: ``perception + logic``."""
+        return " + ".join(name for name in CATEGORIES if name in tags) or self.title
+
+    def reference_rows(self) -> list[Mapping[str, Any]]:
+        published = json.loads((_HERE / "reference" / "gta_atomic.json").read_text(encoding="utf-8"))
+        return [
+            {
+                "edition": board["title"],
+                "model": row["model"],
+                **{column: row.get(name) for name, column in self.published_as.items()},
+            }
+            for board in published["leaderboards"]
+            for row in board["rows"]
+        ]
+
+    @abstractmethod
+    def score_entry(self, entry: Mapping[str, Json], reference: Json, scoring: Scoring, backend: str) -> Score:
+        """Score one entry of a prediction file."""
+
+    @abstractmethod
+    def figures(self, values: Sequence[Mapping[str, float]], scoring: Scoring) -> dict[str, float | None]:
+        """The original evaluator's result from the samples' values."""
+
+    def score_files(self, samples: Path, predictions: Path, *, scoring: Scoring, similarity: str) -> Mapping[str, Any]:
+        """``metrics`` by the original evaluator's keys, ``columns`` by the leaderboards' names.
+
+        ``stops`` and ``remarks`` if there are any.
+        """
+
+        def score(entry: Mapping[str, Json], reference: Json) -> Score:
+            return self.score_entry(entry, reference, scoring, similarity)
+
+        scored = score_entries(samples, predictions, score, strict=scoring == "strict")
+        metrics = self.figures([score.values for _, score in scored.scores], scoring)
+        stops = [{"sample": key, "reason": score.stops} for key, score in scored.scores if score.stops]
+        return {
+            "metrics": {name: _plain(value) for name, value in metrics.items()},
+            "columns": {column: _plain(metrics[key]) for key, column in self.keys.items()},
+            "samples": [
+                {
+                    "id": key,
+                    "passed": score.passed,
+                    "values": {name: _plain(value) for name, value in score.values.items()},
+                    "labels": list(score.labels),
+                    "explanation": score.explanation,
+                }
+                for key, score in scored.scores
+            ],
+            **({"stops": stops} if stops else {}),
+            **({"remarks": scored.remarks} if scored.remarks else {}),
+        }
+
+    def export(
+        self,
+        results: Iterable[tuple[Sample, Json, Path]],
+        folder: Path,
+        *,
+        model: str,
+        scoring: Scoring,
+    ) -> list[str]:
+        """A folder for each mode, since the original's files have the same names in both: ``step`` and ``e2e``."""
+        return write_predictions(results, folder / self.name.rpartition(".")[2], model)
+
+
+class StepByStep(_GtaAtomic):
+    """Each assistant turn is predicted from the gold turns before it."""
+
+    name = "gta_atomic.step"
+    title = "step by step"
+    columns = tuple(STEP_COLUMNS.values())
+    published = ("InstAcc", "ToolAcc", "ArgAcc", "SummAcc")
+    keys = STEP_COLUMNS
+    published_as: ClassVar[Mapping[str, str]] = {
+        "Inst": "InstAcc",
+        "Tool": "ToolAcc",
+        "Arg": "ArgAcc",
+        "Summ": "SummAcc",
+    }
+
+    async def run(self, case: Case) -> Json:
+        data.require_files(case.sample)
+        return await run_step(case)
+
+    def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
+        reference = sample.payload.get("gt_answer")
+        if output is None:
+            return broken_step([turn for turn in sample.payload["dialogs"] if turn["role"] == "assistant"], reference)
+        return self.score_entry(output, reference, scoring, similarity)
+
+    def score_entry(self, entry: Mapping[str, Json], reference: Json, scoring: Scoring, backend: str) -> Score:
+        score = score_step(entry, reference, similarity(backend), fixes_of(scoring))
+        return replace(score, stops=step_stop(entry["prediction"]))
+
+    def recipe(self, scoring: Scoring) -> Recipe:
+        return step_recipe(scoring)
+
+    def figures(self, values: Sequence[Mapping[str, float]], scoring: Scoring) -> dict[str, float | None]:
+        return step_metrics(values, scoring)
+
+    def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
+        return oracle.answer_step(sample, request)
+
+
+class EndToEnd(RealTools, _GtaAtomic):
+    """The model works on its own, with real tools."""
+
+    name = "gta_atomic.e2e"
+    title = "end to end"
+    columns = tuple(E2E_COLUMNS.values())
+    published = ("P", "O", "L", "C", "AnsAcc", "AnsAcc+I")
+    needs_tools = True
+    keys = E2E_COLUMNS
+    published_as: ClassVar[Mapping[str, str]] = {
+        "P": "P",
+        "O": "O",
+        "L": "L",
+        "C": "C",
+        "Ans": "AnsAcc",
+        "Ans+I": "AnsAcc+I",
+    }
+
+    async def run(self, case: Case) -> Json:
+        data.require_files(case.sample)
+        return await run_e2e(case)
+
+    def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
+        reference = sample.payload.get("gt_answer")
+        if output is None:
+            gold = [turns for _, turns in user_turns(sample.payload["dialogs"])]
+            return broken_e2e(gold, reference, fixes_of(scoring))
+        return self.score_entry(output, reference, scoring, similarity)
+
+    def score_entry(self, entry: Mapping[str, Json], reference: Json, scoring: Scoring, backend: str) -> Score:
+        score = score_e2e(entry, reference, similarity(backend), fixes_of(scoring))
+        return replace(score, stops=e2e_stop(entry["prediction"]))
+
+    def recipe(self, scoring: Scoring) -> Recipe:
+        return e2e_recipe(scoring)
+
+    def figures(self, values: Sequence[Mapping[str, float]], scoring: Scoring) -> dict[str, float | None]:
+        return e2e_metrics(values, scoring)
+
+    def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
+        return oracle.answer_e2e(sample, request)
+
+    def tools_of(self, index: Index, row: Row) -> tuple[str, ...]:
+        return tuple(tag for tag in row.tags if tag in CATEGORY_OF)
+
+
+def _plain(value: float | None) -> float | int | None:
+    """Counts as whole numbers."""
+    return int(value) if value is not None and value.is_integer() else value
+
+
+TASKS: tuple[Task, ...] = (StepByStep(), EndToEnd())
+"""What the entry point ``agentgauge.tasks`` announces."""

@@ -1,0 +1,28 @@
+"""Files that are whole or not there, and one sentence where they cannot be written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agentgauge.core.atomic_write import encoded, write_whole
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.types import Json
+
+
+def write_json(path: Path, value: Json) -> None:
+    """Replace a file by a JSON value, in one step. Raises UsageProblem where it cannot be written."""
+    _write(path, encoded(value, indent=1) + b"\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace a file by a text (UTF-8; lone surrogates as ``?``), in one step. A link of that name is replaced, not
+    followed."""
+    _write(path, text.encode("utf-8", "replace"))
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, content)
+    except OSError as error:
+        raise UsageProblem(f"{path} cannot be written ({error.strerror}); give a place that can be") from None

@@ -1,0 +1,197 @@
+"""What can be told of a delivered file without a judgement: its kind, its measures and its text (GTA-Workflow spec 3.2,
+"Ours").
+
+Deliverables are untrusted, so they are opened in the sandbox (``facts_child``); a file that ends the child is
+``broken``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from agentgauge import sandbox
+from agentgauge.core.errors import DataProblem
+from agentgauge.core.types import Json
+from bench_gta.workflow.rendering.confined import run_child
+from bench_gta.workflow.rendering.kinds import kind_of, suffix_of
+
+SECONDS = 60.0  # of one child
+PATIENCE = 300.0  # seconds for all files; what is not looked at by then stays so
+MOST_FILES = 200
+
+KINDS: Mapping[str, str] = {
+    **{
+        ".docx": "Word document",
+        ".pptx": "presentation",
+        ".xlsx": "workbook",
+        ".csv": "CSV table",
+        ".tsv": "CSV table",
+    },
+    **{".json": "JSON file", ".zip": "archive", ".rtf": "text"},
+    **{
+        "pdf": "PDF",
+        "page": "HTML page",
+        "picture": "picture",
+        "audio": "sound",
+        "video": "video",
+        "markdown": "Markdown text",
+    },
+    **{"drawing": "text", "plain": "text", "notebook": "text", "text": "text"},
+}
+"""What a file is opened as, by its suffix, or else by its kind (``kinds``). All others are ``other``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a file.
+
+    ``measures``: whole numbers, or seconds, decibels and hertz as floats; only those that the kind of file has
+    (``MEASURES`` names all). ``text``: what can be read in it, bounded; cells are separated by ``" | "``. ``shown``:
+    what can be read in the picture, in three frames of the video, or in the pictures and charts of a document; only
+    where it was asked for. ``look``: of a picture, or of a video's first frame, the brightness of 8 by 8 fields, two
+    hexadecimal digits each. ``links``: where the links of a page lead. ``parsed``: the value that a JSON file holds.
+    ``broken``: why it cannot be read, empty where it can.
+    """
+
+    name: str  # without folders
+    kind: str  # of KINDS, or "other"
+    bytes: int
+    measures: Mapping[str, float] = field(default_factory=dict)
+    text: str = ""
+    shown: str = ""
+    look: str = ""
+    links: tuple[str, ...] = ()
+    parsed: Json = None
+    broken: str = ""
+
+
+MEASURES: Mapping[str, str] = {
+    "bytes": "size of the file",
+    "pages": "pages of a PDF",
+    "slides": "slides of a presentation",
+    "sheets": "sheets of a workbook",
+    "rows": (
+        "rows with content, the heading included: of a CSV table, of the longest sheet, of all tables of a document or"
+        " page"
+    ),
+    "columns": "columns of the widest row",
+    "tables": "tables",
+    "charts": "charts of a workbook, a presentation or a Word document, made with the program's own means",
+    "pictures": "pictures in a document, a presentation, a workbook or a page",
+    "drawings": (
+        "lines and areas on the page of a PDF that has most of them; a chart that is no picture has 15 and more"
+    ),
+    "headings": "headings",
+    "paragraphs": "paragraphs that are not empty",
+    "links": "links of an HTML page that lead somewhere",
+    "words": "words of the text",
+    "lines": "lines that are not empty",
+    "width": "of a picture or a video, in pixels",
+    "height": "of a picture or a video, in pixels",
+    "colours": "different colours of a picture, at most 65536",
+    "seconds": "length of a sound or a video",
+    "channels": "channels of a sound; of a video's sound, 0 without one",
+    "rate": "samples a second",
+    "loudness": "of a sound, in decibels below full scale (0); -120 is silence",
+    "pitch": "strongest frequency of a sound, in hertz",
+    "frames": "frames of a video",
+    "members": "files in an archive",
+}
+"""Every measure, with what it counts."""
+
+
+def facts(files: Sequence[Path], *, folder: Path, read: bool = False) -> list[Facts]:
+    """What is known of each file, in order.
+
+    ``folder``: an existing folder, where the child that looks at them gets a scratch folder. ``read``: also read the
+    text in pictures and videos, and in pictures in documents, which takes a second a picture.
+
+    Raises SandboxFault where the child cannot be started and UsageProblem where this machine cannot confine it;
+    whatever is wrong with a file ends in its ``broken``.
+    """
+    known = {path: _basic(path) for path in files}
+    open_ = [path for path, found in known.items() if found.kind != "other" and not found.broken]
+    for path in open_[MOST_FILES:]:
+        known[path] = _broken(known[path], f"it was not looked at, because only the first {MOST_FILES} files are")
+    known.update(
+        _looked_at({path: known[path] for path in open_[:MOST_FILES]}, folder, read, time.monotonic() + PATIENCE)
+    )
+    return [known[path] for path in files]
+
+
+def _basic(path: Path) -> Facts:
+    kind = KINDS.get(suffix_of(path.name)) or KINDS.get(kind_of(path.name), "other")
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        return Facts(path.name, kind, 0, broken=f"there is no such file ({error.strerror})")
+    return Facts(path.name, kind, size, {"bytes": size}, broken="" if size else "the file is empty")
+
+
+def _looked_at(files: Mapping[Path, Facts], folder: Path, read: bool, deadline: float) -> dict[Path, Facts]:
+    """All files in one child; where it fails, each half in its own, so that one file does not take the others along."""
+    if not files:
+        return {}
+    if time.monotonic() > deadline:
+        return {
+            path: _broken(basic, "it was not looked at, because the files before it took too long")
+            for path, basic in files.items()
+        }
+    try:
+        answers = _ask(files, folder, read)
+    except DataProblem as problem:
+        if len(files) == 1:
+            return {path: _broken(basic, str(problem)) for path, basic in files.items()}
+        items, half = list(files.items()), len(files) // 2
+        return _looked_at(dict(items[:half]), folder, read, deadline) | _looked_at(
+            dict(items[half:]), folder, read, deadline
+        )
+    return {path: _merged(basic, answer) for (path, basic), answer in zip(files.items(), answers, strict=True)}
+
+
+def _ask(files: Mapping[Path, Facts], folder: Path, read: bool) -> list[Mapping[str, Json]]:
+    order = {
+        "files": [{"path": str(path.absolute()), "kind": found.kind} for path, found in files.items()],
+        "read": read,
+    }
+    with sandbox.scratch_folder(folder) as scratch:
+        answer = run_child(
+            "bench_gta.workflow.facts.child",
+            order,
+            folder=scratch,
+            readable=[path.absolute() for path in files],
+            seconds=SECONDS,
+        )
+    if not isinstance(answer, list) or len(answer) != len(files) or not all(isinstance(one, dict) for one in answer):
+        raise DataProblem("the program that looked at it gave an answer of another form")
+    return answer
+
+
+def _merged(basic: Facts, answer: Mapping[str, Json]) -> Facts:
+    """The child's answer, taken only where it has the form it should have: what it read is as untrusted as the file."""
+    broken = answer.get("broken")
+    if isinstance(broken, str) and broken:
+        return _broken(basic, broken)
+    measures = {
+        name: value
+        for name, value in _mapping(answer.get("measures")).items()
+        if name in MEASURES and isinstance(value, int | float) and not isinstance(value, bool)
+    }
+    text, shown, look = (
+        value if isinstance(value, str) else "" for value in map(answer.get, ("text", "shown", "look"))
+    )
+    found = answer.get("links")
+    links = tuple(link for link in found if isinstance(link, str)) if isinstance(found, list) else ()
+    told = replace(basic, measures={**measures, **basic.measures}, text=text, shown=shown, look=look, links=links)
+    return replace(told, parsed=answer.get("parsed"))
+
+
+def _mapping(value: Json) -> Mapping[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
+def _broken(basic: Facts, reason: str) -> Facts:
+    return replace(basic, broken=reason)

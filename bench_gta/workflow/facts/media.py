@@ -1,0 +1,114 @@
+"""Pictures, sounds and videos, looked at inside the sandbox (``facts_child``; GTA-Workflow spec 3.2, "Ours")."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tool_impls.audio import sound_file as sounds
+from tool_impls.bounds import opened_picture
+from tool_impls.perception import ocr
+from tool_impls.video.frames import spread, video_frames
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+    from PIL.Image import Image
+
+Found = dict[str, Any]
+
+MOST_COLOURS = 65_536
+READ_SIDE = 1_600  # pixels of the longer side of a picture that is read
+READ_FRAMES = 3  # of a video
+SILENCE = -120.0  # decibels
+MOST_SAMPLES = 30_000_000  # of a sound, all channels; ten minutes of one at 44.1 kHz
+WINDOW = 65_536  # samples that the strongest frequency is looked for in
+FIELDS = 8  # of a picture's look, in each direction
+LOWEST = 30.0  # hertz; what is below is hum, not pitch
+
+
+def picture(path: Path, *, read: bool) -> Found:
+    """Size, number of colours, look, and on request what can be read in it. Raises ToolError."""
+    with opened_picture(path, "it", then="are looked at") as image:
+        colours = image.convert("RGB")
+    counted = colours.getcolors(MOST_COLOURS)
+    measures = {"width": colours.width, "height": colours.height, "colours": len(counted) if counted else MOST_COLOURS}
+    return {"measures": measures, "look": _look(colours), **({"shown": written_in(colours)} if read else {})}
+
+
+def sound(path: Path) -> Found:
+    """Length, channels, rate, loudness and strongest frequency. Raises ToolError."""
+    heard = sounds.read(path, MOST_SAMPLES)
+    measures = {
+        "seconds": round(heard.seconds, 3),
+        "rate": heard.rate,
+        "channels": heard.samples.shape[0],
+        "loudness": _loudness(heard.samples),
+    }
+    pitch = _pitch(heard.samples.mean(axis=0), heard.rate)
+    return {"measures": {**measures, **({} if pitch is None else {"pitch": pitch})}}
+
+
+def video(path: Path, *, read: bool) -> Found:
+    """Frames, length, size, channels of its sound, look, and on request what can be read in READ_FRAMES frames.
+    Raises ToolError."""
+    from tool_impls.video.video_file import has_sound, shown_size
+
+    count, last, gap, look = 0, 0.0, 0.0, ""
+    size = (0, 0)
+    for _, frame in video_frames(path):
+        time = float(frame.time or 0.0)
+        look = look or _look(frame.to_image())
+        count, last, gap = count + 1, time, time - last if count else 0.0
+        size = shown_size(frame)
+    channels = 0
+    if has_sound(path):
+        with sounds.open_sound(path) as container:
+            channels = container.streams.audio[0].channels
+    measures = {
+        "frames": count,
+        "seconds": round(last + gap, 3),
+        "width": size[0],
+        "height": size[1],
+        "channels": channels,
+    }
+    if not read:
+        return {"measures": measures, "look": look}
+    shown = "\n".join(written_in(frame.image) for frame in spread(path, READ_FRAMES))
+    return {"measures": measures, "look": look, "shown": shown}
+
+
+def written_in(image: Image) -> str:
+    """What can be read in a picture of any size, a line for each line."""
+    small = image.copy()
+    small.thumbnail((READ_SIDE, READ_SIDE))
+    return "\n".join(block.text for block in ocr.reader().lines(small))
+
+
+def _look(image: Image) -> str:
+    from PIL.Image import Resampling
+
+    return image.convert("L").resize((FIELDS, FIELDS), Resampling.BOX).tobytes().hex()
+
+
+def _loudness(samples: NDArray[numpy.float32]) -> float:
+    import numpy
+
+    power = float(numpy.square(samples, dtype=numpy.float64).mean())
+    return max(SILENCE, round(10 * math.log10(power), 1)) if power > 0 else SILENCE
+
+
+def _pitch(samples: NDArray[numpy.float32], rate: int) -> float | None:
+    """The strongest frequency around the loudest place, to a tenth of a hertz; None for silence."""
+    import numpy
+
+    if _loudness(samples) <= SILENCE:
+        return None
+    middle = int(numpy.argmax(numpy.abs(samples)))
+    start = max(0, min(middle - WINDOW // 4, samples.size - WINDOW))
+    part = samples[start : start + WINDOW]
+    power = numpy.abs(numpy.fft.rfft(part * numpy.hanning(part.size), 4 * WINDOW))
+    frequencies = numpy.fft.rfftfreq(4 * WINDOW, 1 / rate)
+    power[frequencies < LOWEST] = 0
+    return round(float(frequencies[int(numpy.argmax(power))]), 1)

@@ -1,0 +1,65 @@
+"""Judges' replies, kept by what was judged, so that no leaf is paid for twice."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from pathlib import Path
+
+from agentgauge.core.atomic_write import encoded, write_whole
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.index import cache_folder
+from agentgauge.core.types import Json
+
+USER, NONE = "user", "none"
+"""As a folder's name: one in the user's cache folder; nothing is kept."""
+
+
+class Judgements:
+    """A folder with one small file for each vote. Several processes may share it."""
+
+    def __init__(self, folder: Path | None) -> None:
+        """``folder``: None keeps nothing."""
+        self._folder = folder
+
+    def find(self, key: str) -> str | None:
+        """The reply kept under a key; None where there is none, or where the file is damaged."""
+        if self._folder is None:
+            return None
+        try:
+            reply = json.loads(self._place(key).read_bytes())["reply"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None  # it is asked for again
+        return reply if isinstance(reply, str) else None
+
+    def keep(self, key: str, reply: str, about: Json) -> None:
+        """``about``: what a person may want to know of it. A folder that cannot be written costs money, not the run."""
+        if self._folder is None:
+            return
+        place = self._place(key)
+        with contextlib.suppress(OSError):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(place, encoded({"reply": reply, "about": about}))
+
+    def _place(self, key: str) -> Path:
+        assert self._folder is not None
+        return self._folder / key[:2] / f"{key}.json"
+
+
+def open_judgements(name: str) -> Judgements:
+    """``name``: a folder, ``user`` or ``none``. Raises UsageProblem for what cannot be a folder."""
+    if name == NONE:
+        return Judgements(None)
+    if name == USER:
+        return Judgements(cache_folder() / "judgements")
+    if not name or (Path(name).exists() and not Path(name).is_dir()):
+        raise UsageProblem(f"--judge-cache {name!r} is no folder; give one, {USER} or {NONE}")
+    return Judgements(Path(name).absolute())
+
+
+def key_of(content: Json) -> str:
+    """A key for what a vote rests on: any JSON value."""
+    return hashlib.sha256(
+        json.dumps(content, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    ).hexdigest()

@@ -1,0 +1,139 @@
+"""Judging a prediction file of the released benchmark, or one of ours, outside a run (GTA-Workflow spec 2.6 and 4)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from agentgauge.core.errors import AgentGaugeError, DataProblem, UsageProblem
+from agentgauge.core.types import RUN_TOKEN, Json
+from agentgauge.sandbox import scratch_folder
+from bench_gta.atomic.data import check_key
+from bench_gta.workflow import data, predictions, tree
+from bench_gta.workflow.judging.judge import Delivery, Judge, scored, shown_file
+from bench_gta.workflow.judging.judges import MadeJudge
+from bench_gta.workflow.judging.parts import flatten
+from bench_gta.workflow.metrics import figures
+from bench_gta.workflow.results import detail, run_result
+from bench_gta.workflow.score import Thresholds, failed, score_output
+
+
+def score_predictions(
+    samples: Path | None, file: Path, made: MadeJudge, thresholds: Thresholds, *, strict: bool
+) -> Mapping[str, Any]:
+    """Judge every record of a prediction file: ``metrics`` with the released ``gpt_score`` first, ``columns``,
+    ``samples``, ``notes``.
+
+    ``samples``: the data set, for the category columns; None leaves them without a value. Relative paths of delivered
+    files start from the prediction file's folder, and only files below it are shown. A record that cannot be judged
+    counts as a task that failed, and a note says why. Raises UsageProblem and DataProblem for files that cannot be used
+    at all.
+    """
+    records = predictions.read(file)
+    tasks = _tasks(samples, records)
+    base = file.absolute().parent
+    deliveries = [_delivery(record, base, everything=made.judge.everything) for record in records]
+    judged = asyncio.run(_judge_all(made, deliveries))
+    details, told, values, notes = [], [], [], []
+    for place, (record, task, leaves) in enumerate(zip(records, tasks, judged, strict=True)):
+        name = str(record.get("task_id", place))
+        try:
+            if isinstance(leaves, AgentGaugeError):
+                raise leaves
+            result = scored(record["full_tree"], leaves, strict=strict)
+            known = {"judge": made.judge.name, "everything": made.judge.everything, "leaves": leaves}
+            score = score_output(task, {"prediction": [], **record, "judged": known}, thresholds, strict=strict)
+        except AgentGaugeError as problem:
+            notes.append(f"record {place} could not be judged and counts as failed: {problem}")
+            values.append(failed(_with_tree(task, record["full_tree"]), thresholds).values)
+            told.append({"id": name, "passed": False, "score": 0.0, "error": str(problem), "nodes": []})
+            continue
+        details.append(detail(place, result.root, result.verdicts))
+        values.append(score.values)
+        told.append({"id": name, "passed": score.passed, "score": result.root.value, "nodes": details[-1]["nodes"]})
+    columns = figures(values)
+    notes += [
+        f"record {place} names files that are missing: {', '.join(lost)}"
+        for place, lost in enumerate(map(_lost, deliveries))
+        if lost
+    ]
+    notes.append(f"judged by {made.judge.name}; thresholds: leaf {thresholds.leaf:g}, root {thresholds.root:g}")
+    return {
+        "metrics": {"gpt_score": run_result(details)["gpt_score"], **columns},
+        "columns": columns,
+        "samples": told,
+        "notes": notes,
+    }
+
+
+async def _judge_all(made: MadeJudge, deliveries: Sequence[Delivery]) -> list[list[Json] | AgentGaugeError]:
+    """One after the other, as upstream; what is paid for is in the cache, so a second call goes on where this one
+    failed."""
+    outcomes: list[list[Json] | AgentGaugeError] = []
+    try:
+        for delivery in deliveries:
+            outcomes.append(await _judge_one(made.judge, delivery))
+    finally:
+        await made.close()
+    return outcomes
+
+
+async def _judge_one(judge: Judge, delivery: Delivery) -> list[Json] | AgentGaugeError:
+    with scratch_folder() as scratch:
+        try:
+            return await judge.judge(delivery, scratch=scratch)
+        except AgentGaugeError as problem:
+            if isinstance(problem, UsageProblem) and not isinstance(problem, DataProblem):
+                raise  # a missing key, say, fails every record
+            return problem
+
+
+def _delivery(record: Mapping[str, Json], base: Path, *, everything: bool) -> Delivery:
+    named = record["delivered"] if everything and "delivered" in record else record.get("attached_files")
+    listed = [str(base / path) for path in flatten(named)]
+    for path in listed:
+        if _exists(path) and shown_file(path, [str(base)]) is None:
+            raise UsageProblem(
+                f"the delivered file {path[:200]} is no plain file below {base}; copy the files below the prediction"
+                " file's folder"
+            )
+    return Delivery(
+        record["origin_prompt"], record["assistant_outputs"], tuple(listed), record["full_tree"], {str(base): RUN_TOKEN}
+    )
+
+
+def _lost(delivery: Delivery) -> list[str]:
+    return [Path(path).name[:100] for path in delivery.files if not _exists(path)]
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # too long, or with a NUL: the released discovery takes whole sentences for paths
+        return False
+
+
+def _with_tree(task: Mapping[str, Json], stored: Json) -> Mapping[str, Json]:
+    """The entry with a tree whose leaves can be counted; one that cannot be read is one leaf."""
+    try:
+        tree.parse(stored)
+    except DataProblem:
+        stored = []
+    return {**task, "sub_tasks": stored}
+
+
+def _tasks(samples: Path | None, records: Sequence[Mapping[str, Json]]) -> list[Mapping[str, Json]]:
+    """The data set's entry of each record: by ``task_id`` where it has one, else by position."""
+    if samples is None:
+        return [{}] * len(records)
+    file = samples if samples.is_file() else samples / data.DATASET
+    entries = {entry.key: check_key(file, entry) for entry in data.entries(file)}
+    keys = list(entries)
+    if len(records) > len(keys):
+        raise UsageProblem(
+            f"there are {len(records)} predictions, but {file} has {len(keys)} tasks; give the data set that they"
+            " are of"
+        )
+    return [entries.get(str(record.get("task_id", keys[place])), {}) for place, record in enumerate(records)]

@@ -1,0 +1,322 @@
+"""Judging what was delivered, leaf by leaf (GTA-Workflow spec 3).
+
+A judge answers each leaf with one raw reply per vote. Replies are stored; scores are read from them later, so that a
+run can be scored again by other rules without paying again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from stat import S_ISREG
+
+from agentgauge.core.chat import ChatReply, Message
+from agentgauge.core.errors import DataProblem, Fault
+from agentgauge.core.path_placeholders import portable
+from agentgauge.core.types import Json
+from agentgauge.run.thread_pools import apart, long_work, machine
+from bench_gta.workflow.facts.collect import Facts, facts
+from bench_gta.workflow.judging import rules
+from bench_gta.workflow.judging.cache import Judgements, key_of
+from bench_gta.workflow.judging.fields import NO_ANSWER, leaf_fields
+from bench_gta.workflow.judging.parts import Part, extended_parts, flatten, upstream_parts
+from bench_gta.workflow.judging.prompts import leaf_prompt
+from bench_gta.workflow.judging.replies import Unreadable, Verdict, median, read_reply
+from bench_gta.workflow.rendering import programs
+from bench_gta.workflow.rendering.convert import Conversions
+from bench_gta.workflow.tree import Node, Value, aggregate, check_weights, leaves, parse
+
+RULES = "rules"
+"""The embedded judge's name."""
+
+UPSTREAM_TEMPERATURE = 0.2
+
+MAX_FRAMES = 8
+"""Pictures of a video that a judge is shown, but under parity (GTA-Workflow spec 3.2)."""
+
+TRIES = 3
+"""Times that a judge is asked for a reply that counts."""
+
+AT_ONCE = 8
+"""Votes of one task that are in the air together: each holds the task's files in memory."""
+
+_CONVERTING = threading.BoundedSemaphore(max(1, (os.cpu_count() or 2) - 1))
+"""Tasks whose files are converted at once: on a busy machine conversions run into their limits."""
+
+_KEY = "gta_workflow judgement 1"  # to be raised when what a judge is shown of equal files changes
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What one task came to."""
+
+    origin_prompt: Json  # the user turns' texts, or one text
+    trace: Json  # compressed steps
+    files: tuple[str, ...]  # what was delivered, in order: absolute paths
+    tree: Json  # as stored
+    tokens: Mapping[str, str] = field(
+        default_factory=dict
+    )  # folders, which differ between equal runs, to what stands for them
+
+
+Ask = Callable[[Sequence[Message], int], Awaitable[ChatReply]]
+"""Puts messages to the judge; the number tells votes of one leaf apart. Raises ModelFault."""
+
+
+class Judge(ABC):
+    """Answers every leaf."""
+
+    name: str
+    everything: bool  # wants all files that were really delivered, not the released list
+
+    @abstractmethod
+    async def judge(self, delivery: Delivery, *, scratch: Path) -> list[Json]:
+        """``{"id", "replies": one text per vote, "cached": votes that were known}`` for each leaf, in judging order.
+
+        ``scratch``: a folder for conversions; it is made where needed. Raises Fault for what is not the agent's doing,
+        and DataProblem for a tree that cannot be judged.
+        """
+
+
+class RulesJudge(Judge):
+    """The embedded judge: conditions that a leaf states in ``check``, held against the files themselves. Needs no
+    model."""
+
+    name = RULES
+    everything = True
+
+    async def judge(self, delivery: Delivery, *, scratch: Path) -> list[Json]:
+        nodes = leaves(parse(delivery.tree))
+        for node in nodes:
+            check_of(node)
+        read = any(rules.reads_pictures(check_of(node)) for node in nodes)
+        found = await long_work("deliverables", lambda: _facts(delivery, scratch, read))
+        answer = leaf_fields({}, delivery.trace, delivery.origin_prompt).final_answer
+        answer = "" if answer == NO_ANSWER else answer
+        judged = []
+        for node in nodes:
+            score, analysis = rules.judge(check_of(node), answer=answer, files=found)
+            reply = json.dumps({"score": score, "analysis": analysis}, ensure_ascii=False)
+            judged.append({"id": node.id, "replies": [reply], "cached": 0})
+        return judged
+
+
+def _facts(delivery: Delivery, scratch: Path, read: bool) -> list[Facts]:
+    scratch.mkdir(parents=True, exist_ok=True)
+    files = [shown_file(path, delivery.tokens) for path in delivery.files]
+    return facts([file for file in files if file], folder=scratch, read=read)
+
+
+def check_of(node: Node) -> Json:
+    """The conditions of a leaf. Raises DataProblem where it has none."""
+    if "check" not in node.raw:
+        raise DataProblem(
+            f"the leaf {node.id!r} has no 'check', so the judge {RULES!r} cannot tell whether it is met; name a model"
+            " with --judge-model"
+        )
+    return node.raw["check"]
+
+
+class ModelJudge(Judge):
+    """A multimodal model, asked once for each leaf and vote."""
+
+    def __init__(
+        self,
+        name: str,
+        ask: Ask,
+        *,
+        template: str,
+        identity: Json,
+        votes: int = 1,
+        released: bool = True,
+        judgements: Judgements | None = None,
+    ) -> None:
+        """``identity``: of everything besides the request that may change a reply, for the cache.
+
+        ``released``: files are found and shown as in the released code, and every reply with content counts, whatever
+        it is; otherwise an unreadable one is asked for again. A reply without content is a fault of the judge in both.
+        """
+        self.name = name
+        self.everything = not released
+        self._ask = ask
+        self._template = template
+        self._identity = identity
+        self._votes = votes
+        self._released = released
+        self._judgements = judgements or Judgements(None)
+
+    async def judge(self, delivery: Delivery, *, scratch: Path) -> list[Json]:
+        root = parse(delivery.tree)
+        check_weights(root)  # before anything is paid
+        nodes = leaves(root)
+        files = await asyncio.to_thread(_known_files, delivery)
+        shown = _Shown(delivery, files, scratch, released=self._released)
+        asked = [
+            _Vote(leaf_prompt(self._template, leaf_fields(node.raw, delivery.trace, delivery.origin_prompt)), vote)
+            for node in nodes
+            for vote in range(self._votes)
+        ]
+        about = [
+            _KEY,
+            self._identity,
+            self._released,
+            programs.found(),
+            [[known.name, known.digest] for known in files],
+        ]
+        for one in asked:
+            one.key = key_of([*about, portable(one.prompt, delivery.tokens), one.number])
+            one.reply = self._judgements.find(one.key)
+            one.known = one.reply is not None
+        for turn in range(TRIES):
+            await self._round([one for one in asked if one.reply is None], shown, turn)
+        for one in asked:
+            if one.reply is None:
+                lacking = "content" if self._released else "readable score"
+                last = repr(one.last[:80])
+                raise Fault(f"judge {self.name}: no {lacking} in {TRIES} replies, the last was {last}", cause="judge")
+        groups = [asked[start : start + self._votes] for start in range(0, len(asked), self._votes)]
+        return [
+            {"id": node.id, "replies": [one.reply for one in group], "cached": sum(one.known for one in group)}
+            for node, group in zip(nodes, groups, strict=True)
+        ]
+
+    async def _round(self, votes: Sequence[_Vote], shown: _Shown, turn: int) -> None:
+        """Ask for these votes, AT_ONCE at a time and begun in their order: a cassette counts requests. What is paid for
+        is kept, though another vote fails."""
+        free = asyncio.Semaphore(AT_ONCE)
+
+        async def ask(one: _Vote) -> None:
+            async with free:
+                parts = await shown.parts()
+                content = [{"type": "text", "text": one.prompt}, *parts] if parts else one.prompt
+                reply = await self._ask([{"role": "user", "content": content}], one.number + turn * self._votes)
+            one.last = reply.text
+            has_content = reply.text or reply.refusal  # a refusal is the judge's word, with a score of 0 as released
+            if has_content and (self._released or _readable(reply.text)):
+                one.reply = reply.text
+                if reply.text and not shown.troubled:  # what trouble of this machine has changed must not stay
+                    self._judgements.keep(one.key, reply.text, {"judge": self.name, "vote": one.number})
+
+        outcomes = await asyncio.gather(*map(ask, votes), return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+
+
+@dataclass(slots=True)
+class _Vote:
+    """One reply on one leaf, wanted or given."""
+
+    prompt: str
+    number: int  # among the votes of its leaf, from 0
+    key: str = ""
+    reply: str | None = None
+    known: bool = False
+    last: str = ""  # the last reply, readable or not
+
+
+class _Shown:
+    """The parts that stand for a delivery's files, made when the first vote has to be paid for."""
+
+    def __init__(self, delivery: Delivery, files: Sequence[_File], scratch: Path, *, released: bool) -> None:
+        self._files = files
+        self._digest = key_of([[known.name, known.digest] for known in files])
+        self._scratch = scratch
+        self._released = released
+        self._made: asyncio.Future[list[Part]] | None = None
+        self.troubled = False  # a conversion ended by a limit, which may be this machine's doing
+
+    async def parts(self) -> list[Part]:
+        if self._made is None:
+            self._made = asyncio.ensure_future(apart("conversions", self._make))
+        # converters write the time into what they make
+        return [
+            {**part, "stands_for": self._digest} if part["type"] == "local_file" else part for part in await self._made
+        ]
+
+    def _make(self) -> list[Part]:
+        self._scratch.mkdir(parents=True, exist_ok=True)
+        convert = Conversions(self._scratch, upstream=self._released)
+        files = [known.path for known in self._files]
+        with _CONVERTING, machine().place():
+            if self._released:
+                # an upload that the endpoint refuses is dropped when the request is sent
+                parts = upstream_parts(
+                    [str(path) for path in files], convert=convert, upload=lambda path: Path(path).is_file()
+                )
+            else:
+                parts = extended_parts(files, convert=convert, max_frames=MAX_FRAMES)
+        self.troubled = convert.troubled
+        return parts
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A delivered file that may be shown."""
+
+    path: Path
+    name: str  # where it lies, the same in equal runs
+    digest: str
+
+
+def _known_files(delivery: Delivery) -> list[_File]:
+    found = [(path, shown_file(path, delivery.tokens)) for path in flatten(list(delivery.files))]
+    return [_File(file, str(portable(path, delivery.tokens)), _digest(file)) for path, file in found if file]
+
+
+def shown_file(path: str, folders: Iterable[str]) -> Path | None:
+    """The file, if it may be shown: a regular one below one of the folders, behind no link there. None otherwise.
+
+    An agent must not have another file of this machine sent away. The released discovery takes whole sentences for
+    paths, so anything may come as one.
+    """
+    try:
+        for folder in folders:
+            if Path(path).is_relative_to(folder):
+                real = Path(folder).resolve() / Path(path).relative_to(folder)
+                if real.resolve() == real and S_ISREG(real.stat().st_mode):
+                    return Path(path)
+    except (OSError, ValueError, RuntimeError):  # missing, too long, a NUL in it, a loop of links
+        return None
+    return None
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _readable(text: str) -> bool:
+    try:
+        read_reply(text, strict=True)
+    except Unreadable:
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A judged tree."""
+
+    root: Value
+    verdicts: tuple[Verdict, ...]  # one per leaf, in judging order
+    fallbacks: int  # votes that were not read as JSON
+
+
+def scored(tree: Json, judged: Sequence[Json], *, strict: bool) -> Scored:
+    """Read the replies and combine them up the tree (GTA-Workflow spec 3.4 and 4).
+
+    ``judged``: what ``Judge.judge`` gave. ``strict``: only sound replies are read. Raises Unreadable for one that is
+    not, and DataProblem where the replies are not this tree's.
+    """
+    votes = [[read_reply(reply, strict=strict) for reply in leaf["replies"]] for leaf in judged]
+    verdicts = tuple(median(leaf) for leaf in votes)
+    root = aggregate(parse(tree), [verdict.score for verdict in verdicts])
+    return Scored(root, verdicts, sum(bool(vote.fallback) for leaf in votes for vote in leaf))

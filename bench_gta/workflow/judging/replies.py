@@ -1,0 +1,103 @@
+"""From a judge's reply to a score (GTA-Workflow spec 3.4)."""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from agentgauge.core.errors import AgentGaugeError
+from agentgauge.core.types import Json
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_PLAIN_NUMBER = re.compile(r"\s*\d{1,3}(?:\.\d{1,20})?\s*", re.ASCII)
+
+
+class Unreadable(AgentGaugeError):
+    """A judge's reply holds no score that the strict reader takes. The judge may be asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A judge's word on one leaf."""
+
+    score: float  # 0 to 10
+    analysis: Json  # text in every sound reply
+    fallback: Literal["", "regex fallback", "parse failed"]  # empty: the reply was read as asked for
+
+
+def read_reply(text: str, *, strict: bool = False) -> Verdict:
+    """The score of a reply.
+
+    By default by upstream's rules (GTA-Workflow spec 3.4), which read something from every text: the whole reply as a
+    JSON object, else the first number in it, else 0. ``strict`` looks for the one JSON object with a ``score`` from 0
+    to 10, fenced or among other text; it raises Unreadable where there is none, or where several differ.
+    """
+    if strict:
+        return _strict(text)
+    try:
+        reply = json.loads(text)
+        if isinstance(reply, dict):
+            # quirk of spec 3.4: in this order NaN becomes 10; true is 1
+            return Verdict(max(0.0, min(10.0, float(reply.get("score", 0)))), reply.get("analysis", ""), "")
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        pass  # no JSON, or no number: the digits decide
+    # quirk of spec 3.4: a minus sign is passed over, and digits of other scripts count
+    if found := _NUMBER.search(text):
+        return Verdict(min(10.0, float(found[0])), "regex fallback", "regex fallback")
+    return Verdict(0.0, "parse failed", "parse failed")
+
+
+def median(verdicts: Sequence[Verdict]) -> Verdict:
+    """Several votes as one: the median score, and the analysis of the vote nearest to it (the lower one in a tie).
+
+    Raises ValueError without any vote.
+    """
+    if not verdicts:
+        raise ValueError("a median needs at least one vote")
+    score = statistics.median(vote.score for vote in verdicts)
+    nearest = min(verdicts, key=lambda vote: (abs(vote.score - score), vote.score))
+    return Verdict(score, nearest.analysis, nearest.fallback)
+
+
+def _strict(text: str) -> Verdict:
+    found = list(_objects_with_score(text))
+    if not found:
+        raise Unreadable(
+            f"the judge's reply holds no JSON object with a 'score': {text[:80]!r}; ask for that form only"
+        )
+    verdicts = [Verdict(_strict_score(reply["score"]), reply.get("analysis", ""), "") for reply in found]
+    scores = {verdict.score for verdict in verdicts}
+    if len(scores) > 1:
+        raise Unreadable(
+            f"the judge's reply holds the scores {', '.join(map(str, sorted(scores)))}; exactly one is accepted"
+        )
+    return verdicts[-1]
+
+
+def _objects_with_score(text: str) -> Iterator[dict[str, Json]]:
+    """Every outermost JSON object in the text that has a ``score``."""
+    decoder = json.JSONDecoder()
+    place = text.find("{")
+    while place >= 0:
+        end = place + 1
+        try:
+            value, after = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            pass  # a brace of the text around: the next one is tried
+        else:
+            if "score" in value:
+                yield value
+                end = after
+        place = text.find("{", end)
+
+
+def _strict_score(score: Json) -> float:
+    if isinstance(score, str) and _PLAIN_NUMBER.fullmatch(score):
+        score = float(score)
+    if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 10:
+        raise Unreadable(f"the judge's score is {str(score)[:40]!r}; accepted is a number from 0 to 10")
+    return float(score)

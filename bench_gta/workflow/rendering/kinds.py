@@ -1,0 +1,68 @@
+"""What a delivered file is, by its name (GTA-Workflow spec 3.2, "Ours")."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Literal
+
+Kind = Literal[
+    "pdf",
+    "picture",
+    "drawing",
+    "audio",
+    "video",
+    "page",
+    "markdown",
+    "plain",
+    "office",
+    "notebook",
+    "text",
+    "archive",
+    "",
+]
+"""``page`` is HTML, ``plain`` becomes a PDF, ``text`` is shown as text; empty: not known by its name."""
+
+SUFFIXES: dict[Kind, str] = {
+    "pdf": ".pdf",
+    "picture": ".png .jpg .jpeg .webp .gif .bmp .tif .tiff",
+    "drawing": ".svg",
+    "audio": ".mp3 .wav .m4a .flac .ogg .aac .opus .aiff",
+    "video": ".mp4 .mov .webm .avi .mkv .m4v .mpg .mpeg",
+    "page": ".html .htm",
+    "markdown": ".md .markdown",
+    "plain": ".txt .json",
+    "office": ".docx .pptx .xlsx .doc .ppt .xls .odt .odp .ods .rtf",
+    "notebook": ".ipynb",
+    "text": (
+        ".csv .tsv .py .js .mjs .ts .tsx .jsx .css .scss .xml .yaml .yml .toml .ini .cfg .sql .tex .bib .sh .bat .ps1"
+        " .java .kt .c .h .cc .cpp .hpp .cs .go .rs .rb .php .pl .lua .r .m .jl .swift .scala .vue .log .srt .vtt .ics"
+        " .jsonl .rst .dot .env"
+    ),
+    "archive": ".zip .tar .gz .tgz .bz2 .xz .tbz2 .txz .jar .whl",
+}
+
+_KINDS: dict[str, Kind] = {suffix: kind for kind, suffixes in SUFFIXES.items() for suffix in suffixes.split()}
+
+# QUIRK (GTA-Workflow spec 2.4): the released tool server names these files after their media type.
+_MEDIA_TYPES = {
+    ".wordprocessingml.document": ".docx",
+    ".presentationml.presentation": ".pptx",
+    ".spreadsheetml.sheet": ".xlsx",
+}
+
+
+def suffix_of(name: str) -> str:
+    """The suffix in lower case, with its dot; that of the usual name where the file is named after its media type."""
+    name = name.lower()
+    return next((suffix for end, suffix in _MEDIA_TYPES.items() if name.endswith(end)), PurePath(name).suffix)
+
+
+def usual_name(name: str) -> str:
+    """The name, with the usual suffix where it ends with a media type."""
+    end = next((end for end in _MEDIA_TYPES if name.lower().endswith(end)), "")
+    return name[: len(name) - len(end)] + _MEDIA_TYPES[end] if end else name
+
+
+def kind_of(name: str) -> Kind:
+    """The kind of a file by its name."""
+    return _KINDS.get(suffix_of(name), "")

@@ -1,0 +1,62 @@
+"""The programs of this machine that turn documents into PDFs, and what they have to read in the sandbox (GTA-Workflow
+spec 3.2).
+
+Chromium is none of them: it ends at its start without /proc and UNIX sockets, and the sandbox has neither.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+LIBRARIES = (
+    "libmergedlo.so",
+    "libsofficeapp.so",
+)  # LibreOffice as distributions build it, and as the Document Foundation does
+_FONTS = ("/etc/fonts", "/usr/share/fonts", "/usr/local/share/fonts", "/usr/share/fontconfig", "/var/cache/fontconfig")
+_OFFICE = (
+    "/etc/libreoffice",
+    "/usr/share/libreoffice",
+    "/var/lib/libreoffice",
+    "/usr/share/liblangtag",
+    "/usr/share/mime",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """``path``: the program, or the folder of LibreOffice's libraries. ``readable``: what it reads besides the
+    system's libraries."""
+
+    path: Path
+    readable: tuple[Path, ...]
+
+
+def wkhtmltopdf() -> Program | None:
+    """What upstream makes PDFs of pages and texts with; None where it is not installed."""
+    found = shutil.which("wkhtmltopdf")
+    return Program(Path(found), _existing((found, *_FONTS))) if found else None
+
+
+def office() -> Program | None:
+    """LibreOffice; None where it is not installed, or not in a way that its library can be loaded (a Snap, a
+    Flatpak)."""
+    for name in ("soffice", "libreoffice"):
+        found = shutil.which(name)
+        folder = Path(found).resolve().parent if found else None
+        if folder and any((folder / library).is_file() for library in LIBRARIES):
+            return Program(folder, _existing((str(folder.parent), *_FONTS, *_OFFICE)))
+    return None
+
+
+def found() -> dict[str, str]:
+    """Name and place of each program, for the record of a run; an empty place where it is missing."""
+    return {
+        name: str(program.path) if program else ""
+        for name, program in (("wkhtmltopdf", wkhtmltopdf()), ("LibreOffice", office()))
+    }
+
+
+def _existing(paths: tuple[str, ...]) -> tuple[Path, ...]:
+    return tuple(path for path in map(Path, paths) if path.exists())

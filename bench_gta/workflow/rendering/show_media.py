@@ -1,0 +1,166 @@
+"""Pictures, video and sound, made into what a judge can look at (GTA-Workflow spec 3.2). Runs in the sandbox only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from agentgauge.core.errors import ToolError
+from agentgauge.core.types import Json
+from tool_impls.audio.sound_file import layout_of, open_sound
+from tool_impls.bounds import check_pixels, opened_picture
+from tool_impls.documents.guard import check_size
+from tool_impls.video.frames import decoded, open_video, upright
+
+PLAIN = {"PNG": (".png",), "JPEG": (".jpg", ".jpeg"), "WEBP": (".webp",)}
+"""What endpoints take as it is, and how such files are called."""
+
+LARGEST_SIDE, LARGEST_FILE = 4096, 12 << 20  # pixels, bytes of a picture that is sent as it is
+SIDE = 2048  # pixels of the longer side of one that is made
+FRAME_SIDE = 1024  # of a frame of a video
+FRAMES_RATE = "4/10"  # a second: GTA-Workflow spec 3.2
+BY = "Pillow"
+
+
+def picture(order: Mapping[str, Json]) -> Json:
+    """The file itself, or PNG pictures made from it: of a moving one ``max_frames``, evenly spread. Raises
+    ToolError."""
+    from PIL import ImageOps
+
+    path, folder = Path(order["source"]), Path(order["folder"])
+    size = check_size(path)
+    with opened_picture(path, "it", then="are shown") as image:
+        count = getattr(image, "n_frames", 1)
+        width, height = image.size
+        note = f"{image.format} picture of {width} by {height} pixels"
+        small = max(width, height) <= LARGEST_SIDE and size <= LARGEST_FILE
+        if count == 1 and small and path.suffix in PLAIN.get(image.format or "", ()):
+            image.load()
+            return {"files": [path.name], "note": note}
+        files: list[str] = []
+        for place in _spread(count, order["max_frames"]):
+            image.seek(place)
+            check_pixels("it", *image.size, then="are shown")  # frames may differ
+            made = ImageOps.exif_transpose(image).convert("RGBA" if image.has_transparency_data else "RGB")
+            made.thumbnail((SIDE, SIDE))
+            files.append(f"picture_{len(files) + 1:03}.png")
+            made.save(folder / files[-1])
+    moving = f", {count} frames of which {len(files)} are shown" if count > 1 else ""
+    return {"files": files, "note": f"{note}{moving}; shown as PNG of at most {SIDE} pixels a side, made by {BY}"}
+
+
+def video(order: Mapping[str, Json]) -> Json:
+    """At most ``max_frames`` frames, evenly spread over the video's length, as JPEG. Raises ToolError."""
+    path = Path(order["source"])
+    check_size(path)
+    with open_video(path) as container:
+        stream = container.streams.video[0]
+        size, sound = f"{stream.width} by {stream.height} pixels", bool(container.streams.audio)
+        times = sorted(packet.pts for packet in container.demux(stream) if packet.size and packet.pts is not None)
+        base = stream.time_base or Fraction(1, 1000)
+        seconds = float((times[-1] - times[0]) * base) if times else 0.0
+        if len(times) > 1:
+            seconds *= len(times) / (len(times) - 1)  # the last frame is shown for a while too
+    wanted = [times[place] for place in _spread(len(times), order["max_frames"], middle=True)]
+    files = [_save(frame, order, number, FRAME_SIDE) for number, frame in enumerate(_at(path, wanted), start=1)]
+    if not files:
+        raise ToolError("the video holds no frames that can be decoded")
+    heard = "with sound, which cannot be played to you" if sound else "without sound"
+    return {
+        "files": files,
+        "note": (
+            f"video of {seconds:.1f} s, {size}, {heard}; {len(files)} evenly spaced frames of {len(times)} are shown,"
+            " made by PyAV"
+        ),
+    }
+
+
+def upstream_video(order: Mapping[str, Json]) -> Json:
+    """One frame for each 2.5 s, chosen by FFmpeg's filter, in full size (GTA-Workflow spec 3.2). Raises ToolError."""
+    import av.filter
+
+    path = Path(order["source"])
+    check_size(path)
+    files: list[str] = []
+    with open_video(path) as container:
+        stream = container.streams.video[0]
+        graph = av.filter.Graph()
+        graph.link_nodes(
+            graph.add_buffer(template=stream), graph.add("fps", FRAMES_RATE), graph.add("buffersink")
+        ).configure()
+        for frame in chain(decoded(container, stream, path.name), (None,)):  # None ends the stream
+            graph.push(frame)
+            for picture in _pulled(graph):
+                files.append(_save(picture, order, len(files) + 1))
+    return {"files": files, "note": "frames made by PyAV"}
+
+
+def audio(order: Mapping[str, Json]) -> Json:
+    """Only a note: its length, rate and channels. Raises ToolError."""
+    path = Path(order["source"])
+    check_size(path)
+    with open_sound(path) as container:
+        stream = container.streams.audio[0]
+        facts = f"{stream.codec_context.name}, {stream.rate} samples a second, {layout_of(stream)}"
+        ends = [
+            packet.pts + (packet.duration or 0)
+            for packet in container.demux(stream)
+            if packet.size and packet.pts is not None
+        ]
+        seconds = float((max(ends) - (stream.start_time or 0)) * stream.time_base) if ends else 0.0
+    if not seconds > 0:
+        raise ToolError("it holds no sound")
+    return {"note": f"audio of {seconds:.1f} s ({facts}); it exists, but cannot be played to you"}
+
+
+def _spread(count: int, most: int, middle: bool = False) -> list[int]:
+    """At most ``most`` numbers below ``count``, evenly spread: from 0 on, or in the middle of equal stretches."""
+    shown = min(count, most)
+    return [(2 * place + middle) * count // (2 * shown) for place in range(shown)]
+
+
+def _at(path: Path, wanted: list[int]) -> Iterator[Any]:
+    """The frames shown at these times, which are in the stream's units and in order; each is sought from the key
+    frame before it."""
+    import av
+
+    with open_video(path) as container:
+        stream = container.streams.video[0]
+        shown: int | None = None
+        for time in wanted:
+            if shown is not None and shown >= time:
+                continue
+            try:
+                container.seek(time, stream=stream)
+                frame = next(
+                    frame
+                    for frame in decoded(container, stream, path.name)
+                    if frame.pts is not None and frame.pts >= time
+                )
+            except (av.FFmpegError, StopIteration, ToolError):
+                continue  # damaged there, or shorter than it says
+            shown = frame.pts
+            yield frame
+
+
+def _pulled(graph: Any) -> Iterator[Any]:
+    """The frames that the filter has ready."""
+    import av
+
+    while True:
+        try:
+            yield graph.pull()
+        except (av.BlockingIOError, av.EOFError):
+            return
+
+
+def _save(frame: Any, order: Mapping[str, Json], number: int, side: int | None = None) -> str:
+    image = upright(frame).to_image()
+    if side is not None:
+        image.thumbnail((side, side))
+    name = f"frame_{number:03}.jpg"
+    image.save(Path(order["folder"]) / name, quality=90)
+    return name

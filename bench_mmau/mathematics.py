@@ -1,0 +1,179 @@
+"""Mathematics: a grader model decides whether an answer is the true one; the metric ``math`` (MMAU spec 5.2).
+
+The same metric serves all four mathematics tasks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench_mmau.average import Counted, Verdict, total
+from bench_mmau.tool_use.errors import NotScorable
+from bench_mmau.tool_use.replies import Call, Message, record_id, text_of
+
+MARKER = "#ANSWER#"
+
+GRADER = """You are an expert in mathematics and check a student's work. Below are a problem, the student's answer and the true answer.
+Judge whether the student's final answer and the true answer say the same thing mathematically. Form does not matter: equal \
+fractions and decimals, terms in another order or another way to write the same set agree, as x*(y+2) and (2+y)*x do.
+Judge the final answer alone, not the way to it.
+
+#Question#: {question}
+#Answer#: {answer}
+#Ground Truth#: {ground_truth}
+
+The last line below begins your reply. Complete it with the single word correct or wrong and nothing else: no punctuation, no \
+formatting, no comment.
+
+#Response#:"""
+"""Our own wording; the labels and the two verdicts are the reference's."""
+
+Ask = Callable[[list[dict[str, Any]]], Awaitable[str]]
+"""Sends messages to the grader and gives its text back, ``""`` where the call failed for good."""
+
+_FENCED = re.compile(r"```python(.*?)```", re.DOTALL)
+_SLOT = re.compile(r"\{(question|answer|ground_truth)\}")
+_COUNTERS = ("valid", "correct", "invalid", "incorrect")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixes:
+    """What strict does otherwise: one switch for each quirk, with its number in section 9 or its section."""
+
+    plain_answer: bool = False  # Q10: the grader sees the text after the last marker, not a printed list of messages
+    unanswered_wrong: bool = (
+        False  # Q11: a problem without an answer is wrong; only ungradable ones leave the denominator
+    )
+    any_verdict: bool = False  # 5.2: the last line decides, without emphasis, label and full stop; incorrect is wrong
+    null_is_empty: bool = False  # section 10: a reply without content is an empty one and stops nothing
+
+
+PARITY = Fixes()
+STRICT = Fixes(plain_answer=True, unanswered_wrong=True, any_verdict=True, null_is_empty=True)
+
+
+def grader_request(
+    record: Mapping[str, Any], messages: Sequence[Message], *, fixes: Fixes = PARITY, template: str = GRADER
+) -> dict[str, Any] | None:
+    """The record as a request to the grader, without its ``response``; None where the reply holds no answer.
+
+    Only the first message decides. Raises NotScorable for a record without problem or true answer and, in parity,
+    StopsOnReply for a null content.
+    """
+    number = record_id(record)
+    if not messages:
+        return None
+    text = text_of(messages[0], number, null_is_empty=fixes.null_is_empty)
+    if MARKER not in text:
+        return None
+    for name in ("raw_problem", "gt_answer"):
+        if name not in record:
+            raise NotScorable(
+                number, f"the field {name!r} is missing; the grader needs it, so mend or remove the record"
+            )
+    answer = _plain(text) if fixes.plain_answer else shown(messages)
+    slots = {"question": record["raw_problem"], "answer": answer, "ground_truth": record["gt_answer"]}
+    # all at once: a problem text may hold braces, or the name of another slot
+    prompt = _SLOT.sub(lambda slot: str(slots[slot[1]]), template)
+    request = {name: value for name, value in record.items() if name != "response"}
+    return {**request, "messages": [{"role": "user", "content": prompt}]}
+
+
+def _plain(text: str) -> str:
+    return text.rpartition(MARKER)[2].strip().removeprefix(":").strip() or text
+
+
+def shown(messages: Sequence[Message]) -> str:
+    """The list of messages as openai 1.35 prints it: this is the answer that the published evaluator's grader sees
+    [Q10]."""
+    return f"[{', '.join(map(_shown_message, messages))}]"
+
+
+def _shown_message(message: Message) -> str:
+    function = message.function_call
+    called = None if function is None else _shown_function("FunctionCall", function)
+    calls = None if message.calls is None else f"[{', '.join(map(_shown_call, message.calls))}]"
+    head = f"content={message.content!r}, role='assistant', function_call={called}, tool_calls={calls}"
+    return f"ChatCompletionMessage({', '.join([head, *_pairs(message.extra)])})"
+
+
+def _shown_call(call: Call) -> str:
+    function = _shown_function("Function", {"arguments": call.arguments, "name": call.name, **call.function_extra})
+    head = f"id={call.id!r}, function={function}, type='function'"
+    return f"ChatCompletionMessageToolCall({', '.join([head, *_pairs(call.extra)])})"
+
+
+def _shown_function(type_name: str, fields: Mapping[str, Any]) -> str:
+    # the fields of the schema come first, in this order; others follow as they came
+    ordered = {"arguments": fields["arguments"], "name": fields["name"], **fields}
+    return f"{type_name}({', '.join(_pairs(ordered))})"
+
+
+def _pairs(fields: Mapping[str, Any]) -> list[str]:
+    return [f"{name}={value!r}" for name, value in fields.items()]
+
+
+def judgement(text: str, *, fixes: Fixes = PARITY) -> str:
+    """The grader's verdict in lower case: ``correct``, ``wrong``, or anything else, which is invalid.
+
+    The last block fenced as ``python`` counts, else the whole text.
+    """
+    fenced: list[str] = _FENCED.findall(text)
+    found = (fenced[-1] if fenced else text).strip().lower()
+    if fixes.any_verdict:
+        lines = [line for line in (line.strip(" \t*_`#.!:") for line in found.splitlines()) if line]
+        last = lines[-1] if lines else ""
+        last = re.sub(r"^response[\s#*:]+", "", last)
+        return "wrong" if last == "incorrect" else last
+    return found
+
+
+async def judge(
+    record: Mapping[str, Any], messages: Sequence[Message], ask: Ask, *, fixes: Fixes = PARITY, template: str = GRADER
+) -> Verdict:
+    """Have the reply graded. Raises NotScorable as ``grader_request``, and whatever ``ask`` raises."""
+    request = grader_request(record, messages, fixes=fixes, template=template)
+    if request is None:
+        return unanswered(fixes)
+    return graded(record, await ask(request["messages"]), fixes=fixes)
+
+
+def unanswered(fixes: Fixes = PARITY) -> Verdict:
+    """The verdict on a reply without the answer marker: it leaves the denominator [Q11]; under strict it is wrong."""
+    passed = False if fixes.unanswered_wrong else None
+    return Verdict(
+        passed, dict.fromkeys(_COUNTERS, 0.0), ("no_answer",), f"the reply has no {MARKER} part, so it was not graded"
+    )
+
+
+def graded(record: Mapping[str, Any], reply: str, *, fixes: Fixes = PARITY) -> Verdict:
+    """The verdict on an answer from the text of the grader's reply. An invalid one leaves the denominator."""
+    verdict = judgement(reply, fixes=fixes)
+    kind = {"correct": "correct", "wrong": "incorrect"}.get(verdict, "invalid")
+    values = {**dict.fromkeys(_COUNTERS, 0.0), "valid": 1.0, kind: 1.0}
+    if kind == "correct":
+        return Verdict(True, values)
+    if kind == "incorrect":
+        return Verdict(
+            False, values, ("wrong_answer",), f"expected {record.get('gt_answer')!r}; the grader calls the answer wrong"
+        )
+    text = f"the grader's reply {verdict[:100]!r} is no verdict; it may be correct or wrong"
+    return Verdict(None, values, ("invalid_judgement",), text)
+
+
+def metric(verdicts: Iterable[Counted], *, fixes: Fixes = PARITY) -> dict[str, float]:
+    """``accuracy`` is 0 to 1 over graded answers (strict: over all problems but the ungradable); 0 if there are
+    none."""
+    count, sums = total(verdicts, _COUNTERS)
+    base = (count if fixes.unanswered_wrong else sums["valid"]) - sums["invalid"]
+    return {
+        "number_of_examples": count,
+        "accuracy": sums["correct"] / base if base else 0.0,
+        "total_valid_answers": int(sums["valid"]),
+        "correct_judgments": int(sums["correct"]),
+        "invalid_judgments": int(sums["invalid"]),
+        "incorrect_judgments": int(sums["incorrect"]),
+    }

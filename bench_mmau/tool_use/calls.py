@@ -1,0 +1,239 @@
+"""Comparing predicted tool calls with the target's: all of them under the match rules, and one by one in part (MMAU
+spec 4.2 to 4.4)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
+from bench_mmau.tool_use.replies import Call
+from bench_mmau.tool_use.values import LEVELS, PARITY, Fixes, Level, date_match, default_match, same_arguments
+
+Rule = Mapping[str, Any]
+"""``{}``, or ``{"arguments": {name: {"regex_match": str} | {"multi_choices": list} | {"date_match": bool}}}``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """What of a predicted call agrees with a target: the name, and name and arguments at each level."""
+
+    func_name: bool
+    strict: bool
+    lenient: bool
+    bow: bool
+
+
+class _Undecodable(ValueError):
+    """Arguments that are no JSON."""
+
+
+# -- all calls, as the accuracy wants them
+
+
+def compare_calls(
+    predicted: Sequence[Call],
+    target: Sequence[Call],
+    rules: Sequence[Rule] | None = None,
+    *,
+    number: str = "",
+    fixes: Fixes = PARITY,
+) -> bool:
+    """Whether every predicted call has a target of its own and no target is left.
+
+    Each prediction takes the first remaining target that matches; there is no going back [Q4]. Raises NotScorable for
+    rules in another number or of an unknown kind, and StopsOnReply for arguments on which the reference stops.
+    """
+    if rules is None:
+        rules = [{}] * len(target)
+    if not isinstance(rules, list) or len(rules) != len(target):
+        found = len(rules) if isinstance(rules, list) else "no list of"
+        raise NotScorable(
+            number, f"there are {found} match rules for {len(target)} target calls; each call needs one, {{}} for none"
+        )
+    if fixes.best_pairs:
+        return len(predicted) == len(target) and _can_pair(
+            [
+                [_matches(call, wanted, rule, number, fixes) for wanted, rule in zip(target, rules, strict=True)]
+                for call in predicted
+            ]
+        )
+    remaining = list(zip(target, rules, strict=True))
+    for call in predicted:
+        place = next(
+            (place for place, (wanted, rule) in enumerate(remaining) if _matches(call, wanted, rule, number, fixes)),
+            None,
+        )
+        if place is None:
+            return False
+        del remaining[place]
+    return not remaining
+
+
+def _can_pair(fits: Sequence[Sequence[bool]]) -> bool:
+    """Whether a square table of what fits allows everyone a partner (augmenting paths)."""
+    partner: dict[int, int] = {}
+
+    def seek(row: int, seen: set[int]) -> bool:
+        for column, fit in enumerate(fits[row]):
+            if fit and column not in seen:
+                seen.add(column)
+                if column not in partner or seek(partner[column], seen):
+                    partner[column] = row
+                    return True
+        return False
+
+    return all(seek(row, set()) for row in range(len(fits)))
+
+
+def _matches(predicted: Call, target: Call, rule: Rule, number: str, fixes: Fixes) -> bool:
+    """One call against one target (MMAU spec 4.3)."""
+    if predicted.name != target.name:
+        return False
+    try:
+        mine, wanted = decode(predicted.arguments, number, fixes=fixes), decode(target.arguments, number, fixes=fixes)
+    except _Undecodable:
+        return False
+    if not isinstance(mine, dict):
+        return False
+    if not isinstance(wanted, dict):
+        raise NotScorable(
+            number, f"the target's arguments {target.arguments!r} are no JSON object; mend the target message"
+        )
+    ruled = _ruled(rule, number)
+    for name, kind in ruled.items():
+        if name not in mine or not _obeys(mine[name], wanted.get(name), kind, number, fixes):
+            return False
+    # an explicit null equals an omitted argument [Q6]
+    others = [name for name in {**mine, **wanted} if name not in ruled]
+    return all(_same(mine.get(name), wanted.get(name), fixes) for name in others)
+
+
+def _ruled(rule: Any, number: str) -> Mapping[str, Any]:
+    arguments = (rule.get("arguments") or {}) if isinstance(rule, Mapping) else None
+    if not isinstance(arguments, Mapping):
+        raise NotScorable(
+            number, f"the match rule {rule!r} is no object of the form {{'arguments': {{...}}}}; use {{}} for no rule"
+        )
+    return arguments
+
+
+def _obeys(mine: Any, wanted: Any, kind: Any, number: str, fixes: Fixes) -> bool:
+    """Whether a predicted value obeys the rule of its argument. The first kind of rule that is there counts."""
+    given = {name: value for name, value in kind.items() if value is not None} if isinstance(kind, Mapping) else {}
+    if "regex_match" in given:
+        # applied to the value as it is, and anchored at its start alone
+        return isinstance(mine, str) and _pattern(given["regex_match"], number).match(mine) is not None
+    if "multi_choices" in given:
+        if not isinstance(given["multi_choices"], list):
+            raise NotScorable(
+                number, f"the rule multi_choices is {given['multi_choices']!r}; it has to be a list of values"
+            )
+        return any(_same(mine, choice, fixes) for choice in given["multi_choices"])
+    if "date_match" in given:
+        return _dates_obey(mine, wanted, number, fixes) if given["date_match"] is True else _same(mine, wanted, fixes)
+    raise NotScorable(
+        number, f"the match rule {kind!r} is unknown; known are regex_match, multi_choices and date_match"
+    )
+
+
+def _dates_obey(mine: Any, wanted: Any, number: str, fixes: Fixes) -> bool:
+    if not isinstance(mine, str):
+        return False
+    if not isinstance(wanted, str):
+        raise NotScorable(
+            number, f"the rule date_match needs a date as text in the target, not {wanted!r}; mend the target message"
+        )
+    try:
+        return date_match(mine, wanted, fixes=fixes)
+    except (OverflowError, ValueError) as error:
+        if fixes.odd_values_differ:
+            return False
+        raise StopsOnReply(number, f"{mine!r:.80} and {wanted!r:.80} cannot be compared as dates ({error})") from error
+
+
+def _pattern(text: Any, number: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text, re.IGNORECASE)
+    except (re.error, TypeError) as error:
+        raise NotScorable(
+            number, f"the rule regex_match is {text!r}, no regular expression ({error}); mend the rule"
+        ) from error
+
+
+# -- one by one, as the partial metrics want them
+
+
+def detailed(predicted: Sequence[Call], target: Sequence[Call], *, fixes: Fixes = PARITY) -> list[Flags]:
+    """For each predicted call, what of it agrees with a target. Rules play no role.
+
+    Each level uses up targets of its own; the name alone uses up none, so that several predictions may share one [Q7].
+    Targets whose arguments are no JSON are left out.
+    """
+    wanted = [(call.name, arguments) for call in target if (arguments := _decoded(call, fixes)) is not _NOTHING]
+    remaining = {level: list(wanted) for level in LEVELS}
+    names = [name for name, _ in wanted]
+    found = []
+    for call in predicted:
+        arguments = _decoded(call, fixes)
+        if arguments is _NOTHING:
+            found.append(Flags(False, False, False, False))
+            continue
+        # a target that an earlier call took strictly does not lend its name to later ones
+        named = call.name in (names if fixes.names_once else [name for name, _ in remaining["strict"]])
+        if named and fixes.names_once:
+            names.remove(call.name)
+        taken = {level: _take(call.name, arguments, level, remaining[level], fixes) for level in LEVELS}
+        found.append(Flags(named, **taken))
+    return found
+
+
+def _take(name: str, arguments: Any, level: Level, remaining: list[tuple[str, Any]], fixes: Fixes) -> bool:
+    """Use up the first target that is equal at this level."""
+    for place, (wanted_name, wanted) in enumerate(remaining):
+        if name == wanted_name and _shallow(partial(same_arguments, arguments, wanted, level, fixes=fixes)):
+            del remaining[place]
+            return True
+    return False
+
+
+# -- decoding
+
+_NOTHING = object()
+
+
+def decode(arguments: str, number: str = "", *, fixes: Fixes = PARITY) -> Any:
+    """Arguments as they were stored: JSON text. Python's JSON, so that of equal names the last counts and NaN is taken.
+
+    The published evaluator catches errors of JSON alone: it stops on what is nested too deeply, and on an integer of
+    more digits than Python converts. Raises StopsOnReply there, and _Undecodable for the rest.
+    """
+    try:
+        return json.loads(arguments)
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, json.JSONDecodeError) or fixes.odd_values_differ:
+            raise _Undecodable(str(error)) from error
+        raise StopsOnReply(number, f"the arguments {arguments[:80]!r} cannot be decoded ({error})") from error
+
+
+def _decoded(call: Call, fixes: Fixes) -> Any:
+    try:
+        return decode(call.arguments, fixes=fixes)
+    except _Undecodable:
+        return _NOTHING
+
+
+def _same(mine: Any, wanted: Any, fixes: Fixes) -> bool:
+    return _shallow(partial(default_match, mine, wanted, fixes=fixes))
+
+
+def _shallow(compare: Callable[[], bool]) -> bool:
+    """Values that are nested too deeply to be compared are not equal: a model may write them."""
+    try:
+        return compare()
+    except RecursionError:
+        return False

@@ -1,0 +1,366 @@
+"""What a stored response says, for the three response shapes, and the target it is compared with (MMAU spec 2.3, 3.6).
+
+The result is always a list of messages, one per choice, as the published evaluator makes them; an empty list is
+possible (Gemini).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
+
+Client = Literal["openai", "anthropic", "gemini"]
+
+GEMINI_NAME = 32  # characters, counted from the end, that the Gemini client keeps of a function's name [Q25]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixes:
+    """What strict does otherwise: one switch for each quirk of section 9 (its number in brackets)."""
+
+    plain_text: bool = False  # Q1: all white space on the left is removed, and a literal ``<n>`` stays what it is
+    colons: bool = False  # Q19: a colon in an id loses no candidate
+    any_call: bool = False  # 3.6: a call may lack its id, type, name or arguments; arguments may be an object
+
+
+PARITY = Fixes()
+STRICT = Fixes(plain_text=True, colons=True, any_call=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call. ``arguments`` is the text as it was stored, JSON or not; the extras are fields outside the
+    schema."""
+
+    name: str
+    arguments: str
+    id: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    function_extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """An assistant message. ``calls`` None: no such field; an empty tuple: an empty list, which is not the same
+    everywhere."""
+
+    content: str | None
+    calls: tuple[Call, ...] | None = None
+    function_call: Mapping[str, Any] | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Unreadable(ValueError):
+    """A stored response that the published evaluator cannot parse. Tool use counts it; the other metrics refuse the
+    record."""
+
+
+EMPTY = Message("")
+
+NO_TEXT = "the reply has no text (its content is null)"
+
+
+def read(stored: object, client: Client = "openai", *, fixes: Fixes = PARITY) -> list[Message]:
+    """Decode and parse one stored response. Raises Unreadable."""
+    if not isinstance(stored, str):
+        raise Unreadable(f"the stored response is {_kind(stored)}; it has to be the provider's response as JSON text")
+    try:
+        return parse(json.loads(stored), client, fixes=fixes)
+    except Unreadable:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"the stored response is no JSON ({error}); generate it again") from error
+
+
+def read_record(record: Mapping[str, Any], client: Client = "openai", *, fixes: Fixes = PARITY) -> list[Message]:
+    """The messages of a record's ``response``. Raises StopsOnReply for one that cannot be parsed."""
+    try:
+        return read(response_of(record), client, fixes=fixes)
+    except Unreadable as error:
+        raise StopsOnReply(record_id(record), str(error)) from error
+
+
+def usable(stored: object, *, fixes: Fixes = PARITY, null_is_empty: bool = False) -> tuple[list[Message], str]:
+    """A stored response for the metrics that need its text, and why the published evaluator stops on it, or "".
+
+    A response that cannot be parsed is replaced by an empty reply, and so is, in parity, one whose content is null.
+    """
+    try:
+        messages = read(stored, fixes=fixes)
+        if messages:
+            text_of(messages[0], "", null_is_empty=null_is_empty)
+    except Unreadable as error:
+        return [EMPTY], str(error)
+    except StopsOnReply as stop:
+        return [EMPTY], stop.reason
+    return messages, ""
+
+
+def parse(response: Any, client: Client, *, fixes: Fixes = PARITY) -> list[Message]:
+    """Parse a decoded response. Raises Unreadable for a shape that the client's library refuses."""
+    if not isinstance(response, Mapping):
+        raise Unreadable(f"the stored response is {_kind(response)}; it has to be an object")
+    return _parser(client)(response, fixes)
+
+
+def record_id(record: Mapping[str, Any]) -> str:
+    """How messages name the record; ``?`` if it has no id."""
+    return str(record.get("id", record.get("deliverable_id", "?")))
+
+
+def response_of(record: Mapping[str, Any]) -> Any:
+    """The stored response; of several samples that of the first. Raises NotScorable if there is none."""
+    if "response" not in record:
+        raise NotScorable(
+            record_id(record), "the field 'response' is missing; score a response file, not the data file"
+        )
+    return record["response"]
+
+
+def responses_of(record: Mapping[str, Any]) -> list[Any]:
+    """All samples: ``n_responses`` if it is there, even if it is empty, else ``response``."""
+    return list(record["n_responses"]) if "n_responses" in record else [response_of(record)]
+
+
+def contents(messages: Sequence[Message]) -> list[str | None]:
+    return [message.content for message in messages]
+
+
+def text_of(message: Message, number: str, *, null_is_empty: bool = False) -> str:
+    """The text of a message. Raises StopsOnReply where there is none, unless ``null_is_empty`` (MMAU spec 10)."""
+    if message.content is None and not null_is_empty:
+        raise StopsOnReply(number, NO_TEXT)
+    return message.content or ""
+
+
+# -- the three shapes
+
+
+def _parser(client: Client) -> Callable[[Mapping[str, Any], Fixes], list[Message]]:
+    known: dict[Client, Callable[[Mapping[str, Any], Fixes], list[Message]]] = {
+        "openai": _openai,
+        "anthropic": _anthropic,
+        "gemini": _gemini,
+    }
+    if client not in known:
+        raise ValueError(f"unknown client {client!r}; known are {', '.join(get_args(Client))}")
+    return known[client]
+
+
+def _openai(response: Mapping[str, Any], fixes: Fixes) -> list[Message]:
+    choices = response.get("choices", [])
+    if not isinstance(choices, list):
+        raise Unreadable(f"'choices' is {_kind(choices)}; it has to be a list")
+    return [_choice(choice, fixes) for choice in choices] or [EMPTY]
+
+
+def _choice(choice: Any, fixes: Fixes) -> Message:
+    if not isinstance(choice, Mapping) or "message" not in choice:
+        raise Unreadable("a choice has no 'message'; responses of the text-completion endpoint cannot be scored")
+    message = validate(choice["message"], any_call=fixes.any_call)
+    if not message.content:
+        return message
+    text = message.content
+    # a line break on the left protects what follows it, and "<n>" turns into one [Q1]
+    trimmed = text.lstrip() if fixes.plain_text else text.replace("\n", "<n>").lstrip().replace("<n>", "\n")
+    return Message(trimmed, message.calls, message.function_call, message.extra)
+
+
+def _anthropic(response: Mapping[str, Any], fixes: Fixes) -> list[Message]:
+    """Any call drops all text; else the last text block counts. Nothing is trimmed."""
+    blocks = _objects(response.get("content") or [], "content")
+    used = [block for block in blocks if block.get("type") == "tool_use"]
+    calls = [Call(_text(block, "name"), json.dumps(block.get("input")), _text(block, "id")) for block in used]
+    if calls:
+        return [Message("", tuple(calls))]
+    texts = [_text(block, "text") for block in blocks if block.get("type") == "text"]
+    return [Message(texts[-1])] if texts else [EMPTY]
+
+
+def _gemini(response: Mapping[str, Any], fixes: Fixes) -> list[Message]:
+    """A candidate without content is skipped, so that the list may be empty."""
+    candidates = _objects(response.get("candidates") or [], "candidates")
+    if not candidates:
+        return [EMPTY]
+    return [_candidate(candidate["content"]) for candidate in candidates if candidate.get("content")]
+
+
+def _candidate(content: Any) -> Message:
+    if not isinstance(content, Mapping):
+        raise Unreadable(f"a candidate's content is {_kind(content)}; it has to be an object")
+    text: str | None = ""
+    calls: list[Call] = []
+    for part in _objects(content.get("parts") or [], "parts"):
+        if "text" in part:
+            if "thought" not in part:
+                raise Unreadable("a part with 'text' has no 'thought', which the response shape demands")
+            if not part["thought"]:
+                text = _text(part, "text", null=True)  # a null overwrites an earlier text
+        if called := part.get("function_call"):
+            if not isinstance(called, Mapping):
+                raise Unreadable(f"'function_call' is {_kind(called)}; it has to be an object")
+            # the original's ids are random; nothing that is scored depends on them
+            calls.append(Call(_text(called, "name"), json.dumps(called.get("args")), f"call_{len(calls)}"))
+    return Message(text, tuple(calls) or None)
+
+
+# -- the schema of an assistant message
+
+
+def validate(message: Any, *, any_call: bool = False) -> Message:
+    """An assistant message of the OpenAI schema; fields outside of it pass. Raises Unreadable."""
+    if not isinstance(message, Mapping):
+        raise Unreadable(f"the message is {_kind(message)}; it has to be an object")
+    if message.get("role") != "assistant":
+        raise Unreadable(f"the message's role is {message.get('role')!r}; it has to be 'assistant'")
+    function_call = message.get("function_call")
+    if function_call is not None:
+        if not isinstance(function_call, Mapping):
+            raise Unreadable(f"'function_call' is {_kind(function_call)}; it has to be an object or null")
+        _text(function_call, "arguments")
+        _text(function_call, "name")
+    calls = message.get("tool_calls")
+    return Message(
+        _text(message, "content", null=True),
+        None if calls is None else tuple(_call(call, any_call) for call in _objects(calls, "tool_calls")),
+        function_call,
+        _extra(message, "content", "role", "function_call", "tool_calls"),
+    )
+
+
+def _completed(call: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The call with empty texts for what a server left out, and with arguments as text."""
+    function = call["function"] if isinstance(call.get("function"), Mapping) else {}
+    given = function.get("arguments")
+    arguments = given if isinstance(given, str) else "" if given is None else json.dumps(given, ensure_ascii=False)
+    function = {**function, "name": function.get("name") or "", "arguments": arguments}
+    return {**call, "id": call.get("id") or "", "type": "function", "function": function}
+
+
+def _call(call: Mapping[str, Any], any_call: bool) -> Call:
+    if any_call:
+        call = _completed(call)
+    if call.get("type") != "function":
+        raise Unreadable(f"a tool call's type is {call.get('type')!r}; it has to be 'function'")
+    function = call.get("function")
+    if not isinstance(function, Mapping):
+        raise Unreadable(f"a tool call's 'function' is {_kind(function)}; it has to be an object")
+    return Call(
+        _text(function, "name"),
+        _text(function, "arguments"),
+        _text(call, "id"),
+        _extra(call, "id", "function", "type"),
+        _extra(function, "arguments", "name"),
+    )
+
+
+def _text(where: Mapping[str, Any], name: str, *, null: bool = False) -> Any:
+    value = where.get(name)
+    if isinstance(value, str) or (null and value is None):
+        return value
+    raise Unreadable(f"{name!r} is {_kind(value)}; it has to be text{' or null' if null else ''}")
+
+
+def _objects(values: Any, name: str) -> list[Mapping[str, Any]]:
+    if not isinstance(values, list) or not all(isinstance(value, Mapping) for value in values):
+        raise Unreadable(f"{name!r} is {_kind(values)}; it has to be a list of objects")
+    return values
+
+
+def _extra(where: Mapping[str, Any], *known: str) -> dict[str, Any]:
+    return {name: value for name, value in where.items() if name not in known}
+
+
+def _kind(value: object) -> str:
+    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null or missing"}
+    return names.get(type(value), "a number")
+
+
+# -- the target
+
+
+def format_target(message: Any, number: str = "") -> Message:
+    """A stored target as a message: object arguments become JSON text with sorted keys, object content JSON text as it
+    is ordered.
+
+    Raises NotScorable for a target that the published evaluator refuses, such as ``"tool_calls": null``.
+    """
+    if not isinstance(message, Mapping):
+        raise NotScorable(
+            number, f"the target message is {_kind(message)}; it has to be an assistant message, so check the data file"
+        )
+    formatted = dict(message)
+    if isinstance(formatted.get("content"), Mapping):
+        formatted["content"] = json.dumps(formatted["content"])
+    try:
+        if "tool_calls" in formatted:
+            formatted["tool_calls"] = [_target_call(call) for call in _objects(formatted["tool_calls"], "tool_calls")]
+        return validate(formatted)
+    except Unreadable as error:
+        raise NotScorable(
+            number, f"in the target message, {error}; leave 'tool_calls' out of a target of text alone"
+        ) from error
+
+
+def _target_call(call: Mapping[str, Any]) -> dict[str, Any]:
+    function = call.get("function")
+    if isinstance(function, Mapping) and isinstance(function.get("arguments"), Mapping):
+        function = {**function, "arguments": json.dumps(function["arguments"], sort_keys=True)}
+    return {**call, "function": function}
+
+
+def gemini_name(name: str) -> str:
+    """A function's name as the Gemini client sends and stores it, in tools, messages and targets alike [Q25]."""
+    return name[-GEMINI_NAME:]
+
+
+# -- several samples of a record
+
+
+def repeat(requests: Sequence[Mapping[str, Any]], count: int) -> list[dict[str, Any]]:
+    """Every request ``count`` times, its id followed by ``:::`` and the number of the sample, from 0 (MMAU spec
+    3.3)."""
+    key = _id_key(requests)
+    return [{**request, key: f"{_id(request, key)}:::{number}"} for request in requests for number in range(count)]
+
+
+def flatten(responses: Sequence[Mapping[str, Any]], *, fixes: Fixes = PARITY) -> list[dict[str, Any]]:
+    """Undo ``repeat``: one record for each sample 0, with ``n_responses`` in order of arrival.
+
+    Samples are grouped by the text before the first colon, so that an id with a colon loses them [Q19]; a record
+    without sample 0 vanishes. Raises NotScorable for an id without ``:::`` or, in parity, with a second one.
+    """
+    key = _id_key(responses)
+    groups: dict[str, list[Any]] = {}
+    first: list[tuple[str, Mapping[str, Any]]] = []
+    for response in responses:
+        whole = _id(response, key)
+        parts = whole.rsplit(":::", 1) if fixes.colons else whole.split(":::")
+        if len(parts) != 2:
+            raise NotScorable(
+                whole,
+                f"the id holds ':::' {len(parts) - 1} times; it has to hold it once, before the number of the sample",
+            )
+        groups.setdefault(parts[0] if fixes.colons else whole.split(":")[0], []).append(response_of(response))
+        if parts[1] == "0":
+            first.append((parts[0], response))
+    return [{**response, key: name, "n_responses": groups.get(name, [])} for name, response in first]
+
+
+def _id_key(records: Sequence[Mapping[str, Any]]) -> str:
+    if not records:
+        raise NotScorable("", "there are no records; at least one is needed, so check the file")
+    return "id" if "id" in records[0] else "deliverable_id"
+
+
+def _id(record: Mapping[str, Any], key: str) -> str:
+    if not isinstance(record.get(key), str):
+        raise NotScorable(
+            record_id(record), f"{key!r} is {_kind(record.get(key))}; every record needs it as text, like the first one"
+        )
+    value: str = record[key]
+    return value

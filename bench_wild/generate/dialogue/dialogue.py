@@ -1,0 +1,206 @@
+"""A finished dialogue, and the marks by which its messages tell who speaks (wild spec 9.3)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from agentgauge.core.errors import DataProblem
+
+TaskType = Literal["ST", "MT", "CQ", "CC"]
+TYPES: tuple[TaskType, ...] = get_args(TaskType)
+"""Single tool, multi tool, clarify, chat."""
+
+Language = Literal["en", "zh"]
+LANGUAGES: tuple[Language, ...] = get_args(Language)
+
+Group = Literal["first", "reply", "omission", "reference", "addition", "modification", "follow_up", "topic"]
+
+Speaker = Literal["user", "planner", "tool", "agent", "checker_planner", "checker_tool"]
+
+DIALOGUES = "dialogues.jsonl"
+"""In the output folder: one finished dialogue a line."""
+
+MARKS: Mapping[Language, Mapping[Speaker, str]] = {
+    "en": {
+        "user": "User:",
+        "planner": "Planner:",
+        "tool": "Tool:",
+        "agent": "Agent:",
+        "checker_planner": "Checker_Planner:",
+        "checker_tool": "Checker_Tool:",
+    },
+    "zh": {
+        "user": "用户：",
+        "planner": "Planner：",
+        "tool": "Tool：",
+        "agent": "Agent：",
+        "checker_planner": "Checker_Planner：",
+        "checker_tool": "Checker_Tool：",
+    },
+}
+"""What a message of a speaker begins with. Either colon is understood everywhere."""
+
+SWITCH: Mapping[Language, str] = {"en": "Now switch the role to ", "zh": "现在切换角色为"}
+"""What a switch message begins with; the role's name follows."""
+
+Message = Mapping[str, str]
+"""``role`` and ``content``."""
+
+_CHECKERS = ("Checker_Planner", "Checker_Tool")
+"""Their names in switch messages."""
+
+_WORDS: Mapping[str, Speaker] = {
+    "User": "user",
+    "用户": "user",
+    "Planner": "planner",
+    "Tool": "tool",
+    "Agent": "agent",
+    "Checker_Planner": "checker_planner",
+    "Checker_Tool": "checker_tool",
+}
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One task of a dialogue."""
+
+    type: TaskType
+    kind: str  # the first task: "first"; else the name of one of the 22 follow-up variants
+    group: Group
+    start: int  # half-open range of the messages that belong to the task
+    end: int
+
+
+@dataclass(frozen=True)
+class Dialogue:
+    """One finished dialogue. ``messages`` is the raw transcript, with switch and checker messages."""
+
+    sequence: tuple[TaskType, ...]
+    language: Language
+    tools: list[dict[str, Any]]  # with the two pseudo tools at the end, as stored
+    env_info: str
+    messages: list[dict[str, str]]
+    turns: tuple[Turn, ...]
+    seed: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "sequence": list(self.sequence),
+            "language": self.language,
+            "seed": self.seed,
+            "tools": self.tools,
+            "env_info": self.env_info,
+            "messages": self.messages,
+            "turns": [vars(turn) for turn in self.turns],
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Dialogue:
+        """Raises KeyError or TypeError for something else; other keys are left alone."""
+        turns = tuple(Turn(**turn) for turn in value["turns"])
+        return cls(
+            tuple(value["sequence"]),
+            value["language"],
+            value["tools"],
+            value["env_info"],
+            value["messages"],
+            turns,
+            value["seed"],
+        )
+
+
+def speaker(content: str) -> Speaker | None:
+    """Who speaks, by the beginning of a message; None for switch messages and everything else."""
+    for word, known in _WORDS.items():
+        if content.startswith((f"{word}:", f"{word}：")):
+            return known
+    return None
+
+
+def spoken(content: str) -> str:
+    """A message without its speaker's mark."""
+    return _COLON.split(content, maxsplit=1)[1].strip() if speaker(content) else content.strip()
+
+
+_COLON = re.compile("[:：]")
+
+
+def is_switch(content: str) -> bool:
+    return content.startswith(tuple(SWITCH.values()))
+
+
+def kept_messages(dialogue: Dialogue) -> tuple[list[dict[str, str]], list[tuple[int, int]]]:
+    """What ``_train.jsonl`` keeps, and the half-open range of each task in it (wild spec 9.6).
+
+    Switch and checker messages go; a checker's "no" takes the message kept just before it along, which it rejected. Who
+    is a checker, the switch before tells: what a model wrote may begin with anybody's mark.
+    """
+    kept: list[dict[str, str]] = []
+    ranges: list[tuple[int, int]] = []
+    for turn in dialogue.turns:
+        start, switched = len(kept), ""
+        for message in dialogue.messages[turn.start : turn.end]:
+            content = message["content"]
+            if message["role"] == "user" and is_switch(content):
+                switched = content
+                continue
+            if not switched.endswith(_CHECKERS):
+                kept.append(message)
+            elif not is_accepted(content):
+                kept.pop()
+            switched = ""
+        ranges.append((start, len(kept)))
+    return kept, ranges
+
+
+def is_accepted(content: str) -> bool:
+    """Whether a checker's message says yes."""
+    found = fenced_json(spoken(content))
+    return isinstance(found, dict) and found.get("correct") == "yes"
+
+
+def fenced_json(text: str) -> Any:
+    """The whole text where it is JSON, else the JSON value at the beginning of the first fence; None for neither."""
+    with suppress(ValueError, RecursionError):
+        return _JSON.decode(text)
+    _, fence, rest = text.partition("```")
+    with suppress(ValueError, RecursionError):
+        return _JSON.raw_decode(_LABEL.sub("", rest, count=1))[0] if fence else None
+    return None
+
+
+def _refuse(word: str) -> Any:
+    raise ValueError(f"{word} is no JSON")  # NaN and the like, which Python reads
+
+
+_JSON = json.JSONDecoder(parse_constant=_refuse)
+_LABEL = re.compile(r"(?:json)?\s*", re.IGNORECASE)
+
+
+def fence(value: Any) -> str:
+    """A value as a fenced JSON block."""
+    return "```json\n" + json.dumps(value, ensure_ascii=False, indent=4) + "\n```"
+
+
+def read_dialogues(path: Path) -> Iterator[Dialogue]:
+    """The dialogues of a file, in its order. A last line that a killed process left incomplete is passed over.
+
+    Raises DataProblem for a line that is no dialogue; a file that is not there holds none.
+    """
+    if not path.exists():
+        return
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                yield Dialogue.from_json(json.loads(line))
+            except (ValueError, KeyError, TypeError) as error:
+                if not line.endswith(b"\n"):
+                    return
+                problem = f"{path}, line {number}: this is no finished dialogue ({error}); take the line out"
+                raise DataProblem(problem) from None

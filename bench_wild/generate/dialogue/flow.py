@@ -1,0 +1,52 @@
+"""The control flow of one dialogue: who speaks after whom (wild spec 9.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench_wild.generate.dialogue import agent, users
+from bench_wild.generate.dialogue.dialogue import Dialogue, TaskType, Turn
+from bench_wild.generate.dialogue.planner import plan
+from bench_wild.generate.dialogue.scene import Scene
+from bench_wild.generate.dialogue.texts import KINDS
+from bench_wild.generate.dialogue.tools import simulate
+from bench_wild.labels import ASK, PREPARE
+
+ROUNDS = 100
+"""Of one task, at most. A task that is not done then is left as it is."""
+
+
+async def play(scene: Scene, sequence: Sequence[TaskType], seed: int) -> Dialogue:
+    """A whole dialogue. Raises DialogueFails, and the Fault of an endpoint."""
+    turns: list[Turn] = []
+    for number, wanted in enumerate(sequence):
+        start, kind = len(scene.messages), "first"
+        if number == 0:
+            await users.first_task(scene, wanted)
+        else:
+            kind = await users.follow_up(scene, wanted)
+        await _solve(scene)
+        turns.append(Turn(wanted, kind, KINDS.get(kind, "first"), start, len(scene.messages)))
+    return Dialogue(tuple(sequence), scene.language, scene.tools, scene.env_info, scene.messages, tuple(turns), seed)
+
+
+async def _solve(scene: Scene) -> None:
+    """One task, from the user's words to the answer. A message whose speaker is not recognised ends it, as in the
+    original."""
+    for _ in range(ROUNDS):
+        if scene.last in ("user", "tool", "checker_tool"):
+            actions = await plan(scene)
+            first = actions[0]
+            if first["name"] == ASK:
+                await agent.speak(scene, "agent_ask")
+            elif first["name"] == PREPARE:
+                await agent.speak(
+                    scene, "agent_answer" if first["arguments"]["answer_type"] == "tool" else "agent_answer_chat"
+                )
+                return
+            else:
+                await simulate(scene, actions)
+        elif scene.last == "agent":
+            await users.reply_to_question(scene)
+        else:
+            return

@@ -1,0 +1,151 @@
+"""One dialogue while it is written: its messages, its chance, its models, and the requests that are kept (wild spec
+9.3)."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from agentgauge.core.chat import Message
+from bench_wild.generate.dialogue.dialogue import MARKS, SWITCH, Language, Speaker, speaker
+from bench_wild.generate.dialogue.texts import Texts
+from bench_wild.generate.dialogue.toolset import Tools, as_text, pseudo_tools
+
+Part = Literal["user", "planner", "tool", "agent", "checker"]
+"""Who of the cast is asked."""
+
+Ask = Callable[[Part, str, tuple[Message, ...]], Awaitable[str]]
+"""(part, name of the model, messages) to what it writes."""
+
+ROLES: Mapping[Speaker, str] = {
+    "user": "User",
+    "planner": "Planner",
+    "tool": "Tool",
+    "agent": "Agent",
+    "checker_planner": "Checker_Planner",
+    "checker_tool": "Checker_Tool",
+}
+"""Names in switch messages; the user has another one in Chinese."""
+
+_WEEKDAYS = {
+    "en": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
+    "zh": ("星期一", "星期二", "星期三", "星期四", "星期五", "星期六", "星期日"),
+}
+_NOW = {"en": "current time", "zh": "当前时间"}
+_SECONDS = 366 * 24 * 60 * 60  # of 2024
+
+
+class DialogueFails(Exception):
+    """The dialogue cannot be finished: models wrote what the protocol does not allow."""
+
+    def __init__(self, cause: str, message: str) -> None:
+        super().__init__(message)
+        self.cause = cause  # short and stable
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One model request that counts, without what the transcript holds already."""
+
+    task: str  # the agent's name
+    prompt: str
+    role: str  # of the prompt's message
+    before: int  # messages of the transcript that were sent
+    switch: str  # the switch message behind them; empty: none
+    answer: str
+
+    def messages(self, transcript: list[dict[str, str]]) -> list[dict[str, str]]:
+        """The request's messages, out of the finished transcript."""
+        last = [{"role": "user", "content": self.switch}] if self.switch else []
+        return [{"role": self.role, "content": self.prompt}, *transcript[: self.before], *last]
+
+
+@dataclass
+class Scene:
+    """The state of one dialogue. ``chance`` belongs to it alone, so that dialogues do not depend on each other."""
+
+    language: Language
+    tools: Tools  # with the pseudo tools
+    env_info: str
+    texts: Texts
+    cast: Mapping[Part, tuple[str, ...]]  # names of models; one is drawn where there are several
+    ask_model: Ask
+    chance: random.Random
+    messages: list[dict[str, str]] = field(default_factory=list)
+    kept: list[Kept] = field(default_factory=list)
+    _shown_tools: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._shown_tools = as_text(self.tools[:-2])
+
+    # -- what is said
+
+    @property
+    def last(self) -> Speaker | None:
+        return speaker(self.messages[-1]["content"]) if self.messages else None
+
+    def switch(self, to: Speaker) -> None:
+        name = "用户" if to == "user" and self.language == "zh" else ROLES[to]
+        self.messages.append({"role": "user", "content": f"{SWITCH[self.language]}{name}"})
+
+    def drop_switch(self) -> None:
+        self.messages.pop()
+
+    def say(self, who: Speaker, content: str) -> None:
+        self.messages.append({"role": "user" if who == "user" else "assistant", "content": content})
+
+    def say_as_user(self, text: str) -> None:
+        """What the user says, with the mark of the language if the model did not write it. Raises DialogueFails for
+        nothing."""
+        if speaker(text) != "user":
+            text = f"{MARKS[self.language]['user']} {text}" if self.language == "en" else MARKS["zh"]["user"] + text
+        if not re.sub(r"^\w+[:：]", "", text).strip():
+            raise DialogueFails("empty reply", "the user said nothing")
+        self.say("user", text)
+
+    # -- who is asked
+
+    async def ask(self, part: Part, prompt: str, *, role: str = "system") -> str:
+        """What a model of the cast writes after the prompt and the whole transcript, without a thought in tags
+        before it."""
+        names = self.cast[part]
+        name = self.chance.choice(names) if len(names) > 1 else names[0]
+        # many endpoints take no request without a user message
+        first: Message = {"role": role if self.messages else "user", "content": prompt}
+        reply = await self.ask_model(part, name, (first, *(dict(message) for message in self.messages)))
+        _, end, said = reply.partition("</think>")
+        return said.strip() if end and reply.lstrip().startswith("<think>") else reply.strip()
+
+    def keep(self, agent: str, prompt: str, answer: str, *, role: str = "system") -> None:
+        """Write a request down. Called before anything is said after it, so that the last message is its switch."""
+        switch = self.messages[-1]["content"] if self.messages else ""
+        self.kept.append(
+            Kept(agent, prompt, role if switch else "user", max(0, len(self.messages) - 1), switch, answer)
+        )
+
+    def slots(self, **more: str) -> dict[str, str]:
+        """What every prompt may show."""
+        return {"tools": self._shown_tools, "env_info": self.env_info, **more}
+
+
+def new_scene(
+    lists: list[Tools],
+    language: Language,
+    texts: Texts,
+    cast: Mapping[Part, tuple[str, ...]],
+    ask: Ask,
+    chance: random.Random,
+) -> Scene:
+    """A dialogue before its first word: tool list and time are drawn."""
+    tools: list[dict[str, Any]] = [*chance.choice(lists), *pseudo_tools(language)]
+    return Scene(language, tools, draw_time(language, chance), texts, cast, ask, chance)
+
+
+def draw_time(language: Language, chance: random.Random) -> str:
+    """A second of 2024 with its weekday, behind a label with a full-width colon (wild spec 9.3)."""
+    moment = datetime(2024, 1, 1) + timedelta(seconds=chance.randrange(_SECONDS))
+    return f"{_NOW[language]}：{moment:%Y-%m-%d %H:%M:%S} {_WEEKDAYS[language][moment.weekday()]}"

@@ -1,0 +1,94 @@
+"""The models behind the cast, and what they cost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from agentgauge.core.chat import CaseKey, ChatModel, ChatRequest, Message
+from agentgauge.core.types import Usage
+from bench_wild.generate.dialogue.scene import Ask, Part
+from bench_wild.generate.sequences import Tasks, name_of
+from bench_wild.generate.settings import Settings
+
+if TYPE_CHECKING:
+    from agentgauge.model.cassette import CassetteReader, CassetteWriter
+
+TASK = "wild.generate"
+"""The task's name in a cassette."""
+
+
+class Stopped(Exception):
+    """No further request is wanted: the dialogue stays unfinished and counts as not attempted."""
+
+
+class Studio:
+    """The clients of one run, made when they are first needed. Belongs to one event loop."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._models: dict[str, ChatModel] = {}
+        self._reader: CassetteReader | None = None
+        self._writer: CassetteWriter | None = None
+        self._begin = time.monotonic()
+        self.usage = Usage()
+        self.stopped = ""  # why; empty: goes on
+
+    def stop(self, why: str) -> None:
+        """The first reason counts."""
+        self.stopped = self.stopped or why
+
+    def ask_for(self, sequence: Tasks, attempt: int) -> Ask:
+        """How the models are asked for one dialogue. The function raises Stopped, and Faults as the models raise
+        them."""
+        turns = _counter()
+
+        async def ask(part: Part, name: str, messages: tuple[Message, ...]) -> str:
+            if self.stopped:
+                raise Stopped(self.stopped)
+            case = CaseKey(TASK, name_of(sequence), attempt, turns())
+            reply = await self._model(name).complete(
+                ChatRequest(messages, temperature=self._settings.temperature, case=case)
+            )
+            self.usage += reply.usage
+            if self._settings.budget and (
+                why := self._settings.budget.spent(self.usage, time.monotonic() - self._begin)
+            ):
+                self.stop(why)
+            return reply.text
+
+        return ask
+
+    async def close(self) -> None:
+        for model in self._models.values():
+            await model.close()
+        if self._writer:
+            self._writer.close()
+
+    def _model(self, name: str) -> ChatModel:
+        if name not in self._models:
+            self._models[name] = self._make(name)
+        return self._models[name]
+
+    def _make(self, name: str) -> ChatModel:
+        from agentgauge.model.cassette import Cassette, RecordingModel, ReplayModel
+        from agentgauge.model.client import OpenAIModel
+        from agentgauge.model.limits import AdaptiveLimiter
+
+        settings = self._settings
+        if settings.replay:
+            self._reader = self._reader or Cassette.read(settings.replay, {})
+            return ReplayModel(self._reader, name)
+        model: ChatModel = OpenAIModel(
+            settings.specs[name], AdaptiveLimiter(settings.in_flight, timeout=settings.specs[name].timeout)
+        )
+        if settings.record:
+            self._writer = self._writer or Cassette.append_to(settings.record, {})
+            model = RecordingModel(model, self._writer)
+        return model
+
+
+def _counter() -> Callable[[], int]:
+    count = iter(range(1_000_000_000))
+    return lambda: next(count)

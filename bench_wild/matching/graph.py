@@ -1,0 +1,253 @@
+"""The legal ways through a gold graph, found as they are needed (wild spec 4).
+
+A *path* is a list of groups of actions; a group is what one message of the model does. The published evaluator lists
+all paths first, which for 14 independent calls cannot be done. Here a path's beginning is a ``State``, and what may
+come next follows from the state alone, so that nothing has to be listed. Order and selection are those of the full
+list.
+
+What makes this quick, derived from the rules of wild spec 4.2 and checked against the plain enumeration in the tests:
+
+- Of the combinations with one sequence of names the first survives, and that is the one whose every element is the
+  first with its name behind the element before. So choices are made name by name.
+- A combination of two or more is dropped exactly where its first element belongs to a run (neighbours of equal name
+  among the eligible actions) and it does not begin with that whole run.
+- All eligible actions at once are always legal. So the shortest path is as long as the longest chain of dependencies.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from bench_wild.data import GoldNode
+
+Group = tuple[int, ...]
+"""Positions of actions, as the path has them: ascending."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The beginning of paths, as far as it matters for how they go on."""
+
+    done: frozenset[int]
+    queue: Group = ()  # calls of a run that was begun one by one: they must come next, one by one
+
+
+START = State(frozenset())
+
+
+class Graph:
+    """The gold graph of one task. The graph must have no circle; the loader sees to that."""
+
+    def __init__(self, nodes: Sequence[GoldNode]) -> None:
+        self.nodes = tuple(nodes)
+        self.names = tuple(node.name for node in nodes)
+        self._needs = tuple(frozenset(node.dependencies) for node in nodes)
+        self._heights = self._measure()
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    @property
+    def min_length(self) -> int:
+        """Groups of the shortest path."""
+        return max(self._heights, default=0)
+
+    def _measure(self) -> tuple[int, ...]:
+        """For every action the length of the longest chain that begins with it."""
+        heights = [0] * len(self.nodes)
+        rest = set(range(len(self.nodes)))
+        followers: list[list[int]] = [[] for _ in self.nodes]
+        for place, needs in enumerate(self._needs):
+            for need in needs:
+                followers[need].append(place)
+        while ready := [place for place in rest if rest.isdisjoint(followers[place])]:
+            for place in ready:
+                heights[place] = 1 + max((heights[follower] for follower in followers[place]), default=0)
+            rest.difference_update(ready)
+        return tuple(heights)
+
+    def eligible(self, state: State) -> Group:
+        """Actions that nothing holds back, ascending."""
+        return tuple(
+            place for place, needs in enumerate(self._needs) if place not in state.done and needs <= state.done
+        )
+
+    # -- what may come next
+
+    def steps(self, state: State) -> Iterator[tuple[Group, State]]:
+        """Every group that may come next and the state behind it, in order. As many as there are: take what is
+        needed."""
+        if state.queue:
+            yield self._next_of_queue(state)
+            return
+        open_ = self.eligible(state)
+        for size in range(1, len(open_) + 1):
+            for group in self._choices(open_, size):
+                yield group, self._after(state, open_, group)
+
+    def first(self, state: State, names: Sequence[str]) -> tuple[Group, State] | None:
+        """The first group with just these names, in any order."""
+        if state.queue:
+            group, after = self._next_of_queue(state)
+            return (group, after) if self._names(group) == sorted(names) else None
+        open_ = self.eligible(state)
+        wanted = Counter(names)
+        left = [Counter(self.names[place] for place in open_[start:]) for start in range(len(open_) + 1)]
+
+        def fits(picked: Group, start: int) -> bool:
+            missing = wanted - Counter(self.names[place] for place in picked)
+            return len(picked) + missing.total() == len(names) and missing <= left[start]
+
+        found = next(self._choices(open_, len(names), fits), None) if names else None
+        return (found, self._after(state, open_, found)) if found else None
+
+    def allows(self, state: State, group: Group) -> State | None:
+        """The state behind ``group`` where just this one may come next."""
+        found = self.first(state, [self.names[place] for place in group])
+        if found is None or found[0] == group:
+            return found and found[1]
+        # the same names in another order may be legal beside the first
+        if state.queue or not set(group) <= set(open_ := self.eligible(state)):
+            return None
+        follows = (
+            choice
+            for choice in self._choices(open_, len(group), lambda picked, _: group[: len(picked)] == picked)
+            if choice == group
+        )
+        return self._after(state, open_, group) if next(follows, None) else None
+
+    def first_pseudo(self, state: State) -> Group | None:
+        """The first group that holds a pseudo action: single actions come first, so it stands alone."""
+        eligible = state.queue[:1] or self.eligible(state)
+        return next(((place,) for place in eligible if not self.nodes[place].is_tool), None)
+
+    def _next_of_queue(self, state: State) -> tuple[Group, State]:
+        first, *rest = state.queue
+        return (first,), State(state.done | {first}, tuple(rest))
+
+    def _after(self, state: State, open_: Group, group: Group) -> State:
+        """A call of a run that is made alone binds the rest of its run."""
+        run = self._run(open_, open_.index(group[0]))
+        queue = run[1:] if len(group) == 1 else ()
+        return State(state.done | set(group), queue)
+
+    def _run(self, open_: Group, start: int) -> Group:
+        """The neighbours of equal name around the eligible action at ``start``."""
+        name = self.names[open_[start]]
+        first = start
+        while first > 0 and self.names[open_[first - 1]] == name:
+            first -= 1
+        last = start
+        while last + 1 < len(open_) and self.names[open_[last + 1]] == name:
+            last += 1
+        return open_[first : last + 1]
+
+    def _choices(
+        self, open_: Group, size: int, fits: Callable[[Group, int], bool] = lambda picked, start: True
+    ) -> Iterator[Group]:
+        """The surviving combinations of ``size`` eligible actions in order, of those whose beginnings all ``fits``.
+
+        ``fits`` gets a beginning and where the search goes on, and must not be true for one that cannot be completed,
+        or time is lost.
+        """
+        return self._grow(open_, size, fits, (), 0)
+
+    def _grow(
+        self, open_: Group, size: int, fits: Callable[[Group, int], bool], picked: Group, start: int
+    ) -> Iterator[Group]:
+        """Those that begin with ``picked`` and go on from ``start``."""
+        if len(picked) == size:
+            yield picked
+            return
+        seen: set[str] = set()
+        for place in range(start, len(open_) - (size - len(picked)) + 1):
+            name = self.names[open_[place]]
+            if name in seen:
+                continue  # this sequence of names has come already
+            seen.add(name)
+            taken: Group = (open_[place],)
+            if not picked and size > 1:
+                taken = self._run(open_, place)
+                if len(taken) > size:
+                    continue  # part of a run beside others, or not all of it
+            grown = picked + taken
+            if fits(grown, place + len(taken)):
+                yield from self._grow(open_, size, fits, grown, place + len(taken))
+
+    def _names(self, group: Group) -> list[str]:
+        return sorted(self.names[place] for place in group)
+
+    # -- whole paths
+
+    def paths(self) -> Iterator[list[Group]]:
+        """Every path in order. There may be very many: take what is needed."""
+
+        def walk(state: State, path: list[Group]) -> Iterator[list[Group]]:
+            if len(state.done) == len(self.nodes):
+                yield path
+                return
+            for group, after in self.steps(state):
+                yield from walk(after, [*path, group])
+
+        return walk(START, [])
+
+    def optimal(self) -> list[Group]:
+        """The first of the shortest paths, which is the one that later tasks have as their history (wild spec 4.4)."""
+        path: list[Group] = []
+        state = START
+        while len(state.done) < len(self.nodes):
+            group = self._best(state)
+            path.append(group)
+            state = State(state.done | set(group))
+        return path
+
+    def _best(self, state: State) -> Group:
+        """The first group that leaves no longer way than there has to be: it holds the beginnings of all longest
+        chains."""
+        open_ = self.eligible(state)
+        top = max(self._heights[place] for place in open_)
+        critical = [index for index, place in enumerate(open_) if self._heights[place] == top]
+        if len(critical) == 1 and (alone := self._single(open_, critical[0])) is not None:
+            return alone
+        for size in range(max(2, len(critical)), len(open_) + 1):
+            choice = next(self._choices(open_, size, self._holds(open_, critical, size)), None)
+            if choice is not None:
+                return choice
+        return open_
+
+    def _single(self, open_: Group, index: int) -> Group | None:
+        """The action at ``index`` alone, where that is a legal group that binds nothing."""
+        if len(self._run(open_, index)) > 1 or self.names[open_[index]] in {
+            self.names[place] for place in open_[:index]
+        }:
+            return None
+        return (open_[index],)
+
+    def _holds(self, open_: Group, critical: Sequence[int], size: int) -> Callable[[Group, int], bool]:
+        """Whether a beginning can still grow to ``size`` with every critical action in it."""
+
+        @cache
+        def can(start: int, missing: int) -> bool:
+            if missing == 0:
+                return not any(index >= start for index in critical)
+            seen: set[str] = set()
+            for place in range(start, len(open_)):
+                name = self.names[open_[place]]
+                if name not in seen and can(place + 1, missing - 1):
+                    return True
+                seen.add(name)
+                if place in critical:
+                    return False  # it would be passed over
+            return False
+
+        must = {open_[index] for index in critical}
+        order = {place: index for index, place in enumerate(open_)}
+
+        def fits(picked: Group, start: int) -> bool:
+            passed = {place for place in must if order[place] < start}
+            return passed <= set(picked) and len(picked) <= size and can(start, size - len(picked))
+
+        return fits

@@ -1,0 +1,203 @@
+"""The earlier release's evaluator, which the published tables were made with (wild spec 7).
+
+It scores arguments softly: a call is good from a mean of 0.7 over its arguments, and a task is correct if all its calls
+are. A wrong task has one class of error. Its rates add 0.00001 to their denominators, which is left out here: it
+changes the seventh digit.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agentgauge.core.types import Json
+from bench_wild.data import GoldNode
+from bench_wild.labels import ASK
+from bench_wild.matching.arguments import find_tool
+from bench_wild.matching.soft import ARGUMENT_CLASSES, GOOD, Unscorable, score_call
+from bench_wild.steps import Call
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One reply of the model."""
+
+    calls: tuple[Call, ...] = ()  # none: a text, or nothing at all
+
+
+@dataclass(frozen=True, slots=True)
+class BadCall:
+    """A call below GOOD."""
+
+    reply: int  # which reply made it, from 0
+    call: Call
+    gold: Call  # the best of its counterparts
+    score: float
+    kinds: tuple[str, ...]  # of the counterpart that was tried last, not of the best one: as upstream
+    parameters: tuple[str, ...]  # names of the top-level arguments that scored below GOOD against the best counterpart
+    tried_last: tuple[str, ...]  # the same against the counterpart that was tried last, which upstream's report lists
+
+
+@dataclass(frozen=True, slots=True)
+class SoftVerdict:
+    """What the earlier evaluator makes of one task."""
+
+    correct: bool
+    optimal: bool
+    scores: tuple[float, ...] | None  # of the calls, grouped by name in the order names first come; None: not scored
+    bad: tuple[BadCall, ...]
+    progress: int  # numerator; the denominator is the number of gold nodes
+    error: str | None  # class, None where the task is correct
+    unscorable: bool = False  # the names were right, but the arguments could not be scored
+
+
+def judge_softly(
+    replies: Sequence[Reply],
+    gold: Sequence[GoldNode],
+    tools: Sequence[Mapping[str, Any]],
+    *,
+    action_correct: bool,
+    optimal: bool,
+) -> SoftVerdict:
+    """Score one task from its replies. ``action_correct`` and ``optimal`` are what inference found."""
+    scores: tuple[float, ...] | None = None
+    bad: tuple[BadCall, ...] = ()
+    scored = False
+    if action_correct:
+        try:
+            scores, bad = _score_calls(replies, gold, tools)
+            scored = True
+        except Unscorable:
+            pass
+    correct = scored and not bad
+    return SoftVerdict(
+        correct,
+        correct and optimal,
+        scores,
+        bad,
+        len(gold) if correct else _progress(replies, bool(bad)),
+        None
+        if correct
+        else _argument_class(bad)
+        if bad
+        else action_class(replies, gold, {tool["function"]["name"] for tool in tools}),
+        action_correct and not scored,
+    )
+
+
+def _progress(replies: Sequence[Reply], argument_error: bool) -> int:
+    """Calls of all replies but the last, a text being one; with wrong arguments those of the last as well."""
+    counted = replies if argument_error else replies[:-1]
+    return sum(len(reply.calls) or 1 for reply in counted)
+
+
+# -- calls
+
+
+def _score_calls(
+    replies: Sequence[Reply], gold: Sequence[GoldNode], tools: Sequence[Mapping[str, Any]]
+) -> tuple[tuple[float, ...], tuple[BadCall, ...]]:
+    wanted: dict[str, list[Mapping[str, Json]]] = {}
+    for node in gold:
+        if node.is_tool:
+            wanted.setdefault(node.name, []).append(node.arguments)
+    made: dict[str, list[tuple[int, Call]]] = {}
+    for place, reply in enumerate(replies):
+        for call in reply.calls:
+            if not isinstance(call.name, str):
+                raise Unscorable(f"the name of a call must be a text, not {call.name!r}")
+            made.setdefault(call.name, []).append((place, call))
+    if {name: len(calls) for name, calls in made.items()} != {name: len(calls) for name, calls in wanted.items()}:
+        raise Unscorable("the calls are not those of the gold")
+    scores: list[float] = []
+    bad: list[BadCall] = []
+    for name, calls in made.items():
+        tool = find_tool(tools, name)
+        if tool is None:
+            raise Unscorable(f"there is no tool {name!r}")
+        left = list(wanted[name])
+        for place, call in calls:
+            tried = [score_call(tool, call.arguments, counterpart) for counterpart in left]
+            best = max(range(len(tried)), key=lambda number: (tried[number].score, -number))
+            scores.append(tried[best].score)
+            counterpart = left.pop(best)
+            if tried[best].score < GOOD:
+                expected = Call(name, json.dumps(counterpart, ensure_ascii=False))
+                last = tried[-1]
+                bad.append(BadCall(place, call, expected, tried[best].score, last.kinds, tried[best].wrong, last.wrong))
+    return tuple(scores), tuple(bad)
+
+
+# -- classes of errors
+
+
+def _argument_class(bad: Sequence[BadCall]) -> str | None:
+    kinds = min(bad, key=lambda one: one.reply).kinds
+    return next((kind for kind in ARGUMENT_CLASSES if kind in kinds), None)
+
+
+def action_class(replies: Sequence[Reply], gold: Sequence[GoldNode], offered: Collection[str]) -> str:
+    """The class of an action error (wild spec 7.5)."""
+    if len(replies) == 1 and not replies[0].calls:
+        return "reject tool calling"
+    if len(gold) == 1 and gold[0].is_prepare:
+        return "call function without reject"
+    made: list[str] = []
+    found = ""
+    for reply in replies:
+        if not reply.calls:
+            made.append(ASK)
+        for call in reply.calls:
+            if call.name == "filter_by_prompt" or not isinstance(call.name, str) or call.name not in offered:
+                # a later reply's class replaces it: as upstream
+                found = "reject tool calling" if call.name == "filter_by_prompt" else "function name hallucination"
+                break
+            made.append(call.name)
+    if found:
+        return found
+    wanted = Counter(node.name for node in gold if not node.is_prepare)
+    if ASK in wanted and ASK not in made:
+        return "missing information in tool calling"
+    if len(made) > len(gold) - 1:
+        return "redundant tool calling"
+    did = Counter(made)
+    if ASK in wanted - did:
+        return "missing information in tool calling"
+    left = did - wanted
+    if any(name not in wanted for name in left):
+        return "call the wrong function"
+    return "redundant tool calling" if left else "early stop"
+
+
+# -- wrong values by kind of parameter
+
+
+def parameter_kind(schema: Any) -> str:
+    """The kind of a parameter, in the words of the data set's own statistics; ``other`` for what is no schema."""
+    if not isinstance(schema, Mapping):
+        return "other"
+    name = str(schema.get("type", "string"))
+    if name == "object":
+        nested = any(
+            isinstance(one, Mapping) and one.get("type") == "object"
+            for one in (schema.get("properties") or {}).values()
+        )
+        return "nested object" if nested else "object"
+    if name in ("string", "integer") and "enum" in schema:
+        return f"{name} enum"
+    return {"number": "float"}.get(
+        name, name if name in ("string", "integer", "float", "boolean", "array") else "other"
+    )
+
+
+def wrong_parameters(verdict: SoftVerdict, tools: Sequence[Mapping[str, Any]]) -> Counter[str]:
+    """How often arguments of each kind scored below GOOD in the bad calls of a task."""
+    found: Counter[str] = Counter()
+    for one in verdict.bad:
+        tool = find_tool(tools, one.call.name)
+        properties = ((tool or {}).get("function", {}).get("parameters") or {}).get("properties") or {}
+        found.update(parameter_kind(properties.get(name)) for name in one.parameters)
+    return found

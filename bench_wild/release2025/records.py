@@ -1,0 +1,128 @@
+"""Records of the earlier release, read as records of the later one (wild spec 2.4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from bench_wild.labels import CHAT, CLARIFY, MIXED, PARALLEL, SEQUENTIAL, SINGLE, UNKNOWN_SUBTYPE
+from bench_wild.matching.structure import structure_of
+
+_TYPES = {"单": SINGLE, "反": CLARIFY, "拒": CHAT, "single": SINGLE, "clarify": CLARIFY, "chat": CHAT}
+_MULTI = ("多", "multi")
+_TRUE = (True, "真")
+_WEEKDAYS_EN = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_WEEKDAYS_ZH = "一二三四五六日"
+_SEPARATOR = "====="
+_SPEAKERS = re.compile(r"^\s*(?:User|AI Agent|用户|AI Agent助手)\s*[:：]\s*")
+
+
+def is_earlier(record: Mapping[str, Any]) -> bool:
+    """Whether a record has the earlier release's fields."""
+    return "type" in record and "task_types" not in record and "english_task_types" not in record
+
+
+def check_earlier(record: Mapping[str, Any], language: str) -> tuple[str, str] | None:
+    """Field and rule that a record breaks so that ``modern`` could not read it."""
+    twin = "english_" if language == "en" else ""
+    for field in ("type", f"{twin}answer_list"):
+        if not isinstance(record.get(field), list):
+            return field, f"must be a list, not {record.get(field)!r:.40}"
+    for place, label in enumerate(record["type"]):
+        if label not in (*_TYPES, *_MULTI):
+            return f"type[{place}]", f"is {label!r}; accepted are {', '.join((*_TYPES, *_MULTI))}"
+    env = record.get("env_info")
+    if not isinstance(env, str) and not (isinstance(env, list) and env and all(isinstance(one, str) for one in env)):
+        return "env_info", f"must be a text or one for each task, not {env!r:.40}"
+    for field in ("turn_type", "turn_subtypes"):
+        if not isinstance(record.get(field, []), list):
+            return field, f"must be a list, not {record[field]!r:.40}"
+    return None
+
+
+def modern(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The record with the later release's fields. Fields that are missing or no lists stay away, for the check to
+    find."""
+    result: dict[str, Any] = {"id": record.get("id")}
+    env = record["env_info"] if isinstance(record["env_info"], str) else record["env_info"][0]
+    for twin, weekdays in (("english_", _WEEKDAYS_EN), ("", tuple(f"星期{day}" for day in _WEEKDAYS_ZH))):
+        answers = record.get(f"{twin}answer_list")
+        if f"{twin}tools" in record:
+            result[f"{twin}tools"] = record[f"{twin}tools"]
+        if answers is not None:
+            result[f"{twin}answer_list"] = answers
+        tasks = record.get(f"{twin}task")
+        if isinstance(tasks, list):
+            result[f"{twin}tasks"] = [_SPEAKERS.sub("", text) if isinstance(text, str) else text for text in tasks]
+        elif isinstance(record.get(f"{twin}messages"), list):
+            result[f"{twin}tasks"] = _tasks(record[f"{twin}messages"], record.get("task_ids", []))
+        result[f"{twin}env_info"] = _date(env, weekdays)
+        result[f"{twin}task_types"] = [_type(label, answers, place) for place, label in enumerate(record["type"])]
+        result[f"{twin}turn_subtypes"] = _subtypes(record)
+    return result
+
+
+def _date(env: str, weekdays: Sequence[str]) -> str:
+    """Date and time without prefix, with the weekday in the language of the run."""
+    text = re.sub(r"当前时间：|环境：", "", env).split("星期")[0].strip()
+    try:
+        return f"{text} {weekdays[datetime.fromisoformat(text).weekday()]}"
+    except ValueError:
+        return text
+
+
+def _type(label: str, answers: Any, place: int) -> str:
+    if label in _TYPES:
+        return _TYPES[label]
+    nodes = answers[place] if isinstance(answers, list) and place < len(answers) else []
+    kind = _structure(nodes)
+    return SEQUENTIAL if kind == "serial" else MIXED if kind == "cs" else PARALLEL
+
+
+def _structure(nodes: Any) -> str | None:
+    """Of raw nodes that may be damaged."""
+    actions: list[tuple[str, list[int]]] = []
+    for node in nodes if isinstance(nodes, list) else []:
+        action = node.get("action") if isinstance(node, Mapping) else None
+        depends = node.get("dependency_list") if isinstance(node, Mapping) else None
+        name = action.get("name") if isinstance(action, Mapping) else None
+        actions.append((name if isinstance(name, str) else "", depends if isinstance(depends, list) else []))
+    return structure_of(actions)
+
+
+def _subtypes(record: Mapping[str, Any]) -> list[Any]:
+    """Three subtypes, for the tasks after the first. Given for every task, or only for those that are multi-turn."""
+    count = len(record["type"])
+    given = list(record.get("turn_subtypes", []))
+    multi = [value in _TRUE for value in record.get("turn_type", [False] + [True] * (count - 1))]
+    if len(given) == count:
+        aligned = given
+    elif len(given) == count - 1 and sum(multi) != len(given):
+        aligned = [None, *given]
+    else:
+        rest = iter(given)
+        aligned = [next(rest, None) if is_multi else None for is_multi in multi]
+    return [value or UNKNOWN_SUBTYPE for value in aligned[1:]]
+
+
+def _tasks(messages: Sequence[Any], task_ids: Sequence[Any]) -> list[str]:
+    """The user's tasks out of the flat list of messages, which texts with a row of equal signs divide."""
+    parts: list[list[Mapping[str, Any]]] = [[]]
+    for message in messages:
+        if isinstance(message, str) and _SEPARATOR in message:
+            parts.append([])
+        elif isinstance(message, Mapping):
+            parts[-1].append(message)
+    result = []
+    for place, part in enumerate(one for one in parts if one):
+        number = task_ids[place] if place < len(task_ids) and isinstance(task_ids[place], int) else 0
+        users = [message for message in part if message.get("role") == "user"]
+        at = (
+            part[number]
+            if 0 <= number < len(part) and part[number].get("role") == "user"
+            else (users[0] if users else {})
+        )
+        result.append(_SPEAKERS.sub("", str(at.get("content", ""))))
+    return result

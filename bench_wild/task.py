@@ -1,0 +1,257 @@
+"""The task of WildToolBench: one user task of a session is one case."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from agentgauge.agent.dialects.registry import FAMILIES
+from agentgauge.core.breakdown import Breakdown
+from agentgauge.core.case import Case
+from agentgauge.core.chat import ChatReply, ChatRequest
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.estimate import Recipe
+from agentgauge.core.index import Index, Row
+from agentgauge.core.task import Chosen, Exporter, Task, TaskOption
+from agentgauge.core.types import Json, Sample, Score, Scoring
+from bench_wild import data, oracle
+from bench_wild.layout import ACCEPTED, NOT_VERIFIED
+from bench_wild.metrics import COLUMNS, ERROR_COLUMNS, PUBLISHED_AS, recipe
+from bench_wild.prompts import ORIGINAL, SCHEMAS, VERSION, Sending
+from bench_wild.release2025.breakdown import breakdowns
+from bench_wild.run import run_task
+from bench_wild.score import EVALUATORS, Evaluator, score_task
+from bench_wild.tool_lists import FILES as TOOL_LISTS
+from bench_wild.tool_lists import lacks, read_tool_lists
+
+_HERE = Path(__file__).parent
+
+LANGUAGE = TaskOption(
+    "--wild-language", "WildToolBench's tasks, tools and history in English or Chinese (default: en)", data.LANGUAGES
+)
+EVALUATOR = TaskOption(
+    "--wild-evaluator",
+    "WildToolBench's evaluator: that of the April 2026 release, or the earlier one that the published tables used"
+    " (default: 2026)",
+    EVALUATORS,
+    asks=False,
+)
+NO_CONTEXT = TaskOption(
+    "--wild-no-context",
+    "send WildToolBench's tasks without the earlier tasks of their session, whose first tasks are left out (default:"
+    " off)",
+)
+NO_ROLES = TaskOption(
+    "--wild-no-roles",
+    "send WildToolBench's texts without a speaker's name at their beginning, such as 'User:' (default: off)",
+)
+TOOL_SCHEMAS = TaskOption(
+    "--wild-schemas",
+    "WildToolBench's tools as in the data, or normalised as the earlier release does for Azure (default: original)",
+    SCHEMAS,
+)
+SKIP_INVALID = TaskOption(
+    "--skip-invalid",
+    "leave sessions out whose data breaks a rule and report them, instead of refusing the file (default: refuse)",
+)
+
+
+class Wild(Task):
+    """Four tasks a session, each with the gold history of those before it; results are recorded ones, nothing runs."""
+
+    name = "wild"
+    benchmark = "WildToolBench"
+    title = "tasks"
+    data_set = "wild"
+    folders = ("WildToolBench", "WildToolBench-main")
+    data_files = (data.FILES[0],)
+    mini = _HERE / "mini"
+    columns = (*COLUMNS, *ERROR_COLUMNS)  # the latter with the earlier evaluator
+    published = tuple(PUBLISHED_AS.values())
+    published_dialect = "native"
+    published_too = FAMILIES
+    dialects = ("native", "react", *FAMILIES)
+    options = (LANGUAGE, EVALUATOR, NO_CONTEXT, NO_ROLES, TOOL_SCHEMAS, SKIP_INVALID)
+    exported_as = "wild"
+
+    def __init__(
+        self,
+        language: str = "en",
+        evaluator: Evaluator = "2026",
+        *,
+        sending: Sending = ORIGINAL,
+        skip_invalid: bool = False,
+    ) -> None:
+        self.language = language  # of the twins in the data: "en" or "zh"
+        self.evaluator = evaluator
+        self.sending = sending
+        self.skip_invalid = skip_invalid  # leave sessions out that break a rule, instead of refusing the file
+
+    def configure(self, chosen: Chosen) -> None:
+        self.language = str(chosen[LANGUAGE.name])
+        self.evaluator = next(name for name in EVALUATORS if name == chosen[EVALUATOR.name])
+        schemas = next(name for name in SCHEMAS if name == chosen[TOOL_SCHEMAS.name])
+        self.sending = Sending(context=not chosen[NO_CONTEXT.name], roles=not chosen[NO_ROLES.name], schemas=schemas)
+        self.skip_invalid = bool(chosen[SKIP_INVALID.name])
+
+    def find(self, folder: Path) -> Path | None:
+        """Where a file of either release lies, or the folder ``data`` with it (as released): the first of ``places``
+        that has it."""
+        return next((root for root in self.places(folder) if data.find(root)), None)
+
+    def index(self, root: Path) -> Index:
+        found = data.index(root, self.language, skip_invalid=self.skip_invalid)
+        if not found.rows and any(isinstance(one, data.Session) for one in self._sessions(found.file)):
+            other = next(one for one in data.LANGUAGES if one != self.language)
+            raise UsageProblem(
+                f"{found.file} has no session in the language {self.language}; give --wild-language {other}"
+            )
+        if self.sending.context:
+            return found
+        # without the tasks before them only later tasks say something: as upstream (wild spec 12)
+        return replace(found, rows=tuple(row for row in found.rows if data.split_id(row.id)[1] > 0))
+
+    def load(self, index: Index, row: Row) -> Sample:
+        return data.load(index, row, self.name, self.language)
+
+    async def run(self, case: Case) -> Json:
+        return await run_task(case, self.sending)
+
+    def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
+        session, task = data.resolve(sample)
+        if isinstance(output, str):
+            # upstream loses the session with this task; the session's accuracy says the same, its other tasks stand
+            lost = score_task(session, task, None, scoring, self.evaluator)
+            text = f"the published protocol stops here: {output!r}"
+            return Score(False, lost.values, ("session_fails",), text, lost.group, output)
+        return score_task(session, task, output, scoring, self.evaluator)
+
+    def recipe(self, scoring: Scoring) -> Recipe:
+        return recipe(scoring)
+
+    def breakdowns(self, scores: Sequence[Score], scoring: Scoring) -> Sequence[Breakdown]:
+        return breakdowns(scores, scoring)
+
+    def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
+        return oracle.native_reply(oracle.answer(sample, request.case.turn if request.case else 0, one_call=one_call))
+
+    def score_files(self, samples: Path, predictions: Path, *, scoring: Scoring, similarity: str) -> Mapping[str, Any]:
+        from bench_wild.files import score_files
+
+        found = samples if samples.is_file() else self.find(samples) or samples
+        how: dict[str, Any] = {
+            "evaluator": self.evaluator,
+            "language": self.language,
+            "skip_invalid": self.skip_invalid,
+        }
+        return score_files(found, predictions, scoring=scoring, **how)
+
+    def export(
+        self, results: Iterable[tuple[Sample, Json, Path]], folder: Path, *, model: str, scoring: Scoring
+    ) -> list[str]:
+        from bench_wild.files import RESULTS, write_result_lines
+
+        place = folder / "result" / model.replace("/", "_")
+        place.mkdir(parents=True, exist_ok=True)
+        told = ((*data.resolve(sample), output) for sample, output, _ in results)
+        missing = write_result_lines(place / RESULTS, told, model, sending=self.sending, tolerant=scoring == "strict")
+        return [f"session {session} is left out: one of its tasks is missing before another" for session in missing]
+
+    def exporters(self) -> Mapping[str, Exporter]:
+        return {**super().exporters(), "wild-csv": self.export_csv}
+
+    def export_csv(
+        self,
+        results: Iterable[tuple[Sample, Json, Path]],
+        folder: Path,
+        *,
+        model: str,
+        scoring: Scoring,
+    ) -> list[str]:
+        """Write a row for each task, scored by the run's evaluator, in the order of the data."""
+        from bench_wild.release2025.csv_rows import FILE, write_csv
+
+        folder.mkdir(parents=True, exist_ok=True)
+        finished = sorted(results, key=lambda result: result[0].position)
+        rows = (
+            (*data.resolve(sample), output, self.score(sample, output, scoring, "")) for sample, output, _ in finished
+        )
+        write_csv(folder / FILE, rows, sending=self.sending, tolerant=scoring == "strict")
+        return []
+
+    def not_comparable(self, chosen: Chosen) -> Sequence[str]:
+        # a run of an earlier version of AgentGauge has no value for the switches
+        found = {
+            "evaluator 2026 instead of 2025": chosen[EVALUATOR.name] != "2025",
+            "language zh instead of en": chosen[LANGUAGE.name] != "en",
+            "without the earlier tasks": chosen.get(NO_CONTEXT.name, False),
+            "without the speakers' names": chosen.get(NO_ROLES.name, False),
+            "schemas azure instead of original": chosen.get(TOOL_SCHEMAS.name) == "azure",
+        }
+        return [reason for reason, holds in found.items() if holds]
+
+    def not_official(self, differences: Sequence[str]) -> Sequence[str]:
+        """Generated sessions, whether a person has accepted them or not."""
+        return [one for one in differences if one.endswith((NOT_VERIFIED, ACCEPTED))]
+
+    def prompt_version(self, folder: Path | None) -> str:
+        """Every text is the data set's, so ``folder`` replaces none."""
+        return VERSION
+
+    def left_out(self, root: Path) -> Sequence[str]:
+        file = data.find(root)
+        return [str(problem) for problem in data.problems(file, self.language)] if self.skip_invalid and file else ()
+
+    def story(self, tags: Sequence[str]) -> str:
+        """The session."""
+        return tags[-1]
+
+    def check_data(self, folder: Path) -> tuple[list[str], list[str]]:
+        """Problems are broken rules and gold that nothing can reach; strange is what a list of tools lacks."""
+        folder = self.find(folder) or folder
+        file = data.find(folder)
+        lists = [folder / name for name in TOOL_LISTS if (folder / name).is_file()]
+        if file is None and not lists:
+            raise UsageProblem(
+                f"{folder} holds none of {', '.join((*data.FILES, *TOOL_LISTS))}; give a folder of WildToolBench's data"
+            )
+        problems, strange = list[str](), list[str]()
+        if file:
+            strange += data.differences(file)
+        for one in self._sessions(file) if file else ():
+            if isinstance(one, data.RecordProblem):
+                problems.append(str(one))
+            else:
+                problems += oracle.unreachable(one)
+                strange += [f"session {one.id!r}: {text}" for text in lacks(one.tools)]
+        for path in lists:
+            for number, tools in enumerate(read_tool_lists(path), 1):
+                strange += [f"{path.name}, line {number}: {text}" for text in lacks(tools)]
+        return problems, strange
+
+    def _sessions(self, file: Path) -> list[data.Session | data.RecordProblem]:
+        """The sessions of the run's language, or, where the file has none, of the other; with what is wrong in the
+        file."""
+        read: list[data.Session | data.RecordProblem] = []
+        for language in (self.language, *data.LANGUAGES):
+            read = list(data.read_sessions(file, language))
+            if any(isinstance(one, data.Session) for one in read):
+                break
+        return read
+
+    def reference_rows(self) -> list[Mapping[str, Any]]:
+        published = json.loads((_HERE / "reference" / "wild.json").read_text(encoding="utf-8"))
+        rows: dict[tuple[str, str], dict[str, Any]] = {}
+        for edition, title in (("full", "paper, all models"), ("main_body", "paper, main body")):
+            for listed in published[edition].values():
+                for row in listed:
+                    merged = rows.setdefault((title, row["model"]), {"edition": title, "model": row["model"]})
+                    merged |= {column: row[name] for name, column in PUBLISHED_AS.items() if name in row}
+        return list(rows.values())
+
+
+TASKS: tuple[Task, ...] = (Wild(),)
+"""What the entry point ``agentgauge.tasks`` announces."""

@@ -1,0 +1,17 @@
+"""``python -m bundled_data.gta_atomic [FOLDER]``: build the data set in place, or in a folder that holds
+``search/``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from bundled_data.gta_atomic.build import build
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[2] / "bench_gta" / "atomic" / "mini"
+    try:
+        build(target)
+    except ValueError as error:
+        sys.exit(str(error))
+    print(f"built {target}")

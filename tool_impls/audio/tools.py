@@ -1,0 +1,232 @@
+"""Tools that cut, clean, change and measure sound: AudioClipTool, NoiseReduction, PitchShifting,
+SoundCharacteristicExtraction.
+
+GTA tools spec 5.3. All work without network and weights.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentgauge.core.errors import ToolError
+from agentgauge.core.tools import Parameter, Tool
+from tool_impls import base, naming
+from tool_impls.audio import denoise, features
+from tool_impls.audio import sound_file as sound
+from tool_impls.settings import ToolSettings
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+AUDIO = base.path("audio", "Path of the sound file.")
+OUTPUT_DIR = base.optional("text", "output_dir", None, "Has no effect: results lie in the task's output folder.")
+AUDIO_OUT = Parameter("audio")
+
+MOST_STEPS = 24.0  # semitones, up or down
+OTHERS = (".aac", ".aif", ".aiff", ".amr", ".au", ".mp4", ".oga", ".opus", ".wma")  # known, but not written
+
+
+def seconds_text(value: float) -> str:
+    """A time as it stands in a file name: no point where it is whole."""
+    return f"{value:.6f}".rstrip("0").rstrip(".")
+
+
+def check_times(start: float | None, end: float | None) -> tuple[float, float]:
+    """Seconds, 0 and 10 where they are left out. Raises ToolError unless 0 <= start < end."""
+    start, end = 0.0 if start is None else start, 10.0 if end is None else end
+    if not (math.isfinite(start) and math.isfinite(end) and 0 <= start < end):
+        raise ToolError(
+            "start_time and end_time must be seconds with 0 <= start_time < end_time (left out they are 0 and 10); got"
+            f" {start:g}, {end:g}"
+        )
+    return start, end
+
+
+class AudioClipTool(base.BenchTool):
+    """GTA tools spec 5.3. Released: always MP3."""
+
+    meta = base.tool(
+        "AudioClipTool",
+        "Cuts a part out of a sound file.",
+        (
+            AUDIO,
+            base.optional("float", "start_time", None, "Where the part begins, in seconds; 0 if left out."),
+            base.optional("float", "end_time", None, "Where the part ends, in seconds; 10 if left out."),
+            OUTPUT_DIR,
+            base.optional(
+                "text",
+                "filename",
+                None,
+                "Name of the result; the suffix (mp3, wav, flac, m4a, ogg) sets its kind, MP3 if none.",
+            ),
+        ),
+        AUDIO_OUT,
+    )
+    category = "operation"
+    confined = True
+    packages = ("av", "numpy")
+    concurrency = 2
+    seconds = 120.0
+
+    def apply(
+        self,
+        folder: Path,
+        /,
+        audio: Path,
+        start_time: float | None = None,
+        end_time: float | None = None,
+        output_dir: str | None = None,
+        filename: str | None = None,
+    ) -> Path:
+        """Raises ToolError for times that are none or lie behind the end, an unreadable file, and an unknown format."""
+        start, end = check_times(start_time, end_time)
+        target = folder / _clip_name(filename, f"audio_clip_{seconds_text(start)}_{seconds_text(end)}")
+        with sound.open_sound(audio) as container:
+            stream = container.streams.audio[0]
+            rate, layout = sound.shape_for(target.suffix, stream.rate, sound.layout_of(stream), stream.channels)
+            sound.write(
+                target,
+                _part(sound.pieces(container, audio.name, rate, layout), start, end, rate, audio.name),
+                rate,
+                layout,
+            )
+        return target
+
+
+def _clip_name(wanted: str | None, default: str) -> str:
+    """The name of a clip with the suffix of what will be written. Raises ToolError for a format that is known but
+    not written."""
+    suffix = Path((wanted or "").strip()).suffix.lower()
+    kinds = sound.writable()
+    if suffix in OTHERS or (suffix in sound.KINDS and suffix not in kinds):
+        raise ToolError(f"filename must end in one of {', '.join(kinds)}; {suffix} cannot be written")
+    return naming.file_name(wanted, default, suffix if suffix in kinds else ".mp3")
+
+
+def _part(pieces: Iterator[Any], start: float, end: float, rate: int, name: str) -> Iterator[NDArray[numpy.float32]]:
+    """What lies between two times. Raises ToolError where that is nothing."""
+    first, last, position = round(start * rate), round(end * rate), 0
+    for piece in pieces:
+        samples = sound.samples_of(piece)
+        begin, stop = max(first - position, 0), min(last - position, samples.shape[1])
+        if begin < stop:
+            yield samples[:, begin:stop]
+        position += samples.shape[1]
+        if position >= last:
+            return
+    if position <= first:
+        raise ToolError(
+            f"start_time {start:g} lies behind the end of {name}, which is {position / rate:.2f} seconds long"
+        )
+
+
+class NoiseReduction(base.BenchTool):
+    """GTA tools spec 5.3: spectral gating with noisereduce."""
+
+    meta = base.tool(
+        "NoiseReduction",
+        "Takes steady background noise out of a sound file. The result is a WAV file.",
+        (AUDIO, OUTPUT_DIR),
+        AUDIO_OUT,
+    )
+    category = "operation"
+    confined = True
+    packages = ("av", "numpy")
+    seconds = 300.0
+
+    @classmethod
+    def back_end(cls, settings: ToolSettings) -> str:
+        return (
+            base.READY
+            if denoise.installed()
+            else base.substitute("a spectral gate in numpy; install agentgauge[tools] for noisereduce")
+        )
+
+    @classmethod
+    def backend(cls, settings: ToolSettings) -> str:
+        return "noisereduce" if denoise.installed() else "numpy"
+
+    def setup(self, device: str = "cpu") -> None:
+        denoise.load()
+
+    def apply(self, folder: Path, /, audio: Path, output_dir: str | None = None) -> Path:
+        """Raises ToolError for a file that is no sound or too long."""
+        noisy = sound.read(audio, denoise.MOST)
+        target = folder / naming.file_name(f"{naming.plain_name(audio.stem)}_denoised", "denoised", ".wav")
+        sound.write_sound(target, replace(noisy, samples=denoise.reduce(noisy.samples, noisy.rate)))
+        return target
+
+
+class PitchShifting(base.BenchTool):
+    """GTA tools spec 5.3. The released tool has a fixed shift of 0, so it only changes the sample rate."""
+
+    meta = base.tool(
+        "PitchShifting",
+        "Raises or lowers the pitch of a sound file without changing its length.",
+        (
+            AUDIO,
+            OUTPUT_DIR,
+            base.optional(
+                "float", "n_steps", 0.0, f"Semitones up, or down if negative, at most {MOST_STEPS:g}; 12 are an octave."
+            ),
+        ),
+        AUDIO_OUT,
+    )
+    category = "operation"
+    packages = ("librosa", "av", "numpy")
+    seconds = 300.0
+
+    @classmethod
+    def offered(cls, settings: ToolSettings) -> Tool:
+        if not settings.released:
+            return cls.meta
+        return replace(cls.meta, inputs=tuple(value for value in cls.meta.inputs if value.name != "n_steps"))
+
+    def setup(self, device: str = "cpu") -> None:
+        features.load()
+
+    def apply(self, folder: Path, /, audio: Path, output_dir: str | None = None, n_steps: float = 0.0) -> Path:
+        """Raises ToolError for a file that is no sound or too long, and for steps beyond two octaves."""
+        if not abs(n_steps) <= MOST_STEPS:
+            raise ToolError(f"n_steps must be semitones from {-MOST_STEPS:g} to {MOST_STEPS:g}; got {n_steps:g}")
+        shifted = features.shift(features.at_rate(sound.read(audio)), n_steps, audio.name)
+        suffix = audio.suffix.lower()
+        if suffix not in sound.writable() or sound.shape_for(suffix, features.RATE, "mono", 1)[0] != features.RATE:
+            suffix = ".wav"
+        target = folder / naming.file_name(
+            f"{naming.plain_name(audio.stem)}_pitchshift_{n_steps:+g}", "pitchshift", suffix
+        )
+        sound.write_sound(target, shifted)
+        return target
+
+
+class SoundCharacteristicExtraction(base.BenchTool):
+    """GTA tools spec 5.3."""
+
+    meta = base.tool(
+        "SoundCharacteristicExtraction",
+        "Measures a sound file: mean and variance of 13 MFCCs, spectral centroid, spectral rolloff and zero crossing"
+        " rate, as JSON.",
+        (AUDIO, OUTPUT_DIR),
+        base.TEXT_OUT,
+    )
+    category = "perception"
+    packages = ("librosa", "av", "numpy")
+    seconds = 120.0
+
+    def setup(self, device: str = "cpu") -> None:
+        features.load()
+
+    def apply(self, folder: Path, /, audio: Path, output_dir: str | None = None) -> str:
+        """Raises ToolError for a file that is no sound or too long."""
+        heard = features.at_rate(sound.mixed(sound.read(audio)))
+        return json.dumps(features.measure(heard.samples[0]), indent=4)
+
+
+TOOLS: tuple[type[base.BenchTool], ...] = (AudioClipTool, NoiseReduction, PitchShifting, SoundCharacteristicExtraction)

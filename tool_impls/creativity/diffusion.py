@@ -1,0 +1,145 @@
+"""Pictures from words and changed pictures with diffusers on this machine (GTA tools spec 6)."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import threading
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentgauge.core.errors import ToolError, ToolFault, ToolUnavailable
+from tool_impls.base import READY, unavailable
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+PACKAGES = ("torch", "diffusers", "transformers", "PIL")
+LONGEST = 768  # pixels of a side while a picture is changed
+STEP = 8  # sides must be multiples of it
+SHORTEST = 64  # pixels of a side while a picture is changed
+IMAGE_GUIDANCE = 1.0  # of InstructPix2Pix, as released
+
+
+def folder_state(source: Path | str, table: str, option: str) -> str:
+    """READY, or what is wrong with the packages or the folder."""
+    if missing := [package for package in PACKAGES if find_spec(package) is None]:
+        return unavailable(
+            f"{option} in [tools.{table}] needs the Python package {missing[0]}; install agentgauge[generate]"
+        )
+    if isinstance(source, Path) and not pipeline_name(source):
+        return unavailable(
+            f"{option} in [tools.{table}] must name a folder of a diffusers pipeline; {source.name} has no usable"
+            " model_index.json"
+        )
+    return READY
+
+
+def pipeline_name(folder: Path) -> str:
+    """The class that the folder was saved from, empty if it cannot be told."""
+    try:
+        name = json.loads((folder / "model_index.json").read_text("utf-8"))["_class_name"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    return name if isinstance(name, str) else ""
+
+
+class LocalPainter:
+    """One pipeline, for words alone or for pictures. Pictures follow from the input and the seed; calls queue."""
+
+    def __init__(
+        self,
+        source: Path | str,
+        device: str,
+        *,
+        edits: bool,
+        steps: int,
+        seed: int,
+        guidance: float | None,
+        option: str = "weights",
+    ) -> None:
+        """Loads the pipeline, in half precision on a GPU. Raises ToolUnavailable where that fails."""
+        import torch
+
+        from tool_impls.perception.detection.torchvision_ops import ready_torchvision
+
+        ready_torchvision()  # before transformers imports it
+        import diffusers
+        from transformers.utils.logging import disable_progress_bar
+
+        diffusers.utils.logging.disable_progress_bar()
+        disable_progress_bar()
+        local = isinstance(source, Path)
+        values: dict[str, Any] = {
+            "local_files_only": local,
+            "dtype": torch.float16 if device.startswith("cuda") else torch.float32,
+        }
+        if isinstance(source, Path) and _only_half(source):
+            values["variant"] = "fp16"
+        try:
+            kind: Any = _loader(diffusers, source, edits)
+            self._pipe: Any = kind.from_pretrained(source, **values).to(device)
+        except Exception as error:  # a folder may be broken in as many ways as there are models
+            raise ToolUnavailable(f"{option} in [tools.image] cannot be loaded: {_first_line(error)}") from None
+        self._pipe.set_progress_bar_config(disable=True)
+        self._takes = inspect.signature(self._pipe.__call__).parameters
+        self._steps = steps
+        self._seed = seed
+        self._guidance = guidance
+        self._lock = threading.Lock()  # a pipeline keeps the state of its run
+
+    def paint(self, prompt: str) -> Image:
+        """A picture in the pipeline's own size."""
+        return self._run(prompt=prompt)
+
+    def edit(self, image: Image, instruction: str) -> Image:
+        """A picture of the same size. It is worked on with at most LONGEST pixels a side."""
+        result = self._run(prompt=instruction, image=workable(image), image_guidance_scale=IMAGE_GUIDANCE)
+        return result.resize(image.size) if result.size != image.size else result
+
+    def _run(self, **values: Any) -> Image:
+        """Raises ToolError where the pipeline's safety checker refuses the picture, ToolFault where it does not fit
+        in memory."""
+        import torch
+
+        values |= {"num_inference_steps": self._steps, "generator": torch.Generator("cpu").manual_seed(self._seed)}
+        if self._guidance is not None:
+            values["guidance_scale"] = self._guidance
+        with self._lock, torch.inference_mode():
+            try:
+                made = self._pipe(**{name: value for name, value in values.items() if name in self._takes})
+            except torch.OutOfMemoryError:
+                raise ToolFault("the image model ran out of GPU memory over one picture", cause="memory") from None
+        if any(getattr(made, "nsfw_content_detected", None) or ()):
+            raise ToolError("the image model's safety checker refused the picture; ask for something else")
+        image: Image = made.images[0]
+        return image.convert("RGB")
+
+
+def workable(image: Image) -> Image:
+    """The picture in RGB, with sides of SHORTEST to LONGEST pixels that are multiples of STEP."""
+    picture = image.convert("RGB")
+    scale = min(1.0, LONGEST / max(picture.size))
+    width, height = (max(SHORTEST, round(side * scale / STEP) * STEP) for side in picture.size)
+    return picture if (width, height) == picture.size else picture.resize((width, height))
+
+
+def _loader(diffusers: Any, source: Path | str, edits: bool) -> Any:
+    """What loads a source: its own class for pipelines that take instructions, else whatever class suits the task."""
+    name = pipeline_name(source) if isinstance(source, Path) else str(source)
+    if "pix2pix" in name.lower():
+        if not edits:
+            raise ValueError(f"{name} changes pictures; name it as edit_weights")
+        return diffusers.DiffusionPipeline
+    return diffusers.AutoPipelineForImage2Image if edits else diffusers.AutoPipelineForText2Image
+
+
+def _only_half(folder: Path) -> bool:
+    """Whether the folder holds weights in half precision alone, which have a name of their own."""
+    files = [path.name for path in folder.glob("*/*") if path.suffix in (".safetensors", ".bin")]
+    return bool(files) and all(".fp16." in name for name in files)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,223 @@
+"""Tools that make pictures: TextToImage and ImageStylization (GTA tools spec 4).
+
+Through an image endpoint, with diffusers on this machine, or in a plain basic mode.
+"""
+
+from __future__ import annotations
+
+import textwrap
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from agentgauge.core.errors import ToolError
+from tool_impls import base
+from tool_impls.creativity.diffusion import LocalPainter, folder_state
+from tool_impls.endpoints import ENDPOINT, Painter, endpoint_of, endpoint_state
+from tool_impls.options import Option
+from tool_impls.settings import ToolSettings
+from tool_impls.weights import ALLOW_DOWNLOAD, resolve, weights_option
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+TABLE = "image"
+WEIGHTS = weights_option("stabilityai/sdxl-turbo")
+EDIT_WEIGHTS = Option(
+    "edit_weights", "weights", None, "as weights, but for ImageStylization, such as timbrooks/instruct-pix2pix"
+)
+STEPS = Option(
+    "steps", "int", None, "steps of a local model; 30 for TextToImage and 20 for ImageStylization if not set", least=1
+)
+SEED = Option("seed", "int", 0, "where a local model's chance begins", least=0)
+GUIDANCE = Option(
+    "guidance", "float", None, "how closely a local model follows the words; its own preset if not set", least=0
+)
+OPTIONS = (*ENDPOINT, WEIGHTS, EDIT_WEIGHTS, ALLOW_DOWNLOAD, STEPS, SEED, GUIDANCE)
+CARD = 512  # pixels, both sides of a text card
+
+
+class _Painting(base.BenchTool):
+    """A tool that asks the image endpoint, or a pipeline on this machine, or does something plain where the settings
+    allow it."""
+
+    tables = ("image",)
+    source_option: ClassVar[Option]  # names the local pipeline
+    model: ClassVar[tuple[str, str]]  # a pipeline that works, and its size
+    edits: ClassVar[bool]
+    steps: ClassVar[int]  # as released
+    seconds = 600.0
+
+    def __init__(self, settings: ToolSettings) -> None:
+        super().__init__(settings)
+        self._painter: Painter | LocalPainter | None = None
+
+    @classmethod
+    def _source(cls, settings: ToolSettings) -> Path | str | None:
+        return (
+            None if endpoint_of(settings, TABLE) else resolve(settings, TABLE, settings.value(TABLE, cls.source_option))
+        )
+
+    @classmethod
+    def back_end(cls, settings: ToolSettings) -> str:
+        name = cls.source_option.name
+        endpoint, given = endpoint_of(settings, TABLE), settings.value(TABLE, cls.source_option)
+        if endpoint and given is not None:
+            return base.unavailable(
+                f"[tools.{TABLE}] names an endpoint (url) and a local model ({name}); take one of them out"
+            )
+        if endpoint:
+            return endpoint_state(endpoint, TABLE)
+        if given is not None:
+            source = cls._source(settings)
+            if source is None:
+                return base.unavailable(
+                    f"{name} in [tools.{TABLE}] names nothing that exists: {given}; to fetch it set allow_download ="
+                    " true"
+                )
+            return folder_state(source, TABLE, name)
+        if settings.basic:
+            return base.BASIC
+        model, size = cls.model
+        return base.unavailable(
+            f"set {name} in [tools.{TABLE}]: a local folder, or {model} ({size}) with allow_download = true; or an"
+            " OpenAI-compatible endpoint (url, model, key_env); or set basic = true in [tools]"
+        )
+
+    @classmethod
+    def backend(cls, settings: ToolSettings) -> str:
+        if endpoint := endpoint_of(settings, TABLE):
+            return f"endpoint {endpoint.model}".rstrip()
+        source, given = cls._source(settings), settings.value(TABLE, cls.source_option)
+        return f"diffusers {source.name if isinstance(source, Path) else given}" if given is not None else "basic"
+
+    @classmethod
+    def weights(cls, settings: ToolSettings) -> tuple[Path, ...]:
+        source = cls._source(settings)
+        return (source,) if isinstance(source, Path) else ()
+
+    @classmethod
+    def on_device(cls, settings: ToolSettings) -> bool:
+        return endpoint_of(settings, TABLE) is None and settings.value(TABLE, cls.source_option) is not None
+
+    def setup(self, device: str = "cpu") -> None:
+        if endpoint := endpoint_of(self.settings, TABLE):
+            self._painter = Painter(endpoint)
+        elif (source := self._source(self.settings)) is not None:
+            self._painter = LocalPainter(
+                source,
+                device,
+                edits=self.edits,
+                steps=self.settings.value(TABLE, STEPS) or self.steps,
+                seed=self.settings.value(TABLE, SEED),
+                guidance=self.settings.value(TABLE, GUIDANCE),
+                option=self.source_option.name,
+            )
+
+
+class TextToImage(_Painting):
+    meta = base.tool(
+        "TextToImage",
+        "Makes a picture from keywords.",
+        (base.text("keywords", "English keywords, separated by commas."),),
+        base.IMAGE_OUT,
+    )
+    category = "creativity"
+    packages = ("PIL",)
+    concurrency = 2
+    source_option = WEIGHTS
+    model = ("stabilityai/stable-diffusion-xl-base-1.0", "about 7 GB")
+    edits = False
+    steps = 30
+
+    def apply(self, folder: Path, /, keywords: str) -> Image:
+        return self._painter.paint(keywords) if self._painter else text_card(keywords)
+
+
+class ImageStylization(_Painting):
+    meta = base.tool(
+        "ImageStylization",
+        "Changes a picture as an instruction says.",
+        (base.IMAGE, base.text("instruction", "What to change, in English.")),
+        base.IMAGE_OUT,
+    )
+    category = "creativity"
+    packages = ("PIL",)
+    concurrency = 2
+    source_option = EDIT_WEIGHTS
+    model = ("timbrooks/instruct-pix2pix", "about 5 GB")
+    edits = True
+    steps = 20
+
+    def apply(self, folder: Path, /, image: Image, instruction: str) -> Image:
+        picture = image.convert("RGB")
+        return self._painter.edit(picture, instruction) if self._painter else effect(picture, instruction)
+
+
+def text_card(keywords: str) -> Image:
+    """A card with the keywords on it. The background follows from the words, so the same words give the same card."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    seed = zlib.crc32(keywords.encode())
+    shade = (120 + seed % 100, 120 + (seed >> 8) % 100, 120 + (seed >> 16) % 100)
+    card = Image.new("RGB", (CARD, CARD), shade)
+    pen = ImageDraw.Draw(card)
+    pen.rectangle((16, 16, CARD - 17, CARD - 17), outline="white", width=4)
+    lines = [line for part in keywords.split(",") for line in textwrap.wrap(part.strip(), 22)][:11]
+    font = ImageFont.load_default(32)
+    pen.multiline_text(
+        (CARD // 2, CARD // 2), "\n".join(lines), fill="black", font=font, anchor="mm", align="center", spacing=8
+    )
+    return card
+
+
+def _grey(image: Image) -> Image:
+    return image.convert("L").convert("RGB")
+
+
+def _sepia(image: Image) -> Image:
+    rows = (0.393, 0.769, 0.189, 0, 0.349, 0.686, 0.168, 0, 0.272, 0.534, 0.131, 0)
+    return image.convert("RGB", rows)
+
+
+def _blur(image: Image) -> Image:
+    from PIL import ImageFilter
+
+    return image.filter(ImageFilter.GaussianBlur(max(2, max(image.size) // 100)))
+
+
+def _invert(image: Image) -> Image:
+    from PIL import ImageOps
+
+    return ImageOps.invert(image)
+
+
+def _sketch(image: Image) -> Image:
+    """Dark lines on white, where the brightness changes."""
+    from PIL import ImageFilter, ImageOps
+
+    edges = image.convert("L").filter(ImageFilter.GaussianBlur(1)).filter(ImageFilter.FIND_EDGES)
+    lines = ImageOps.autocontrast(ImageOps.invert(edges))
+    return lines.point(lambda value: value**3 // 255**2).convert("RGB")  # the lines alone come out pale
+
+
+EFFECTS: tuple[tuple[tuple[str, ...], Callable[[Image], Image]], ...] = (
+    (("sketch", "pencil", "drawing"), _sketch),
+    (("sepia", "vintage", "old photo", "antique"), _sepia),
+    (("grey", "gray", "black and white", "black-and-white", "monochrome"), _grey),
+    (("blur", "out of focus", "soft focus"), _blur),
+    (("invert", "negative"), _invert),
+)
+"""Words in an instruction and what they do; the first row with a hit counts."""
+
+
+def effect(image: Image, instruction: str) -> Image:
+    """The effect whose word stands in the instruction. Raises ToolError where none does."""
+    wanted = instruction.lower()
+    for words, function in EFFECTS:
+        if any(word in wanted for word in words):
+            return function(image)
+    raise ToolError(
+        f"without an image model only grey, sepia, blur, invert and sketch effects can be made; got {instruction!r}"
+    )

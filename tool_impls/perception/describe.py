@@ -1,0 +1,145 @@
+"""Tools that answer questions about a picture or a video, through a vision model or, for most of them, in a plain
+basic mode."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from agentgauge.core.errors import ToolError
+from tool_impls import base
+from tool_impls.geometry import crop
+from tool_impls.options import Option
+from tool_impls.perception import vision as asking
+from tool_impls.perception.colours import main_colours, name_of
+from tool_impls.perception.ocr import PACKAGES, reader
+from tool_impls.settings import ToolSettings
+from tool_impls.video.frames import Frame, open_video, spread
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+BOX = base.text("bbox", "The part to look at, as (x1, y1, x2, y2) in pixels.")
+
+
+class _Seeing(asking.AskingTool):
+    """A tool that asks the vision model, or tells what can be told without one, where ``has_basic`` and the settings
+    allow it."""
+
+    has_basic: ClassVar[bool] = False
+
+    @classmethod
+    def back_end(cls, settings: ToolSettings) -> str:
+        if asking.configured(settings) or not cls.has_basic:
+            return asking.state(settings)
+        return base.BASIC if settings.basic else f"{asking.state(settings)}; or set basic = true in [tools]"
+
+    @classmethod
+    def on_device(cls, settings: ToolSettings) -> bool:
+        return asking.on_device(settings) or (
+            not asking.configured(settings) and cls.packages == PACKAGES
+        )  # the reader is a model too
+
+    def _plain(self, image: Image) -> str:
+        """Size, main colours and text: what can be told without a model."""
+        width, height = image.size
+        words = " ".join(block.text for block in reader().lines(image))
+        seen = f"A picture of {width} by {height} pixels, mainly {' and '.join(main_colours(image))}."
+        return f"{seen} It reads: {words}" if words else f"{seen} It holds no text."
+
+
+class ImageDescription(_Seeing):
+    meta = base.tool("ImageDescription", "Describes in words what a picture shows.", (base.IMAGE,), base.TEXT_OUT)
+    category = "perception"
+    packages = PACKAGES
+    has_basic = True
+
+    def apply(self, folder: Path, /, image: Image) -> str:
+        return self._ask(image, "Describe this picture in detail.") if self._asker else self._plain(image)
+
+
+class RegionAttributeDescription(_Seeing):
+    meta = base.tool(
+        "RegionAttributeDescription",
+        "Describes one attribute of a part of a picture.",
+        (base.IMAGE, BOX, base.text("attribute", "What to describe: the colour, the text, the mood ...")),
+        base.TEXT_OUT,
+    )
+    category = "perception"
+    packages = PACKAGES
+    has_basic = True
+
+    def apply(self, folder: Path, /, image: Image, bbox: str, attribute: str) -> str:
+        part = crop(image, bbox)
+        return (
+            self._ask(part, f"Describe this attribute of the picture in detail: {attribute}.")
+            if self._asker
+            else self._plain(part)
+        )
+
+
+class VideoDescription(_Seeing):
+    """GTA tools spec 5.4. Released: a caption for every ``frame_skip``-th frame, without an upper limit."""
+
+    meta = base.tool(
+        "VideoDescription",
+        "Describes frames of a video. Each line of the answer is 'Frame', the frame's number from 0, and what it"
+        " shows.",
+        (
+            base.path("video", "Path of the video file."),
+            base.optional(
+                "int",
+                "frame_skip",
+                None,
+                "Every how many frames one is described, 5 if left out; fewer in a long video.",
+            ),
+        ),
+        base.TEXT_OUT,
+    )
+    category = "perception"
+    packages = ("av", "PIL")
+    options = (Option("max_frames", "int", 16, "frames that are described, at most, spread evenly; 0: all", least=0),)
+    has_basic = True
+    concurrency = 2
+    seconds = 600.0
+
+    def apply(self, folder: Path, /, video: Path, frame_skip: int | None = None) -> str:
+        frame_skip = 5 if frame_skip is None else frame_skip
+        frames = spread(video, self.option("max_frames") or sys.maxsize, frame_skip)
+        if self._asker is None:
+            return "\n".join(
+                (outline(video), *(f"Frame {frame.number}: {mean_colour(frame.image)}" for frame in frames))
+            )
+        with ThreadPoolExecutor(4, thread_name_prefix="caption") as pool:  # a model answers them together
+            captions = list(pool.map(self._caption, frames))
+        if not captions:
+            raise ToolError(f"{video.name} holds no picture that can be decoded")
+        return "\n".join(captions)
+
+    def _caption(self, frame: Frame) -> str:
+        answer = self._ask(frame.image, "Describe this picture in one short sentence.")
+        return f"Frame {frame.number}: {' '.join(answer.split())}"
+
+
+def outline(path: Path) -> str:
+    """Size and length of a video."""
+    import av
+
+    with open_video(path) as container:
+        stream = container.streams.video[0]
+        length = (
+            float(stream.duration * stream.time_base) if stream.duration else (container.duration or 0) / av.time_base
+        )
+        return f"A video of {stream.width} by {stream.height} pixels, {length:.1f} s long."
+
+
+def mean_colour(image: Image) -> str:
+    from PIL import ImageStat
+
+    red, green, blue = (round(value) for value in ImageStat.Stat(image.convert("RGB")).mean)
+    return f"mean colour ({red}, {green}, {blue}), {name_of((red, green, blue))}"
+
+
+VIDEO_TOOLS: tuple[type[base.BenchTool], ...] = (VideoDescription,)

@@ -1,0 +1,189 @@
+"""The detector that all tools of a process share: the back end ``[tools.detection]``."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tool_impls.base import BASIC, READY, unavailable
+from tool_impls.batching import SIZES, Batched
+from tool_impls.options import Option
+from tool_impls.perception.detection.hues import has_colour
+from tool_impls.perception.detection.seam import Detector, Hit, Names
+from tool_impls.perception.detection.weights_file import SHIPPED, Vocabulary, lacks_encoder, vocabulary
+from tool_impls.perception.detection.words import Wanted, wanted
+from tool_impls.settings import ToolSettings
+from tool_impls.weights import ALLOW_DOWNLOAD, resolve, weights_option, weights_state
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+TABLE = "detection"
+BACKEND = Option("backend", "text", "ultralytics", "what runs the detector", accepted=("ultralytics", "transformers"))
+WEIGHTS = weights_option(
+    "IDEA-Research/grounding-dino-tiny (transformers) or yolo11n.pt (ultralytics); shapes is the bundled one"
+)
+THRESHOLD = Option(
+    "threshold", "float", None, "smallest score of a hit, 0 to 1; by default each tool has its own", least=0.0
+)
+BATCH = Option("batch", "int", 16, "most pictures that go through the model at once", least=1)
+OPTIONS = (BACKEND, WEIGHTS, ALLOW_DOWNLOAD, THRESHOLD, BATCH)
+
+SHAPES = "shapes"  # names the bundled weights
+SUGGESTED = {
+    "ultralytics": ("yolo11n.pt", "about 6 MB"),
+    "transformers": ("IDEA-Research/grounding-dino-tiny", "about 0.7 GB"),
+}
+PACKAGES = {"ultralytics": ("torch", "ultralytics"), "transformers": ("torch", "transformers")}
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Everything that decides which detector is loaded."""
+
+    backend: str
+    weights: Path | str
+    batch: int
+
+
+def chosen(settings: ToolSettings) -> Chosen | None:
+    """The detector that the settings name; the bundled one in basic mode; None where there is none."""
+    backend, given, batch = (settings.value(TABLE, option) for option in (BACKEND, WEIGHTS, BATCH))
+    if given == SHAPES or (given is None and settings.basic):
+        return Chosen("ultralytics", SHIPPED, batch)
+    weights = resolve(settings, TABLE, given)
+    return None if weights is None else Chosen(backend, weights, batch)
+
+
+def known(settings: ToolSettings) -> Vocabulary:
+    """What the detector can look for, as far as its files tell."""
+    choice = chosen(settings)
+    return vocabulary(choice.weights) if choice is not None and isinstance(choice.weights, Path) else Vocabulary()
+
+
+def state(settings: ToolSettings) -> str:
+    """READY, BASIC (the bundled weights stand in) or ``unavailable: ...``."""
+    choice = chosen(settings)
+    if choice is None:
+        default, size = SUGGESTED[settings.value(TABLE, BACKEND)]
+        given = settings.value(TABLE, WEIGHTS)
+        missing = weights_state(settings, TABLE, given, default, size)
+        return (
+            missing
+            if given is not None
+            else f"{missing}, or set basic = true in [tools] for a detector of drawn shapes"
+        )
+    if absent := [package for package in PACKAGES[choice.backend] if find_spec(package) is None]:
+        return unavailable(f"the Python package {absent[0]} is missing; install agentgauge[vision]")
+    return BASIC if settings.value(TABLE, WEIGHTS) is None else READY
+
+
+def shipped(settings: ToolSettings) -> bool:
+    """Whether it is the bundled one, which knows drawn shapes only."""
+    choice = chosen(settings)
+    return choice is not None and choice.weights == SHIPPED
+
+
+def missing_encoder(settings: ToolSettings) -> str | None:
+    """What keeps an open checkpoint from taking any words, None if nothing does."""
+    choice = chosen(settings)
+    if choice is None or choice.backend != "ultralytics" or not isinstance(choice.weights, Path):
+        return None
+    return lacks_encoder(choice.weights)
+
+
+def files(settings: ToolSettings) -> tuple[Path, ...]:
+    """The weights, for a fingerprint."""
+    choice = chosen(settings)
+    return (choice.weights,) if choice is not None and isinstance(choice.weights, Path) else ()
+
+
+def label(settings: ToolSettings) -> str:
+    """For reports: ``ultralytics shapes.pt``."""
+    choice = chosen(settings)
+    return settings.value(TABLE, BACKEND) if choice is None else f"{choice.backend} {Path(choice.weights).name}"
+
+
+def threshold(settings: ToolSettings, own: float) -> float:
+    """The smallest score of a hit: the table's, else the tool's own."""
+    value = settings.value(TABLE, THRESHOLD)
+    return own if value is None else float(value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    image: Image
+    names: Names | None
+    threshold: float
+
+
+class Finder:
+    """A detector for many threads: calls that come together are worked on together."""
+
+    def __init__(self, detector: Detector, batch: int) -> None:
+        self._detector = detector
+        self.batch = batch
+        self._at_work = threading.Lock()
+        self._batched: Batched[_Request, list[Hit]] = Batched(self._work, batch)
+
+    @property
+    def classes(self) -> Names | None:
+        return self._detector.classes
+
+    def find(self, image: Image, text: str, threshold: float) -> list[Hit]:
+        """Where the described object is, best first. Raises ToolError where the detector knows no such object."""
+        if self.classes is None:
+            return self._batched(_Request(image, (text,), threshold))
+        meant = wanted(text, self.classes)
+        hits = self._batched(_Request(image, None, threshold))
+        return [hit for hit in hits if any(_fits(hit, image, one) for one in meant)]
+
+    def find_all(self, images: Sequence[Image], names: Names | None, threshold: float) -> list[list[Hit]]:
+        """Everything in each picture, best first: of the names, or of what the detector knows."""
+        requests = [_Request(image, names, threshold) for image in images]
+        found: list[list[Hit]] = []
+        for start in range(0, len(requests), self.batch):
+            part = requests[start : start + self.batch]
+            SIZES.append(len(part))
+            found += self._work(part)
+        return found
+
+    def _work(self, requests: list[_Request]) -> list[list[Hit]]:
+        lowest = min(request.threshold for request in requests)
+        with self._at_work:
+            found = self._detector.detect_many(
+                [request.image for request in requests], [request.names for request in requests], lowest
+            )
+        return [
+            [hit for hit in hits if hit.score >= request.threshold]
+            for request, hits in zip(requests, found, strict=True)
+        ]
+
+
+def _fits(hit: Hit, image: Image, meant: Wanted) -> bool:
+    return hit.label in meant.classes and (not meant.colours or has_colour(image, hit.box, meant.colours))
+
+
+_loading = threading.Lock()
+
+
+def finder(settings: ToolSettings, device: str) -> Finder:
+    """The one of this process for these settings and this device. Only where ``state`` is not unavailable."""
+    choice = chosen(settings)
+    assert choice is not None, "only where the state says so"
+    with _loading:
+        return _load(choice, device)
+
+
+@cache
+def _load(choice: Chosen, device: str) -> Finder:
+    from tool_impls.perception.detection.hub import load as load_hub
+    from tool_impls.perception.detection.yolo import load as load_yolo
+
+    detector = (load_yolo if choice.backend == "ultralytics" else load_hub)(choice.weights, device)
+    return Finder(detector, choice.batch)

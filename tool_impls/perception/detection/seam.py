@@ -1,0 +1,59 @@
+"""What the tools expect of a detector, whatever does the work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from agentgauge.core.errors import ToolUnavailable
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Names = tuple[str, ...]
+
+
+class Box(NamedTuple):
+    """Pixels of the picture; the first corner is left of and above the second."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """Something found. ``score``: 0 to 1. ``number``: of its class, or its place among the names that were looked
+    for."""
+
+    box: Box
+    score: float
+    label: str
+    number: int
+
+
+class Detector(Protocol):
+    """A loaded model. Only one thread calls it at a time."""
+
+    @property
+    def classes(self) -> Names | None:
+        """The only things it can find, in the order of their numbers; None if it takes any words."""
+
+    def detect_many(self, images: Sequence[Image], names: Sequence[Names | None], threshold: float) -> list[list[Hit]]:
+        """What is in each picture with at least that score, best first.
+
+        ``names``: what to look for in each; None for everything that it knows by itself. A detector of fixed classes
+        always looks for all of them. What is found in one picture does not depend on the others.
+        """
+
+
+def not_loaded(weights: Path | str, package: str, error: Exception) -> ToolUnavailable:
+    """Says in one sentence which weights a package cannot load and why, by base names."""
+    name = Path(weights).name if isinstance(weights, Path) else weights
+    said = " ".join(str(error).replace(str(weights), name).split())[:200]
+    return ToolUnavailable(
+        f"weights in [tools.detection]: {name} cannot be loaded by {package} ({said or type(error).__name__})"
+    )

@@ -1,0 +1,252 @@
+"""The three tools that find things: TextToBbox, CountGivenObject and VideoObjectDetection."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from agentgauge.core.errors import ToolError
+from agentgauge.core.tools import Parameter
+from tool_impls import base
+from tool_impls.geometry import crop
+from tool_impls.options import Option
+from tool_impls.perception import vision as asking
+from tool_impls.perception.detection import finder as finding
+from tool_impls.perception.detection.seam import Hit, Names
+from tool_impls.settings import ToolSettings
+from tool_impls.video.frames import Frame, frames
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+FOUND = 0.5  # least score of a hit, as released (GTA tools spec 4)
+BEST = 0.1  # least score of the best hit, where only that is asked for
+COUNTED = 0.4  # least score of a hit that counts
+SEEN = 0.25  # least score of a hit in a frame
+
+LONGEST = 200  # characters of a description
+
+BY = Option(
+    "by", "text", None, "who counts; by default vision where [tools.vision] is set", accepted=("vision", "detection")
+)
+NOTHING = "No such object was found in the picture."
+
+
+class _Detecting(base.BenchTool):
+    """A tool that looks for things with the shared detector. ``takes_words``: whether the model says what to look
+    for."""
+
+    packages: ClassVar[tuple[str, ...]] = ("PIL",)
+    extra = "vision"
+    tables: ClassVar[tuple[str, ...]] = ("detection",)
+    concurrency = 16  # so that calls that come together become one batch
+    takes_words: ClassVar[bool] = True
+
+    def __init__(self, settings: ToolSettings) -> None:
+        super().__init__(settings)
+        self._finder: finding.Finder | None = None
+
+    @classmethod
+    def back_end(cls, settings: ToolSettings) -> str:
+        state = finding.state(settings)
+        if state != base.READY:
+            return state
+        vocabulary = finding.known(settings)
+        if vocabulary.any_words is False and (cls.takes_words or finding.shipped(settings)):
+            return base.substitute(f"detector of fixed classes: {vocabulary}")
+        if vocabulary.any_words and cls.takes_words and (missing := finding.missing_encoder(settings)):
+            return base.substitute(f"detector of fixed classes: its free text needs {missing}")
+        return base.READY
+
+    @classmethod
+    def backend(cls, settings: ToolSettings) -> str:
+        return finding.label(settings)
+
+    @classmethod
+    def weights(cls, settings: ToolSettings) -> tuple[Path, ...]:
+        return finding.files(settings)
+
+    @classmethod
+    def on_device(cls, settings: ToolSettings) -> bool:
+        return finding.chosen(settings) is not None
+
+    def setup(self, device: str = "cpu") -> None:
+        self._finder = finding.finder(self.settings, device)
+
+    @property
+    def finder(self) -> finding.Finder:
+        assert self._finder is not None, "setup comes first"
+        return self._finder
+
+    def least(self, own: float) -> float:
+        return finding.threshold(self.settings, own)
+
+
+class TextToBbox(_Detecting):
+    meta = base.tool(
+        "TextToBbox",
+        "Finds a described object in a picture. Each line of the answer is a box (x1, y1, x2, y2) in pixels and a score"
+        " in percent.",
+        (
+            base.IMAGE,
+            base.text("text", "The object, in English."),
+            base.optional("bool", "top1", True, "True: only the best match; false: every match with a score above 50."),
+        ),
+        base.TEXT_OUT,
+    )
+    category = "perception"
+    options = (
+        Option(
+            "empty",
+            "bool",
+            False,
+            "answer with an empty text if every match is asked for and there is none",
+            released=True,
+        ),
+    )
+
+    def apply(self, folder: Path, /, image: Image, text: str, top1: bool = True) -> str:
+        """The lines, or a fixed sentence where nothing fits (GTA tools spec 4)."""
+        hits = self.finder.find(image, described(text), BEST if top1 else self.least(FOUND))
+        if hits:
+            return "\n".join(f"{corners(hit)}, score {100 * hit.score:.0f}" for hit in (hits[:1] if top1 else hits))
+        return "" if self.option("empty") and not top1 else NOTHING
+
+
+class CountGivenObject(_Detecting):
+    meta = base.tool(
+        "CountGivenObject",
+        "Counts how many of a named thing a picture holds.",
+        (
+            base.IMAGE,
+            base.text("text", "The thing to count, in English."),
+            base.optional(
+                "text",
+                "bbox",
+                None,
+                "The part to look at, as (x1, y1, x2, y2) in pixels; the whole picture if left out.",
+            ),
+        ),
+        Parameter("int"),
+    )
+    category = "logic"
+    seconds = 300.0  # a local vision model may take its time
+    options = (BY,)
+    tables = ("detection", "vision")
+
+    def __init__(self, settings: ToolSettings) -> None:
+        super().__init__(settings)
+        self._asker: asking.Asker | None = None
+
+    @classmethod
+    def _asks(cls, settings: ToolSettings) -> bool:
+        by = settings.value(cls.meta.name, BY)
+        return by == "vision" or (by is None and asking.configured(settings))
+
+    @classmethod
+    def back_end(cls, settings: ToolSettings) -> str:
+        return asking.state(settings) if cls._asks(settings) else super().back_end(settings)
+
+    @classmethod
+    def backend(cls, settings: ToolSettings) -> str:
+        return asking.backend(settings) if cls._asks(settings) else super().backend(settings)
+
+    @classmethod
+    def weights(cls, settings: ToolSettings) -> tuple[Path, ...]:
+        return asking.weights(settings) if cls._asks(settings) else super().weights(settings)
+
+    @classmethod
+    def on_device(cls, settings: ToolSettings) -> bool:
+        return asking.on_device(settings) if cls._asks(settings) else super().on_device(settings)
+
+    def setup(self, device: str = "cpu") -> None:
+        if self._asks(self.settings):
+            self._asker = asking.asker(self.settings, device)
+        else:
+            super().setup(device)
+
+    def apply(self, folder: Path, /, image: Image, text: str, bbox: str | None = None) -> int:
+        """The number of hits; by vision the first run of digits in the answer, 0 if there is none (GTA tools spec
+        4)."""
+        part, thing = crop(image, bbox) if bbox else image, described(text)
+        if self._asker is None:
+            return len(self.finder.find(part, thing, self.least(COUNTED)))
+        answer = self._asker.ask(part, f"How many of these are in the picture: {thing}? Answer with a digit.")
+        number = re.search(r"[0-9]+", answer)
+        return int(number[0]) if number else 0
+
+
+class VideoObjectDetection(_Detecting):
+    meta = base.tool(
+        "VideoObjectDetection",
+        "Finds objects in the frames of a video. Each line of the answer is one frame: its number, then box, confidence"
+        " and class of every object in it.",
+        (
+            base.path("video", "The video file."),
+            base.optional(
+                "int",
+                "frame_skip",
+                None,
+                "Every how many frames to look, from the first on; 1, every frame, if left out.",
+            ),
+        ),
+        base.TEXT_OUT,
+    )
+    category = "perception"
+    packages = ("PIL", "av")
+    seconds = 300.0
+    concurrency = 2
+    takes_words = False
+    options = (
+        Option(
+            "objects",
+            "text",
+            "person, bicycle, car, bus, truck, boat, dog, cat, bird, horse, bottle, cup, chair, table, phone, laptop,"
+            " book",
+            "what a detector of free text looks for, separated by commas",
+        ),
+        Option("limit", "int", 2000, "most frames that are looked at", least=1),
+    )
+
+    def apply(self, folder: Path, /, video: Path, frame_skip: int | None = None) -> str:
+        """One line for each frame (GTA tools spec 5.4); a last one says where the limit cut the video short. Raises
+        ToolError."""
+        limit = self.option("limit")
+        lines: list[str] = []
+        pictures = frames(video, 1 if frame_skip is None else frame_skip, limit + 1)
+        while part := list(islice(pictures, min(self.finder.batch, limit + 1 - len(lines)))):
+            lines += self._lines(part)
+        if not lines:
+            raise ToolError(f"{video.name} holds no frame that can be shown")
+        cut = f"(only the first {limit} frames looked at; a larger frame_skip reaches further)"
+        return "\n".join(lines if len(lines) <= limit else [*lines[:limit], cut])
+
+    def _lines(self, part: list[Frame]) -> Iterator[str]:
+        found = self.finder.find_all([frame.image for frame in part], self._names(), self.least(SEEN))
+        for frame, hits in zip(part, found, strict=True):
+            things = (f"{corners(hit)} conf: {hit.score:.2f}, class: {hit.label} ({hit.number})" for hit in hits)
+            yield f"Frame {frame.number}: {' | '.join(things) or '(no detections)'}"
+
+    def _names(self) -> Names | None:
+        """None where the detector knows what to look for."""
+        if self.finder.classes is not None:
+            return None
+        return tuple(name.strip() for name in self.option("objects").split(",") if name.strip())
+
+
+def described(text: str) -> str:
+    """The words, without blanks around them. Raises ToolError where there are none or too many."""
+    words = text.strip()
+    if not words:
+        raise ToolError("text must name an object in English, such as 'red car'; it is empty")
+    if len(words) > LONGEST:
+        raise ToolError(f"text must name an object in at most {LONGEST} characters; it has {len(words)}")
+    return words
+
+
+def corners(hit: Hit) -> str:
+    """The box in whole pixels."""
+    return f"({', '.join(f'{value:.0f}' for value in hit.box)})"

@@ -1,0 +1,94 @@
+"""What can be told of a detector's weights without loading them."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+SHIPPED = Path(__file__).resolve().parents[2] / "data" / "shapes.pt"
+OPEN_CLASSES = (b"WorldModel", b"YOLOEModel")  # of ultralytics: names in the pickle of a checkpoint
+OPEN_MODELS = frozenset(
+    {"grounding-dino", "mm-grounding-dino", "omdet-turbo", "owlv2", "owlvit"}
+)  # transformers' model types
+LARGEST_PICKLE = 64 * 2**20  # bytes; the structure of a model takes less than one
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """``any_words``: whether it takes free text; None where that cannot be told. ``classes``: the ones it knows, if
+    they can be told."""
+
+    any_words: bool | None = None
+    classes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if not self.classes:
+            return "a list of its own"
+        return (
+            ", ".join(self.classes)
+            if len(self.classes) <= 5
+            else f"{', '.join(self.classes[:4])} and {len(self.classes) - 4} more"
+        )
+
+
+def vocabulary(weights: Path) -> Vocabulary:
+    """From ``config.json`` in a folder; for ``X.pt`` from ``X.json`` beside it (``{"classes": [...]}``) or its own
+    pickle."""
+    if weights.is_dir():
+        return _of_folder(_json(weights / "config.json"))
+    listed = _json(weights.with_suffix(".json")).get("classes")
+    if isinstance(listed, list) and listed and all(isinstance(name, str) for name in listed):
+        return Vocabulary(False, tuple(listed))
+    return _of_checkpoint(weights)
+
+
+def lacks_encoder(weights: Path) -> str | None:
+    """What an open checkpoint of ultralytics lacks to read free text, None if nothing: a package and files beside the
+    checkpoint.
+
+    The package is not on the package index. Both would be downloaded without asking, so they are only used where they
+    are.
+    """
+    if find_spec("clip") is None:
+        return "the Python package clip"
+    beside = [*weights.parent.glob("clip/ViT-B-32.pt"), *weights.parent.glob("mobileclip*.ts")]
+    return (
+        None
+        if beside
+        else "the text encoder beside the checkpoint, clip/ViT-B-32.pt for YOLO-World or mobileclip*.ts for YOLOE"
+    )
+
+
+def _of_folder(config: dict[str, Any]) -> Vocabulary:
+    if config.get("model_type") in OPEN_MODELS:
+        return Vocabulary(True)
+    labels = config.get("id2label")
+    if not isinstance(labels, dict):
+        return Vocabulary()
+    return Vocabulary(
+        False, tuple(str(labels[number]) for number in sorted(labels, key=lambda key: int(key) if key.isdigit() else 0))
+    )
+
+
+def _of_checkpoint(weights: Path) -> Vocabulary:
+    try:
+        with zipfile.ZipFile(weights) as archive:
+            (pickle,) = (entry for entry in archive.infolist() if entry.filename.endswith("/data.pkl"))
+            if pickle.file_size > LARGEST_PICKLE:
+                return Vocabulary()
+            data = archive.read(pickle)
+    except (OSError, ValueError, zipfile.BadZipFile):
+        return Vocabulary()  # loading it will say what is wrong
+    return Vocabulary(any(name in data for name in OPEN_CLASSES))
+
+
+def _json(file: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,132 @@
+"""Detectors of ultralytics: checkpoints with fixed classes, and YOLO-World and YOLOE, which take any words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentgauge.core.errors import ToolUnavailable
+from tool_impls.perception.detection.seam import Box, Detector, Hit, Names, not_loaded
+from tool_impls.perception.detection.weights_file import lacks_encoder
+from tool_impls.perception.detection.yolo_env import ultralytics
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_WEIGHTS = "weights in [tools.detection]"
+OVERLAP = 0.6  # two boxes of a class that share more of their union are one thing
+
+
+class _Yolo:
+    """A loaded checkpoint. Each picture is fitted into a square, so that a batch of several sizes finds what each
+    finds alone."""
+
+    def __init__(self, model: Any, device: str) -> None:
+        import torch
+
+        self._model = model
+        self._device = torch.device(device)  # given as an object, the package leaves CUDA_VISIBLE_DEVICES alone
+
+    def _predict(self, images: Sequence[Image], threshold: float) -> list[list[Hit]]:
+        pictures = [image.convert("RGB") for image in images]
+        results = self._model.predict(
+            pictures,
+            conf=max(threshold, 0.001),
+            iou=OVERLAP,
+            rect=False,
+            batch=len(pictures),
+            device=self._device,
+            verbose=False,
+            save=False,
+        )
+        return [_hits(result) for result in results]
+
+
+class FixedYolo(_Yolo):
+    @property
+    def classes(self) -> Names | None:
+        return tuple(self._model.names[number] for number in sorted(self._model.names))
+
+    def detect_many(self, images: Sequence[Image], names: Sequence[Names | None], threshold: float) -> list[list[Hit]]:
+        return self._predict(images, threshold)
+
+
+class OpenYolo(_Yolo):
+    """Looks for the words that it is given, with the text encoder beside the checkpoint; one pass for each list of
+    names."""
+
+    def __init__(self, model: Any, device: str, encoder: Path) -> None:
+        import torch
+        from ultralytics.nn import text_model
+        from ultralytics.utils import SETTINGS
+
+        super().__init__(model, device)
+        vars(text_model)["WEIGHTS_DIR"] = encoder  # where the encoders are looked for, before they are downloaded
+        SETTINGS.update({"weights_dir": str(encoder)})
+        network = model.model.to(torch.device(device))
+        embed = network.get_text_pe
+        network.get_text_pe = lambda text, *_, **__: embed(
+            text, cache_clip_model=True
+        )  # else the encoder is loaded for each list
+        self._set: Names | None = None
+
+    @property
+    def classes(self) -> Names | None:
+        return None
+
+    def detect_many(self, images: Sequence[Image], names: Sequence[Names | None], threshold: float) -> list[list[Hit]]:
+        found: list[list[Hit]] = [[] for _ in images]
+        for wanted in dict.fromkeys(names):  # not all names at once: they change each other's scores
+            places = [place for place, own in enumerate(names) if own == wanted]
+            if wanted is not None and wanted != self._set:
+                self._model.set_classes(list(wanted))
+                self._set = wanted
+            for place, hits in zip(places, self._predict([images[place] for place in places], threshold), strict=True):
+                found[place] = hits
+        return found
+
+
+def _hits(result: Any) -> list[Hit]:
+    boxes = result.boxes
+    rows = zip(boxes.xyxy.tolist(), boxes.conf.tolist(), boxes.cls.int().tolist(), strict=True)
+    hits = [Hit(Box(*corners), score, result.names[number], number) for corners, score, number in rows]
+    return sorted(hits, key=lambda hit: -hit.score)
+
+
+def load(weights: Path | str, device: str) -> Detector:
+    """The detector in a checkpoint; a name is fetched first. Raises ToolUnavailable for a file that holds none."""
+    package = ultralytics()
+    if isinstance(weights, str):
+        weights = _fetch(weights)
+    model = _opened(package.YOLO, weights)
+    if model.task not in ("detect", "segment"):
+        raise ToolUnavailable(f"{_WEIGHTS}: {weights.name} is a model for {model.task}, not for detection")
+    if isinstance(model, package.YOLOWorld | package.YOLOE) and lacks_encoder(weights) is None:
+        return OpenYolo(model, device, weights.parent)
+    return FixedYolo(model, device)
+
+
+def _opened(kind: Any, weights: Path) -> Any:
+    try:
+        return kind(str(weights))
+    except Exception as error:  # whatever a stranger's file makes the package raise
+        raise not_loaded(weights, "ultralytics", error) from error
+
+
+def _fetch(name: str) -> Path:
+    """A checkpoint by its name, from the releases of ultralytics, kept in the user's cache folder."""
+    from ultralytics.utils.downloads import attempt_download_asset
+
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "agentgauge" / "ultralytics"
+    cache.mkdir(parents=True, exist_ok=True)
+    try:
+        file = Path(attempt_download_asset(cache / Path(name).name))
+    except Exception as error:  # of urllib, requests or the package itself
+        raise ToolUnavailable(
+            f"{_WEIGHTS}: {name} could not be fetched ({type(error).__name__}); give the path of a local file"
+        ) from error
+    if not file.is_file():
+        raise ToolUnavailable(f"{_WEIGHTS}: ultralytics offers no {name}; give the path of a local file")
+    return file

@@ -1,0 +1,150 @@
+"""Questions about pictures, answered by a vision-language model of transformers on this machine (GTA tools spec 6)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentgauge.core.errors import ToolFault, ToolUnavailable
+from tool_impls.base import READY, unavailable
+from tool_impls.batching import Batched
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+PACKAGES = ("torch", "transformers", "PIL")
+LONGEST = 2048  # pixels of a side; larger pictures are scaled down
+SHORTEST = 32  # pixels of a side; thinner pictures get a white border
+LONG = 50  # times as long as it is wide; some models refuse pictures of 200
+
+Question = tuple["Image", str]
+
+
+def folder_state(source: Path | str, table: str) -> str:
+    """READY, or what is wrong with the packages or the folder. Reads two small files at most."""
+    if missing := [package for package in PACKAGES if find_spec(package) is None]:
+        return unavailable(
+            f"weights in [tools.{table}] need the Python package {missing[0]}; install agentgauge[vision]"
+        )
+    if isinstance(source, str):
+        return READY
+    try:
+        config = json.loads((source / "config.json").read_text("utf-8"))
+        kind = config["model_type"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return unavailable(
+            f"weights in [tools.{table}] must name a folder of a transformers model; {source.name} has no usable"
+            " config.json"
+        )
+    if not isinstance(kind, str) or not any(
+        key in config for key in ("vision_config", "vision_tower", "image_token_id", "image_token_index")
+    ):
+        return unavailable(f"weights in [tools.{table}] must name a model that sees pictures; {source.name} is {kind}")
+    return READY
+
+
+class LocalVision:
+    """A model with its processor. ``source``: a local folder, or a name on the hub, which is only then contacted."""
+
+    def __init__(self, source: Path | str, device: str, batch: int, max_tokens: int) -> None:
+        """Loads the model, in half precision on a GPU. Raises ToolUnavailable where that fails."""
+        import torch
+
+        from tool_impls.perception.detection.torchvision_ops import ready_torchvision
+
+        ready_torchvision()  # before transformers imports it
+        from transformers import AutoModelForImageTextToText, AutoProcessor
+        from transformers.utils.logging import disable_progress_bar
+
+        disable_progress_bar()
+        where: dict[str, Any] = {
+            "local_files_only": isinstance(source, Path),
+            "trust_remote_code": False,
+        }  # or it asks at the terminal
+        half = torch.bfloat16 if device.startswith("cuda") and torch.cuda.is_bf16_supported() else torch.float16
+        kind = half if device.startswith("cuda") else torch.float32
+        try:
+            self._processor: Any = AutoProcessor.from_pretrained(source, **where)
+            model: Any = AutoModelForImageTextToText.from_pretrained(source, dtype=kind, **where)
+        except Exception as error:  # a folder may be broken in as many ways as there are models
+            raise ToolUnavailable(f"the weights of [tools.vision] cannot be loaded: {_first_line(error)}") from None
+        if not getattr(self._processor, "chat_template", None):
+            raise ToolUnavailable(
+                "the weights of [tools.vision] must come with a chat template; use a model that is tuned for"
+                " instructions"
+            )
+        self._processor.tokenizer.padding_side = "left"  # what is written must follow the question without a gap
+        if self._processor.tokenizer.pad_token is None:
+            self._processor.tokenizer.pad_token = self._processor.tokenizer.eos_token
+        self._model = model.to(device).eval()
+        self._device = device
+        self._kind = kind
+        self._max_tokens = max_tokens
+        self._batched: Batched[Question, str] = Batched(self._answers, batch)
+
+    def ask(self, image: Image, question: str) -> str:
+        """The answer, stripped; always the most probable words. Questions of several threads are answered together."""
+        return self._batched((fitted(image), question))
+
+    def _answers(self, questions: Sequence[Question]) -> list[str]:
+        """Raises ToolFault where one question alone does not fit into the GPU's memory."""
+        import torch
+
+        try:
+            return self._generate(questions)
+        except torch.OutOfMemoryError:
+            if len(questions) == 1:
+                raise ToolFault("the vision model ran out of GPU memory over one picture", cause="memory") from None
+        torch.cuda.empty_cache()
+        half = len(questions) // 2
+        return self._answers(questions[:half]) + self._answers(questions[half:])
+
+    def _generate(self, questions: Sequence[Question]) -> list[str]:
+        import torch
+
+        chats = [
+            [{"role": "user", "content": [{"type": "image", "image": image}, {"type": "text", "text": question}]}]
+            for image, question in questions
+        ]
+        inputs: Any = self._processor.apply_chat_template(
+            chats,
+            tokenize=True,
+            add_generation_prompt=True,
+            return_dict=True,
+            return_tensors="pt",
+            processor_kwargs={"padding": True},
+        ).to(self._device, self._kind)
+        with torch.inference_mode():
+            found = self._model.generate(
+                **inputs,
+                max_new_tokens=self._max_tokens,
+                do_sample=False,
+                temperature=None,
+                top_p=None,
+                top_k=None,
+                pad_token_id=self._processor.tokenizer.pad_token_id,
+            )
+        texts = self._processor.batch_decode(found[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
+        return [str(text).strip() for text in texts]
+
+
+def fitted(image: Image) -> Image:
+    """The picture in RGB, in a size and a shape that every model takes."""
+    from PIL import Image as images
+
+    picture = image.convert("RGB")
+    picture.thumbnail((LONGEST, LONGEST))
+    width, height = picture.size
+    wide, high = max(width, SHORTEST, -(-height // LONG)), max(height, SHORTEST, -(-width // LONG))
+    if (wide, high) == (width, height):
+        return picture
+    card = images.new("RGB", (wide, high), "white")
+    card.paste(picture, ((wide - width) // 2, (high - height) // 2))
+    return card
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

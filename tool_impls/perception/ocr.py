@@ -1,0 +1,165 @@
+"""OCR: reading the text in a picture with RapidOCR, on the CPU and without network.
+
+The released tool is EasyOCR with paragraph grouping (GTA spec 2); the lines have its form, the texts may differ.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tool_impls import base
+from tool_impls.options import Option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from PIL.Image import Image
+
+    from tool_impls.settings import ToolSettings
+
+PACKAGES = ("rapidocr", "onnxruntime", "PIL", "numpy")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some text and the box around it, in whole pixels."""
+
+    x1: int
+    y1: int
+    x2: int
+    y2: int
+    text: str
+    line: int  # height of its last line
+
+    def __str__(self) -> str:
+        return f"({self.x1}, {self.y1}, {self.x2}, {self.y2}) {self.text}"
+
+
+class Reader:
+    """RapidOCR. Loading takes about a second and 100 MB, so there is one for all tools (``reader``); calls queue."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        # Asking for the level in the parameters is not enough: the package logs while it reads them.
+        logging.getLogger("RapidOCR").setLevel(logging.CRITICAL)
+        from rapidocr import RapidOCR
+
+        self._engine = RapidOCR(
+            params={
+                "Global.use_cls": False,  # text that stands upside down is not worth a third of the time
+                "Global.text_score": 0.6,  # of 1; below that it reads letters into photographs
+                "Global.log_level": "critical",
+                "EngineConfig.onnxruntime.intra_op_num_threads": 2,
+                "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+                "EngineConfig.onnxruntime.enable_cpu_mem_arena": True,
+                "Det.limit_type": "max",
+                "Det.limit_side_len": 960,  # pixels; larger pictures are scaled down for finding the lines
+                # Lines are filled up to this width, 320 as preset: a receipt of short prices takes half as long again.
+                # One by one, no line's reading depends on its neighbours.
+                "Rec.rec_img_shape": [3, 48, 128],
+                "Rec.rec_batch_num": 1,
+            }
+        )
+
+    def lines(self, image: Image) -> list[Block]:
+        """The lines of text in reading order; empty where there is none."""
+        import numpy
+
+        pixels = numpy.ascontiguousarray(numpy.asarray(image.convert("RGB"))[:, :, ::-1])  # it wants blue first
+        with self._lock:
+            found: Any = self._engine(pixels)
+        if found is None or found.boxes is None or found.txts is None:
+            return []
+        blocks = []
+        for corners, text in zip(found.boxes, found.txts, strict=True):
+            xs, ys = [int(x) for x, _ in corners], [int(y) for _, y in corners]  # cut, not rounded, as released
+            blocks.append(Block(min(xs), min(ys), max(xs), max(ys), text, max(ys) - min(ys)))
+        return in_rows(blocks)
+
+
+def in_rows(lines: Iterable[Block]) -> list[Block]:
+    """Lines in reading order: rows from top to bottom, each from left to right."""
+    rows: list[list[Block]] = []
+    for line in sorted(lines, key=lambda block: (block.y1, block.x1)):
+        if rows and all(_same_row(line, other) for other in rows[-1]):
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return [line for row in rows for line in sorted(row, key=lambda block: block.x1)]
+
+
+@cache
+def reader() -> Reader:
+    """The one reader of this process."""
+    return Reader()
+
+
+def paragraphs(lines: Iterable[Block]) -> list[Block]:
+    """Join each line to the block above it where they overlap sideways and the gap is below half a line's height.
+
+    A line that shares its row with another stays alone: in tables, menus and receipts the row carries the meaning.
+    Heights must be alike (within a half), so that a heading stays alone too.
+    """
+    ordered = in_rows(lines)
+    blocks: list[Block] = []
+    open_blocks: list[int] = []  # places of blocks that may still grow
+    for line in ordered:
+        alone = not any(other is not line and _same_row(line, other) for other in ordered)
+        place = next((place for place in open_blocks if _continues(blocks[place], line)), None) if alone else None
+        if place is None:
+            if alone:
+                open_blocks.append(len(blocks))
+            blocks.append(line)
+        else:
+            blocks[place] = _join(blocks[place], line)
+    return blocks
+
+
+def _join(above: Block, line: Block) -> Block:
+    x1, y1 = min(above.x1, line.x1), min(above.y1, line.y1)
+    x2, y2 = max(above.x2, line.x2), max(above.y2, line.y2)
+    return Block(x1, y1, x2, y2, f"{above.text} {line.text}", line.line)
+
+
+def _same_row(one: Block, other: Block) -> bool:
+    shared = min(one.y2, other.y2) - max(one.y1, other.y1)
+    return shared > min(one.line, other.line) / 2 and (one.x2 <= other.x1 or other.x2 <= one.x1)
+
+
+def _continues(above: Block, line: Block) -> bool:
+    height = min(above.line, line.line)
+    alike = max(above.line, line.line) <= 1.5 * height
+    return alike and abs(line.y1 - above.y2) < height / 2 and line.x1 < above.x2 and above.x1 < line.x2
+
+
+class OCR(base.BenchTool):
+    meta = base.tool(
+        "OCR",
+        "Reads the text in a picture. Each line of the answer is one block: its box (x1, y1, x2, y2) in pixels, then"
+        " its text.",
+        (base.IMAGE,),
+        base.TEXT_OUT,
+    )
+    category = "perception"
+    packages = PACKAGES
+    options = (Option("paragraphs", "bool", True, "join the lines of a paragraph, as the released tool does"),)
+
+    @classmethod
+    def backend(cls, settings: ToolSettings) -> str:
+        return "RapidOCR"
+
+    @classmethod
+    def on_device(cls, settings: ToolSettings) -> bool:
+        return True  # two readers in two processes would only take the processor from each other
+
+    def setup(self, device: str = "cpu") -> None:
+        reader()
+
+    def apply(self, folder: Path, /, image: Image) -> str:
+        lines = reader().lines(image)
+        return "\n".join(map(str, paragraphs(lines) if self.option("paragraphs") else lines))

@@ -1,0 +1,133 @@
+"""Questions about pictures: the back end ``[tools.vision]`` that several tools share (GTA tools spec 6).
+
+An OpenAI-compatible endpoint (``url``), or a model on this machine (``weights``); without both, some tools have a plain
+basic mode of their own.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from tool_impls.base import READY, BenchTool, unavailable
+from tool_impls.endpoints import ENDPOINT, Vision, endpoint_of, endpoint_state
+from tool_impls.options import Option
+from tool_impls.settings import ToolSettings
+from tool_impls.weights import ALLOW_DOWNLOAD, resolve, weights_option, weights_state
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+TABLE = "vision"
+DEFAULT = "Qwen/Qwen3-VL-4B-Instruct"
+SIZE = "about 9 GB"
+WEIGHTS = weights_option(DEFAULT)
+BATCH = Option("batch", "int", 8, "questions that a local model answers together, at most", least=1)
+MAX_TOKENS = Option("max_tokens", "int", 512, "length of an answer in tokens, at most", least=1)
+OPTIONS = (*ENDPOINT, WEIGHTS, ALLOW_DOWNLOAD, BATCH, MAX_TOKENS)
+
+
+class Asker(Protocol):
+    def ask(self, image: Image, question: str) -> str:
+        """The answer, stripped. Raises ToolFault when the model cannot be reached, ToolError when it refuses the
+        request."""
+
+
+def configured(settings: ToolSettings) -> bool:
+    """Whether the table names anything to ask."""
+    return endpoint_of(settings, TABLE) is not None or settings.value(TABLE, WEIGHTS) is not None
+
+
+def state(settings: ToolSettings) -> str:
+    """READY, or ``unavailable: what to set``."""
+    from tool_impls.perception.local_vision import folder_state
+
+    endpoint, given = endpoint_of(settings, TABLE), settings.value(TABLE, WEIGHTS)
+    if endpoint is not None and given is not None:
+        return unavailable(f"[tools.{TABLE}] names an endpoint (url) and a local model (weights); take one of them out")
+    if endpoint is not None:
+        return endpoint_state(endpoint, TABLE)
+    found = weights_state(settings, TABLE, given, DEFAULT, SIZE)
+    if given is None:
+        return f"{found}; or an OpenAI-compatible endpoint (url, model, key_env)"
+    source = resolve(settings, TABLE, given)
+    return folder_state(source, TABLE) if found == READY and source is not None else found
+
+
+def backend(settings: ToolSettings) -> str:
+    """``endpoint NAME``, ``transformers NAME``, or ``basic`` where nothing is configured."""
+    if endpoint := endpoint_of(settings, TABLE):
+        return f"endpoint {endpoint.model}".rstrip()
+    given = settings.value(TABLE, WEIGHTS)
+    if given is None:
+        return "basic"
+    source = resolve(settings, TABLE, given)
+    return f"transformers {source.name if isinstance(source, Path) else given}"
+
+
+def weights(settings: ToolSettings) -> tuple[Path, ...]:
+    """The local folder that would be loaded."""
+    source = None if endpoint_of(settings, TABLE) else resolve(settings, TABLE, settings.value(TABLE, WEIGHTS))
+    return (source,) if isinstance(source, Path) else ()
+
+
+def on_device(settings: ToolSettings) -> bool:
+    """Whether a model is loaded in this process."""
+    return endpoint_of(settings, TABLE) is None and settings.value(TABLE, WEIGHTS) is not None
+
+
+_loaded: dict[tuple[str, str, int, int], Asker] = {}
+_loading = threading.Lock()
+
+
+def asker(settings: ToolSettings, device: str) -> Asker:
+    """What answers; a local model is one for all tools of this process. Only where ``state`` is ready."""
+    limit = settings.value(TABLE, MAX_TOKENS)
+    if endpoint := endpoint_of(settings, TABLE):
+        return Vision(endpoint, limit)
+    from tool_impls.perception.local_vision import LocalVision
+
+    source = resolve(settings, TABLE, settings.value(TABLE, WEIGHTS))
+    assert source is not None, "only where the state is ready"
+    key = (str(source), device, settings.value(TABLE, BATCH), limit)
+    with _loading:
+        if key not in _loaded:
+            _loaded[key] = LocalVision(source, device, key[2], limit)
+        return _loaded[key]
+
+
+class AskingTool(BenchTool):
+    """A tool that asks whatever ``[tools.vision]`` names."""
+
+    tables = ("vision",)
+    concurrency = 8  # a local model answers them together
+    seconds = 300.0
+
+    def __init__(self, settings: ToolSettings) -> None:
+        super().__init__(settings)
+        self._asker: Asker | None = None
+
+    @classmethod
+    def back_end(cls, settings: ToolSettings) -> str:
+        return state(settings)
+
+    @classmethod
+    def backend(cls, settings: ToolSettings) -> str:
+        return backend(settings)
+
+    @classmethod
+    def weights(cls, settings: ToolSettings) -> tuple[Path, ...]:
+        return weights(settings)
+
+    @classmethod
+    def on_device(cls, settings: ToolSettings) -> bool:
+        return on_device(settings)
+
+    def setup(self, device: str = "cpu") -> None:
+        if configured(self.settings):
+            self._asker = asker(self.settings, device)
+
+    def _ask(self, image: Image, question: str) -> str:
+        assert self._asker is not None, "setup comes first, and only with something to ask"
+        return self._asker.ask(image, question)

@@ -1,0 +1,314 @@
+"""The tool server: AgentLego's HTTP protocol (GTA spec 6) in front of the tools, and four addresses of its own.
+
+    agentgauge serve-tools --port 16181 --settings agentgauge.toml
+
+``GET /health`` (it runs), ``/ready`` (what was to be loaded is loaded), ``/tools`` (fingerprints) and ``/metrics``
+(Prometheus). When it listens it prints one line of JSON, ``{"url": ..., "token": ...}``, and serves until SIGTERM or
+SIGINT. The work is done in processes (``tool_impls.server.worker_pool``): a few for light tools, one for each device
+for tools with models. A tool's model loads at its first call, so a run pays only for the tools that it uses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import shutil
+import signal
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.tools import Tool
+from agentgauge.run.services import given_listener
+from tool_impls.base import DISABLED, UNAVAILABLE
+from tool_impls.server import protocol
+from tool_impls.server.access import WITHOUT_TOKEN, Access
+from tool_impls.server.call import Answer, Order, encode, failure
+from tool_impls.server.metrics import CONTENT_TYPE, Metrics
+from tool_impls.server.multipart import TooLarge, TooSlow, Uploads, pass_over
+from tool_impls.server.openapi import write_document
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from tool_impls.server.worker_pool import Crew
+
+    Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+MAX_BODY = 64 * 2**20  # bytes
+BODY_SECONDS = 60.0
+"""For the body of a call to arrive. It takes no place among a tool's calls meanwhile."""
+
+LEFT_OF_REFUSED = 2**20
+"""Bytes that are read of a body whose request is refused."""
+
+REASONS = {422: "Unprocessable Entity"}  # newer Pythons word it differently, and clients quote it
+
+
+class Station:
+    """One tool on the server: its state, its crew and its queue. ``places``: calls at work at a time, in all
+    processes."""
+
+    def __init__(self, tool: Tool, state: str, crew: Crew, *, places: int, queue: int, seconds: float) -> None:
+        self.tool = tool
+        self.state = state
+        self.crew = crew
+        self.calls = 0  # those that wait or run
+        self.running = 0
+        self.queue = queue
+        self._seconds = seconds
+        self._places = asyncio.Semaphore(places)
+
+    @property
+    def works(self) -> bool:
+        return not self.state.startswith((DISABLED, UNAVAILABLE))
+
+    def refusal(self) -> Answer | None:
+        """The answer to a call that is not taken; None where it is."""
+        name = self.tool.name
+        if self.state.startswith(DISABLED):
+            reason = self.state.partition(": ")[2] or "take it out of disable in [tools] of the settings to enable it"
+            return failure(400, f"{name} is disabled in this run: {reason}")
+        if not self.works:
+            return failure(503, f"{name} is {self.state}")
+        if self.calls >= self.queue:
+            return failure(
+                503, f"{name} has {self.calls} calls waiting, which is its limit; try again, or lower --in-flight"
+            )
+        return None
+
+    @property
+    def waiting(self) -> int:
+        return self.calls - self.running
+
+    async def call(self, order: Order, wanted: Callable[[], bool]) -> Answer | None:
+        """The answer; None where nobody wants it any more when its turn comes."""
+        self.calls += 1
+        try:
+            async with self._places:
+                if not wanted():
+                    return None
+                self.running += 1
+                try:
+                    return await self.crew.run(order, self._seconds)
+                finally:
+                    self.running -= 1
+        finally:
+            self.calls -= 1
+
+
+class ToolServer:
+    """A web application that offers tools. ``fingerprints`` tells what ``/tools`` shows. ``preload``: load all
+    models at start."""
+
+    def __init__(
+        self,
+        stations: Sequence[Station],
+        metrics: Metrics,
+        scratch: Path,
+        *,
+        fingerprints: Callable[[], Mapping[str, Any]] = dict,
+        access: Access = WITHOUT_TOKEN,
+        preload: bool = False,
+        max_body: int = MAX_BODY,
+        body_seconds: float = BODY_SECONDS,
+    ) -> None:
+        self._stations = {station.tool.name: station for station in stations}
+        self._document = write_document([station.tool for station in stations])
+        self._metrics = metrics
+        self._scratch = scratch
+        self._fingerprints = fingerprints
+        self._access = access
+        self._preload = preload
+        self._loading: dict[str, str] = {}  # tools whose models are to be loaded, and what became of it
+        self._max_body = max_body
+        self._body_seconds = body_seconds
+        for station in stations:
+            metrics.add_tool(
+                station.tool.name, partial(getattr, station, "waiting"), partial(getattr, station, "running")
+            )
+
+    def application(self) -> web.Application:
+        from aiohttp import web
+
+        layers: list[Any] = [web.middleware(_plain_errors), web.middleware(_guard(self._access))]
+        app = web.Application(middlewares=layers)
+        app.router.add_get("/", self._root, allow_head=False)
+        app.router.add_get("/openapi.json", self._specification, allow_head=False)
+        app.router.add_get("/health", self._health, allow_head=False)
+        app.router.add_get("/ready", self._ready, allow_head=False)
+        app.router.add_get("/tools", self._tools, allow_head=False)
+        app.router.add_get("/metrics", self._figures, allow_head=False)
+        for station in self._stations.values():
+            app.router.add_post(f"/{protocol.path_name(station.tool)}", self._handler(station))
+        app.cleanup_ctx.append(self._resources)
+        return app
+
+    async def _resources(self, _: web.Application) -> AsyncIterator[None]:
+        self._scratch.mkdir(parents=True, exist_ok=True)
+        loading = asyncio.create_task(self._load()) if self._preload else None
+        yield
+        if loading is not None:
+            loading.cancel()
+        await asyncio.gather(*(crew.close() for crew in {station.crew for station in self._stations.values()}))
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    async def _load(self) -> None:
+        wanted = [station for station in self._stations.values() if station.works]
+        self._loading = {station.tool.name: "loading" for station in wanted}
+        for station in wanted:
+            answer = await station.crew.load(station.tool.name)
+            if answer.status == 200:
+                del self._loading[station.tool.name]
+            else:
+                self._loading[station.tool.name] = json.loads(answer.body)["detail"]
+
+    async def _root(self, _: web.Request) -> web.StreamResponse:
+        from aiohttp import web
+
+        return web.Response(status=307, headers={"Location": "/openapi.json"})
+
+    async def _specification(self, _: web.Request) -> web.StreamResponse:
+        return _json(self._document)
+
+    async def _health(self, _: web.Request) -> web.StreamResponse:
+        stations = self._stations.items()
+        confined = {name: station.crew.confinement for name, station in stations if station.crew.confinement}
+        states = {name: station.state for name, station in stations}
+        return _json({"status": "ok", "tools": states, **({"confinement": confined} if confined else {})})
+
+    async def _ready(self, _: web.Request) -> web.StreamResponse:
+        return _json({"ready": not self._loading, "waiting_for": self._loading}, 503 if self._loading else 200)
+
+    async def _tools(self, _: web.Request) -> web.StreamResponse:
+        return _json(await asyncio.to_thread(self._fingerprints))  # it may read gigabytes of weights
+
+    async def _figures(self, _: web.Request) -> web.StreamResponse:
+        from aiohttp import web
+
+        return web.Response(body=self._metrics.text(), headers={"Content-Type": CONTENT_TYPE})
+
+    def _handler(self, station: Station) -> Handler:
+        async def handle(request: web.Request) -> web.StreamResponse:
+            start = time.monotonic()
+            answer = await self._answer(station, request)
+            self._metrics.answered(station.tool.name, answer.status, time.monotonic() - start)
+            return _send(answer)
+
+        return handle
+
+    async def _answer(self, station: Station, request: web.Request) -> Answer:
+        if refused := station.refusal():
+            return refused  # before the body is read
+        uploads = Uploads(self._scratch, self._max_body, self._body_seconds)
+        name = station.tool.name
+        try:
+            raw = protocol.RAW in request.headers.get("Accept", "")
+            values = protocol.decode_fields(station.tool, await uploads.fields(request))
+            if refused := station.refusal():
+                return refused  # others came first
+            work = uploads.work_folder()
+            order = Order(
+                name, str(work), _as_texts(values), {path: str(place) for path, place in uploads.named.items()}, raw
+            )
+            answer = await station.call(
+                order, lambda: request.transport is not None and not request.transport.is_closing()
+            )
+            return answer or failure(499, "the caller has gone")
+        except ConnectionError:
+            return failure(499, "the caller has gone")
+        except TooLarge as error:
+            return failure(413, f"the body of the call is too large: {error}")
+        except TooSlow as error:
+            return failure(503, f"the body of the call is missing: {error}")
+        except protocol.BadForm as error:
+            return failure(422, error.details)
+        except (UnicodeError, protocol.ProtocolError):
+            return failure(400, "There was an error parsing the body")
+        finally:
+            uploads.remove()
+
+
+def _as_texts(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}
+
+
+def _guard(access: Access) -> Callable[[web.Request, Handler], Awaitable[web.StreamResponse]]:
+    """Refuses requests before their body is read; closes the connection where a body was not read to its end."""
+
+    async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
+        refusal = access.refusal(request.path, request.headers, request.get_extra_info("sockname"))
+        response = await handler(request) if refusal is None else _send(failure(refusal.status, refusal.reason))
+        if not request.content.at_eof():
+            # A client that says how much it sends sends all of it before it reads the answer.
+            await pass_over(request, MAX_BODY if refusal is None and request.content_length else LEFT_OF_REFUSED)
+            response.force_close()
+        return response
+
+    return check
+
+
+def _send(answer: Answer) -> web.Response:
+    from aiohttp import web
+
+    names = {protocol.NAMES_HEADER: quote(json.dumps(answer.names), safe='[]", ')} if any(answer.names) else None
+    kind = protocol.RAW if answer.raw else "application/json"
+    return web.Response(
+        body=answer.body, status=answer.status, reason=REASONS.get(answer.status), content_type=kind, headers=names
+    )
+
+
+def _json(value: Any, status: int = 200) -> web.Response:
+    return _send(Answer(status, encode(value)))
+
+
+async def _plain_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Answers of the web framework itself (404, 405, 413) in the protocol's form."""
+    from aiohttp import web
+
+    try:
+        return await handler(request)
+    except web.HTTPException as error:
+        response = _send(failure(error.status, error.reason))
+        if "Allow" in error.headers:
+            response.headers["Allow"] = error.headers["Allow"]
+        return response
+    except Exception as error:
+        logging.getLogger("agentgauge.tools").exception("%s %s", request.method, request.path)
+        return _send(failure(500, f"the tool server has a defect: {error!r}"))
+
+
+async def serve(server: ToolServer, host: str, port: int, printed: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Serve until SIGTERM or SIGINT. ``printed``: what is printed beside the address.
+
+    Raises UsageProblem where the address cannot be used.
+    """
+    from aiohttp import web
+
+    from tool_impls.server.connections import listen
+
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    runner = web.AppRunner(server.application(), shutdown_timeout=0.5)
+    await runner.setup()
+    try:
+        try:
+            listener = await listen(runner, given_listener() or (host, port))
+        except OSError as error:
+            raise UsageProblem(
+                f"the tool server cannot listen on {host}:{port} ({error.strerror}); choose another --port"
+            ) from None
+        bound = listener.sockets[0].getsockname()
+        print(json.dumps({"url": f"http://{f'[{host}]' if ':' in host else host}:{bound[1]}", **printed}), flush=True)
+        await stop.wait()
+        listener.close()
+    finally:
+        await runner.cleanup()

@@ -1,0 +1,90 @@
+"""One call of a tool, in the process that does the work: typed values in, the body of the answer out."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agentgauge.core.errors import Fault, UsageProblem
+from tool_impls.base import BenchTool
+from tool_impls.server import media
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A call as it travels to the process that works on it. Paths are absolute texts."""
+
+    tool: str
+    folder: str  # the call's own; whoever ordered removes it
+    values: Mapping[str, Any]  # typed; an upload is the path of its content
+    files: Mapping[str, str] = field(
+        default_factory=dict
+    )  # those that texts name: path as the text has it → where it is
+    raw: bool = False  # a single file may be answered as it is, without base64 and JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """``status``: of the HTTP answer. ``body``: its JSON, or a file if ``raw``. ``names``: of its files, None for
+    other outputs."""
+
+    status: int
+    body: bytes
+    names: tuple[str | None, ...] = ()
+    raw: bool = False
+
+
+def failure(status: int, detail: Any) -> Answer:
+    return Answer(status, encode({"detail": detail}))
+
+
+def encode(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+class Workbench:
+    """The tools of one process. Each is set up before its first call, by the thread of that call."""
+
+    def __init__(self, tools: Iterable[BenchTool], *, device: str = "cpu", root: Path | None = None) -> None:
+        self._tools = {tool.meta.name: tool for tool in tools}
+        self._device = device
+        self._root = root
+        self._loading = {name: threading.Lock() for name in self._tools}
+        self._loaded: set[str] = set()
+
+    def load(self, name: str) -> None:
+        """Set a tool up, unless it is. Raises what its ``setup`` raises; the next call tries again."""
+        with self._loading[name]:
+            if name not in self._loaded:
+                self._tools[name].setup(self._device)
+                self._loaded.add(name)
+
+    def perform(self, order: Order, begun: Callable[[], None]) -> Answer:
+        """The answer to a call; never raises. ``begun`` is called once the tool is loaded and the work starts."""
+        tool = self._tools[order.tool]
+        try:
+            self.load(order.tool)
+        except Exception as error:  # nothing that the arguments could do
+            told = isinstance(error, Fault | UsageProblem)
+            return failure(500, str(error) if told else f"{order.tool} cannot load: {error!r}")
+        begun()
+        try:
+            files = {path: Path(place) for path, place in order.files.items()}
+            values = media.open_inputs(tool.meta, order.values, files, self._root)
+            folder = tempfile.mkdtemp(dir=order.folder)  # a call that is done again finds nothing of its first time
+            result = tool.apply(Path(folder), **values)
+            names = tuple(media.file_names(tool.meta, result))
+            if order.raw and media.is_file(tool.meta):
+                return Answer(200, media.content(tool.meta.outputs[0], result), names, raw=True)
+            return Answer(200, encode(media.encode_results(tool.meta, result)), names)
+        except (Fault, UsageProblem) as error:
+            return failure(500, str(error))
+        except TimeoutError as error:
+            return failure(408, repr(error))
+        except Exception as error:  # whatever the tool raises is an answer to the model, as in AgentLego
+            return failure(400, repr(error))

@@ -1,0 +1,300 @@
+"""The client of a tool server: ours, or any that speaks AgentLego's protocol (GTA spec 6.4)."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+import secrets
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from agentgauge.core.errors import ToolError, ToolFault
+from agentgauge.core.redaction import redact, redact_file, redacted, register
+from agentgauge.core.tools import FILE_TYPES, Parameter, Tool, ToolOutput
+from agentgauge.run.services import TOOL_TOKEN, without_token
+from tool_impls.naming import plain_name
+from tool_impls.server import protocol
+from tool_impls.server.openapi import RemoteTool, read_document
+from tool_impls.server.protocol import ProtocolError
+
+if TYPE_CHECKING:
+    import aiohttp
+
+RETRY_SECONDS = 5.0
+"""How long a call goes on trying to connect: a server that died may be on its way back."""
+
+CUT_OFF = 2
+"""How often one call may be cut off in the middle before it counts as the server's fault."""
+
+ANSWER_SECONDS = 1800.0
+"""How long one answer may take, queueing on the server included."""
+
+SUFFIXES = {"image": "png", "audio": "wav", "video": "mp4"}
+TOLD = frozenset({400, 408, 422})
+"""Statuses that are the caller's doing: the model is told. Any other but 200 is a fault of the server."""
+
+
+class ToolServerBox:
+    """A ToolBox whose tools run on a server. To be used from one event loop; connects when first used.
+
+    The server's token is the password of the address, ``http://:TOKEN@host:port``, else that of the environment.
+    """
+
+    def __init__(
+        self, url: str, *, answer_seconds: float = ANSWER_SECONDS, retry_seconds: float = RETRY_SECONDS
+    ) -> None:
+        url, token = without_token(url)
+        self._url = url.rstrip("/")
+        self._token = token or os.environ.get(TOOL_TOKEN)
+        register(self._token)
+        self._answer_seconds = answer_seconds
+        self._retry_seconds = retry_seconds
+        self._session: aiohttp.ClientSession | None = None
+        self._tools: Mapping[str, RemoteTool] | None = None
+        self._discovery = asyncio.Lock()
+
+    async def catalog(self) -> Mapping[str, Tool]:
+        return {name: remote.tool for name, remote in (await self.remote_tools()).items()}
+
+    async def remote_tools(self) -> Mapping[str, RemoteTool]:
+        """What the server's document announces; asked for once. Raises ToolFault."""
+        async with self._discovery:
+            if self._tools is None:
+                status, _, body, *_ = await self._exchange("GET", f"{self._url}/openapi.json", None, b"")
+                if status != 200:
+                    advice = f"; it wants its token: set {TOOL_TOKEN}" if status == 401 else ""
+                    words = f"the tool server {self._url} answered HTTP {status} for its list of tools{advice}"
+                    raise ToolFault(words, cause=f"http {status}")
+                try:
+                    self._tools = read_document(redacted(_decoded(body)), self._url)
+                except ProtocolError as error:
+                    raise ToolFault(f"{self._url} is no tool server: {error}", cause="protocol") from None
+            return self._tools
+
+    async def call(
+        self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]
+    ) -> tuple[ToolOutput, ...]:
+        remote = (await self.remote_tools()).get(name)
+        if remote is None:
+            raise ToolError(f"there is no tool {name!r}; known are {', '.join(self._tools or ())}")
+        values, files = _form(remote.tool, arguments, (folder, *readable))
+        content_type, body = protocol.encode_call(remote.tool, values, secrets.token_hex(16), files)
+        status, reason, answer, kind, names = await self._exchange("POST", remote.url, content_type, body)
+        if status in TOLD:
+            raise ToolError(f"the call of {name} failed: {reason}.\nResponse: {_told(answer)!r}")
+        if status != 200:
+            raise ToolFault(
+                f"the tool server answered HTTP {status} for {name}: {_told(answer)!r}", cause=f"http {status}"
+            )
+        try:
+            results: list[Any] = (
+                [answer] if kind == protocol.RAW else protocol.split_results(remote.tool, _decoded(answer))
+            )
+            named = _names(names, len(results))
+            outputs = zip(remote.tool.outputs, results, named, strict=True)
+            return tuple([_output(output, result, folder, name) for output, result, name in outputs])
+        except ProtocolError as error:
+            raise ToolFault(f"{name} broke the protocol: {error}", cause="protocol") from None
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def _exchange(
+        self, method: str, url: str, content_type: str | None, body: bytes
+    ) -> tuple[int, str, bytes, str, str]:
+        """Status, reason, body, content type and names of an answer. Raises ToolFault; only lost connections are
+        tried again."""
+        from agentgauge.model.transport.http import aiohttp
+
+        if self._session is None:
+            # No limit on connections: how many calls are in the air is the run's business.
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0), timeout=aiohttp.ClientTimeout(total=self._answer_seconds)
+            )
+        headers = {
+            "Accept": f"application/json, {protocol.RAW}",
+            **({"Content-Type": content_type} if content_type else {}),
+        }
+        if self._token and urlsplit(url).netloc == urlsplit(self._url).netloc:  # a document may name other servers
+            headers["Authorization"] = f"Bearer {self._token}"
+        away_since, pause, cut_off = None, 0.1, 0
+        while True:
+            start = time.monotonic()
+            try:
+                data = (
+                    io.BytesIO(body) if body else None
+                )  # aiohttp sends raw bytes of more than a megabyte with a warning
+                async with self._session.request(
+                    method, url, data=data, headers=headers, skip_auto_headers=("Content-Type",), allow_redirects=False
+                ) as reply:
+                    names = reply.headers.get(protocol.NAMES_HEADER, "")
+                    return reply.status, reply.reason or "", await reply.read(), reply.content_type, names
+            except TimeoutError:
+                raise ToolFault(
+                    f"the tool server gave no answer within {self._answer_seconds:g} s ({url})", cause="timeout"
+                ) from None
+            except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError) as error:
+                now = time.monotonic()
+                if (
+                    now - start > self._retry_seconds / 2
+                ):  # cut off in the middle of a long call: the server may be back soon
+                    away_since, cut_off = None, cut_off + 1
+                away_since = now if away_since is None else away_since
+                if now + pause - away_since > self._retry_seconds or cut_off > CUT_OFF:
+                    raise ToolFault(
+                        f"the tool server cannot be reached at {url} ({type(error).__name__})", cause="connection"
+                    ) from None
+            except (aiohttp.ClientError, ValueError) as error:
+                raise ToolFault(
+                    f"{url} does not answer as a tool server ({type(error).__name__})", cause="protocol"
+                ) from None
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 1.0)
+
+
+def _form(
+    tool: Tool, arguments: Mapping[str, Any], allowed: Sequence[Path]
+) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
+    """The form fields of a call, in the order of the arguments, and the files that its texts name. Raises ToolError."""
+    parameters = {parameter.name: parameter for parameter in tool.inputs}
+    if unknown := [name for name in arguments if name not in parameters]:
+        raise ToolError(
+            f"{tool.name} has no input {', '.join(map(repr, unknown))}; it takes"
+            f" {', '.join(map(repr, parameters)) or 'none'}"
+        )
+    multipart = protocol.takes_files(tool)
+    form: dict[str, str | bytes] = {}
+    files: dict[str, bytes] = {}
+    for name, value in arguments.items():
+        if parameters[name].type in FILE_TYPES:
+            form[name] = _read(parameters[name], value, allowed)
+        elif multipart and isinstance(value, float):
+            # The released client fails here as well (GTA spec 6.4); no tool of the benchmarks takes both.
+            raise ToolError(
+                f"{name}: {value!r} cannot be sent, because {tool.name} takes files and a form with files holds no"
+                " float"
+            )
+        else:
+            form[name] = text = str(value)  # null becomes the text None, as released
+            if not _is_utf8(text):
+                raise ToolError(f"{name}: {text[:80]!r} cannot be sent, because it holds half of a surrogate pair")
+            files |= _named(parameters[name], text, allowed)
+    if len(files) > protocol.MOST_FILES:
+        raise ToolError(f"{tool.name} names {len(files)} files; at most {protocol.MOST_FILES} can go with one call")
+    return form, files
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _named(parameter: Parameter, text: str, allowed: Sequence[Path]) -> dict[str, bytes]:
+    """The files that a text names, by their paths there. Where it names several, the tool tells of those that are
+    missing."""
+    found: dict[str, bytes] = {}
+    for path in protocol.named_files(parameter, text):
+        try:
+            found[path] = _read(parameter, path, allowed)
+        except ToolError:
+            if parameter.attach == "file":
+                raise
+    return found
+
+
+def _read(parameter: Parameter, value: Any, allowed: Sequence[Path]) -> bytes:
+    """The bytes of a file below one of the allowed folders, links followed. Raises ToolError."""
+    try:
+        path = Path(value).resolve()
+        if not any(path.is_relative_to(folder.resolve()) for folder in allowed):
+            raise ToolError(f"{parameter.name}: {value!r} is not one of the files of this task")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise ToolError(f"{parameter.name}: there is no file {value!r}") from None
+    except (OSError, TypeError, ValueError) as error:  # a folder, no permission, not a text, a null byte
+        raise ToolError(f"{parameter.name}: {value!r} cannot be read as a file ({type(error).__name__})") from None
+
+
+def _decoded(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except ValueError:
+        raise ProtocolError(f"it answered {body[:80]!r}, which is no JSON") from None
+
+
+def _told(body: bytes) -> Any:
+    """The body of a failure, decoded where it is JSON, else its first characters."""
+    try:
+        return json.loads(body)
+    except ValueError:
+        return body[:500].decode("utf-8", "replace")
+
+
+def _names(header: str, count: int) -> list[str | None]:
+    """The names that the server gives the files of an answer; none where it gives none, as the original does."""
+    if not header:
+        return [None] * count
+    names = _decoded(unquote(header).encode())
+    if (
+        not isinstance(names, list)
+        or len(names) != count
+        or not all(name is None or isinstance(name, str) for name in names)
+    ):
+        raise ProtocolError(f"it names the files {header[:80]!r} where {count} names were due")
+    return names
+
+
+def _output(output: Parameter, value: Any, folder: Path, name: str | None) -> ToolOutput:
+    if output.type not in FILE_TYPES:
+        if isinstance(value, bytes):
+            raise ProtocolError("it answered with a file where text was due")
+        return ToolOutput("text", value if isinstance(value, str) else str(value))
+    data = redact_file(value if isinstance(value, bytes) else protocol.decode_file(value))
+    if output.type == "file":
+        category, _, kind = (output.filetype or "file").partition("/")
+    else:
+        category, kind = output.type, SUFFIXES[output.type]
+    folder = folder / _clean(category)
+    path = _store_as(folder, plain_name(redact(name)), data) if name else _store(folder, _clean(kind or "bin"), data)
+    return ToolOutput(output.type, str(path))  # type: ignore[arg-type]
+
+
+def _clean(word: str) -> str:
+    """A word of the server's that may stand in a path."""
+    return "".join(sign for sign in word if sign.isalnum() or sign in "-+.").strip(".") or "file"
+
+
+def _store(folder: Path, suffix: str, data: bytes) -> Path:
+    """Write ``0001.<suffix>`` or the next free number, so that a case's files have the same names in every run."""
+    first = 1 + sum(1 for _ in folder.iterdir()) if folder.is_dir() else 1
+    return _write(folder, (f"{number:04d}.{suffix}" for number in count(first)), data)
+
+
+def _store_as(folder: Path, name: str, data: bytes) -> Path:
+    """Write ``name``, or ``stem-2.suffix`` and so on where it is taken."""
+    stem, suffix = Path(name).stem, Path(name).suffix
+    return _write(folder, (name if number == 1 else f"{stem}-{number}{suffix}" for number in count(1)), data)
+
+
+def _write(folder: Path, names: Iterator[str], data: bytes) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        path = folder.resolve() / name
+        try:
+            with path.open("xb") as file:
+                file.write(data)
+            return path
+        except FileExistsError:
+            continue
+    raise AssertionError("names never end")

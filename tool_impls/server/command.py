@@ -1,0 +1,217 @@
+"""The command ``agentgauge serve-tools``: a tool server from settings and options."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from agentgauge.core.errors import AgentGaugeError, UsageProblem
+from agentgauge.run.services import TOOL_TOKEN, end_with_parent
+from tool_impls import registry
+from tool_impls.availability import check
+from tool_impls.fingerprint import fingerprints
+from tool_impls.server.access import WITHOUT_TOKEN, Access, is_host, is_loopback, plain_host
+from tool_impls.server.app import Station, ToolServer, serve
+from tool_impls.server.metrics import Metrics
+from tool_impls.server.worker import Start
+from tool_impls.server.worker_pool import Processes
+from tool_impls.settings import ToolSettings, load
+
+LIGHT_PROCESSES = max(1, min(4, os.cpu_count() or 1))
+"""Processes for tools without a model of their own; each is started when it is needed."""
+
+
+def build(
+    settings: ToolSettings,
+    names: Sequence[str] | None = None,
+    *,
+    extras: Sequence[Path] = (),
+    files: Path | None = None,
+    preload: bool = False,
+    access: Access = WITHOUT_TOKEN,
+) -> ToolServer:
+    """A server with the named tools (all by default). To be called in its event loop. Raises UsageProblem for an
+    unknown name.
+
+    ``files``: a folder below which texts may name files that did not come with the call.
+    """
+    states = check(settings, names)
+    kinds = [registry.TOOLS[name] for name in states]
+    metrics = Metrics()
+    scratch = own_scratch()
+    heavy = tuple(kind.meta.name for kind in kinds if kind.on_device(settings))
+    confined = tuple(kind.meta.name for kind in kinds if kind.confined and kind.meta.name not in heavy)
+    light = tuple(kind.meta.name for kind in kinds if kind.meta.name not in (*heavy, *confined))
+    concurrency = {kind.meta.name: kind.concurrency for kind in kinds}
+
+    def crew(tools: tuple[str, ...], devices: Sequence[str], *, confined: bool = False) -> Processes:
+        root = str(files.resolve()) if files else None
+        more = tuple(str(path.resolve()) for path in extras)
+        starts = [Start(settings, tools, more, device, root, str(scratch), confined) for device in devices]
+        return Processes(starts, concurrency, observe=metrics.batch, restarted=metrics.restarted)
+
+    devices = [device.strip() for device in settings.devices.split(",") if device.strip()] or ["auto"]
+    processors = ["cpu"] * LIGHT_PROCESSES
+    crews = dict.fromkeys(light, crew(light, processors))
+    crews |= dict.fromkeys(confined, crew(confined, processors, confined=True))
+    crews |= dict.fromkeys(heavy, crew(heavy, devices))
+    stations = []
+    for kind in kinds:
+        name = kind.meta.name
+        values = settings.values(name, kind.known_options())
+        places = kind.concurrency * len(devices if name in heavy else processors)
+        queue, seconds = values["queue"], values["seconds"]
+        stations.append(
+            Station(kind.offered(settings), states[name], crews[name], places=places, queue=queue, seconds=seconds)
+        )
+    return ToolServer(
+        stations,
+        metrics,
+        scratch,
+        fingerprints=cache(lambda: fingerprints(settings, states)),
+        access=access,
+        preload=preload,
+    )
+
+
+SCRATCH = "agentgauge-tools-"
+
+
+def own_scratch() -> Path:
+    """A new folder for uploads, results and temporary files. Folders of servers that were killed are removed first."""
+    for old in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*-*") if Path("/proc/self").exists() else ():
+        pid = old.name.removeprefix(SCRATCH).partition("-")[0]
+        if pid.isdigit() and not Path(f"/proc/{pid}").exists():
+            shutil.rmtree(old, ignore_errors=True)  # those of other users stay
+    return Path(tempfile.mkdtemp(prefix=f"{SCRATCH}{os.getpid()}-"))
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog="agentgauge serve-tools",
+        description="Serve the real tools over HTTP, for runs on this machine and for AgentLego clients.",
+        epilog=(
+            "example: agentgauge serve-tools --port 16181 --settings agentgauge.toml --tools OCR,Calculator. It prints"
+            f" the token that clients need (pytest --tool-server=http://:TOKEN@127.0.0.1:16181); {TOOL_TOKEN} chooses"
+            " another. For a second machine: --host 0.0.0.0 --allow-host NAME."
+        ),
+    )
+    made.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on (default: %(default)s, this machine only)"
+    )
+    made.add_argument(
+        "--port", type=int, default=16181, help="port to listen on, 0 for any free one (default: %(default)s)"
+    )
+    made.add_argument("--no-token", action="store_true", help="answer clients without a token; on this machine only")
+    made.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="further name by which clients call the server; may be given again (default: its address and localhost)",
+    )
+    made.add_argument(
+        "--settings", type=Path, metavar="FILE.toml", help="file whose [tools] table says what the tools may use"
+    )
+    made.add_argument("--tools", metavar="A,B", help="names of the tools to serve (default: all)")
+    made.add_argument(
+        "--devices",
+        metavar="cuda:0,cuda:1",
+        help="where models run, one process each (default: the settings', else auto)",
+    )
+    made.add_argument(
+        "--preload", action="store_true", help="load all models at start; GET /ready tells when that is done"
+    )
+    made.add_argument(
+        "--scoring",
+        choices=("parity", "strict"),
+        default="parity",
+        help="parity: options take the released tools' values",
+    )
+    made.add_argument(
+        "--files", type=Path, metavar="DIR", help="folder of files that clients may name without sending them"
+    )
+    made.add_argument(
+        "--extra",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE.py",
+        help="further tools; same names replace ours",
+    )
+    made.add_argument(
+        "--allow-unsafe-code", action="store_true", help="run code of models even where the sandbox lacks protection"
+    )
+    return made
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Returns the exit status: 0 after a signal, 4 for wrong usage."""
+    arguments = parser().parse_args(argv)
+    end_with_parent()
+    try:
+        for extra in arguments.extra:
+            registry.add(extra)
+        asyncio.run(_run(arguments))
+    except AgentGaugeError as error:
+        print(error, file=sys.stderr)
+        return 4
+    return 0
+
+
+async def _run(arguments: argparse.Namespace) -> None:
+    settings = load(arguments.settings) if arguments.settings else ToolSettings()
+    settings = replace(
+        settings,
+        allow_unsafe=arguments.allow_unsafe_code,
+        released=arguments.scoring == "parity",
+        devices=arguments.devices or settings.devices,
+    )
+    access, printed = _access(arguments)
+    if arguments.files and not arguments.files.is_dir():
+        raise UsageProblem(f"--files names no folder: {arguments.files}")
+    if not 0 <= arguments.port < 2**16:
+        raise UsageProblem(f"--port must be from 0 (any free one) to 65535; got {arguments.port}")
+    if arguments.tools is not None and not arguments.tools.strip(", "):
+        raise UsageProblem("--tools names no tool; leave it out to serve all")
+    names = [name.strip() for name in arguments.tools.split(",") if name.strip()] if arguments.tools else None
+    server = build(
+        settings,
+        names,
+        extras=arguments.extra,
+        files=arguments.files,
+        preload=arguments.preload,
+        access=access,
+    )
+    await serve(server, arguments.host, arguments.port, printed)
+
+
+def _access(arguments: argparse.Namespace) -> tuple[Access, Mapping[str, str]]:
+    """Which requests are answered, and what is printed of it: the token, where it is made here."""
+    names = frozenset(map(plain_host, arguments.allow_host))
+    if unfit := [name for name in names if not is_host(name)]:
+        raise UsageProblem(
+            f"--allow-host takes a host name or IP address without port, such as gpu-box; got {unfit[0]!r}"
+        )
+    if arguments.no_token:
+        if not is_loopback(arguments.host):
+            reason = "can be reached from other machines, which need a token: leave --no-token out"
+            raise UsageProblem(f"--host {arguments.host} {reason}")
+        return Access(names=names), {}
+    if given := os.environ.get(TOOL_TOKEN):
+        return Access(given, names), {}
+    token = secrets.token_urlsafe(32)
+    return Access(token, names), {"token": token}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

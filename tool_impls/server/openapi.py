@@ -1,0 +1,213 @@
+"""The specification document of a tool server, from tools and back (GTA spec 6.3; tests/golden/agentlego). Pure.
+
+Written by hand: the ``format`` texts are what upstream clients tell types by, and web frameworks set others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+from urllib.parse import urljoin
+
+from agentgauge.core.tools import FILE_TYPES, Attach, Parameter, Tool
+from tool_impls.server.protocol import MULTIPART, SCALARS, URLENCODED, ProtocolError, path_name, takes_files
+
+ATTACH_KEY = "x-agentgauge-attach"
+"""Ours: tells our client how a text names files. Other clients pass over it."""
+
+MIME_OUT = {"image": "image/png", "audio": "audio/wav", "video": "video/mp4"}
+
+
+def write_document(tools: Sequence[Tool], title: str = "AgentLego") -> dict[str, Any]:
+    """The OpenAPI 3.1 document of a server with these tools."""
+    document: dict[str, Any] = {
+        "openapi": "3.1.0",
+        "info": {"title": title, "version": "0.1.0"},
+        "paths": {f"/{path_name(tool)}": {"post": _operation(tool)} for tool in tools},
+    }
+    if any(tool.inputs for tool in tools):
+        bodies = {f"Body_{path_name(tool)}": _body(tool) for tool in tools if tool.inputs}
+        document["components"] = {"schemas": {**dict(sorted(bodies.items())), **_ERROR_SCHEMAS}}
+    return document
+
+
+_ERROR_SCHEMAS: dict[str, Any] = {
+    "HTTPValidationError": {
+        "properties": {
+            "detail": {"items": {"$ref": "#/components/schemas/ValidationError"}, "type": "array", "title": "Detail"}
+        },
+        "type": "object",
+        "title": "HTTPValidationError",
+    },
+    "ValidationError": {
+        "properties": {
+            "loc": {
+                "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+                "type": "array",
+                "title": "Location",
+            },
+            "msg": {"type": "string", "title": "Message"},
+            "type": {"type": "string", "title": "Error Type"},
+        },
+        "type": "object",
+        "required": ["loc", "msg", "type"],
+        "title": "ValidationError",
+    },
+}
+
+
+def _operation(tool: Tool) -> dict[str, Any]:
+    name = path_name(tool)
+    operation: dict[str, Any] = {"summary": tool.description, "operationId": name}
+    if tool.inputs:
+        media = MULTIPART if takes_files(tool) else URLENCODED
+        operation["requestBody"] = {
+            "content": {media: {"schema": {"$ref": f"#/components/schemas/Body_{name}"}}},
+            "required": True,
+        }
+    answers = {"200": _answer("Successful Response", {**_result_schema(tool), "title": f"Response {_title(name)}"})}
+    if tool.inputs:
+        answers["422"] = _answer("Validation Error", {"$ref": "#/components/schemas/HTTPValidationError"})
+    return {**operation, "responses": answers}
+
+
+def _answer(description: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"description": description, "content": {"application/json": {"schema": schema}}}
+
+
+def _title(name: str) -> str:
+    return name.title().replace("_", " ")
+
+
+def _body(tool: Tool) -> dict[str, Any]:
+    schema: dict[str, Any] = {"properties": {p.name: _input_schema(p) for p in tool.inputs}, "type": "object"}
+    if required := [p.name for p in tool.inputs if not p.optional]:
+        schema["required"] = required
+    return {**schema, "title": f"Body_{path_name(tool)}"}
+
+
+def _input_schema(parameter: Parameter) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": SCALARS.get(parameter.type, "string")}
+    if parameter.type == "file":
+        schema["format"] = f"{parameter.filetype or 'file'};binary"
+    elif parameter.type in FILE_TYPES:
+        schema["format"] = f"{parameter.type};binary"
+    schema["title"] = _title(parameter.name or "")
+    if parameter.description:
+        schema["description"] = parameter.description
+    if parameter.default is not None:
+        schema["default"] = parameter.default
+    if parameter.attach:
+        schema[ATTACH_KEY] = parameter.attach
+    return schema
+
+
+def _result_schema(tool: Tool) -> dict[str, Any]:
+    results = [_output_schema(output) for output in tool.outputs]
+    if len(results) == 1:
+        return results[0]
+    return {"prefixItems": results, "type": "array", "maxItems": len(results), "minItems": len(results)}
+
+
+def _output_schema(output: Parameter) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": SCALARS.get(output.type, "string")}
+    if output.type in FILE_TYPES:
+        schema["format"] = f"{MIME_OUT.get(output.type) or output.filetype or 'file'};base64"
+    if output.description:
+        schema["description"] = output.description
+    return schema
+
+
+# --- the document, read --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteTool:
+    """A tool as a server's document announces it."""
+
+    tool: Tool
+    url: str
+    toolkit: str  # title of the document
+
+
+def read_document(document: Any, address: str) -> dict[str, RemoteTool]:
+    """The tools of a server, by name. ``address``: the server's own, for documents that name none. Raises
+    ProtocolError."""
+    if not isinstance(document, Mapping) or not isinstance(document.get("paths"), Mapping):
+        raise ProtocolError("it is no OpenAPI document with paths")
+    try:
+        servers = document.get("servers") or [{}]
+        base = urljoin(address, servers[0].get("url") or "/").rstrip("/")
+        toolkit = str(document.get("info", {}).get("title", ""))
+        found = {}
+        for path, operations in document["paths"].items():
+            if "post" in operations:  # tools are never anything else
+                tool = _read_tool(document, path, operations["post"])
+                found[tool.name] = RemoteTool(tool, base + path, toolkit)
+        return found
+    except ProtocolError:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ProtocolError(f"its document has a part that cannot be read ({error!r})") from None
+
+
+def _read_tool(document: Mapping[str, Any], path: str, operation: Mapping[str, Any]) -> Tool:
+    name = operation.get("operationId") or path.strip("/")
+    for sign in "-./":
+        name = name.replace(sign, "_")
+    inputs = []
+    if "requestBody" in operation:
+        media, *_ = operation["requestBody"]["content"].values()
+        body = _follow(document, media["schema"])
+        required = body.get("required", [])
+        for key, value in body.get("properties", {}).items():
+            schema = _follow(document, value)
+            inputs.append(_read_parameter(name, schema, key, key not in required))
+    result = _follow(
+        document, operation["responses"]["200"].get("content", {}).get("application/json", {}).get("schema", {})
+    )
+    parts = result["prefixItems"] if result.get("type") == "array" else [result]
+    outputs = [_read_parameter(name, _follow(document, part), None, False) for part in parts]
+    return Tool(name, operation.get("description") or operation.get("summary") or "", tuple(inputs), tuple(outputs))
+
+
+def _follow(document: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Resolve references inside the document and lists of one alternative."""
+    for _ in range(16):  # a bound, for documents that refer in circles
+        if "$ref" in schema:
+            target: Any = document
+            for key in schema["$ref"].removeprefix("#/").split("/"):
+                target = target[key]
+            schema = {**{key: value for key, value in schema.items() if key != "$ref"}, **target}
+        elif len(schema.get("allOf", ())) == 1:
+            schema = {**{key: value for key, value in schema.items() if key != "allOf"}, **schema["allOf"][0]}
+        else:
+            return schema
+    raise ProtocolError("its document refers to itself")
+
+
+def _read_parameter(tool: str, schema: Mapping[str, Any], name: str | None, optional: bool) -> Parameter:
+    kind, form = schema.get("type", "string"), schema.get("format") or ""
+    scalars: dict[str, Any] = {"integer": "int", "number": "float", "boolean": "bool"}
+    filetype = None
+    type_: Any
+    if kind in scalars:
+        type_ = scalars[kind]
+    elif kind != "string":
+        raise ProtocolError(
+            f"the value {name or 'result'} of {tool} is an {kind}; only text, numbers, booleans and files can be"
+            " handled"
+        )
+    elif media := next((media for media in MIME_OUT if media in form), None):
+        type_ = media
+    elif "binary" in form or "base64" in form:
+        type_, filetype = "file", form.partition(";")[0]
+    else:
+        type_ = "text"
+    attach = schema.get(ATTACH_KEY)
+    if attach not in (None, *get_args(Attach)):
+        raise ProtocolError(
+            f"the value {name} of {tool} has {ATTACH_KEY} {attach!r}; known are {', '.join(get_args(Attach))}"
+        )
+    return Parameter(type_, name, schema.get("description"), optional, schema.get("default"), filetype, attach)

@@ -1,0 +1,220 @@
+"""Tools that make, cut, label and read videos: VideoClip and TextToVideoTool, and the ones of the modules beside
+(GTA tools spec 5.4)."""
+
+from __future__ import annotations
+
+import colorsys
+import re
+from contextlib import ExitStack
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentgauge.core.errors import ToolError
+from agentgauge.core.tools import Parameter
+from tool_impls import base, naming
+from tool_impls.audio.tools import OUTPUT_DIR, check_times, seconds_text
+from tool_impls.fonts import LINE, Pen
+from tool_impls.options import Option
+from tool_impls.perception.quality import ImageQualityTest
+from tool_impls.settings import ToolSettings
+from tool_impls.video.frames import open_video, rate_of, video_frames
+from tool_impls.video.video_file import Track, Writer, has_sound, shown_size
+from tool_impls.video.video_ocr import VideoOCR
+from tool_impls.video.video_text import AddTextVideoTool
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+VIDEO_OUT = Parameter("video")
+
+SIDE = 128  # pixels, of a made video
+LEAST_SIDE, MOST_SIDE = 16, 2048
+MOST_FRAMES, MOST_RATE = 3600, 240
+SHOWN = 32  # characters of the description
+GREY = (240, 240, 240)
+INK = (40, 40, 40)
+WORDS = 0.3  # share of the height below the square that the words may take
+EDGE = 4  # pixels beside the words
+LEAST_LETTERS = 6  # pixels; smaller ones cannot be read
+
+
+class VideoClip(base.BenchTool):
+    """GTA tools spec 5.4. Released: no sound."""
+
+    meta = base.tool(
+        "VideoClip",
+        "Cuts a part out of a video. The result is an MP4 file.",
+        (
+            base.path("video", "Path of the video file."),
+            base.optional("float", "start_time", None, "Where the part begins, in seconds; 0 if left out."),
+            base.optional("float", "end_time", None, "Where the part ends, in seconds; 10 if left out."),
+            base.optional("text", "filename", None, "Name of the result, an MP4 file."),
+            OUTPUT_DIR,
+        ),
+        VIDEO_OUT,
+    )
+    category = "operation"
+    confined = True
+    packages = ("av", "numpy")
+    options = (
+        Option("sound", "bool", True, "keep the sound; the released tool drops it", released=False),
+        Option("max_seconds", "float", 1800.0, "longest part that is cut out", least=1),
+    )
+    seconds = 600.0
+
+    def apply(
+        self,
+        folder: Path,
+        /,
+        video: Path,
+        start_time: float | None = None,
+        end_time: float | None = None,
+        filename: str | None = None,
+        output_dir: str | None = None,
+    ) -> Path:
+        """Frames from int(start * rate) up to but without int(end * rate); an end behind the last frame is cut.
+
+        Raises ToolError for times that are none, hold no frame or too many, and for an unreadable video.
+        """
+        start, end = check_times(start_time, end_time)
+        target = folder / naming.file_name(filename, f"clip_{seconds_text(start)}_{seconds_text(end)}", ".mp4")
+        most = self.option("max_seconds")
+        with open_video(video) as container:
+            rate = rate_of(container.streams.video[0])
+        first, last = int(start * float(rate)), int(end * float(rate))
+        if first == last:
+            raise ToolError(
+                f"there is no frame from {start:g} to {end:g} seconds: {video.name} has {float(rate):g} frames a second"
+            )
+        sounds = self.option("sound") and has_sound(video)
+        with ExitStack() as stack:
+            writer, begin = None, 0.0
+            for number, frame in video_frames(video, first):
+                if number >= last:
+                    break
+                seconds = float(number / rate) if frame.time is None else float(frame.time)
+                if writer is None:
+                    begin = seconds
+                    track = stack.enter_context(Track(video, begin)) if sounds else None
+                    writer = stack.enter_context(Writer(target, rate, shown_size(frame), track))
+                if number - first > most * rate:
+                    raise ToolError(f"a part may be {most:g} seconds long; from {start:g} to {end:g} it is longer")
+                writer.add(frame, seconds - begin)
+            if writer is None:
+                raise ToolError(f"start_time {start:g} lies behind the end of {video.name}")
+        return target
+
+
+class TextToVideoTool(base.BenchTool):
+    """GTA tools spec 5.4. As released it is a drawing made by rule, not a model's work."""
+
+    meta = base.tool(
+        "TextToVideoTool",
+        "Makes a short, simple animation titled with a description.",
+        (
+            base.text("description", f"What the video is about; its first {SHOWN} characters are shown."),
+            OUTPUT_DIR,
+            base.optional("int", "num_frames", 8, "How many frames, at least 1."),
+            base.optional("text", "resolution", "128,128", f"Width,height in pixels, each at least {LEAST_SIDE}."),
+            base.optional("int", "fps", 8, "Frames a second."),
+            base.optional("text", "filename", None, "Name of the result, an MP4 file."),
+        ),
+        VIDEO_OUT,
+    )
+    category = "creativity"
+    confined = True
+    packages = ("av", "PIL", "numpy")
+    seconds = 300.0
+
+    @classmethod
+    def backend(cls, settings: ToolSettings) -> str:
+        return "Pillow, av"
+
+    def apply(
+        self,
+        folder: Path,
+        /,
+        description: str,
+        output_dir: str | None = None,
+        num_frames: int = 8,
+        resolution: str = "128,128",
+        fps: int = 8,
+        filename: str | None = None,
+    ) -> Path:
+        """A resolution that is none means 128 by 128. Raises ToolError for too many frames or pixels and a rate out
+        of range."""
+        import av
+
+        if num_frames > MOST_FRAMES:
+            raise ToolError(f"num_frames may be {MOST_FRAMES} at most; got {num_frames}")
+        if not 1 <= fps <= MOST_RATE:
+            raise ToolError(f"fps must be from 1 to {MOST_RATE}; got {fps}")
+        size = read_size(resolution)
+        target = folder / naming.file_name(filename, "text_to_video", ".mp4")
+        count = max(1, num_frames)
+        with Writer(target, Fraction(fps), size) as writer:
+            for number in range(count):
+                writer.add(av.VideoFrame.from_image(drawn(description, number, count, size)))
+        return target
+
+
+def read_size(resolution: str) -> tuple[int, int]:
+    """Width and height in pixels, 128 by 128 where the text is no ``width,height``. Raises ToolError for a side that
+    is too long."""
+    hit = re.fullmatch(r"\s*\(?\s*(\d{1,9})\s*[,x×]\s*(\d{1,9})\s*\)?\s*", resolution)
+    if hit is None:
+        return SIDE, SIDE
+    width, height = (max(LEAST_SIDE, int(side)) for side in hit.groups())
+    if max(width, height) > MOST_SIDE:
+        raise ToolError(f"resolution may be {MOST_SIDE} pixels a side; got {resolution!r}")
+    return width, height
+
+
+def drawn(description: str, number: int, count: int, size: tuple[int, int]) -> Image:
+    """One frame: on light grey a square on its way to the right and up, in a colour of its own, and the description."""
+    from PIL import Image, ImageDraw
+
+    width, height = size
+    picture = Image.new("RGB", size, GREY)
+    pen, lines = titled(" ".join(description[:SHOWN].split()), width, height)
+    side = max(4, min(size) // 4)
+    margin = side // 4
+    way = number / (count - 1) if count > 1 else 0.0
+    lowest = max(margin, round(height * (1 - WORDS)) - side)
+    left, top = margin + way * (width - side - 2 * margin), lowest + way * (margin - lowest)
+    colour = tuple(round(255 * part) for part in colorsys.hsv_to_rgb(number / count, 0.75, 0.85))
+    ImageDraw.Draw(picture).rectangle(
+        (round(left), round(top), round(left) + side - 1, round(top) + side - 1), fill=colour
+    )
+    mask = Image.new("L", size)
+    pen.write(mask, EDGE, height - EDGE - pen.size * (0.2 + LINE * (len(lines) - 1)), "\n".join(lines))
+    picture.paste(INK, (0, 0), mask)
+    return picture
+
+
+def titled(title: str, width: int, height: int) -> tuple[Pen, list[str]]:
+    """The largest letters with which a title fits into the lower part of a picture, and its lines."""
+    size = max(LEAST_LETTERS, min(24, height // 10))
+    while True:
+        pen = Pen(size)
+        lines = broken(title, pen, width - 2 * EDGE)
+        if size <= LEAST_LETTERS or len(lines) * LINE * size <= height * WORDS - EDGE:
+            return pen, lines
+        size -= 1
+
+
+def broken(title: str, pen: Pen, width: float) -> list[str]:
+    """Lines that are no longer than ``width`` pixels, broken at blanks where there are some."""
+    lines = [""]
+    for word in re.findall(r"\S+\s*", title):
+        if lines[-1] and pen.length(lines[-1] + word.rstrip()) > width:
+            lines.append("")
+        for sign in word:
+            if lines[-1].strip() and not sign.isspace() and pen.length(lines[-1] + sign) > width:
+                lines.append("")
+            lines[-1] += sign
+    return [line.rstrip() for line in lines]
+
+
+TOOLS: tuple[type[base.BenchTool], ...] = (ImageQualityTest, VideoClip, VideoOCR, AddTextVideoTool, TextToVideoTool)

@@ -1,0 +1,93 @@
+"""VideoOCR: reading the text in the frames of a video (GTA tools spec 5.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tool_impls import base
+from tool_impls.options import Option
+from tool_impls.perception.ocr import PACKAGES, reader
+from tool_impls.settings import ToolSettings
+from tool_impls.video.frames import Frame, frames
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+SAME = 12  # grey levels of 256: where no pixel has changed more, the text is still the same
+
+
+class VideoOCR(base.BenchTool):
+    """Released: EasyOCR on grey frames, all of them, however many."""
+
+    meta = base.tool(
+        "VideoOCR",
+        "Reads the text in the frames of a video. Each line of the answer is one frame: its number from 0, then for"
+        " each text its box (x1, y1, x2, y2) in pixels and what it says, separated by |.",
+        (
+            base.path("video", "Path of the video file."),
+            base.optional(
+                "int",
+                "frame_skip",
+                None,
+                "Every how many frames one is read, from the first on; 1, every frame, if left out.",
+            ),
+        ),
+        base.TEXT_OUT,
+    )
+    category = "perception"
+    packages = ("av", *PACKAGES)
+    options = (
+        Option("skip_same", "bool", False, "leave out frames whose text is that of the frame before"),
+        Option("max_frames", "int", 300, "frames that are read, at most; a note says so where there are more", least=1),
+    )
+    seconds = 600.0
+
+    @classmethod
+    def backend(cls, settings: ToolSettings) -> str:
+        return "RapidOCR"
+
+    @classmethod
+    def on_device(cls, settings: ToolSettings) -> bool:
+        return True  # as OCR
+
+    def setup(self, device: str = "cpu") -> None:
+        reader()
+
+    def apply(self, folder: Path, /, video: Path, frame_skip: int | None = None) -> str:
+        """Raises ToolError for an unreadable video and a ``frame_skip`` below 1."""
+        limit, quiet = self.option("max_frames"), self.option("skip_same")
+        lines: list[str] = []
+        before: str | None = None
+        for number, (frame, text) in enumerate(
+            _read(frames(video, 1 if frame_skip is None else frame_skip, limit + 1), limit)
+        ):
+            if number == limit:
+                lines.append(
+                    f"(stopped before frame {frame.number}: only {limit} frames are read at a time; a larger frame_skip"
+                    " reaches further)"
+                )
+            elif not quiet or text != before:
+                lines.append(f"Frame {frame.number}: {text}")
+            before = text
+        return "\n".join(lines)
+
+
+def _read(pictures: Iterator[Frame], limit: int) -> Iterator[tuple[Frame, str]]:
+    """Each frame and its text. A picture that has not changed is not read again, nor is one beyond the limit."""
+    seen: Any = None
+    text = ""
+    for number, frame in enumerate(pictures):
+        if number < limit:
+            grey = _grey(frame.image)
+            if seen is None or seen.shape != grey.shape or abs(grey - seen).max() > SAME:
+                text = " | ".join(map(str, reader().lines(frame.image)))
+                seen = grey
+        yield frame, text
+
+
+def _grey(image: Image) -> Any:
+    import numpy
+
+    return numpy.asarray(image.convert("L"), dtype=numpy.int16)
