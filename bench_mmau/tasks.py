@@ -9,11 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+from agentgauge.core.capabilities.own_options import SAME, Chosen, TaskOption
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.estimate import Recipe
 from agentgauge.core.index import Index, Row
-from agentgauge.core.task import SAME, Chosen, Task, TaskOption
+from agentgauge.core.task import Task
 from agentgauge.core.types import Json, Sample, Score, Scoring
 from bench_mmau import average, data, judging, oracle, prompts, run, tables
 from bench_mmau.data import Kind

@@ -10,12 +10,14 @@ from typing import Any
 
 from agentgauge.agent.dialects.registry import FAMILIES
 from agentgauge.core.breakdown import Breakdown
+from agentgauge.core.capabilities.own_options import Chosen, TaskOption
+from agentgauge.core.capabilities.prediction_files import Exporter
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.estimate import Recipe
 from agentgauge.core.index import Index, Row
-from agentgauge.core.task import Chosen, Exporter, Task, TaskOption
+from agentgauge.core.task import Task
 from agentgauge.core.types import Json, Sample, Score, Scoring
 from bench_wild import data, oracle
 from bench_wild.layout import ACCEPTED, NOT_VERIFIED

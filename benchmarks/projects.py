@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.plugin.project import ROOT, Project
 
 OURS = """
-from agentgauge.core.task import announce
+from agentgauge.core.task_registry import announce
 from {module} import {name}
 announce({name}())
 pytest_plugins = ["agentgauge.pytest_plugin"]

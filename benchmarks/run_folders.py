@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.task import announce, find_task
+from agentgauge.core.task_registry import announce, find_task
 from agentgauge.core.types import Event, Record, Score, Transcript, Usage
 from agentgauge.store import RunFolder
 from tests.plugin.toy import Toy

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgauge.core.task import known_tasks
+from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event
 from reports.allure import DASHBOARD, write_results, write_run
 from reports.load import load_run

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from agentgauge.core.task import known_tasks
+from agentgauge.core.task_registry import known_tasks
 from benchmarks.measure import ROOT, Cost, endpoint, run
 from benchmarks.official import write_all
 from tests.plugin.project import Project, summary

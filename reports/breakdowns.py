@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentgauge.core.task import find_task
+from agentgauge.core.task_registry import find_task
 from reports.leaderboard import not_comparable, number
 
 Table = Mapping[str, Any]

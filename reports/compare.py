@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task import find_task
+from agentgauge.core.task_registry import find_task
 from reports.comparison.paired import ALPHA, holm
 from reports.comparison.pairs import TaskPairs, cases_by_task, pair
 from reports.load import Run, load_run

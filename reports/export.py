@@ -7,7 +7,8 @@ from pathlib import Path
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.path_placeholders import Portable
-from agentgauge.core.task import Task, configure_tasks, known_tasks
+from agentgauge.core.task import Task
+from agentgauge.core.task_registry import configure_tasks, known_tasks
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Sample
 from agentgauge.data.find import find_data
 from agentgauge.data.used import find_used_data, refuse_other_data

@@ -14,7 +14,7 @@ from typing import Any
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.index import Index
-from agentgauge.core.task import configure_tasks, find_task
+from agentgauge.core.task_registry import configure_tasks, find_task
 from agentgauge.core.tools import not_ready
 from agentgauge.data.find import find_data
 from agentgauge.data.used import find_used_data

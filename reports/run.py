@@ -9,7 +9,8 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from agentgauge.core.estimate import by_sample, kinds, part_in
-from agentgauge.core.task import Task, find_task, known_tasks
+from agentgauge.core.task import Task
+from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.core.types import Metric, Score, Scoring, Usage
 from agentgauge.run.solve import broken_score
 from agentgauge.store import RunFolder

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task import find_task, known_tasks
+from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.store import RunFolder
 from reports.breakdowns import breakdowns_of, csv_block, markdown
 from reports.leaderboard import not_comparable, number

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agentgauge.core.intervals import wilson
-from agentgauge.core.task import Task, find_task
+from agentgauge.core.task import Task
+from agentgauge.core.task_registry import find_task
 from reports.capabilities import effective_number
 from reports.leaderboard import not_comparable, number, remarks
 from reports.load import UNFINISHED, CaseOutline, Run

@@ -14,7 +14,7 @@ from typing import TextIO, cast
 
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
 from agentgauge.core.redaction import Printed, redact_logs, register_environment
-from agentgauge.core.task import configure_tasks, find_task, known_options, known_tasks
+from agentgauge.core.task_registry import configure_tasks, find_task, known_options, known_tasks
 
 FORWARDED = {
     "serve-tools": ("tool_impls.server.command", "serve the real tools over AgentLego's protocol"),

@@ -6,65 +6,22 @@ Tasks are announced under the entry point group ``agentgauge.tasks``; the harnes
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import entry_points
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from agentgauge.core.breakdown import Breakdown
+from agentgauge.core.capabilities.own_options import Chosen, TaskOption
+from agentgauge.core.capabilities.prediction_files import Exporter
+from agentgauge.core.capabilities.presentation import Exhibit
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.config import Config
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.estimate import Recipe, estimate
-from agentgauge.core.garbage_collection import at_rest
 from agentgauge.core.index import Index, Row
 from agentgauge.core.tools import ToolBox
 from agentgauge.core.types import Json, Metric, Sample, Score, Scoring
-
-ENTRY_POINTS = "agentgauge.tasks"
-
-
-@dataclass(frozen=True, slots=True)
-class TaskOption:
-    """A command line option that a benchmark brings along. Tasks may share one: it is then the same object."""
-
-    name: str  # "--wild-language"
-    help: str
-    accepted: tuple[str, ...] = ()  # the first is the default; none: a switch, or any text where there is a ``default``
-    default: str | None = None
-    asks: bool = True  # what is asked of a model depends on it, so that stored transcripts are bound to the value
-    model: bool = (
-        False  # the value is the name of a model that plays a part of its own; ``same`` is the one that is tested
-    )
-    metavar: str = "NAME"  # what stands for the value in texts, where ``accepted`` does not
-    matters: bool = True  # what a case yields depends on it
-    instead: tuple[
-        str, ...
-    ] = ()  # of such an option, values that name no model: something of the benchmark's own plays the part
-
-
-SAME = "same"
-"""The value of a model option that stands for the model that is tested."""
-
-
-@dataclass(frozen=True, slots=True)
-class Exhibit:
-    """Something to be shown of a case: a file, or a page that stands for the case itself."""
-
-    name: str
-    path: str = ""  # of a file; may start with RUN_TOKEN or ROOT_TOKEN
-    html: str = ""
-
-
-Chosen = Mapping[str, str | bool]
-"""Option name to value."""
-
-
-Exporter = Callable[..., list[str]]
-"""A method that takes and returns what ``Task.export`` does."""
 
 
 class Task(ABC):
@@ -274,49 +231,3 @@ class Task(ABC):
     def reference_rows(self) -> list[Mapping[str, Any]]:
         """Published rows: {"edition", "model", column: value}."""
         return []
-
-
-def known_options() -> dict[str, TaskOption]:
-    """The options of every announced task by name."""
-    return {option.name: option for task in known_tasks().values() for option in task.options}
-
-
-def configure_tasks(given: Mapping[str, Json]) -> dict[str, str | bool]:
-    """Configure every task; what is not given, or None, is the default. Returns all values.
-
-    Raises UsageProblem for a value that is not accepted.
-    """
-    chosen: dict[str, str | bool] = {}
-    for name, option in known_options().items():
-        default = option.accepted[0] if option.accepted else option.default if option.default is not None else False
-        value = default if given.get(name) is None else given[name]
-        if option.default is None and value not in (option.accepted or (True, False)):
-            raise UsageProblem(
-                f"{name} {value!r} is unknown; accepted are {', '.join(option.accepted) or 'true and false'}"
-            )
-        chosen[name] = value
-    for task in known_tasks().values():
-        task.configure({option.name: chosen[option.name] for option in task.options})
-    return chosen
-
-
-@cache
-def known_tasks() -> dict[str, Task]:
-    """Every announced task by name."""
-    with at_rest():
-        return {task.name: task for point in entry_points(group=ENTRY_POINTS) for task in point.load()}
-
-
-def announce(task: Task) -> None:
-    """Add a task without an entry point: for a benchmark that lives in a ``conftest.py``."""
-    known_tasks()[task.name] = task
-
-
-def find_task(name: str) -> Task:
-    try:
-        return known_tasks()[name]
-    except KeyError:
-        raise UsageProblem(
-            f"there is no task {name!r}; known are"
-            f" {', '.join(sorted(known_tasks())) or 'none (is AgentGauge installed?)'}"
-        ) from None

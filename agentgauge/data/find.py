@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task import find_task, known_tasks
+from agentgauge.core.task_registry import find_task, known_tasks
 
 
 def data_folder(rootpath: Path) -> Path:

@@ -8,7 +8,7 @@ from typing import Any
 
 from agentgauge import sandbox
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task import find_task, known_tasks
+from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.data.find import find_data
 from agentgauge.store import RunFolder
 

@@ -14,7 +14,7 @@ import pytest
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import redact_logs
-from agentgauge.core.task import known_tasks
+from agentgauge.core.task_registry import known_tasks
 from agentgauge.pytest_plugin.claim import claim_folder, continue_selection, select
 from agentgauge.pytest_plugin.controller import Controller, is_distributed
 from agentgauge.pytest_plugin.descriptors import make_room

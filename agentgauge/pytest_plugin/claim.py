@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task import find_task
+from agentgauge.core.task_registry import find_task
 from agentgauge.data.used import refuse_other_data
 from agentgauge.pytest_plugin.options import Settings, config_fingerprint
 from agentgauge.run.run_metadata import run_json

@@ -24,7 +24,7 @@ from _pytest._code.code import ReprTracebackNative
 from agentgauge.core.atomic_write import cannot_write
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import Printed, redact
-from agentgauge.core.task import find_task
+from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Record
 from agentgauge.model.cassette_file import create_cassette
 from agentgauge.pytest_plugin.claim import SELECTION

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task import find_task
+from agentgauge.core.task_registry import find_task
 from agentgauge.store import RunFolder
 
 _COMPARE: Mapping[str, Callable[[float, float], bool]] = {

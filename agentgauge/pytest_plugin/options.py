@@ -19,11 +19,13 @@ import pytest
 
 from agentgauge import sandbox
 from agentgauge.agent.dialects.registry import FAMILIES, wording
+from agentgauge.core.capabilities.own_options import SAME
 from agentgauge.core.config import Config as FileConfig
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import register, register_environment, register_login
-from agentgauge.core.task import SAME, Task, configure_tasks, known_options, known_tasks
+from agentgauge.core.task import Task
+from agentgauge.core.task_registry import configure_tasks, known_options, known_tasks
 from agentgauge.core.types import Scoring
 from agentgauge.data.find import data_folder, find_data
 from agentgauge.data.used import find_used_data

@@ -21,7 +21,8 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.garbage_collection import at_rest
 from agentgauge.core.index import Index, Row
 from agentgauge.core.redaction import redact
-from agentgauge.core.task import Task, find_task
+from agentgauge.core.task import Task
+from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Record
 from agentgauge.pytest_plugin.options import Settings, config_fingerprint
 from agentgauge.pytest_plugin.outcome import BrokenCase, Outcome, WrongAnswer

@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentgauge.core.capabilities.own_options import SAME
 from agentgauge.core.chat import ChatModel
 from agentgauge.core.errors import ToolFault, UsageProblem
-from agentgauge.core.task import SAME, Task, find_task
+from agentgauge.core.task import Task
+from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput
 from agentgauge.core.types import RUN_TOKEN
 from agentgauge.pytest_plugin.options import Settings

@@ -11,7 +11,8 @@ import pytest
 
 from agentgauge import sandbox
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task import Task, find_task
+from agentgauge.core.task import Task
+from agentgauge.core.task_registry import find_task
 from agentgauge.pytest_plugin.options import Settings
 from agentgauge.store import RunFolder
 from agentgauge.store.folder import CaseId

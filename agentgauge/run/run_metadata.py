@@ -14,7 +14,8 @@ import pytest
 
 from agentgauge.agent.dialects.registry import wording
 from agentgauge.core.redaction import without_logins
-from agentgauge.core.task import Task, find_task
+from agentgauge.core.task import Task
+from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import by_state, not_ready
 from agentgauge.data.find import told_differences
 from agentgauge.data.used import used_data

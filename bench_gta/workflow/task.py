@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.agent.dialects.registry import FAMILIES
+from agentgauge.core.capabilities.own_options import Chosen, TaskOption
+from agentgauge.core.capabilities.presentation import Exhibit
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, ChatRequest, Message
 from agentgauge.core.config import load_config
@@ -16,7 +18,7 @@ from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.estimate import Recipe
 from agentgauge.core.index import Entry, Index, Row, build_index
 from agentgauge.core.path_placeholders import portable
-from agentgauge.core.task import Chosen, Exhibit, Task, TaskOption
+from agentgauge.core.task import Task
 from agentgauge.core.types import Json, Metric, Sample, Score, Scoring
 from bench_gta.atomic.prompts import load_prompts
 from bench_gta.real_tools import RealTools

@@ -2,7 +2,6 @@
 down here."""
 
 # Long texts stay on one line.
-# ruff: noqa: E501
 
 from __future__ import annotations
 

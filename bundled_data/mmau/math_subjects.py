@@ -1,7 +1,6 @@
 """The subjects of the bundled mathematics: each draws a problem and computes its answer exactly."""
 
 # Long texts stay on one line.
-# ruff: noqa: E501
 
 from __future__ import annotations
 

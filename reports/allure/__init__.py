@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task import configure_tasks
+from agentgauge.core.task_registry import configure_tasks
 from reports.allure.about import run_files
 from reports.allure.attach import Attachments
 from reports.allure.case import result, unshown_result

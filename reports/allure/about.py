@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.task import find_task
+from agentgauge.core.task_registry import find_task
 from reports.allure.dashboard import executor, history_file
 from reports.allure.steps import milliseconds
 from reports.allure.text import clean, line

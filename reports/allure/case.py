@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from agentgauge.core.task import find_task
+from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Record, Scoring
 from reports.allure.attach import SPACE, Attachments
 from reports.allure.dashboard import DASHBOARD

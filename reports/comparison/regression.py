@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentgauge.core.task import find_task
+from agentgauge.core.task_registry import find_task
 from reports.compare import common_tasks, incomparable, pairs_of
 from reports.comparison.paired import ALPHA, Effect, holm
 from reports.comparison.text import chance

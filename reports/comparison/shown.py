@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from agentgauge.core.task import find_task
+from agentgauge.core.task_registry import find_task
 from reports.compare import Against, Comparison
 from reports.comparison.paired import ALPHA, Effect
 from reports.comparison.pairs import TaskPairs

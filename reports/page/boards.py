@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentgauge.core.task import Task, find_task
+from agentgauge.core.task import Task
+from agentgauge.core.task_registry import find_task
 from reports.leaderboard import not_comparable, number, remarks
 from reports.leaderboards import BOARDS
 

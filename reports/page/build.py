@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.task import configure_tasks
+from agentgauge.core.task_registry import configure_tasks
 from agentgauge.core.types import Scoring
 from agentgauge.store.jsonl import UNREADABLE
 from reports.breakdowns import breakdowns_of

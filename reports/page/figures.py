@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from agentgauge.core.task import find_task
+from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Record
 from reports.capabilities import capabilities
 from reports.load import CaseOutline, Run

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html.parser import HTMLParser
 from typing import Any
 
-from agentgauge.core.task import find_task
+from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Event, Json, Record, Scoring
 from reports.page.files import Files
 from reports.page.gold import side_by_side

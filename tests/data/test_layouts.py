@@ -13,7 +13,8 @@ import pytest
 
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.index import Index
-from agentgauge.core.task import Task, find_task, known_tasks
+from agentgauge.core.task import Task
+from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.core.types import Sample
 from agentgauge.data.differences import Differences
 from agentgauge.data.find import told_differences

@@ -12,7 +12,8 @@ import pytest
 
 from agentgauge.agent.dialects.registry import FAMILIES
 from agentgauge.cli.main import FORWARDED
-from agentgauge.core.task import TaskOption, known_options, known_tasks
+from agentgauge.core.capabilities.own_options import TaskOption
+from agentgauge.core.task_registry import known_options, known_tasks
 from agentgauge.pytest_plugin.options import OPTIONS
 from bench_gta.atomic.fixes import Fix
 from bench_gta.similarity import BACKENDS

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.errors import DataProblem, UsageProblem
-from agentgauge.core.task import known_tasks
+from agentgauge.core.task_registry import known_tasks
 from agentgauge.data.fetch.dataset import known_data_sets
 from agentgauge.data.fetch.lock import FIRST_USE, PUBLISHED, Entry, Locked, compare, lock_path, read_lock, write_lock
 from agentgauge.data.fetch.net import Patience

@@ -26,7 +26,7 @@ PYTEST = (
 only who works on this project has (hypothesis, pytest-benchmark). The latter three take 0.2 s to load."""
 
 CONFTEST = """
-from agentgauge.core.task import announce
+from agentgauge.core.task_registry import announce
 from tests.plugin.toy import Toy
 announce(Toy())
 pytest_plugins = ["agentgauge.pytest_plugin"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgauge.core.task import announce, known_tasks
+from agentgauge.core.task_registry import announce, known_tasks
 from reports.allure import write_run
 from tests.model import fault_server as faults
 from tests.plugin.conftest import say, slow

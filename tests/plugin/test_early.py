@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgauge.core.task import known_tasks
+from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Record
 from agentgauge.pytest_plugin.early import AT_ONCE, LINES, EarlyPage, EarlyRecords, RecordPlace
 from agentgauge.store import RunFolder

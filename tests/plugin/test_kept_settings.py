@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task import announce, known_tasks
+from agentgauge.core.task_registry import announce, known_tasks
 from reports.export import export
 from reports.merge import merge
 from tests.plugin.project import PYTEST, ROOT, Project, records, run_wild, summary, without_times

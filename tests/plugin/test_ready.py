@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from agentgauge.core.task import find_task
+from agentgauge.core.task_registry import find_task
 from agentgauge.run.preflight import is_asked_for
 from tests.plugin.project import ROOT, Project
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentgauge.agent.dialects.registry import FAMILIES
-from agentgauge.core.task import find_task
+from agentgauge.core.task_registry import find_task
 from tests.plugin.project import run_gta, summary
 
 

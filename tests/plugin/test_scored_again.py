@@ -20,7 +20,7 @@ FAULTS = {
 BREAKING = """
 import pathlib
 from agentgauge.core.errors import DataProblem, Fault, SandboxFault
-from agentgauge.core.task import announce
+from agentgauge.core.task_registry import announce
 from tests.plugin.toy import Toy
 
 class Breaking(Toy):

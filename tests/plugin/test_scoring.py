@@ -12,7 +12,7 @@ import pytest
 from agentgauge.core.case import CaseSettings
 from agentgauge.core.chat import ChatReply
 from agentgauge.core.errors import Fault
-from agentgauge.core.task import known_tasks
+from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Score
 from agentgauge.run.solve import Planned, Solver
 from agentgauge.run.thread_pools import drop_waiting
@@ -132,7 +132,7 @@ def test_what_scores_slowly_is_what_runs_programs_or_asks_a_model() -> None:
 
 SERVED = """
 import sys
-from agentgauge.core.task import announce
+from agentgauge.core.task_registry import announce
 from tests.plugin.toy import Toy
 
 class Compared(Toy):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task import announce, known_tasks
+from agentgauge.core.task_registry import announce, known_tasks
 from reports.merge import merge
 from tests.model.fault_server import FaultServer
 from tests.plugin.conftest import say, slow

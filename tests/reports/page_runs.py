@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from agentgauge.core.task import find_task
+from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Record, Score, Transcript, Usage
 from agentgauge.store import RunFolder
 from reports.run import sum_up

@@ -11,7 +11,7 @@ import pytest
 
 from agentgauge.cli.main import main
 from agentgauge.core.breakdown import Breakdown, Cell
-from agentgauge.core.task import known_tasks
+from agentgauge.core.task_registry import known_tasks
 from reports.page import write_page
 from reports.tables import rows
 from tests.plugin.project import run_wild

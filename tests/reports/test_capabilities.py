@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from agentgauge.core.task import known_tasks
+from agentgauge.core.task_registry import known_tasks
 from reports.capabilities import CAPABILITIES, Part, _averaged, capabilities, effective_number
 from reports.load import load_run
 from tests.reports.folders import made

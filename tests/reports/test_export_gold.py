@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentgauge.cli.main import main
-from agentgauge.core.task import known_tasks
+from agentgauge.core.task_registry import known_tasks
 from bench_gta.atomic import task as gta
 from bench_mmau import tasks as mmau
 from bench_wild import task as wild

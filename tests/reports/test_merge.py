@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task import announce, known_tasks
+from agentgauge.core.task_registry import announce, known_tasks
 from reports.capabilities import capabilities
 from reports.items import items
 from reports.load import load_run

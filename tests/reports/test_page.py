@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgauge.core.task import known_tasks
+from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event, Record
 from reports.page import write_page
 from reports.page.boards import boards

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.breakdown import Breakdown, Cell
-from agentgauge.core.task import known_tasks
+from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event
 from reports.page import write_page
 from tests.plugin.toy import Toy

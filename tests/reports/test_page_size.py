@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentgauge.core.task import known_tasks
+from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event
 from reports.page import write_page
 from tests.plugin.toy import Toy

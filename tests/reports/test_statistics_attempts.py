@@ -11,7 +11,7 @@ import pytest
 
 from agentgauge.core.index import Index, Row
 from agentgauge.core.intervals import wilson
-from agentgauge.core.task import known_tasks
+from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Record, Score
 from reports.pass_at_k import pass_all, pass_at, passes
 from reports.run import _combine, summarise

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task import known_tasks
+from agentgauge.core.task_registry import known_tasks
 from reports.leaderboards import BOARDS, COMBINED, EDITIONS
 from reports.tables import rows, tables_of
 

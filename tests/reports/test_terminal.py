@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from agentgauge.core.task import announce, known_tasks
+from agentgauge.core.task_registry import announce, known_tasks
 from agentgauge.run.progress import Progress
 from reports.load import load_run
 from reports.terminal import by_keyword, combined, explanations, tables

@@ -10,7 +10,7 @@ import pytest
 
 from agentgauge.cli.main import main
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task import announce, known_tasks
+from agentgauge.core.task_registry import announce, known_tasks
 from agentgauge.core.types import Event
 from reports.allure import write_run as write_allure
 from reports.evallog import write_eval

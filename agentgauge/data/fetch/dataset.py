@@ -13,7 +13,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
-from agentgauge.core.task import known_tasks
+from agentgauge.core.task_registry import known_tasks
 from agentgauge.data.fetch.source import Source
 
 ENTRY_POINTS = "agentgauge.data"

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from agentgauge.core.errors import DataProblem
-from agentgauge.core.task import known_tasks
+from agentgauge.core.task_registry import known_tasks
 from agentgauge.data.fetch.dataset import DataSet, known_data_sets, served, shortened
 from agentgauge.data.fetch.lock import FIRST_USE, PUBLISHED
 from agentgauge.data.fetch.marker import Marker, read_marker

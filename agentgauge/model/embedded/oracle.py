@@ -8,7 +8,8 @@ from pathlib import Path
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.index import Index, Row
-from agentgauge.core.task import Task, find_task
+from agentgauge.core.task import Task
+from agentgauge.core.task_registry import find_task
 
 
 class Oracle:

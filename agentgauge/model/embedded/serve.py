@@ -26,7 +26,7 @@ from agentgauge.agent.dialects.registry import FAMILIES, format_of
 from agentgauge.agent.spoken import written
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
-from agentgauge.core.task import configure_tasks
+from agentgauge.core.task_registry import configure_tasks
 from agentgauge.model.client import CASE_HEADER
 from agentgauge.model.embedded.baseline import baseline_reply
 from agentgauge.model.embedded.oracle import Oracle

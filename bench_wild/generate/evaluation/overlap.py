@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import DataProblem
-from agentgauge.core.task import find_task
+from agentgauge.core.task_registry import find_task
 from bench_wild import data
 from bench_wild.data import LANGUAGES, Session, build_session, has_language
 
