@@ -18,12 +18,13 @@ class RealTools:
     def check_tools(
         self, names: Sequence[str], config: Config, *, scoring: Scoring, allow_unsafe: bool, server: str | None
     ) -> Mapping[str, Mapping[str, Json]]:
-        from tool_impls.fingerprint import fingerprints, of_server
-
         if server is not None:
-            return of_server(server, names)
+            from tool_impls.server.remote_fingerprint import server_fingerprints
+
+            return server_fingerprints(server, names)
         from tool_impls.availability import require
-        from tool_impls.settings import parse
+        from tool_impls.fingerprint import fingerprints
+        from tool_impls.settings_file import parse
 
         base = config.path.absolute().parent if config.path else Path.cwd()
         settings = replace(parse(config.tools, base), allow_unsafe=allow_unsafe, released=scoring == "parity")

@@ -9,9 +9,9 @@ from typing import Any
 
 from agentgauge.core.tools import FILE_TYPES, Tool
 from tool_impls.base import BenchTool
+from tool_impls.naming import named_files
 from tool_impls.registry import GTA_ATOMIC, GTA_WORKFLOW, TOOLS
 from tool_impls.server import media
-from tool_impls.server.protocol import named_files
 from tool_impls.settings import ToolSettings
 
 NAMES = tuple(kind.meta.name for kind in (*GTA_ATOMIC, *GTA_WORKFLOW) if kind.meta.name != "TextToBbox")

@@ -30,7 +30,8 @@ from tool_impls.operation.search import SERPER_KEY
 from tool_impls.registry import BACKENDS as BACKENDS_OF_TOOLS
 from tool_impls.registry import TOOLS
 from tool_impls.server.command import parser
-from tool_impls.settings import TOP, ToolSettings, parse
+from tool_impls.settings import TOP, ToolSettings
+from tool_impls.settings_file import parse
 
 README = text("README.md")
 HELP = dict(OPTIONS)

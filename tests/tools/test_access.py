@@ -23,11 +23,11 @@ from agentgauge.core.errors import ToolFault, UsageProblem
 from agentgauge.run.services import TOOL_TOKEN, without_token
 from tests.tools.servers import background, threaded, web_server
 from tests.tools.test_server import make
-from tool_impls.fingerprint import of_server
 from tool_impls.server import connections as listen
 from tool_impls.server.access import Access
 from tool_impls.server.client import ToolServerBox
 from tool_impls.server.command import main
+from tool_impls.server.remote_fingerprint import server_fingerprints
 
 NASTY = Path(__file__).with_name("nasty_tools.py")
 HERE = ("127.0.0.1", 8000)
@@ -275,15 +275,15 @@ def test_the_client_takes_the_token_from_the_address(
 
     address = guarded.url.replace("http://", f"http://:{guarded.token}@")
     assert asyncio.run(call(address)) == "42"
-    assert of_server(address, ["Echo"])["Echo"]["state"] == "ready"
+    assert server_fingerprints(address, ["Echo"])["Echo"]["state"] == "ready"
     with pytest.raises(
         ToolFault, match=f"{guarded.url} answered HTTP 401 for its list of tools; it wants its token: set {TOOL_TOKEN}"
     ) as fault:
         asyncio.run(call(guarded.url.replace("http://", "http://:wrong-one@")))
     with pytest.raises(UsageProblem, match="takes another token; give the one that it printed") as problem:
-        of_server(guarded.url.replace("http://", "http://:wrong-one@"), ["Echo"])
+        server_fingerprints(guarded.url.replace("http://", "http://:wrong-one@"), ["Echo"])
     with pytest.raises(UsageProblem, match="wants a token; give the one that it printed"):
-        of_server(guarded.url, ["Echo"])
+        server_fingerprints(guarded.url, ["Echo"])
     assert "wrong-one" not in str(fault.value) + str(problem.value)
 
 

@@ -32,7 +32,7 @@ from tool_impls.documents import (
     pictures,
 )
 from tool_impls.documents.markdown import Code, Heading, Item, Paragraph, Picture, Span, Table, blocks, spans
-from tool_impls.server import protocol
+from tool_impls.naming import PICTURE
 from tool_impls.settings import ToolSettings
 
 pytest.importorskip("docx")
@@ -323,7 +323,7 @@ before ![alt](a b.png "t") after
 )
 def test_pictures_are_found_as_the_files_of_a_call_are(text: str) -> None:
     found = [block.path for block in blocks(text) if isinstance(block, Picture)]
-    assert found == [path.strip() for path in protocol.PICTURE.findall(text)]
+    assert found == [path.strip() for path in PICTURE.findall(text)]
 
 
 def test_tables_may_stay_lines() -> None:

@@ -14,7 +14,8 @@ from tool_impls.availability import check, require
 from tool_impls.operation.search import SERPER_KEY
 from tool_impls.options import Option, read_table
 from tool_impls.registry import GTA_ATOMIC, TOOLS
-from tool_impls.settings import ToolSettings, load, parse
+from tool_impls.settings import ToolSettings
+from tool_impls.settings_file import load, parse
 
 
 def read(text: str, base: Path = Path()) -> ToolSettings:

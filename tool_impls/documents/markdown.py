@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from tool_impls.server.protocol import PICTURE
+from tool_impls.naming import PICTURE
 
 
 @dataclass(frozen=True, slots=True)

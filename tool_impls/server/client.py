@@ -18,7 +18,7 @@ from agentgauge.core.errors import ToolError, ToolFault
 from agentgauge.core.redaction import redact, redact_file, redacted, register
 from agentgauge.core.tools import FILE_TYPES, Parameter, Tool, ToolOutput
 from agentgauge.run.services import TOOL_TOKEN, without_token
-from tool_impls.naming import plain_name
+from tool_impls.naming import named_files, plain_name
 from tool_impls.server import protocol
 from tool_impls.server.openapi import RemoteTool, read_document
 from tool_impls.server.protocol import ProtocolError
@@ -204,7 +204,7 @@ def _named(parameter: Parameter, text: str, allowed: Sequence[Path]) -> dict[str
     """The files that a text names, by their paths there. Where it names several, the tool tells of those that are
     missing."""
     found: dict[str, bytes] = {}
-    for path in protocol.named_files(parameter, text):
+    for path in named_files(parameter, text):
         try:
             found[path] = _read(parameter, path, allowed)
         except ToolError:

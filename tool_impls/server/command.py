@@ -24,7 +24,8 @@ from tool_impls.server.app import Station, ToolServer, serve
 from tool_impls.server.metrics import Metrics
 from tool_impls.server.worker import Start
 from tool_impls.server.worker_pool import Processes
-from tool_impls.settings import ToolSettings, load
+from tool_impls.settings import ToolSettings
+from tool_impls.settings_file import load
 
 LIGHT_PROCESSES = max(1, min(4, os.cpu_count() or 1))
 """Processes for tools without a model of their own; each is started when it is needed."""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import FILE_TYPES, Parameter, Tool
 from tool_impls.bounds import check_pixels, check_result, opened_picture
-from tool_impls.server.protocol import SCALARS, named_files
+from tool_impls.naming import named_files
+from tool_impls.server.protocol import SCALARS
 
 if TYPE_CHECKING:
     from PIL.Image import Image

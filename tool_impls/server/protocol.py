@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -35,8 +34,6 @@ megabyte."""
 NAMES_HEADER = "X-AgentGauge-Names"
 """Header of an answer with the base names of its files: a JSON list, one entry an output, null for other outputs."""
 
-PICTURE = re.compile(r"!\[[^\]\n]{0,400}\]\(\s{0,9}<?([^)>\n]{1,400}?)>?(?:\s{1,9}\"[^\"\n]{0,400}\")?\s{0,9}\)")
-"""A picture in Markdown; its group is the path. The bounds keep hostile text from taking quadratic time."""
 TRUE, FALSE = {"true", "t", "1", "yes", "y", "on"}, {"false", "f", "0", "no", "n", "off"}
 
 
@@ -54,15 +51,6 @@ def takes_files(tool: Tool) -> bool:
 
 
 # --- a call, sent by a client --------------------------------------------------------------------------------------
-
-
-def named_files(parameter: Parameter, text: str) -> list[str]:
-    """The paths that the text of an input names, by the input's ``attach``; none for other inputs."""
-    if parameter.attach == "file":
-        return [text]
-    if parameter.attach == "files":
-        return [path.strip() for path in text.split(",") if path.strip()]
-    return PICTURE.findall(text) if parameter.attach == "markdown" else []
 
 
 def encode_call(

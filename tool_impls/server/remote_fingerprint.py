@@ -1,0 +1,89 @@
+"""What identifies the tools of a running server."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Iterable
+from typing import Any
+
+from agentgauge.core.errors import ToolUnavailable, UsageProblem
+from agentgauge.core.redaction import redacted, register
+from agentgauge.run.services import TOOL_TOKEN, without_token
+from tool_impls.base import UNAVAILABLE
+from tool_impls.server.openapi import read_document
+
+ANSWER_SECONDS = 120.0
+"""For a server that has weights to digest first."""
+
+
+def server_fingerprints(url: str, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Fingerprints of the named tools from a running server of ours; of another, a digest of what it announces of each.
+
+    Raises UsageProblem where it does not answer as a tool server or lacks a tool, ToolUnavailable where one cannot work
+    there.
+    """
+    wanted = sorted(set(names))
+    url, token = without_token(url)
+    token = token or os.environ.get(TOOL_TOKEN)
+    register(token)
+    try:
+        told = _get(f"{url}/tools", token)
+        if told is None:
+            remote = read_document(_get(f"{url}/openapi.json", token), url)
+            told = {
+                name: {"backend": "another server", "announced": _short(tool.tool.to_json())}
+                for name, tool in remote.items()
+            }
+    except urllib.error.HTTPError as error:
+        if error.code != 401:
+            raise UsageProblem(
+                f"--tool-server {url} does not answer as a tool server ({error}); correct the address"
+            ) from None
+        words = "takes another token" if token else "wants a token"
+        raise UsageProblem(
+            f"--tool-server {url} {words}; give the one that it printed, as --tool-server=http://:TOKEN@HOST:PORT, "
+            f"or in the environment variable {TOOL_TOKEN}"
+        ) from None
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise UsageProblem(
+            f"--tool-server {url} does not answer as a tool server ({error}); start it, or correct the address"
+        ) from None
+    if lacking := [name for name in wanted if name not in told]:
+        raise UsageProblem(
+            f"--tool-server {url} does not have {', '.join(lacking)}, which selected cases offer; start it with all"
+            " tools"
+        )
+    for name in wanted:
+        if str(told[name].get("state", "")).startswith(UNAVAILABLE):
+            raise ToolUnavailable(f"--tool-server {url}: {name} is {told[name]['state']}")
+    return {name: told[name] for name in wanted}
+
+
+class _Unmoved(urllib.request.HTTPRedirectHandler):
+    """Follows no redirection: the token is for the server that was named."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _get(url: str, token: str | None) -> Any:
+    """The decoded JSON at an address, None where there is nothing. Raises OSError or ValueError."""
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"} if token else {})
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Unmoved)
+    try:
+        with opener.open(request, timeout=ANSWER_SECONDS) as reply:
+            return redacted(json.load(reply))
+    except urllib.error.HTTPError as error:
+        with error:
+            if error.code == 404:
+                return None
+            raise
+
+
+def _short(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
