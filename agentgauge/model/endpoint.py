@@ -1,4 +1,4 @@
-"""One endpoint: requests with retries, and every mishap put into words without secrets. The wire is the Transport's."""
+"""One endpoint: requests with retries, and a message without secrets for every error. A Transport sends them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from agentgauge.model.retry import (
     retry_after_seconds,
 )
 from agentgauge.model.spec import ModelSpec
-from agentgauge.model.transport.base import MAX_ANSWER, Answer, Lost, Outgoing, Transport, Upload, open_transport
+from agentgauge.model.transport.base import MAX_ANSWER, Answer, Outgoing, Transport, TransportError, Upload
+from agentgauge.model.transport.factory import open_transport
 from agentgauge.model.wire import clean, error_text, excerpt, without_shapes
 
 T = TypeVar("T")
@@ -133,7 +134,7 @@ class Endpoint:
             return outcome
 
     async def _attempt(self, request: Outgoing, read: Read[T]) -> T | Failure:
-        """One try. What goes wrong on the way comes back as a Failure."""
+        """One attempt. What goes wrong on the way comes back as a Failure."""
         transport = self._transport or self._open()
         seconds = self._health.patience(self._spec.timeout)
         try:
@@ -141,9 +142,9 @@ class Endpoint:
             async with asyncio.timeout(seconds):
                 answer = await transport.send(request)
         except TimeoutError:
-            answer = Lost("timeout")
-        if isinstance(answer, Lost):
-            return self._lost(answer, seconds)
+            answer = TransportError("timeout")
+        if isinstance(answer, TransportError):
+            return self._no_answer(answer, seconds)
         if not 200 <= answer.status < 300:
             return self._read_error(answer, request.path)
         return self._read(answer, read)
@@ -193,18 +194,18 @@ class Endpoint:
         wait = retry_after_seconds(answer.headers, time.time()) if status in (429, 503, 529) else None
         return self._failure(f"http {status}", message, Failure("", "", kind, wait))
 
-    def _lost(self, lost: Lost, seconds: float) -> Failure:
-        words, kind = _WORDS[lost.cause]
+    def _no_answer(self, error: TransportError, seconds: float) -> Failure:
+        message, kind = _MESSAGES[error.cause]
         place = urlsplit(self._spec.url or "").netloc
-        message = words.format(place=place, detail=lost.detail, seconds=f"{seconds:g}", size=MAX_ANSWER >> 20)
-        return self._failure(lost.cause, message, Failure("", "", kind))
+        message = message.format(place=place, detail=error.detail, seconds=f"{seconds:g}", size=MAX_ANSWER >> 20)
+        return self._failure(error.cause, message, Failure("", "", kind))
 
     def _failure(self, cause: str, message: str, like: Failure | None = None) -> Failure:
         kind, wait = (like.kind, like.retry_after) if like else ("again", None)
         return Failure(cause, without_shapes(clean(message)), kind, wait)
 
 
-_WORDS: Mapping[str, tuple[str, FailureKind]] = {
+_MESSAGES: Mapping[str, tuple[str, FailureKind]] = {
     "timeout": ("no answer from {place} within {seconds} s", "unreachable"),
     "connection": ("no connection to {place}: {detail}", "unreachable"),
     "certificate": (
@@ -221,7 +222,7 @@ _WORDS: Mapping[str, tuple[str, FailureKind]] = {
     "redirects": ("the address {place} leads nowhere: {detail}", "final"),
     "answer too long": ("the endpoint's answer is longer than {size} MB", "again"),
 }
-"""How a try was lost, for a person, and what that means for a further one."""
+"""By cause: the message of an attempt without an answer, and what it means for the next attempt."""
 
 
 def _fields(body: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:

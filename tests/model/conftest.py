@@ -10,7 +10,8 @@ import pytest
 
 from agentgauge.model import endpoint
 from agentgauge.model.spec import ModelSpec, TransportName
-from agentgauge.model.transport.base import Transport, open_transport
+from agentgauge.model.transport.base import Transport
+from agentgauge.model.transport.factory import open_transport
 
 
 @pytest.fixture(params=["lean", "openai"])

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import email
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from agentgauge.core.config import Config, ModelTable, load_config
 from agentgauge.core.errors import UsageProblem
 from agentgauge.model.presets import resolve
 from agentgauge.model.transport.addressing import custom_headers, is_loopback, standing_headers, url_of
-from agentgauge.model.transport.aiohttp_client import form
 from tests.model import fault_server as serve
 from tests.model.fault_server import FaultServer
 from tests.model.talking import ENVIRON, SECRET, spec_at, talk_to
@@ -102,30 +98,6 @@ def test_the_users_headers_go_along_and_the_variables_stay_at_home(monkeypatch: 
 )
 def test_loopback(url: str, is_one: bool) -> None:
     assert is_loopback(url) is is_one
-
-
-SIMPLE = st.text(alphabet="abcdefghijklmnopqrstuvwxyz_-. 0123456789", min_size=1).map(str.strip).filter(bool)
-
-
-@given(
-    fields=st.dictionaries(SIMPLE, st.text().filter(lambda text: "\0" not in text and text.isprintable())),
-    content=st.binary(),
-    name=SIMPLE,
-)
-def test_a_form_is_read_back_as_it_was(fields: dict[str, str], content: bytes, name: str) -> None:
-    fields.pop("file", None)
-    body, kind = form(fields, (name, content, "image/png"))
-    message = email.message_from_bytes(b"Content-Type: " + kind.encode() + b"\r\n\r\n" + body)
-    parts = {part.get_param("name", header="content-disposition"): part for part in message.get_payload()}
-    file = parts.pop("file")
-    assert {key: part.get_payload(decode=True).decode() for key, part in parts.items()} == fields
-    assert (file.get_filename(), file.get_content_type()) == (name, "image/png")
-    assert content in body  # what the reader makes of line ends is its own affair
-
-
-def test_names_in_a_form_cannot_end_their_line() -> None:
-    body, _ = form({}, ('a"b\r\nX: é.png', b"", "image/png"))
-    assert 'filename="a%22b%0D%0AX: é.png"\r\n'.encode() in body
 
 
 @pytest.mark.parametrize("line", ['{ "X Y" = "a" }', '{ X = "a\\nb" }', '{ "" = "a" }', '{ "X:" = "a" }'])

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import ssl
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,8 +21,6 @@ from tests.model.talking import ENVIRON, SECRET, spec_at, talk_to
 
 pytestmark = pytest.mark.usefixtures("no_proxies")
 both = pytest.mark.usefixtures("transport")
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -100,54 +96,6 @@ def test_an_unusable_certificate_file_is_the_users_to_correct(
         file.write_text(content)
     with pytest.raises(UsageProblem, match=r"SSL_CERT_FILE names \(.*authority.pem\)"):
         talk_to(spec_at(secure.url), environ={**ENVIRON, "SSL_CERT_FILE": str(file)})
-
-
-GET = """
-import asyncio, ssl, sys
-from agentgauge.model.transport.http import aiohttp
-from aiohttp import connector
-
-async def get(url):
-    async with aiohttp.ClientSession() as session, session.get(url) as answer:
-        return answer.status
-
-context = connector._SSL_CONTEXT_VERIFIED
-before = context.cert_store_stats()["x509"]
-try:
-    print(asyncio.run(get(sys.argv[1])))
-except aiohttp.ClientConnectorCertificateError as error:
-    print(error.certificate_error.verify_code)
-print(before, context.cert_store_stats()["x509"], type(context) is ssl.SSLContext, vars(ssl.SSLContext).get("set_default_verify_paths"))
-"""
-
-
-def get_by_aiohttp(url: str, certificates: Path) -> list[str]:
-    """With its own context, in a fresh process: what became of the request; certificates before and after it, and
-    what the class is."""
-    environ = os.environ | {
-        "SSL_CERT_FILE": str(certificates),
-        "SSL_CERT_DIR": str(certificates.parent / "none"),
-        "PYTHONPATH": str(ROOT),
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", GET, url], env=environ, capture_output=True, text=True, timeout=60, check=True
-    )
-    return done.stdout.splitlines()
-
-
-def test_aiohttp_reads_certificates_with_its_first_connection_over_tls(secure: FaultServer, certificate: Path) -> None:
-    assert get_by_aiohttp(f"https://localhost:{secure.port}/", certificate) == ["200", "0 1 True None"]
-
-
-def test_certificates_that_are_read_late_are_checked(secure: FaultServer, tmp_path: Path) -> None:
-    nobody = tmp_path / "nobody.pem"
-    nobody.touch()
-    assert get_by_aiohttp(f"https://localhost:{secure.port}/", nobody) == ["18", "0 0 True None"]  # self-signed
-
-
-def test_plain_http_reads_no_certificates(certificate: Path) -> None:
-    with FaultServer([serve.answer()]) as server:
-        assert get_by_aiohttp(f"http://localhost:{server.port}/", certificate) == ["200", "0 0 False None"]
 
 
 @both

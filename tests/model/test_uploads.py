@@ -77,6 +77,14 @@ def test_files_are_uploaded_and_named_by_their_ids(tmp_path: Path) -> None:
     assert sorted(server.deleted) == ["/v1/files/file-1", "/v1/files/file-2"]
 
 
+@pytest.mark.parametrize("name", ['a"b\r\nX: é.png', 'é "1" 漢.png', "a\\b.png"])
+def test_no_name_ends_its_line_of_the_form(tmp_path: Path, name: str) -> None:
+    with FilesServer() as server:
+        ask(own(server.url, api="responses"), request(part(tmp_path / "a.png", png(), name=name)))
+    (seen,) = server.uploaded
+    assert seen.body.keys() == {"purpose", "file"} and seen.body["file"][1:] == ("image/png", png())
+
+
 @pytest.mark.parametrize(
     ("table", "files", "path"),
     [

@@ -112,7 +112,7 @@ class ToolServerBox:
     ) -> tuple[int, str, bytes, str, str]:
         """Status, reason, body, content type and names of an answer. Raises ToolFault; only lost connections are
         tried again."""
-        from agentgauge.model.transport.http import aiohttp
+        import aiohttp
 
         if self._session is None:
             # No limit on connections: how many calls are in the air is the run's business.

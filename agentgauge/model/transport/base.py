@@ -1,25 +1,18 @@
-"""The seam to the wire: one try of a request to an answer, or to how it was lost. Knows nothing of retries and of
-models.
-
-Two ways lie behind it, chosen by ``transport`` in a model's table: ``lean`` (aiohttp alone) and ``openai`` (the
-package). Both are imported with the first request, never before.
-"""
+"""The interface of a transport: one attempt of a request, which ends in an answer or a transport error. Knows nothing
+of retries and of models."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 from agentgauge.core.redaction import redact
-
-if TYPE_CHECKING:
-    from agentgauge.model.spec import ModelSpec
 
 Upload = tuple[str, bytes, str]
 """A file to send: name, content, media type."""
 
-LostCause = Literal[
+ErrorCause = Literal[
     "timeout",
     "connection",
     "certificate",
@@ -30,7 +23,7 @@ LostCause = Literal[
     "redirects",
     "answer too long",
 ]
-"""How a try ends without an answer; the cause that a broken case shows."""
+"""Why an attempt has no answer; the cause that a broken case shows."""
 
 MAX_ANSWER = 32 * 1024 * 1024
 """Bytes of one answer, unpacked. Far more than any reply, and little enough for many at once."""
@@ -39,7 +32,7 @@ MAX_REDIRECTS = 20  # as the ``openai`` package follows
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """What is sent. ``content`` is JSON; a request with a ``file`` is a form of ``fields`` around it instead."""
+    """What is sent. ``content`` is JSON; a request with a ``file`` is a form of ``fields`` and that file instead."""
 
     method: Literal["POST", "DELETE"]
     path: str  # below the base address, with its first slash, percent-encoded
@@ -59,37 +52,26 @@ class Answer:
     content: bytes
 
     def text(self) -> str:
-        """The beginning, for a person. Without secrets, so that none is cut in two."""
+        """The beginning, for a message. Redacted before the cut, so that no secret is cut in two."""
         return redact(self.content[:8000].decode("utf-8", "replace"))[:4000]
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
-    """No whole answer came."""
+class TransportError:
+    """No whole answer came. A value, not an exception: raising costs 250 ms of CPU where thousands of attempts fail."""
 
-    cause: LostCause
-    detail: str = ""  # for a person; may quote the endpoint, so the key has still to be taken out
+    cause: ErrorCause
+    detail: str = ""  # for a message; may quote the endpoint, so the key has still to be redacted
 
 
 class Transport(Protocol):
     """Belongs to one event loop and one endpoint."""
 
-    async def send(self, request: Outgoing) -> Answer | Lost:
-        """One try, redirects followed. Has no time-out of its own: a cancelled try lets go of its connection.
+    async def send(self, request: Outgoing) -> Answer | TransportError:
+        """One attempt, redirects followed, without a time-out of its own. A cancelled attempt closes its connection.
 
         Raises UsageProblem where the environment names an unusable proxy or certificate file.
         """
 
     async def close(self) -> None:
         """Close every connection."""
-
-
-def open_transport(spec: ModelSpec, key: str | None, environ: Mapping[str, str]) -> Transport:
-    """The transport that the spec names. Imports its libraries; call it inside the event loop."""
-    if spec.transport == "openai":
-        from agentgauge.model.transport.openai_client import PackagedTransport
-
-        return PackagedTransport(spec, key, environ)
-    from agentgauge.model.transport.aiohttp_client import LeanTransport
-
-    return LeanTransport(spec, key, environ)

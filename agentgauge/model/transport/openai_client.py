@@ -6,18 +6,18 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+import aiohttp
 import httpx2
 import openai
 
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.transport.addressing import custom_headers, own_tls_context, proxy_for
-from agentgauge.model.transport.base import MAX_ANSWER, Answer, Lost, Outgoing
-from agentgauge.model.transport.http import aiohttp
-from agentgauge.model.transport.transport_errors import AnswerTooLong, lost
+from agentgauge.model.transport.base import MAX_ANSWER, Answer, Outgoing, TransportError
+from agentgauge.model.transport.transport_errors import AnswerTooLong, transport_error
 from agentgauge.model.wire import excerpt
 
 
-class PackagedTransport:
+class OpenAITransport:
     """One client of the package, without its retries."""
 
     def __init__(self, spec: ModelSpec, key: str | None, environ: Mapping[str, str]) -> None:
@@ -55,7 +55,7 @@ class PackagedTransport:
         if not own_host:
             self._client.organization = self._client.project = None
 
-    async def send(self, request: Outgoing) -> Answer | Lost:
+    async def send(self, request: Outgoing) -> Answer | TransportError:
         # The raw answer: building the package's typed objects costs more than the rest of the request.
         options: dict[str, Any] = {
             "cast_to": httpx2.Response,
@@ -75,8 +75,8 @@ class PackagedTransport:
             answer = error.response
         except (openai.APIConnectionError, aiohttp.ClientError, AnswerTooLong) as error:
             if isinstance(error.__cause__, httpx2.TooManyRedirects | httpx2.UnsupportedProtocol):
-                return Lost("redirects", excerpt(str(error.__cause__)))
-            return lost(error)
+                return TransportError("redirects", excerpt(str(error.__cause__)))
+            return transport_error(error)
         return Answer(answer.status_code, answer.reason_phrase, answer.headers, answer.content)
 
     async def close(self) -> None:

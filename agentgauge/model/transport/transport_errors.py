@@ -1,4 +1,4 @@
-"""What aiohttp raises, as how a try was lost. Both transports end in aiohttp, so both come here. Imports it."""
+"""From aiohttp's exceptions to TransportErrors. Both transports end in aiohttp, so both use this."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import ast
 import re
 import ssl
 
-from agentgauge.model.transport.base import Lost
-from agentgauge.model.transport.http import aiohttp
+import aiohttp
+
+from agentgauge.model.transport.base import TransportError
 from agentgauge.model.wire import excerpt
 
 
@@ -15,29 +16,31 @@ class AnswerTooLong(Exception):
     """More than MAX_ANSWER bytes came; the rest was not read."""
 
 
-def lost(error: BaseException) -> Lost:
-    """What happened is at the root of the exception chain; layers above it rename it."""
+def transport_error(error: BaseException) -> TransportError:
+    """By the root of the exception chain: the layers above rename what happened."""
     root: BaseException = error
     while root.__cause__ is not None and not isinstance(root, aiohttp.ClientError):
         root = root.__cause__
     detail = excerpt(str(root)) or type(root).__name__
     if isinstance(root, AnswerTooLong):
-        return Lost("answer too long")
+        return TransportError("answer too long")
     if isinstance(root, aiohttp.ClientConnectorCertificateError):
-        return Lost("certificate", _reason(root.certificate_error))
+        return TransportError("certificate", _reason(root.certificate_error))
     if isinstance(root, TimeoutError):
-        return Lost("timeout")
+        return TransportError("timeout")
     if isinstance(root, aiohttp.ClientPayloadError):
-        return Lost("garbled body", _CLIENTS_STATUS.sub("", detail)) if _undecodable(root) else Lost("truncated body")
+        if _undecodable(root):
+            return TransportError("garbled body", _CLIENTS_STATUS.sub("", detail))
+        return TransportError("truncated body")
     if isinstance(root, aiohttp.ClientHttpProxyError):
-        return Lost("proxy", f"HTTP {root.status} {root.message}".rstrip())
+        return TransportError("proxy", f"HTTP {root.status} {root.message}".rstrip())
     if isinstance(root, aiohttp.ClientProxyConnectionError):
-        return Lost("connection", f"the proxy does not answer: {detail}")
+        return TransportError("connection", f"the proxy does not answer: {detail}")
     if isinstance(root, aiohttp.ClientResponseError):
-        return Lost("not http", _own_words(root.message))
+        return TransportError("not http", _own_words(root.message))
     if isinstance(root, aiohttp.ClientConnectionError | OSError):
-        return Lost("connection", detail)
-    return Lost("garbled body", detail)
+        return TransportError("connection", detail)
+    return TransportError("garbled body", detail)
 
 
 _CLIENTS_STATUS = re.compile("^400, message[:=] ?")
