@@ -19,7 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 from agentgauge.core.errors import Fault, UsageProblem
-from agentgauge.run.services import BACKLOG, end_with_parent, given_listener
+from agentgauge.core.service_process import BACKLOG, end_with_parent, given_listener
 from bench_gta.similarity import Similarity, similarity
 
 ANSWER_SECONDS = 300.0

@@ -202,7 +202,7 @@ class Task(ABC):
 
     def tool_server(self, config: Config, *, scoring: Scoring, allow_unsafe: bool) -> list[str]:
         """The command that starts a tool server. It listens on the socket of
-        ``agentgauge.run.services.given_listener``, and prints that address as ``{"url": ...}`` when it is ready."""
+        ``agentgauge.core.service_process.given_listener``, and prints that address as ``{"url": ...}`` when it is ready."""
         raise UsageProblem(f"{self.name} uses no tools")
 
     def toolbox(self, url: str) -> ToolBox:

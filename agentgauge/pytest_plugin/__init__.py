@@ -14,6 +14,7 @@ import pytest
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import redact_logs
+from agentgauge.core.service_process import end_with
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.pytest_plugin.claim import claim_folder, continue_selection, select
 from agentgauge.pytest_plugin.controller import Controller, is_distributed
@@ -22,7 +23,6 @@ from agentgauge.pytest_plugin.options import DEFAULT_IN_FLIGHT, add_options, rea
 from agentgauge.pytest_plugin.worker import Place, WorkerSide
 from agentgauge.pytest_plugin.xdist.report_serialization import Packing, Unpacking
 from agentgauge.pytest_plugin.xdist.worker_count import limit_restarts, limit_workers, started_here, told
-from agentgauge.run.services import end_with
 from agentgauge.run.thread_pools import processors
 from agentgauge.run.tool_token import make_tool_token, take_tool_token
 

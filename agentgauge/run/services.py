@@ -1,7 +1,7 @@
 """Helper processes of a run: the embedded model's server and the tool server.
 
-A service is a command that listens on the socket of ``given_listener``, prints one line of JSON when it is ready, and
-ends on SIGTERM. The controller opens the socket, so that the address is known and connections are taken, though not yet
+A service is a command that listens on the socket of ``core.service_process.given_listener``, prints one line of JSON
+when it is ready, and ends on SIGTERM. The controller opens the socket, so that the address is known and connections are taken, though not yet
 answered, before the service is there. It starts each once; the workers only get the address. A service that dies is
 started again behind the same socket, a bounded number of times, so that cases in flight find it where it was.
 """
@@ -9,23 +9,21 @@ started again behind the same socket, a bounded number of times, so that cases i
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
 import selectors
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO
-from urllib.parse import unquote, urlsplit, urlunsplit
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import printed
+from agentgauge.core.service_process import BACKLOG, LISTENER, PARENT
 
 START_SECONDS = 60.0
 """How long a service may take to become ready. OCR models load lazily, so this is imports on a busy machine."""
@@ -36,54 +34,6 @@ LOG_SECONDS = 1.0
 LONGEST_LINE = 1 << 20
 """Bytes of a line of a log; a longer one is looked at in pieces."""
 RESTARTS = 3
-PARENT = "AGENTGAUGE_PARENT"
-"""Environment variable with the process id of a service's controller."""
-LISTENER = "AGENTGAUGE_LISTENER"
-"""Environment variable with the descriptor on which a service listens."""
-TOOL_TOKEN = "AGENTGAUGE_TOOL_TOKEN"
-"""Environment variable with the token that a tool server and its clients share. No file and no command line holds
-it."""
-BACKLOG = 1024
-"""Connections that wait: every worker may open several at once."""
-
-
-def without_token(address: str) -> tuple[str, str | None]:
-    """An address without user and password, and the password, which is the token: ``http://:TOKEN@host:port``."""
-    parts = urlsplit(address)
-    token = parts.password
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])), unquote(token) if token else None
-
-
-def end_with_parent() -> None:
-    """For a service to call first: it then gets SIGTERM when its controller dies, even by kill -9. Linux only."""
-    parent = os.environ.get(PARENT)
-    if parent is None or sys.platform != "linux":
-        return
-    _ask_for_the_end()
-    if os.getppid() != int(parent):  # it died before we asked
-        raise SystemExit(1)
-
-
-def end_with(controller: int) -> None:
-    """The same for a worker that this process id has started itself: it would ask the model for cases that nobody waits
-    for, and write beside the workers of a resumed run. Linux only, and not for workers behind another process, such as
-    on another machine."""
-    if sys.platform == "linux" and os.getppid() == controller:
-        _ask_for_the_end()
-
-
-def given_listener() -> socket.socket | None:
-    """The socket on which a service's controller wants it to listen; None in a process that nobody has started as a
-    service."""
-    number = os.environ.pop(LISTENER, None)
-    return socket.socket(fileno=int(number)) if number else None
-
-
-def _ask_for_the_end() -> None:
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
-PR_SET_PDEATHSIG = 1
 
 
 class Service:
@@ -241,7 +191,7 @@ class Service:
         if url is None:
             raise UsageProblem(f"the {self.name} did not start (status {status}): {self._last_words()}")
         raise UsageProblem(
-            f"the {self.name} listens at {url} instead of the socket that agentgauge.run.services.given_listener"
+            f"the {self.name} listens at {url} instead of the socket that agentgauge.core.service_process.given_listener"
             " returns"
         )
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from agentgauge.core.redaction import register
+from agentgauge.core.service_process import TOOL_TOKEN, without_token
 from agentgauge.pytest_plugin.options import Settings
-from agentgauge.run.services import TOOL_TOKEN, without_token
 
 
 def take_tool_token(settings: Settings) -> Settings:

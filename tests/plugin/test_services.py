@@ -22,7 +22,7 @@ from tests.plugin.project import ROOT, Project, records
 
 SERVER = """
 import json, sys, time
-from agentgauge.run.services import end_with_parent, given_listener
+from agentgauge.core.service_process import end_with_parent, given_listener
 end_with_parent()
 listener = given_listener()
 time.sleep(float(sys.argv[1]))
@@ -164,7 +164,7 @@ import sys
 
 TOOLS = '''
 import json, os, sys, time
-from agentgauge.run.services import end_with_parent, given_listener
+from agentgauge.core.service_process import end_with_parent, given_listener
 end_with_parent()
 if os.path.exists("mended"):
     print(json.dumps({"url": "http://127.0.0.1:%d" % given_listener().getsockname()[1]}), flush=True)

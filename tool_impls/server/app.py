@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.service_process import given_listener
 from agentgauge.core.tools import Tool
-from agentgauge.run.services import given_listener
 from tool_impls.base import DISABLED, UNAVAILABLE
 from tool_impls.server import protocol
 from tool_impls.server.access import WITHOUT_TOKEN, Access

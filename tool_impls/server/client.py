@@ -16,8 +16,8 @@ from urllib.parse import unquote, urlsplit
 
 from agentgauge.core.errors import ToolError, ToolFault
 from agentgauge.core.redaction import redact, redact_file, redacted, register
+from agentgauge.core.service_process import TOOL_TOKEN, without_token
 from agentgauge.core.tools import FILE_TYPES, Parameter, Tool, ToolOutput
-from agentgauge.run.services import TOOL_TOKEN, without_token
 from tool_impls.naming import named_files, plain_name
 from tool_impls.server import protocol
 from tool_impls.server.openapi import RemoteTool, read_document

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
-from agentgauge.run.services import TOOL_TOKEN, end_with_parent
+from agentgauge.core.service_process import TOOL_TOKEN, end_with_parent
 from tool_impls import registry
 from tool_impls.availability import check
 from tool_impls.fingerprint import fingerprints

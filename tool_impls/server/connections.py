@@ -8,7 +8,7 @@ import socket
 
 from aiohttp import web
 
-from agentgauge.run.services import BACKLOG
+from agentgauge.core.service_process import BACKLOG
 
 HEADER_SECONDS = 60.0
 """For the headers of a request to arrive, and for a connection to lie idle."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from agentgauge.core.errors import ToolUnavailable, UsageProblem
 from agentgauge.core.redaction import redacted, register
-from agentgauge.run.services import TOOL_TOKEN, without_token
+from agentgauge.core.service_process import TOOL_TOKEN, without_token
 from tool_impls.base import UNAVAILABLE
 from tool_impls.server.openapi import read_document
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO, Any
 
-from agentgauge.run.services import end_with_parent
+from agentgauge.core.service_process import end_with_parent
 from tool_impls import batching
 from tool_impls.server.call import Answer, Order, Workbench, failure
 from tool_impls.settings import ToolSettings

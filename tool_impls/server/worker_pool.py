@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import count
 from typing import Any, Protocol
 
-from agentgauge.run.services import PARENT
+from agentgauge.core.service_process import PARENT
 from tool_impls.server.call import Answer, Order, failure
 from tool_impls.server.confinement import environment
 from tool_impls.server.worker import HEAD, Start, pack

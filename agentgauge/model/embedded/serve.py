@@ -26,12 +26,12 @@ from agentgauge.agent.dialects.registry import FAMILIES, format_of
 from agentgauge.agent.spoken import written
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
+from agentgauge.core.service_process import BACKLOG, end_with_parent, given_listener
 from agentgauge.core.task_registry import configure_tasks
 from agentgauge.model.client import CASE_HEADER
 from agentgauge.model.embedded.baseline import baseline_reply
 from agentgauge.model.embedded.oracle import Oracle
 from agentgauge.model.embedded.scripted import Script
-from agentgauge.run.services import BACKLOG, end_with_parent, given_listener
 
 if TYPE_CHECKING:
     from aiohttp import web
