@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.plugin.project import Project, records, summary, without_times
-from tests.tools.test_crew import running
+from tests.tools.test_worker_pool import running
 
 SAMPLES = 16
 MOMENTS = [0, *(pytest.param(seed, marks=pytest.mark.faults) for seed in range(1, 21))]

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tool_impls.base import BenchTool
     from tool_impls.server.app import ToolServer
-    from tool_impls.server.call import Answer, Order
+    from tool_impls.server.call import Answer as ToolAnswer
+    from tool_impls.server.call import Call
 
 
 @contextmanager
@@ -155,22 +156,22 @@ def canned_server(answers: dict[str, list[Answer]]) -> Iterator[Canned]:
 
 
 class Threads:
-    """A crew of threads of this process, so that tests can use tools which are made on the spot."""
+    """A worker pool of threads of this process, so that tests can use tools which are made on the spot."""
 
     confinement = ""
 
     def __init__(self, tools: Sequence[BenchTool], root: Path | None = None) -> None:
-        from tool_impls.server.call import Workbench
+        from tool_impls.server.call import ToolRunner
 
-        self._bench = Workbench(tools, root=root)
+        self._runner = ToolRunner(tools, root=root)
 
-    async def run(self, order: Order, seconds: float) -> Answer:
-        return await asyncio.to_thread(self._bench.perform, order, lambda: None)
+    async def run(self, call: Call, seconds: float) -> ToolAnswer:
+        return await asyncio.to_thread(self._runner.run, call, lambda: None)
 
-    async def load(self, name: str) -> Answer:
+    async def load(self, name: str) -> ToolAnswer:
         from tool_impls.server.call import Answer
 
-        await asyncio.to_thread(self._bench.load, name)
+        await asyncio.to_thread(self._runner.load, name)
         return Answer(200, b"true")
 
     async def close(self) -> None:
@@ -186,20 +187,20 @@ def threaded(
     **options: Any,
 ) -> ToolServer:
     """A tool server whose tools run in threads of this process. ``states``: of tools that are not ready."""
-    from tool_impls.server.app import Station, ToolServer
+    from tool_impls.server.app import ToolQueue, ToolServer
     from tool_impls.server.metrics import Metrics
 
     scratch = Path(tempfile.mkdtemp(prefix="agentgauge-tools-"))
-    crew = Threads(tools, root)
-    stations = [
-        Station(
+    pool = Threads(tools, root)
+    queues = [
+        ToolQueue(
             tool.meta,
             (states or {}).get(tool.meta.name, "ready"),
-            crew,
-            places=tool.concurrency,
-            queue=queue,
+            pool,
+            slots=tool.concurrency,
+            limit=queue,
             seconds=60,
         )
         for tool in tools
     ]
-    return ToolServer(stations, Metrics(), scratch, **options)
+    return ToolServer(queues, Metrics(), scratch, **options)

@@ -29,7 +29,7 @@ from agentgauge.core.tools import Tool
 from tool_impls.base import DISABLED, UNAVAILABLE
 from tool_impls.server import protocol
 from tool_impls.server.access import WITHOUT_TOKEN, Access
-from tool_impls.server.call import Answer, Order, encode, failure
+from tool_impls.server.call import Answer, Call, encode, failure
 from tool_impls.server.metrics import CONTENT_TYPE, Metrics
 from tool_impls.server.multipart import TooLarge, TooSlow, Uploads, pass_over
 from tool_impls.server.openapi import write_document
@@ -37,13 +37,13 @@ from tool_impls.server.openapi import write_document
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from tool_impls.server.worker_pool import Crew
+    from tool_impls.server.worker_pool import WorkerPool
 
     Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 MAX_BODY = 64 * 2**20  # bytes
 BODY_SECONDS = 60.0
-"""For the body of a call to arrive. It takes no place among a tool's calls meanwhile."""
+"""For the body of a call to arrive. It takes no slot of the tool meanwhile."""
 
 LEFT_OF_REFUSED = 2**20
 """Bytes that are read of a body whose request is refused."""
@@ -51,19 +51,19 @@ LEFT_OF_REFUSED = 2**20
 REASONS = {422: "Unprocessable Entity"}  # newer Pythons word it differently, and clients quote it
 
 
-class Station:
-    """One tool on the server: its state, its crew and its queue. ``places``: calls at work at a time, in all
-    processes."""
+class ToolQueue:
+    """The calls of one tool: which are refused, which wait, which its worker pool runs. ``slots``: calls that run at a
+    time, in all processes. ``limit``: calls that may wait or run."""
 
-    def __init__(self, tool: Tool, state: str, crew: Crew, *, places: int, queue: int, seconds: float) -> None:
+    def __init__(self, tool: Tool, state: str, pool: WorkerPool, *, slots: int, limit: int, seconds: float) -> None:
         self.tool = tool
         self.state = state
-        self.crew = crew
+        self.pool = pool
         self.calls = 0  # those that wait or run
         self.running = 0
-        self.queue = queue
+        self.limit = limit
         self._seconds = seconds
-        self._places = asyncio.Semaphore(places)
+        self._slots = asyncio.Semaphore(slots)
 
     @property
     def works(self) -> bool:
@@ -77,7 +77,7 @@ class Station:
             return failure(400, f"{name} is disabled in this run: {reason}")
         if not self.works:
             return failure(503, f"{name} is {self.state}")
-        if self.calls >= self.queue:
+        if self.calls >= self.limit:
             return failure(
                 503, f"{name} has {self.calls} calls waiting, which is its limit; try again, or lower --in-flight"
             )
@@ -87,16 +87,16 @@ class Station:
     def waiting(self) -> int:
         return self.calls - self.running
 
-    async def call(self, order: Order, wanted: Callable[[], bool]) -> Answer | None:
-        """The answer; None where nobody wants it any more when its turn comes."""
+    async def run(self, call: Call, wanted: Callable[[], bool]) -> Answer | None:
+        """The answer; None where ``wanted`` is false when a slot is free."""
         self.calls += 1
         try:
-            async with self._places:
+            async with self._slots:
                 if not wanted():
                     return None
                 self.running += 1
                 try:
-                    return await self.crew.run(order, self._seconds)
+                    return await self.pool.run(call, self._seconds)
                 finally:
                     self.running -= 1
         finally:
@@ -109,7 +109,7 @@ class ToolServer:
 
     def __init__(
         self,
-        stations: Sequence[Station],
+        queues: Sequence[ToolQueue],
         metrics: Metrics,
         scratch: Path,
         *,
@@ -119,8 +119,8 @@ class ToolServer:
         max_body: int = MAX_BODY,
         body_seconds: float = BODY_SECONDS,
     ) -> None:
-        self._stations = {station.tool.name: station for station in stations}
-        self._document = write_document([station.tool for station in stations])
+        self._queues = {queue.tool.name: queue for queue in queues}
+        self._document = write_document([queue.tool for queue in queues])
         self._metrics = metrics
         self._scratch = scratch
         self._fingerprints = fingerprints
@@ -129,10 +129,8 @@ class ToolServer:
         self._loading: dict[str, str] = {}  # tools whose models are to be loaded, and what became of it
         self._max_body = max_body
         self._body_seconds = body_seconds
-        for station in stations:
-            metrics.add_tool(
-                station.tool.name, partial(getattr, station, "waiting"), partial(getattr, station, "running")
-            )
+        for queue in queues:
+            metrics.add_tool(queue.tool.name, partial(getattr, queue, "waiting"), partial(getattr, queue, "running"))
 
     def application(self) -> web.Application:
         from aiohttp import web
@@ -145,8 +143,8 @@ class ToolServer:
         app.router.add_get("/ready", self._ready, allow_head=False)
         app.router.add_get("/tools", self._tools, allow_head=False)
         app.router.add_get("/metrics", self._figures, allow_head=False)
-        for station in self._stations.values():
-            app.router.add_post(f"/{protocol.path_name(station.tool)}", self._handler(station))
+        for queue in self._queues.values():
+            app.router.add_post(f"/{protocol.path_name(queue.tool)}", self._handler(queue))
         app.cleanup_ctx.append(self._resources)
         return app
 
@@ -156,18 +154,18 @@ class ToolServer:
         yield
         if loading is not None:
             loading.cancel()
-        await asyncio.gather(*(crew.close() for crew in {station.crew for station in self._stations.values()}))
+        await asyncio.gather(*(pool.close() for pool in {queue.pool for queue in self._queues.values()}))
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     async def _load(self) -> None:
-        wanted = [station for station in self._stations.values() if station.works]
-        self._loading = {station.tool.name: "loading" for station in wanted}
-        for station in wanted:
-            answer = await station.crew.load(station.tool.name)
+        wanted = [queue for queue in self._queues.values() if queue.works]
+        self._loading = {queue.tool.name: "loading" for queue in wanted}
+        for queue in wanted:
+            answer = await queue.pool.load(queue.tool.name)
             if answer.status == 200:
-                del self._loading[station.tool.name]
+                del self._loading[queue.tool.name]
             else:
-                self._loading[station.tool.name] = json.loads(answer.body)["detail"]
+                self._loading[queue.tool.name] = json.loads(answer.body)["detail"]
 
     async def _root(self, _: web.Request) -> web.StreamResponse:
         from aiohttp import web
@@ -178,9 +176,9 @@ class ToolServer:
         return _json(self._document)
 
     async def _health(self, _: web.Request) -> web.StreamResponse:
-        stations = self._stations.items()
-        confined = {name: station.crew.confinement for name, station in stations if station.crew.confinement}
-        states = {name: station.state for name, station in stations}
+        queues = self._queues.items()
+        confined = {name: queue.pool.confinement for name, queue in queues if queue.pool.confinement}
+        states = {name: queue.state for name, queue in queues}
         return _json({"status": "ok", "tools": states, **({"confinement": confined} if confined else {})})
 
     async def _ready(self, _: web.Request) -> web.StreamResponse:
@@ -194,32 +192,30 @@ class ToolServer:
 
         return web.Response(body=self._metrics.text(), headers={"Content-Type": CONTENT_TYPE})
 
-    def _handler(self, station: Station) -> Handler:
+    def _handler(self, queue: ToolQueue) -> Handler:
         async def handle(request: web.Request) -> web.StreamResponse:
             start = time.monotonic()
-            answer = await self._answer(station, request)
-            self._metrics.answered(station.tool.name, answer.status, time.monotonic() - start)
+            answer = await self._answer(queue, request)
+            self._metrics.answered(queue.tool.name, answer.status, time.monotonic() - start)
             return _send(answer)
 
         return handle
 
-    async def _answer(self, station: Station, request: web.Request) -> Answer:
-        if refused := station.refusal():
+    async def _answer(self, queue: ToolQueue, request: web.Request) -> Answer:
+        if refused := queue.refusal():
             return refused  # before the body is read
         uploads = Uploads(self._scratch, self._max_body, self._body_seconds)
-        name = station.tool.name
+        name = queue.tool.name
         try:
             raw = protocol.RAW in request.headers.get("Accept", "")
-            values = protocol.decode_fields(station.tool, await uploads.fields(request))
-            if refused := station.refusal():
-                return refused  # others came first
+            values = protocol.decode_fields(queue.tool, await uploads.fields(request))
+            if refused := queue.refusal():
+                return refused  # other calls came first
             work = uploads.work_folder()
-            order = Order(
+            call = Call(
                 name, str(work), _as_texts(values), {path: str(place) for path, place in uploads.named.items()}, raw
             )
-            answer = await station.call(
-                order, lambda: request.transport is not None and not request.transport.is_closing()
-            )
+            answer = await queue.run(call, lambda: request.transport is not None and not request.transport.is_closing())
             return answer or failure(499, "the caller has gone")
         except ConnectionError:
             return failure(499, "the caller has gone")

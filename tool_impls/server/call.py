@@ -16,15 +16,13 @@ from tool_impls.server import media
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """A call as it travels to the process that works on it. Paths are absolute texts."""
+class Call:
+    """A call of a tool as it is sent to a worker process. Paths are absolute texts."""
 
     tool: str
-    folder: str  # the call's own; whoever ordered removes it
+    folder: str  # the call's own; the server removes it
     values: Mapping[str, Any]  # typed; an upload is the path of its content
-    files: Mapping[str, str] = field(
-        default_factory=dict
-    )  # those that texts name: path as the text has it → where it is
+    files: Mapping[str, str] = field(default_factory=dict)  # that texts name: the path in the text → where it is
     raw: bool = False  # a single file may be answered as it is, without base64 and JSON
 
 
@@ -47,8 +45,8 @@ def encode(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-class Workbench:
-    """The tools of one process. Each is set up before its first call, by the thread of that call."""
+class ToolRunner:
+    """Runs the calls of one process's tools. Each is set up before its first call, by the thread of that call."""
 
     def __init__(self, tools: Iterable[BenchTool], *, device: str = "cpu", root: Path | None = None) -> None:
         self._tools = {tool.meta.name: tool for tool in tools}
@@ -64,22 +62,22 @@ class Workbench:
                 self._tools[name].setup(self._device)
                 self._loaded.add(name)
 
-    def perform(self, order: Order, begun: Callable[[], None]) -> Answer:
-        """The answer to a call; never raises. ``begun`` is called once the tool is loaded and the work starts."""
-        tool = self._tools[order.tool]
+    def run(self, call: Call, on_begun: Callable[[], None]) -> Answer:
+        """The answer to a call; never raises. ``on_begun`` is called when the tool is loaded and its work starts."""
+        tool = self._tools[call.tool]
         try:
-            self.load(order.tool)
+            self.load(call.tool)
         except Exception as error:  # nothing that the arguments could do
-            told = isinstance(error, Fault | UsageProblem)
-            return failure(500, str(error) if told else f"{order.tool} cannot load: {error!r}")
-        begun()
+            plain = isinstance(error, Fault | UsageProblem)
+            return failure(500, str(error) if plain else f"{call.tool} cannot load: {error!r}")
+        on_begun()
         try:
-            files = {path: Path(place) for path, place in order.files.items()}
-            values = media.open_inputs(tool.meta, order.values, files, self._root)
-            folder = tempfile.mkdtemp(dir=order.folder)  # a call that is done again finds nothing of its first time
+            files = {path: Path(place) for path, place in call.files.items()}
+            values = media.open_inputs(tool.meta, call.values, files, self._root)
+            folder = tempfile.mkdtemp(dir=call.folder)  # a call that is done again finds nothing of its first time
             result = tool.apply(Path(folder), **values)
             names = tuple(media.file_names(tool.meta, result))
-            if order.raw and media.is_file(tool.meta):
+            if call.raw and media.is_file(tool.meta):
                 return Answer(200, media.content(tool.meta.outputs[0], result), names, raw=True)
             return Answer(200, encode(media.encode_results(tool.meta, result)), names)
         except (Fault, UsageProblem) as error:

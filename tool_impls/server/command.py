@@ -20,10 +20,10 @@ from tool_impls import registry
 from tool_impls.availability import check
 from tool_impls.fingerprint import fingerprints
 from tool_impls.server.access import WITHOUT_TOKEN, Access, is_host, is_loopback, plain_host
-from tool_impls.server.app import Station, ToolServer, serve
+from tool_impls.server.app import ToolQueue, ToolServer, serve
 from tool_impls.server.metrics import Metrics
-from tool_impls.server.worker import Start
-from tool_impls.server.worker_pool import Processes
+from tool_impls.server.worker import WorkerSpec
+from tool_impls.server.worker_pool import ProcessPool
 from tool_impls.settings import ToolSettings
 from tool_impls.settings_file import load
 
@@ -54,28 +54,28 @@ def build(
     light = tuple(kind.meta.name for kind in kinds if kind.meta.name not in (*heavy, *confined))
     concurrency = {kind.meta.name: kind.concurrency for kind in kinds}
 
-    def crew(tools: tuple[str, ...], devices: Sequence[str], *, confined: bool = False) -> Processes:
+    def pool(tools: tuple[str, ...], devices: Sequence[str], *, confined: bool = False) -> ProcessPool:
         root = str(files.resolve()) if files else None
         more = tuple(str(path.resolve()) for path in extras)
-        starts = [Start(settings, tools, more, device, root, str(scratch), confined) for device in devices]
-        return Processes(starts, concurrency, observe=metrics.batch, restarted=metrics.restarted)
+        specs = [WorkerSpec(settings, tools, more, device, root, str(scratch), confined) for device in devices]
+        return ProcessPool(specs, concurrency, observe=metrics.batch, restarted=metrics.restarted)
 
     devices = [device.strip() for device in settings.devices.split(",") if device.strip()] or ["auto"]
     processors = ["cpu"] * LIGHT_PROCESSES
-    crews = dict.fromkeys(light, crew(light, processors))
-    crews |= dict.fromkeys(confined, crew(confined, processors, confined=True))
-    crews |= dict.fromkeys(heavy, crew(heavy, devices))
-    stations = []
+    pools = dict.fromkeys(light, pool(light, processors))
+    pools |= dict.fromkeys(confined, pool(confined, processors, confined=True))
+    pools |= dict.fromkeys(heavy, pool(heavy, devices))
+    queues = []
     for kind in kinds:
         name = kind.meta.name
         values = settings.values(name, kind.known_options())
-        places = kind.concurrency * len(devices if name in heavy else processors)
-        queue, seconds = values["queue"], values["seconds"]
-        stations.append(
-            Station(kind.offered(settings), states[name], crews[name], places=places, queue=queue, seconds=seconds)
+        slots = kind.concurrency * len(devices if name in heavy else processors)
+        limit, seconds = values["queue"], values["seconds"]
+        queues.append(
+            ToolQueue(kind.offered(settings), states[name], pools[name], slots=slots, limit=limit, seconds=seconds)
         )
     return ToolServer(
-        stations,
+        queues,
         metrics,
         scratch,
         fingerprints=cache(lambda: fingerprints(settings, states)),

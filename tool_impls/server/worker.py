@@ -1,8 +1,8 @@
-"""A process that works on calls of tools. Started by ``tool_impls.server.worker_pool``; reads orders from stdin, writes
-answers to stdout.
+"""A worker process: runs calls of tools. ``tool_impls.server.worker_pool`` starts it, writes calls to its stdin and reads
+answers from its stdout.
 
 Every message has a head of two lengths (bytes of JSON, bytes of body), the JSON and the body. The first message from
-the server is not JSON but a pickled ``Start``. The process ends when its stdin does, so it never outlives its server.
+the server is not JSON but a pickled ``WorkerSpec``. The process ends when its stdin does, so it never outlives its server.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from typing import IO, Any
 
 from agentgauge.core.service_process import end_with_parent
 from tool_impls import batching
-from tool_impls.server.call import Answer, Order, Workbench, failure
+from tool_impls.server.call import Answer, Call, ToolRunner, failure
 from tool_impls.settings import ToolSettings
 
-ORDER = tuple(field.name for field in fields(Order))
+CALL_FIELDS = tuple(field.name for field in fields(Call))
 GPUS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
 """One of these is there where torch can find a GPU: of NVIDIA, of AMD, and under WSL."""
 
@@ -34,8 +34,8 @@ HEAD = struct.Struct(">II")
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
-    """What a worker process is for."""
+class WorkerSpec:
+    """What a worker process needs to know when it starts."""
 
     settings: ToolSettings
     tools: tuple[str, ...]
@@ -52,7 +52,7 @@ def pack(head: Any, body: int = 0) -> bytes:
     return HEAD.pack(len(text), body) + text
 
 
-def _read(stream: IO[bytes]) -> bytes | None:
+def _read_message(stream: IO[bytes]) -> bytes | None:
     """The JSON of the next message; None at the end."""
     head = stream.read(HEAD.size)
     if len(head) < HEAD.size:
@@ -91,45 +91,45 @@ def _device(wanted: str) -> str:
     return "cuda:0" if torch.cuda.is_available() else "cpu"
 
 
-def _bench(start: Start) -> Workbench:
+def _runner(spec: WorkerSpec) -> ToolRunner:
     from tool_impls import registry
 
-    kinds = [registry.TOOLS[name] for name in start.tools]
-    loads = any(kind.on_device(start.settings) for kind in kinds)
-    return Workbench(
-        [kind(start.settings) for kind in kinds],
-        device=_device(start.device) if loads else "cpu",
-        root=Path(start.root) if start.root else None,
+    kinds = [registry.TOOLS[name] for name in spec.tools]
+    loads = any(kind.on_device(spec.settings) for kind in kinds)
+    return ToolRunner(
+        [kind(spec.settings) for kind in kinds],
+        device=_device(spec.device) if loads else "cpu",
+        root=Path(spec.root) if spec.root else None,
     )
 
 
-def _add_extras(start: Start) -> None:
+def _add_extras(spec: WorkerSpec) -> None:
     from tool_impls import registry
 
-    for extra in start.extras:
+    for extra in spec.extras:
         registry.add(Path(extra))
 
 
-def _confine(start: Start) -> str:
+def _confine(spec: WorkerSpec) -> str:
     from tool_impls.server.confinement import confine, paths_of
 
-    given = [start.root] if start.root else []
-    return confine([*start.extras, *given, *paths_of(start.settings, start.tools)], [start.scratch])
+    given = [spec.root] if spec.root else []
+    return confine([*spec.extras, *given, *paths_of(spec.settings, spec.tools)], [spec.scratch])
 
 
-def _work(bench: Workbench, channel: _Channel, number: int, order: Order) -> None:
+def _run(runner: ToolRunner, channel: _Channel, number: int, call: Call) -> None:
     try:
-        answer = bench.perform(order, lambda: channel.send({"id": number, "begun": True}))
-    except BaseException as error:  # sys.exit() of a library: somebody waits for an answer
-        answer = failure(500, f"{order.tool} tried to end its process: {error!r}")
+        answer = runner.run(call, lambda: channel.send({"id": number, "begun": True}))
+    except BaseException as error:  # sys.exit() of a library: the server waits for an answer
+        answer = failure(500, f"{call.tool} tried to end its process: {error!r}")
     _answer(channel, number, answer)
 
 
-def _load(bench: Workbench, channel: _Channel, number: int, name: str) -> None:
+def _load(runner: ToolRunner, channel: _Channel, number: int, name: str) -> None:
     try:
-        bench.load(name)
+        runner.load(name)
         answer = Answer(200, b"true")
-    except BaseException as error:  # told by whoever asked for it
+    except BaseException as error:  # the server reports it
         answer = failure(500, str(error))
     _answer(channel, number, answer)
 
@@ -148,24 +148,24 @@ def main() -> None:
     end_with_parent()
     channel = _Channel()
     stream = sys.stdin.buffer
-    first = _read(stream)
+    first = _read_message(stream)
     if first is None:
         return
-    start: Start = pickle.loads(first)  # from the server that started this process, nobody else
-    os.environ["TMPDIR"] = start.scratch  # of the processes that it starts
-    tempfile.tempdir = start.scratch
-    _add_extras(start)
-    if start.confined:
-        channel.send({"confinement": _confine(start)})
-    bench = _bench(start)
+    spec: WorkerSpec = pickle.loads(first)  # from the server that started this process
+    os.environ["TMPDIR"] = spec.scratch  # of the processes that it starts
+    tempfile.tempdir = spec.scratch
+    _add_extras(spec)
+    if spec.confined:
+        channel.send({"confinement": _confine(spec)})
+    runner = _runner(spec)
     pool = ThreadPoolExecutor(64, thread_name_prefix="tool")  # the server keeps to each tool's own number
-    while (message := _read(stream)) is not None:
+    while (message := _read_message(stream)) is not None:
         data = json.loads(message)
         if "load" in data:
-            pool.submit(_load, bench, channel, data["id"], data["load"])
+            pool.submit(_load, runner, channel, data["id"], data["load"])
         else:
-            pool.submit(_work, bench, channel, data["id"], Order(**{name: data[name] for name in ORDER}))
-    os._exit(0)  # calls in the middle of their work have nobody to answer
+            pool.submit(_run, runner, channel, data["id"], Call(**{name: data[name] for name in CALL_FIELDS}))
+    os._exit(0)  # calls in the middle of their work have no server to answer
 
 
 if __name__ == "__main__":

@@ -1,5 +1,10 @@
-"""The server's side of its worker processes: starting them, giving them calls, ending those that hang, replacing
-those that die."""
+"""The server's side of its worker processes: starts them, sends them calls, kills those that hang, replaces those that
+die.
+
+Neither pebble nor loky does this: their workers run one task at a time (here the calls of several threads become one
+batch of a model), inherit the environment with its keys or share one among all, and a task that is timed out leaves
+the programs behind that it has started. See "Decisions" in docs/architecture.md.
+"""
 
 from __future__ import annotations
 
@@ -18,116 +23,108 @@ from itertools import count
 from typing import Any, Protocol
 
 from agentgauge.core.service_process import PARENT
-from tool_impls.server.call import Answer, Order, failure
+from tool_impls.server.call import Answer, Call, failure
 from tool_impls.server.confinement import environment
-from tool_impls.server.worker import HEAD, Start, pack
+from tool_impls.server.worker import HEAD, WorkerSpec, pack
 
 LOAD_SECONDS = 900.0
 """For a tool's models to load, before its first call."""
 
 READ_AHEAD = 8 * 2**20
-"""Bytes of answers that are taken from a worker before somebody asks for them; the preset of 64 KB costs a picture
-milliseconds."""
+"""Bytes of answers that are buffered; asyncio's preset of 64 KB costs a picture milliseconds."""
 
 STOPPED = (503, "the tool server is being stopped")
 
-TRIES = 3
-"""Times that a call is given to a process which ends through no doing of the call."""
+ATTEMPTS = 3
+"""How often a call is sent to a worker process that ends through no fault of the call."""
 
 
-class Crew(Protocol):
-    """Whoever works on calls: processes, or in tests threads."""
+class WorkerPool(Protocol):
+    """What runs the calls of some tools: processes, or in tests threads."""
 
     confinement: str
-    """What confines the processes to the files of their calls, or why nothing does; empty where nothing is to."""
+    """What confines the processes to the files of their calls, or why nothing does; empty for tools that are not to be
+    confined."""
 
-    async def run(self, order: Order, seconds: float) -> Answer: ...
+    async def run(self, call: Call, seconds: float) -> Answer: ...
 
     async def load(self, name: str) -> Answer:
-        """Load a tool's models wherever they are needed. The first failure, or status 200."""
+        """Load a tool's models in every process. The first failure, or status 200."""
 
     async def close(self) -> None: ...
 
 
-class Processes:
+class ProcessPool:
     """Worker processes for some tools, each started at its first call. ``concurrency``: calls of a tool in one process.
 
-    A call that takes too long is answered 408 and its process ended. A process that dies takes its calls with it; each
-    is then done once more in a process of its own, one after the other. If that dies too, the call is to blame: it is
-    answered
-    400. Once it is closed no process is started: what is run is answered 503. ``observe`` is told the sizes of batches,
-         ``restarted``
-    that a process has ended, which is replaced when it is needed.
+    A call that takes too long is answered 408 and its process killed. The other calls of a process that dies are run
+    again. A call that was at work in it is run again alone in a new process; if that one dies too, the call is answered
+    400. After ``close`` no process is started, and calls are answered 503. ``observe`` is called with the sizes of
+    batches, ``restarted`` when a process has ended that the next call replaces.
     """
 
     def __init__(
         self,
-        starts: Sequence[Start],
+        specs: Sequence[WorkerSpec],
         concurrency: Mapping[str, int],
         *,
         observe: Callable[[int], None] = lambda size: None,
         restarted: Callable[[], None] = lambda: None,
     ) -> None:
-        self.confinement = "begins with the first call" if any(start.confined for start in starts) else ""
-        self._seats = [_Seat(start, observe, restarted, self._confined) for start in starts]
+        self.confinement = "begins with the first call" if any(spec.confined for spec in specs) else ""
+        self.observe = observe
+        self._workers = [_Worker(spec, self, restarted) for spec in specs]
         self._concurrency = concurrency
-        self._observe = observe
-        self._alone = asyncio.Lock()
-        self._seat_alone: _Seat | None = None  # of the call that has a process of its own
+        self._single = asyncio.Lock()
+        self._single_worker: _Worker | None = None  # of the call that is run alone
         self._closed = False
 
-    async def run(self, order: Order, seconds: float) -> Answer:
+    async def run(self, call: Call, seconds: float) -> Answer:
         """The answer. At most ``concurrency`` × processes calls of a tool may be here at a time."""
-        for _ in range(TRIES):
-            seat = self._choose(order.tool)
+        for _ in range(ATTEMPTS):
             try:
-                return await seat.run(order, seconds)
-            except _Ended as ended:
+                return await self._choose(call.tool).run(call, seconds)
+            except _ProcessEnded as ended:
                 if self._closed:
                     return failure(*STOPPED)
                 if not ended.innocent:
                     break
-        return await self._run_alone(order, seconds)
+        return await self._run_alone(call, seconds)
 
     async def load(self, name: str) -> Answer:
-        answers = await asyncio.gather(*(seat.load(name) for seat in self._seats))
+        answers = await asyncio.gather(*(worker.load(name) for worker in self._workers))
         return next((answer for answer in answers if answer.status != 200), answers[0])
 
     async def close(self) -> None:
         self._closed = True
-        await asyncio.gather(*(seat.close() for seat in (*self._seats, self._seat_alone) if seat))
+        await asyncio.gather(*(worker.close() for worker in (*self._workers, self._single_worker) if worker))
 
-    def _confined(self, how: str) -> None:
-        self.confinement = how
+    def _choose(self, tool: str) -> _Worker:
+        free = [worker for worker in self._workers if worker.calls[tool] < self._concurrency[tool]]
+        return min(free or self._workers, key=lambda worker: (worker.calls[tool], worker.calls.total()))
 
-    def _choose(self, tool: str) -> _Seat:
-        free = [seat for seat in self._seats if seat.calls[tool] < self._concurrency[tool]]
-        return min(free or self._seats, key=lambda seat: (seat.calls[tool], seat.calls.total()))
-
-    async def _run_alone(self, order: Order, seconds: float) -> Answer:
-        async with self._alone:
+    async def _run_alone(self, call: Call, seconds: float) -> Answer:
+        async with self._single:
             if self._closed:
                 return failure(*STOPPED)
-            start = replace(self._seats[0].start, tools=(order.tool,))
-            seat = self._seat_alone = _Seat(start, self._observe, lambda: None, self._confined)
+            spec = replace(self._workers[0].spec, tools=(call.tool,))
+            worker = self._single_worker = _Worker(spec, self, restarted=lambda: None)
             try:
-                return await seat.run(order, seconds)
-            except _Ended as ended:
+                return await worker.run(call, seconds)
+            except _ProcessEnded as ended:
                 if self._closed:
                     return failure(*STOPPED)
-                if not ended.begun:  # it did not even get to the arguments
+                if not ended.begun:  # the process ended before it looked at the arguments
                     return failure(
-                        500, f"the process of {order.tool} ended before the call began ({ended}); see the server's log"
+                        500, f"the process of {call.tool} ended before the call began ({ended}); see the server's log"
                     )
-                return failure(
-                    400, f"ToolError('{order.tool} ended its process with these arguments, twice ({ended})')"
-                )
+                return failure(400, f"ToolError('{call.tool} ended its process with these arguments, twice ({ended})')")
             finally:
-                await seat.close()
-                self._seat_alone = None
+                await worker.close()
+                self._single_worker = None
 
 
-class _Ended(Exception):
+class _ProcessEnded(Exception):
     """The process ended before it answered. ``innocent``: because of another call. ``begun``: while this one was at
     work."""
 
@@ -138,177 +135,169 @@ class _Ended(Exception):
 
 
 @dataclass(slots=True)
-class _Call:
+class _Pending:
+    """A call that a process has not answered yet."""
+
     answer: asyncio.Future[Answer]
     begun: bool = False  # its models are loaded, the work has started
-    begin: Callable[[], None] = lambda: None
+    on_begun: Callable[[], None] = lambda: None
 
 
-class _Worker:
-    """One process, the calls that were sent to it, and why it ends."""
+class _Process:
+    """One running process, the calls that were sent to it, and why it ends."""
 
-    def __init__(
-        self,
-        process: asyncio.subprocess.Process,
-        observe: Callable[[int], None],
-        ended: Callable[[], None],
-        confined: Callable[[str], None],
-    ) -> None:
-        self.calls: dict[int, _Call] = {}
+    def __init__(self, process: asyncio.subprocess.Process, pool: ProcessPool, ended: Callable[[], None]) -> None:
+        self.pending: dict[int, _Pending] = {}
         self._process = process
-        self._observe = observe
-        self._confined = confined
+        self._pool = pool
         self._ended = ended
-        self._ended_by_us = False
-        self._reader = asyncio.create_task(self._listen())
+        self._killed = False
+        self._reader = asyncio.create_task(self._read())
 
     @property
     def alive(self) -> bool:
-        return not self._ended_by_us and not self._reader.done()
+        return not self._killed and not self._reader.done()
 
-    def take(self, number: int, call: _Call) -> None:
-        """Raises _Ended where the process was ended before it got any call: nobody would tell this one."""
+    def add(self, number: int, pending: _Pending) -> None:
+        """Raises _ProcessEnded where the process has ended already, because then the reader fails no further call."""
         if self._reader.done():
-            raise _Ended(_how(self._process.returncode or 0), innocent=True, begun=False)
-        self.calls[number] = call
+            raise _ProcessEnded(_how(self._process.returncode or 0), innocent=True, begun=False)
+        self.pending[number] = pending
 
     async def send(self, message: bytes) -> None:
         assert self._process.stdin is not None
-        with suppress(ConnectionError):  # it has just ended: the reader says so
+        with suppress(ConnectionError):  # it has just ended: the reader fails its calls
             self._process.stdin.write(message)
             await self._process.stdin.drain()
 
-    def end(self) -> None:
-        """End the process and what it has started; calls that are still in it are innocent."""
-        self._ended_by_us = True
+    def kill(self) -> None:
+        """Kill the process and what it has started; the calls that are still in it are innocent."""
+        self._killed = True
         if self._process.returncode is None:
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)  # it leads a session of its own
+            self._kill_session()
+
+    def _kill_session(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)  # the process leads a session of its own
 
     async def close(self) -> None:
-        self.end()
+        self.kill()
         await self._reader
 
-    async def _listen(self) -> None:
-        """Hand out answers until the process ends, then tell whoever still waits."""
+    async def _read(self) -> None:
+        """Pass on answers until the process ends; then fail the calls that are still pending."""
         stream = self._process.stdout
         assert stream is not None
         try:
             while True:
                 lengths = HEAD.unpack(await stream.readexactly(HEAD.size))
                 head = json.loads(await stream.readexactly(lengths[0]))
-                self._hand_out(head, await stream.readexactly(lengths[1]))
+                self._pass_on(head, await stream.readexactly(lengths[1]))
         except asyncio.IncompleteReadError:
-            pass  # it has ended
-        except Exception:  # something else than our messages: nothing that it says can be relied on
-            logging.getLogger("agentgauge.tools").exception(
-                "a worker process does not keep to the protocol and is ended"
-            )
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+            pass  # the process has ended
+        except Exception:  # it wrote something else than our messages, so none of its answers can be trusted
+            logging.getLogger("agentgauge.tools").exception("a worker process breaks the protocol and is killed")
+            self._kill_session()
         status = await self._process.wait()
         self._ended()
-        for call in self.calls.values():
-            if not call.answer.done():
-                call.answer.set_exception(_Ended(_how(status), innocent=self._ended_by_us, begun=call.begun))
+        for pending in self.pending.values():
+            if not pending.answer.done():
+                pending.answer.set_exception(_ProcessEnded(_how(status), innocent=self._killed, begun=pending.begun))
 
-    def _hand_out(self, head: Mapping[str, Any], body: bytes) -> None:
+    def _pass_on(self, head: Mapping[str, Any], body: bytes) -> None:
         if "confinement" in head:
-            self._confined(head["confinement"])
+            self._pool.confinement = head["confinement"]
             return
         for size in head.get("batches", ()):
-            self._observe(size)
-        call = self.calls.get(head["id"])
-        if call is None or call.answer.done():
-            return  # its time was over
+            self._pool.observe(size)
+        pending = self.pending.get(head["id"])
+        if pending is None or pending.answer.done():
+            return  # it was timed out
         if head.get("begun"):
-            call.begun = True
-            call.begin()
+            pending.begun = True
+            pending.on_begun()
         else:
-            call.answer.set_result(Answer(head["status"], body, tuple(head["names"]), head["raw"]))
+            pending.answer.set_result(Answer(head["status"], body, tuple(head["names"]), head["raw"]))
 
 
-class _Seat:
-    """A place for one worker process, which is started when it is needed and again after it ended."""
+class _Worker:
+    """One worker of a pool. Its process is started when it is needed, and again after it ended."""
 
-    def __init__(
-        self, start: Start, observe: Callable[[int], None], ended: Callable[[], None], confined: Callable[[str], None]
-    ) -> None:
-        self.start = start
-        self._confined = confined
-        self.calls: Counter[str] = Counter()  # calls in the process, by tool
-        self._observe = observe
-        self._ended = ended
+    def __init__(self, spec: WorkerSpec, pool: ProcessPool, restarted: Callable[[], None]) -> None:
+        self.spec = spec
+        self.calls: Counter[str] = Counter()  # in the process now, by tool
+        self._pool = pool
+        self._restarted = restarted
         self._starting = asyncio.Lock()
-        self._worker: _Worker | None = None
+        self._process: _Process | None = None
         self._closed = False
         self._numbers = count(1)
 
-    async def run(self, order: Order, seconds: float) -> Answer:
-        """Raises _Ended where the process ended before it answered."""
-        return await self._ask(order.tool, asdict(order), seconds)
+    async def run(self, call: Call, seconds: float) -> Answer:
+        """Raises _ProcessEnded where the process ended before it answered."""
+        return await self._ask(call.tool, asdict(call), seconds)
 
     async def load(self, name: str) -> Answer:
         """Raises nothing: a process that ends while it loads is a failure."""
         try:
             return await self._ask(name, {"load": name}, LOAD_SECONDS)
-        except _Ended as ended:
+        except _ProcessEnded as ended:
             return failure(500, f"the process of {name} ended while it loaded ({ended})")
 
     async def close(self) -> None:
-        """End the process, in the middle of whatever it does, and start none any more."""
+        """Kill the process, whatever it is doing, and start no other."""
         self._closed = True
         async with self._starting:
-            if self._worker is not None:
-                await self._worker.close()
+            if self._process is not None:
+                await self._process.close()
 
     async def _ask(self, tool: str, message: Mapping[str, Any], seconds: float) -> Answer:
         """The answer, or 408 after ``seconds`` of work. The time to start and to load models does not count."""
-        call = _Call(asyncio.get_running_loop().create_future())
+        pending = _Pending(asyncio.get_running_loop().create_future())
         number = next(self._numbers)
-        worker: _Worker | None = None
+        process: _Process | None = None
         self.calls[tool] += 1
         try:
             async with asyncio.timeout(LOAD_SECONDS) as limit:
-                call.begin = lambda: limit.reschedule(asyncio.get_running_loop().time() + seconds)
-                worker = await self._running()
-                worker.take(number, call)
-                await worker.send(pack({"id": number, **message}))
-                return await asyncio.shield(call.answer)
+                pending.on_begun = lambda: limit.reschedule(asyncio.get_running_loop().time() + seconds)
+                process = await self._running_process()
+                process.add(number, pending)
+                await process.send(pack({"id": number, **message}))
+                return await asyncio.shield(pending.answer)
         except TimeoutError:
-            call.answer.cancel()
-            if worker is not None:
-                worker.end()
-            if not call.begun:
+            pending.answer.cancel()
+            if process is not None:
+                process.kill()
+            if not pending.begun:
                 return failure(500, f"the models of {tool} did not load within {LOAD_SECONDS:g} s")
             return failure(408, f"ToolTimeout('{tool} did not finish within {seconds:g} s and was ended')")
         finally:
             self.calls[tool] -= 1
-            if worker is not None:
-                worker.calls.pop(number, None)
+            if process is not None:
+                process.pending.pop(number, None)
 
     def _has_ended(self) -> None:
         if not self._closed:
-            self._ended()
+            self._restarted()
 
-    async def _running(self) -> _Worker:
+    async def _running_process(self) -> _Process:
         async with self._starting:
             if self._closed:
-                raise _Ended("its server is being stopped", innocent=True, begun=False)
-            if self._worker is None or not self._worker.alive:
-                process = await asyncio.create_subprocess_exec(
+                raise _ProcessEnded("its server is being stopped", innocent=True, begun=False)
+            if self._process is None or not self._process.alive:
+                started = await asyncio.create_subprocess_exec(
                     sys.executable,
                     *("-m", "tool_impls.server.worker"),
                     stdin=asyncio.subprocess.PIPE,
                     stdout=asyncio.subprocess.PIPE,
-                    env={**environment(self.start.settings, self.start.tools), PARENT: str(os.getpid())},
+                    env={**environment(self.spec.settings, self.spec.tools), PARENT: str(os.getpid())},
                     start_new_session=True,  # Ctrl-C is the server's to handle
                     limit=READ_AHEAD,
                 )
-                self._worker = _Worker(process, self._observe, self._has_ended, self._confined)
-                start = pickle.dumps(self.start)
-                await self._worker.send(HEAD.pack(len(start), 0) + start)
-            return self._worker
+                self._process = _Process(started, self._pool, self._has_ended)
+                spec = pickle.dumps(self.spec)
+                await self._process.send(HEAD.pack(len(spec), 0) + spec)
+            return self._process
 
 
 def _how(status: int) -> str:

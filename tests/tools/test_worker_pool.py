@@ -1,4 +1,4 @@
-"""The crew itself: what becomes of calls when it is closed."""
+"""The pool itself: what becomes of calls when it is closed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tool_impls.server.call import Answer, Order
-from tool_impls.server.worker import Start
-from tool_impls.server.worker_pool import Processes
+from tool_impls.server.call import Answer, Call
+from tool_impls.server.worker import WorkerSpec
+from tool_impls.server.worker_pool import ProcessPool
 from tool_impls.settings import ToolSettings
 
 STAYS = """
@@ -56,13 +56,15 @@ def children() -> list[str]:
     return running(found)
 
 
-def crew_of(tool: str, folder: Path) -> Processes:
+def pool_of(tool: str, folder: Path) -> ProcessPool:
     (folder / "stays.py").write_text(STAYS)
-    return Processes([Start(ToolSettings(), (tool,), (str(folder / "stays.py"),), "cpu", None, str(folder))], {tool: 1})
+    return ProcessPool(
+        [WorkerSpec(ToolSettings(), (tool,), (str(folder / "stays.py"),), "cpu", None, str(folder))], {tool: 1}
+    )
 
 
-def stays(folder: Path, once: str) -> Order:
-    return Order("Stays", str(folder), {"begun": str(folder / "begun"), "once": once}, {}, False)
+def stays(folder: Path, once: str) -> Call:
+    return Call("Stays", str(folder), {"begun": str(folder / "begun"), "once": once}, {}, False)
 
 
 def assert_stopped(answer: Answer) -> None:
@@ -75,12 +77,12 @@ def test_calls_that_run_when_it_is_closed_are_not_begun_again(tmp_path: Path, on
     begun = tmp_path / "begun"
 
     async def close_in_the_middle() -> Answer:
-        crew = crew_of("Stays", tmp_path)
-        call = asyncio.create_task(crew.run(stays(tmp_path, once), 60))
+        pool = pool_of("Stays", tmp_path)
+        call = asyncio.create_task(pool.run(stays(tmp_path, once), 60))
         while not begun.exists() or len(begun.read_text().splitlines()) < processes:
             assert not call.done(), call.result()
             await asyncio.sleep(0.01)
-        await crew.close()
+        await pool.close()
         assert running(begun.read_text().split()) == []
         return await asyncio.wait_for(call, 10)
 
@@ -93,11 +95,11 @@ def test_a_process_that_is_just_being_started_is_ended(tmp_path: Path, steps: in
     before = children()
 
     async def close_at_the_start() -> Answer:
-        crew = crew_of("Stays", tmp_path)
-        call = asyncio.create_task(crew.run(stays(tmp_path, "stays"), 60))
+        pool = pool_of("Stays", tmp_path)
+        call = asyncio.create_task(pool.run(stays(tmp_path, "stays"), 60))
         for _ in range(steps):  # of the loop, in which the process is made
             await asyncio.sleep(0)
-        await crew.close()
+        await pool.close()
         left = [pid for pid in children() if pid not in before]
         for pid in left:  # otherwise the loop would wait for them
             os.kill(int(pid), signal.SIGKILL)
@@ -109,9 +111,9 @@ def test_a_process_that_is_just_being_started_is_ended(tmp_path: Path, steps: in
 
 def test_a_call_that_comes_late_starts_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def call_late() -> Answer:
-        crew = crew_of("Calculator", tmp_path)
-        await crew.close()
+        pool = pool_of("Calculator", tmp_path)
+        await pool.close()
         monkeypatch.delattr(asyncio, "create_subprocess_exec")
-        return await crew.run(Order("Calculator", str(tmp_path), {"expression": "1"}, {}, False), 60)
+        return await pool.run(Call("Calculator", str(tmp_path), {"expression": "1"}, {}, False), 60)
 
     assert_stopped(asyncio.run(call_late()))

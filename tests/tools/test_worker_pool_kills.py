@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.tools.test_crew import crew_of
-from tool_impls.server.call import Answer, Order
+from tests.tools.test_worker_pool import pool_of
+from tool_impls.server.call import Answer, Call
 
 
 @pytest.mark.parametrize(
@@ -32,12 +32,12 @@ def test_a_process_that_is_killed_while_it_is_started(
         return process
 
     async def call() -> Answer:
-        crew = crew_of("Calculator", tmp_path)
+        pool = pool_of("Calculator", tmp_path)
         try:
-            order = Order("Calculator", str(tmp_path), {"expression": "1+1"}, {}, False)
-            return await asyncio.wait_for(crew.run(order, 60), 20)
+            call = Call("Calculator", str(tmp_path), {"expression": "1+1"}, {}, False)
+            return await asyncio.wait_for(pool.run(call, 60), 20)
         finally:
-            await crew.close()
+            await pool.close()
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", start_and_kill)
     answer = asyncio.run(call())
