@@ -13,8 +13,8 @@ from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Sample
 from agentgauge.data.find import find_data
 from agentgauge.data.used import find_used_data, refuse_other_data
 from agentgauge.store import Line, RunFolder
-from agentgauge.store.folder import CaseId
-from agentgauge.store.record_merge import Gathering, told
+from agentgauge.store.jsonl import CaseId
+from agentgauge.store.record_merge import RecordMerge, left_out_notes
 
 
 def export(run: Path, format: str, output: Path, data: str | None = None) -> tuple[list[Path], list[str]]:
@@ -36,9 +36,9 @@ def export(run: Path, format: str, output: Path, data: str | None = None) -> tup
         raise UsageProblem(
             f"--output {output} holds files already, such as {taken[0].name}; give an empty folder or a new one"
         )
-    gathering = Gathering(run, Line.of)
-    lines = gathering.all({})
-    notes = list(told(run, gathering.left_out))
+    merge = RecordMerge(run, Line.of)
+    lines = merge.all({})
+    notes = list(left_out_notes(run, merge.left_out))
     for task in known_tasks().values():
         write = task.exporters().get(format)
         if write is not None and task.name in roots:

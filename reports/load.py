@@ -12,8 +12,7 @@ from typing import Any
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Record, Status, Usage
 from agentgauge.store import RunFolder
-from agentgauge.store.folder import CaseId
-from agentgauge.store.jsonl import decoded
+from agentgauge.store.jsonl import CaseId, decoded
 from agentgauge.store.outline import CaseOutline
 
 __all__ = ["UNFINISHED", "CaseOutline", "Run", "load_run"]

@@ -20,8 +20,8 @@ from agentgauge.data.find import find_data
 from agentgauge.data.used import find_used_data
 from agentgauge.model.cassette_file import digest
 from agentgauge.store import RunFolder
-from agentgauge.store.folder import CaseId
-from agentgauge.store.folder_lock import Hold
+from agentgauge.store.folder_lock import FolderLock
+from agentgauge.store.jsonl import CaseId
 from agentgauge.store.outline import CaseOutline
 from reports.run import sum_up
 
@@ -52,7 +52,7 @@ class Shard:
 
     @cached_property
     def has_stages(self) -> bool:
-        return self.folder.stages.exists()
+        return self.folder.checkpoints.exists()
 
     def files(self, case: CaseId) -> Path:
         """What tools produced for a case: here, or in the run that this one scored again."""
@@ -72,15 +72,15 @@ def merge(runs: Sequence[Path], out: Path, data: str | None = None) -> dict[str,
     with ExitStack() as stack:
         shards = [_read(path) for path in runs]
         for path in dict.fromkeys(path.resolve() for path in runs):
-            stack.enter_context(Hold(path, shared=True))
+            stack.enter_context(FolderLock(path, shared=True))
         try:
-            hold = stack.enter_context(Hold(out))
+            hold = stack.enter_context(FolderLock(out))
         except OSError as error:
             raise UsageProblem(f"{out} cannot be made ({error.strerror}); name another folder") from None
         return _merge(shards, RunFolder(out), hold, data)
 
 
-def _merge(shards: Sequence[Shard], target: RunFolder, hold: Hold, data: str | None) -> dict[str, Any]:
+def _merge(shards: Sequence[Shard], target: RunFolder, hold: FolderLock, data: str | None) -> dict[str, Any]:
     for other in shards[1:]:
         if found := next(_differences(shards[0], other), None):
             raise UsageProblem(
@@ -226,7 +226,7 @@ def _copy(
         if shard.has_files:
             _link(shard.files(case), target.files(*case))
         if shard.has_stages:
-            _link(shard.folder.stage(*case), target.stage(*case))
+            _link(shard.folder.checkpoint_file(*case), target.checkpoint_file(*case))
 
 
 def _link(source: Path, target: Path) -> None:

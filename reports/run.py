@@ -14,7 +14,7 @@ from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.core.types import Metric, Score, Scoring, Usage
 from agentgauge.run.solve import broken_score
 from agentgauge.store import RunFolder
-from agentgauge.store.folder import CaseId
+from agentgauge.store.jsonl import CaseId
 from agentgauge.store.outline import CaseOutline
 from reports.leaderboard import leaderboard
 from reports.pass_at_k import passes

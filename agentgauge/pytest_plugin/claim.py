@@ -17,14 +17,14 @@ from agentgauge.data.used import refuse_other_data
 from agentgauge.pytest_plugin.options import Settings, config_fingerprint
 from agentgauge.run.run_metadata import run_json
 from agentgauge.store import RunFolder
-from agentgauge.store.folder_lock import Hold
+from agentgauge.store.folder_lock import FolderLock
 
 SELECTION = pytest.StashKey[dict[str, Any]]()
 """Of a run that is planned when it is resumed: see ``select``."""
 
 
 def claim_folder(config: pytest.Config, settings: Settings) -> Settings:
-    """Hold the run folder until pytest ends, and write run.json: from then on the run can be resumed if it is killed.
+    """FolderLock the run folder until pytest ends, and write run.json: from then on the run can be resumed if it is killed.
 
     A run that plans no case leaves nothing. Returns the settings with the folder. Raises UsageProblem where another
     process has the folder, where it holds a run already, or where a resumed run would be another.
@@ -33,7 +33,7 @@ def claim_folder(config: pytest.Config, settings: Settings) -> Settings:
         _check(settings)
         return settings
     if settings.rescore:
-        config.add_cleanup(Hold(settings.rescore, shared=True).release)
+        config.add_cleanup(FolderLock(settings.rescore, shared=True).release)
     settings, hold = _take(config, settings)
     if hold is None:
         return settings
@@ -48,17 +48,17 @@ def claim_folder(config: pytest.Config, settings: Settings) -> Settings:
     return settings
 
 
-def _take(config: pytest.Config, settings: Settings) -> tuple[Settings, Hold | None]:
+def _take(config: pytest.Config, settings: Settings) -> tuple[Settings, FolderLock | None]:
     if settings.resume or config.option.run_dir:
         try:
-            return settings, Hold(settings.run_dir)
+            return settings, FolderLock(settings.run_dir)
         except OSError as error:
             raise UsageProblem(
                 f"the run folder {settings.run_dir} cannot be made ({error.strerror}); name another with --run-dir"
             ) from None
     for folder in _free(settings.run_dir):
         try:
-            hold = Hold(folder)
+            hold = FolderLock(folder)
         except UsageProblem:
             continue  # of another run that began in this second
         except OSError:
@@ -76,7 +76,7 @@ def _free(folder: Path) -> Iterator[Path]:
             yield other
 
 
-def _give_back(settings: Settings, hold: Hold) -> None:
+def _give_back(settings: Settings, hold: FolderLock) -> None:
     folder = RunFolder(settings.run_dir)
     if not settings.resume and not folder.has_plan and not folder.has_records:
         with suppress(OSError):

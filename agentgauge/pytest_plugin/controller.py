@@ -43,8 +43,9 @@ from agentgauge.run.slots import FILE as PLACES
 from agentgauge.run.waiting_requests import FILE as WAITING
 from agentgauge.run.waiting_requests import waiting_requests
 from agentgauge.store import RunFolder
-from agentgauge.store.folder import LEFT_OUT, CaseId
-from agentgauge.store.record_merge import told as told_of_lines
+from agentgauge.store.folder import LEFT_OUT
+from agentgauge.store.jsonl import CaseId
+from agentgauge.store.record_merge import left_out_notes
 
 BACKLOG = 64
 """Events of workers that wait to be taken, some six a case, from which on nothing is done that the end can do."""
@@ -375,12 +376,12 @@ class Controller:
 
         settings = self.settings
         tasks = [find_task(name) for name in dict.fromkeys(task for task, _, _ in self.plan)]
-        gathered = self._records.gathered() or self.folder.gathering()
+        gathered = self._records.gathered() or self.folder.record_merge()
         begun = self._page.begun() if self._page else None
         self._page = None  # with all that it would still have to do
         self._early.clear()
         outlines = self.folder.merge_records(self.plan, gathered)
-        self._notes += told_of_lines(self.folder.path, gathered.left_out, LEFT_OUT)
+        self._notes += left_out_notes(self.folder.path, gathered.left_out, LEFT_OUT)
         self.summary = sum_up(
             self.folder,
             self.plan,

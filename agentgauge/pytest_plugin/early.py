@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentgauge.store import RunFolder
-from agentgauge.store.folder import CaseId
-from agentgauge.store.jsonl import decoded
+from agentgauge.store.jsonl import CaseId, decoded
 from agentgauge.store.outline import CaseOutline
-from agentgauge.store.record_merge import Gathering
+from agentgauge.store.record_merge import RecordMerge
 
 if TYPE_CHECKING:
     from reports.page.chunks import Transcripts
@@ -88,11 +87,11 @@ class EarlyRecords(Early):
 
     def __init__(self, folder: RunFolder) -> None:
         super().__init__()
-        self._gathered: Gathering[CaseOutline] | None = folder.gathering()
+        self._gathered: RecordMerge[CaseOutline] | None = folder.record_merge()
         self._waiting: Counter[Path] = Counter()  # file → lines
         self._path = cache(Path)  # one for each file, not for each record
 
-    def gathered(self) -> Gathering[CaseOutline] | None:
+    def gathered(self) -> RecordMerge[CaseOutline] | None:
         """For ``merge_records``."""
         return self._gathered
 

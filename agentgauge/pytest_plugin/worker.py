@@ -34,7 +34,7 @@ from agentgauge.run.slots import Places
 from agentgauge.run.solve import Planned, Solver
 from agentgauge.run.waiting_requests import OLD, WaitingRequests
 from agentgauge.store import Line, RunFolder
-from agentgauge.store.folder import CaseId
+from agentgauge.store.jsonl import CaseId
 
 PLANNED = pytest.StashKey[Planned]()
 KEPT = pytest.StashKey[tuple[str, str, int, str, int, int]]()
@@ -415,7 +415,7 @@ class WorkerSide:
                 self._problem = f"{record.error}: make room; what is finished is kept"
             case = (record.task, record.sample, record.attempt)
             if line.finished and (earlier or case in solver.staged):
-                self.folder.stage(*case).unlink(missing_ok=True)
+                self.folder.checkpoint_file(*case).unlink(missing_ok=True)
                 solver.staged.discard(case)
             return line
 

@@ -18,7 +18,7 @@ from agentgauge.run.handoff_lock import Floor, TurnTaking
 from agentgauge.run.slots import Places
 from agentgauge.run.solve import Planned
 from agentgauge.store import Line
-from agentgauge.store.folder import CaseId
+from agentgauge.store.jsonl import CaseId
 
 HELD = "not started: the run was stopped"
 """What is said of a case that pytest comes to after that."""

@@ -15,7 +15,7 @@ from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.pytest_plugin.options import Settings
 from agentgauge.store import RunFolder
-from agentgauge.store.folder import CaseId
+from agentgauge.store.jsonl import CaseId
 
 
 class Checked(NamedTuple):

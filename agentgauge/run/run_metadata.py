@@ -22,7 +22,8 @@ from agentgauge.data.used import used_data
 from agentgauge.model.cassette_file import digest
 from agentgauge.pytest_plugin.options import Settings, config_fingerprint, stored_settings
 from agentgauge.store import RunFolder
-from agentgauge.store.folder import FORMAT, CaseId
+from agentgauge.store.folder import FORMAT
+from agentgauge.store.jsonl import CaseId
 
 
 def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

@@ -22,8 +22,7 @@ from agentgauge.core.tools import ToolBox
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Record, Sample, Score, Scoring, Transcript
 from agentgauge.run.thread_pools import apart
 from agentgauge.store import Line, RunFolder
-from agentgauge.store.folder import CaseId
-from agentgauge.store.jsonl import UNREADABLE
+from agentgauge.store.jsonl import UNREADABLE, CaseId
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +112,7 @@ class Solver:
 
     async def _run(self, planned: Planned, sample: Sample, record: Record) -> Record:
         places = Portable({str(sample.root): ROOT_TOKEN, str(self.folder.path): RUN_TOKEN})
-        stage = Stage(self.folder.stage(*planned.id), record.config, places, fresh=not self.earlier)
+        stage = Stage(self.folder.checkpoint_file(*planned.id), record.config, places, fresh=not self.earlier)
         folder = self.folder.files(*planned.id)
         if self.earlier and stage.read() is None and folder.exists():
             shutil.rmtree(folder)  # the names of produced files must not depend on leftovers

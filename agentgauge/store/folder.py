@@ -6,7 +6,7 @@
     records.jsonl   the merged ones, one per case and line, in the order of the plan
     left-out.jsonl  lines that were found and do not count: damaged ones, and records of other settings
     files/          what tools produced, by task and sample
-    stages/         of unfinished cases, what they have come to
+    stages/         checkpoints of unfinished cases
 
 Workers append whole lines with one ``os.write`` to a file of their own, so a killed worker loses nothing that it had
 finished and tears no line of another's.
@@ -27,19 +27,16 @@ from urllib.parse import quote
 from agentgauge.core.atomic_write import encoded, is_disk_full, write_whole
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Record, Usage
-from agentgauge.store.jsonl import UNREADABLE, Line, encoded_line, outlined
+from agentgauge.store.jsonl import UNREADABLE, CaseId, Line, encoded_line, outlined
 from agentgauge.store.outline import CaseOutline
-from agentgauge.store.record_merge import Gathering, LeftOut, damaged, parts, told
+from agentgauge.store.record_merge import LeftOut, RecordMerge, damaged, left_out_notes, worker_files
 
 FORMAT = 1
 """Version of the run folder. A change that makes old folders unreadable raises it."""
 
-CaseId = tuple[str, str, int]
-"""Task, sample id, attempt."""
-
 LEFT_OUT = "left-out.jsonl"
 RESERVE = "reserve"
-"""Space that is given up when the disk is full, so that answers which are already paid for can still be written."""
+"""A file that is removed when the disk is full, so that paid answers can still be written."""
 RESERVED = 1_048_576  # bytes
 
 _BLOCK = 65_536
@@ -75,7 +72,7 @@ class RunFolder:
             ) from None
 
     def write_json(self, name: str, value: Any) -> None:
-        """Replace a JSON file as a whole: a reader sees the old one or the new one."""
+        """Replace a JSON file atomically."""
         write_whole(self.path / name, encoded(value, indent=2) + b"\n")
 
     def write_plan(self, cases: Mapping[CaseId, str]) -> None:
@@ -84,12 +81,12 @@ class RunFolder:
         write_whole(self.path / "planned.json", b"[\n" + b",\n".join(lines) + b"\n]\n")
 
     def reserve(self) -> None:
-        """Set space aside, where there is any."""
+        """Reserve space on the disk, if there is any."""
         with contextlib.suppress(OSError), (self.path / RESERVE).open("wb") as file:
             os.posix_fallocate(file.fileno(), 0, RESERVED)
 
     def free_reserve(self) -> bool:
-        """Give it up. False where there is none."""
+        """Release the reserved space. False if there was none."""
         try:
             (self.path / RESERVE).unlink()
         except OSError:
@@ -97,30 +94,30 @@ class RunFolder:
         return True
 
     def discard(self) -> None:
-        """Take back what was written of a run that will not be carried out."""
+        """Remove what was written of a run that will not be carried out."""
         for name in ("planned.json", "run.json"):
             (self.path / name).unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # it holds something, or is not there
             (self.path / "records").rmdir()
 
-    def gathering(self) -> Gathering[CaseOutline]:
-        """For ``merge_records``: takes what there is to read before the workers' files are complete."""
-        return Gathering(self.path, CaseOutline.of)
+    def record_merge(self) -> RecordMerge[CaseOutline]:
+        """For ``merge_records``: reads files before the workers have completed them."""
+        return RecordMerge(self.path, CaseOutline.of)
 
     def merge_records(
-        self, order: Iterable[CaseId], gathered: Gathering[CaseOutline] | None = None
+        self, order: Iterable[CaseId], merge: RecordMerge[CaseOutline] | None = None
     ) -> dict[CaseId, CaseOutline]:
-        """Make records.jsonl of all records, and take the workers' files away once it is wholly on the disk. Returns
-        its outlines.
+        """Write all records to records.jsonl, and remove the workers' files once it is on the disk. Returns its
+        outlines. Call it when all workers have ended; a file that still grows is not removed.
 
-        Whenever the process is killed, each record is in one of the files that ``lines`` reads, or in several. For when
-        all workers have ended; a file that grows nonetheless is left where it is. ``order``: see ``lines``. What is
-        left out goes to left-out.jsonl. Raises OSError where the disk is full: then everything is where it was.
+        If the process is killed at any moment, each record is in at least one of the files that ``lines`` reads.
+        ``order``: see ``lines``. Lines that do not count go to left-out.jsonl. Raises OSError where the disk is full;
+        nothing has changed then.
         """
-        sizes = {file: file.stat().st_size for file in parts(self.path)}
-        gathered = gathered or self.gathering()
-        found = gathered.all(order)
-        self._set_aside(gathered.left_out)
+        sizes = {file: file.stat().st_size for file in worker_files(self.path)}
+        merge = merge or self.record_merge()
+        found = merge.all(order)
+        self._keep_left_out(merge.left_out)
         if sizes or not self._is_merged(found.values()):
             self.write_records(found.values())
         for file, size in sizes.items():
@@ -134,7 +131,7 @@ class RunFolder:
             end += case.size
         return found
 
-    def _set_aside(self, left_out: Iterable[LeftOut]) -> None:
+    def _keep_left_out(self, left_out: Iterable[LeftOut]) -> None:
         for line in left_out:
             with line.file.open("rb") as source, (self.path / LEFT_OUT).open("ab") as target:
                 source.seek(line.start)
@@ -152,7 +149,7 @@ class RunFolder:
         return merged.exists() and merged.stat().st_size == end
 
     def write_records(self, lines: Collection[Line | CaseOutline]) -> None:
-        """Make records.jsonl of these lines, wherever they are. It is on the disk when this returns."""
+        """Write records.jsonl from lines of any files. It is on the disk when this returns."""
         target = self.path / "records.jsonl"
         scratch = target.with_name(".records.jsonl.part")
         try:
@@ -173,16 +170,15 @@ class RunFolder:
         return Appender(self.path / "records" / f"{worker}.jsonl", self.free_reserve)
 
     def files(self, task: str, sample: str, attempt: int) -> Path:
-        """Where a case's produced files go. Only made when a tool first writes there."""
+        """The folder of files that a case's tools produce. Made when a tool first writes there."""
         return self.path.joinpath("files", task, f"{quote(sample, safe='')}-a{attempt}")
 
     @property
-    def stages(self) -> Path:
-        """Where unfinished cases keep what they have come to. Only made when one does."""
+    def checkpoints(self) -> Path:
+        """The folder of the checkpoints of unfinished cases. Made with the first one."""
         return self.path / "stages"
 
-    def stage(self, task: str, sample: str, attempt: int) -> Path:
-        """A case's file there."""
+    def checkpoint_file(self, task: str, sample: str, attempt: int) -> Path:
         return self.path.joinpath("stages", task, f"{quote(sample, safe='')}-a{attempt}.json")
 
     # -- reading
@@ -193,7 +189,9 @@ class RunFolder:
 
     @property
     def has_records(self) -> bool:
-        return any(file.exists() and file.stat().st_size for file in (self.path / "records.jsonl", *parts(self.path)))
+        return any(
+            file.exists() and file.stat().st_size for file in (self.path / "records.jsonl", *worker_files(self.path))
+        )
 
     def read_json(self, name: str) -> Any:
         """Raises UsageProblem where the file is missing or damaged."""
@@ -224,8 +222,7 @@ class RunFolder:
             raise UsageProblem(f"{file} is no plan of cases: {error}; put it back, or start a new run") from None
 
     def _planned(self) -> Iterator[tuple[str, str, int, str]]:
-        """Line by line, as ``write_plan`` has written them, which takes half the memory; another layout is read at
-        once."""
+        """Line by line, as ``write_plan`` writes them, which takes half the memory; another layout is read at once."""
         with contextlib.suppress(OSError, ValueError), (self.path / "planned.json").open("rb") as stream:
             if stream.readline() == b"[\n":
                 for line in stream:
@@ -235,22 +232,22 @@ class RunFolder:
         yield from self.read_json("planned.json")
 
     def lines(self, order: Iterable[CaseId] = ()) -> dict[CaseId, Line]:
-        """Where the record of each case is, in the order of the plan; unplanned ones last. See Gathering."""
-        return Gathering(self.path, Line.of).all(order)
+        """Where the record of each case is, in the order of the plan; unplanned ones last."""
+        return RecordMerge(self.path, Line.of).all(order)
 
     def own_outlines(self) -> dict[CaseId, CaseOutline]:
         """As ``lines``, each in outline. Raises UsageProblem for lines that do not count."""
-        gathered = self.gathering()
-        found = gathered.all(())
-        for problem in told(self.path, gathered.left_out):
+        merge = self.record_merge()
+        found = merge.all(())
+        for problem in left_out_notes(self.path, merge.left_out):
             raise UsageProblem(problem)
         return found
 
     def outlines(self, problems: list[str] | None = None) -> Iterator[CaseOutline]:
         """The merged records in their order.
 
-        Raises UsageProblem where there is no such file, and for a damaged line; with ``problems`` such lines are passed
-        over, and a sentence for each is added there.
+        Raises UsageProblem where there is no such file, and for a damaged line; with ``problems`` a sentence is added
+        there instead, and the line is skipped.
         """
         file, start = self.path / "records.jsonl", 0
         if not file.exists():
@@ -270,20 +267,20 @@ class RunFolder:
 
 
 class Appender:
-    """Appends records to one worker's file; one system call a record."""
+    """Appends records to one worker's file, one system call a record."""
 
     def __init__(self, path: Path, make_room: Callable[[], bool] = lambda: False) -> None:
-        """``make_room``: called once when the disk is full; whether it has made any. Raises OSError."""
+        """``make_room`` is called once when the disk is full and returns whether it freed space. Raises OSError."""
         path.parent.mkdir(parents=True, exist_ok=True)
         _drop_torn_line(path)
         self._path = path
         self._make_room = make_room
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         self._end = os.fstat(self._file).st_size
-        self.problem: OSError | None = None  # why nothing more should be begun, though this record may have found room
+        self.problem: OSError | None = None  # set when the disk was full: no further case should start
 
     def append(self, record: Record) -> Line:
-        """Write it, and say where it is. Raises OSError, with the file as it was, where the disk is full."""
+        """Write it, and return where it is. Raises OSError, with the file unchanged, where the disk is full."""
         data = encoded_line(record)
         usage = record.transcript.usage if record.transcript else Usage()
         tokens = usage.prompt_tokens + usage.completion_tokens
@@ -312,7 +309,7 @@ class Appender:
 
 
 def _drop_torn_line(path: Path) -> None:
-    """What a machine that went down left half written would spoil the first record of the resumed run."""
+    """Cut off a half-written last line, which a crashed machine leaves: it would spoil the next record."""
     if not path.exists():
         return
     with path.open("r+b") as stream:
@@ -330,7 +327,7 @@ def _drop_torn_line(path: Path) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Let a new name in a folder outlive the machine."""
+    """Make a new name in a folder survive a crash of the machine."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

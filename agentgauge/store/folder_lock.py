@@ -31,7 +31,7 @@ _MOST = 100_000  # bytes of a lock file that are read
 _LONGEST = 300  # characters of a command that a message shows
 
 
-class Hold:
+class FolderLock:
     """A run folder in this process's hands, until ``release`` or the end of the process."""
 
     def __init__(self, folder: Path, *, shared: bool = False) -> None:
@@ -70,7 +70,7 @@ class Hold:
                 (self.folder / NAMED).unlink(missing_ok=True)
         self._remove_made()
 
-    def __enter__(self) -> Hold:
+    def __enter__(self) -> FolderLock:
         return self
 
     def __exit__(self, *error: object) -> None:

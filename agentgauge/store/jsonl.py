@@ -28,6 +28,9 @@ LEVEL = 3
 """Zstandard's own. Level 9 saves another tenth and takes four times as long."""
 
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+CaseId = tuple[str, str, int]
+"""Task, sample id, attempt from 1."""
+
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 """What reading a line raises that is no record, or one nested deeper than Python's JSON reader goes."""
 

@@ -1,4 +1,4 @@
-"""Which record counts for each case: found in a run folder's files, all at once or while they grow."""
+"""Which record counts for each case, among all that a run folder's files hold."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from sys import intern
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.store.jsonl import UNREADABLE, Line, outlined
+from agentgauge.store.jsonl import UNREADABLE, CaseId, Line, outlined
 from agentgauge.store.outline import CaseOutline
-
-if TYPE_CHECKING:
-    from agentgauge.store.folder import CaseId
 
 Found = TypeVar("Found", Line, CaseOutline)
 
@@ -28,26 +25,25 @@ class LeftOut(NamedTuple):
     why: str | None  # what is wrong with a damaged one; None: a record of other settings
 
 
-class Gathering(Generic[Found]):
+class RecordMerge(Generic[Found]):
     """Of several records of a case a finished one beats a broken one, and the latest beats the rest.
 
-    A torn last line (the disk was full, the machine went down) is passed over: that case simply runs again. So it does
-    after a line that is no record. A record of other settings than the run's (its model, its data) is no record of this
-    run. ``left_out`` has both.
+    A torn last line (the disk was full, the machine went down) is ignored, and its case runs again. ``left_out`` lists
+    damaged lines, whose cases run again too, and records of other settings (model, data) than the run's.
     """
 
     def __init__(self, run: Path, kind: Callable[[Mapping[str, Any], Path, int, int], Found]) -> None:
-        """``kind``: what is wanted of each record, ``Line.of`` or ``CaseOutline.of``, which takes longer."""
+        """``kind``: what to keep of each record, ``Line.of`` or the slower ``CaseOutline.of``."""
         self._run = run
         self._kind: Callable[[Mapping[str, Any], Path, int, int], Found] = kind
         self._best: dict[CaseId, Found] = {}
-        self._been: dict[Path, tuple[int, int]] = {}  # file → bytes and lines of it that have been read
+        self._read: dict[Path, tuple[int, int]] = {}  # file → bytes and lines of it that have been read
         self._configs: Mapping[str, str] | None = None  # task → fingerprint of the run's settings
         self.left_out: list[LeftOut] = []
 
     def take(self, file: Path, count: int | None = None) -> None:
         """Read the next lines of a file, at most ``count``, as far as they are whole."""
-        start, number = self._been.get(file, (0, 0))
+        start, number = self._read.get(file, (0, 0))
         last = None if count is None else number + count
         with file.open("rb") as stream:
             stream.seek(start)
@@ -55,16 +51,13 @@ class Gathering(Generic[Found]):
                 number += 1
                 self._add(file, number, start, text)
                 start += len(text)
-        self._been[file] = start, number
+        self._read[file] = start, number
 
     def all(self, order: Iterable[CaseId]) -> dict[CaseId, Found]:
-        """Read all that has not been read. The order of files matters only between copies of one record.
-
-        Returns the best of each case, in the ``order`` given; those that are not in it last. Keeps nothing but
-        ``left_out``: this ends it.
-        """
+        """Read the rest of all files. Returns the best record of each case: those of ``order`` in that order, then the
+        others. Afterwards only ``left_out`` is kept."""
         merged = self._run / "records.jsonl"
-        for file in ([merged] if merged.exists() else []) + parts(self._run):
+        for file in ([merged] if merged.exists() else []) + worker_files(self._run):
             self.take(file)
         best, self._best = self._best, {}
         found = {case: best.pop(case) for case in order if case in best}
@@ -90,7 +83,7 @@ class Gathering(Generic[Found]):
 
 
 def _configs(run: Path) -> Mapping[str, str]:
-    """Of each planned task, as run.json has it. Empty where nothing says which settings the run has."""
+    """Fingerprint of the settings by planned task, out of run.json. Empty where it has none."""
     try:
         configs = json.loads((run / "run.json").read_bytes()).get("configs")
     except (OSError, ValueError, AttributeError):
@@ -98,16 +91,13 @@ def _configs(run: Path) -> Mapping[str, str]:
     return configs if isinstance(configs, dict) else {}
 
 
-def parts(run: Path) -> list[Path]:
-    """The workers' files."""
+def worker_files(run: Path) -> list[Path]:
+    """The records that workers have written."""
     return sorted((run / "records").glob("*.jsonl"))
 
 
-def told(run: Path, left_out: list[LeftOut], kept_in: str = "") -> Iterator[str]:
-    """What a person should know of lines that do not count, a sentence for each file and reason.
-
-    ``kept_in``: where they are now.
-    """
+def left_out_notes(run: Path, left_out: list[LeftOut], kept_in: str = "") -> Iterator[str]:
+    """A sentence for each file and reason of lines that do not count. ``kept_in``: where the lines are now."""
     kept = f"; kept in {kept_in}" if kept_in else ""
     for file in dict.fromkeys(line.file for line in left_out):
         damaged = [line for line in left_out if line.file == file and line.why is not None]

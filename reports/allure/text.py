@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from agentgauge.store.folder import CaseId
+from agentgauge.store.jsonl import CaseId
 
 STEERING = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
 """Control characters → pictures of them."""

@@ -13,7 +13,7 @@ from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Record
 from agentgauge.pytest_plugin.early import AT_ONCE, LINES, EarlyPage, EarlyRecords, RecordPlace
 from agentgauge.store import RunFolder
-from agentgauge.store.folder import CaseId
+from agentgauge.store.jsonl import CaseId
 from reports.page import write_page
 from tests.plugin.conftest import say, slow
 from tests.plugin.test_run import WORKERS
@@ -183,7 +183,7 @@ import agentgauge.pytest_plugin.controller as controller
 from agentgauge.store import RunFolder
 merge = RunFolder.merge_records
 def told(folder, order, gathered):
-    pathlib.Path("read").write_text(str(sum(lines for _, lines in gathered._been.values())))
+    pathlib.Path("read").write_text(str(sum(lines for _, lines in gathered._read.values())))
     return merge(folder, order, gathered)
 RunFolder.merge_records = told
 controller.BACKLOG = {backlog}

@@ -23,9 +23,9 @@ from tests.plugin.toy import Toy
 HOLDER = """
 import sys
 from pathlib import Path
-from agentgauge.store.folder_lock import Hold
+from agentgauge.store.folder_lock import FolderLock
 
-hold = Hold(Path(sys.argv[1]))
+hold = FolderLock(Path(sys.argv[1]))
 print(flush=True)
 input()
 """

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.store.folder_lock import FILE, NAMED, Hold
+from agentgauge.store.folder_lock import FILE, NAMED, FolderLock
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from agentgauge.store.folder_lock import Hold
-hold = Hold(Path(sys.argv[1]), shared=len(sys.argv) > 2)
+from agentgauge.store.folder_lock import FolderLock
+hold = FolderLock(Path(sys.argv[1]), shared=len(sys.argv) > 2)
 print("held", flush=True)
 time.sleep(60)
 """
@@ -53,22 +53,22 @@ def test_a_second_process_is_told_who_has_the_folder_and_a_killed_one_has_it_no_
     folder = tmp_path / "run"
     process = other(folder)
     with pytest.raises(UsageProblem) as caught:
-        Hold(folder)
+        FolderLock(folder)
     told = str(caught.value)
     assert told.startswith(f"{folder} is in use by process {process.pid} on {os.uname().nodename} since 2")
     assert f"(`-c {folder}`); wait for its end, or name another folder" in told
     process.send_signal(signal.SIGKILL)
     process.wait()
-    with Hold(folder):
+    with FolderLock(folder):
         assert json.loads((folder / FILE).read_text())["pid"] == os.getpid()
 
 
 def test_a_folder_that_was_made_for_nothing_is_taken_away_and_no_other(tmp_path):
-    Hold(tmp_path / "a" / "b").release()
+    FolderLock(tmp_path / "a" / "b").release()
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "mine").mkdir()
-    Hold(tmp_path / "mine").release()
-    hold = Hold(tmp_path / "runs" / "one")
+    FolderLock(tmp_path / "mine").release()
+    hold = FolderLock(tmp_path / "runs" / "one")
     (tmp_path / "runs" / "one" / "kept").write_text("")
     hold.release()
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["kept", "mine", "one", "runs"]
@@ -77,16 +77,16 @@ def test_a_folder_that_was_made_for_nothing_is_taken_away_and_no_other(tmp_path)
 def test_readers_share_a_folder_and_keep_writers_out(tmp_path, other):
     folder = tmp_path / "run"
     folder.mkdir()
-    one, two = Hold(folder, shared=True), other(folder, "shared")
+    one, two = FolderLock(folder, shared=True), other(folder, "shared")
     with pytest.raises(UsageProblem, match="in use"):
-        Hold(folder)
+        FolderLock(folder)
     one.release()
     with pytest.raises(UsageProblem, match=f"in use by process {two.pid} "):
-        Hold(folder)
+        FolderLock(folder)
     two.kill()
     two.wait()
-    with Hold(folder), pytest.raises(UsageProblem, match=f"in use by process {os.getpid()} "):
-        Hold(folder, shared=True)
+    with FolderLock(folder), pytest.raises(UsageProblem, match=f"in use by process {os.getpid()} "):
+        FolderLock(folder, shared=True)
 
 
 def test_a_folder_that_cannot_be_written_can_be_read(tmp_path, monkeypatch):
@@ -98,21 +98,21 @@ def test_a_folder_that_cannot_be_written_can_be_read(tmp_path, monkeypatch):
         return opened(path, flags, *mode, **named)
 
     monkeypatch.setattr(os, "open", read_only)
-    Hold(tmp_path, shared=True).release()
+    FolderLock(tmp_path, shared=True).release()
     with pytest.raises(OSError, match="Read-only"):
-        Hold(tmp_path)
+        FolderLock(tmp_path)
 
 
 def test_where_the_file_system_knows_no_locks_a_file_names_the_process(tmp_path, monkeypatch):
     monkeypatch.setattr(fcntl, "flock", no_locks)
     told = f"in use by process {os.getpid()} .*if that process has ended, remove .*{NAMED}"
-    with Hold(tmp_path), pytest.raises(UsageProblem, match=told):
-        Hold(tmp_path)
+    with FolderLock(tmp_path), pytest.raises(UsageProblem, match=told):
+        FolderLock(tmp_path)
     assert not (tmp_path / NAMED).exists()
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     (tmp_path / NAMED).write_text(json.dumps({"pid": ended.pid, "host": os.uname().nodename}))
-    Hold(tmp_path).release()
+    FolderLock(tmp_path).release()
     (tmp_path / NAMED).write_text(json.dumps({"pid": ended.pid, "host": "elsewhere"}))
     with pytest.raises(UsageProblem, match=f"process {ended.pid} on elsewhere"):
-        Hold(tmp_path)
+        FolderLock(tmp_path)

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.types import Record, Score
-from agentgauge.store import RunFolder
-from agentgauge.store import record_merge as gathering
+from agentgauge.store import RunFolder, record_merge
 from agentgauge.store.folder import LEFT_OUT
 from agentgauge.store.jsonl import decoded
-from agentgauge.store.record_merge import told
+from agentgauge.store.record_merge import left_out_notes
 
 ORDER = {("t", f"s{number}", 1): number for number in range(20)}
 RECORDS = [
@@ -50,7 +49,7 @@ def test_what_was_read_early_comes_to_what_is_read_at_the_end(folder, tmp_path, 
     """However many lines are taken, and whenever."""
     chance = random.Random(seed)
     early, waiting = (
-        folder.gathering(),
+        folder.record_merge(),
         dict.fromkeys((folder.path / "records" / f"gw{number}.jsonl" for number in (0, 1)), 0),
     )
     for one in RECORDS:
@@ -79,8 +78,8 @@ def test_what_was_read_early_comes_to_what_is_read_at_the_end(folder, tmp_path, 
 
 
 def test_nothing_is_read_twice(folder, monkeypatch):
-    early, read, outlined = folder.gathering(), [], gathering.outlined
-    monkeypatch.setattr(gathering, "outlined", lambda text: read.append(text) or outlined(text))
+    early, read, outlined = folder.record_merge(), [], record_merge.outlined
+    monkeypatch.setattr(record_merge, "outlined", lambda text: read.append(text) or outlined(text))
     for number in range(10):
         file = write(folder, "main", f"s{number}", "passed", 1.0)
     early.take(file, 7)
@@ -112,7 +111,7 @@ DAMAGED = {
 
 @pytest.mark.parametrize("kind", DAMAGED)
 def test_a_damaged_line_is_set_aside_and_costs_no_other_record(folder, kind):
-    early = folder.gathering()
+    early = folder.record_merge()
     file = write(folder, "main", "s0", "passed", 1.0)
     early.take(file, 1)
     with file.open("ab") as stream:
@@ -121,11 +120,11 @@ def test_a_damaged_line_is_set_aside_and_costs_no_other_record(folder, kind):
     early.take(file, 2)
     assert [case.sample for case in folder.merge_records(ORDER, early).values()] == ["s0", "s1"]
     assert (folder.path / LEFT_OUT).read_bytes() == DAMAGED[kind]
-    (sentence,) = told(folder.path, early.left_out, LEFT_OUT)
+    (sentence,) = left_out_notes(folder.path, early.left_out, LEFT_OUT)
     expected = rf"main.jsonl is damaged in line 2 \(.*\); kept in {LEFT_OUT}; .* with --resume={folder.path}$"
     assert re.search(expected, sentence)
     assert [line.number for line in early.left_out] == [2]
-    again = folder.gathering()
+    again = folder.record_merge()
     assert len(folder.merge_records(ORDER, again)) == 2
     assert not again.left_out
 
@@ -140,17 +139,15 @@ def test_records_of_other_settings_are_set_aside(folder):
     for record in foreign:
         appender.append(record)
     appender.close()
-    gathering = folder.gathering()
-    assert [(case.sample, case.status) for case in folder.merge_records(ORDER, gathering).values()] == [
-        ("s0", "broken")
-    ]
-    (sentence,) = told(folder.path, gathering.left_out, LEFT_OUT)
+    merge = folder.record_merge()
+    assert [(case.sample, case.status) for case in folder.merge_records(ORDER, merge).values()] == [("s0", "broken")]
+    (sentence,) = left_out_notes(folder.path, merge.left_out, LEFT_OUT)
     assert "gw1.jsonl has 2 records of other settings (model, data, options), which are not this run's; " in sentence
     assert [decoded(line) for line in (folder.path / LEFT_OUT).read_bytes().splitlines()] == foreign
 
 
 def test_a_torn_end_is_passed_over(folder):
-    early = folder.gathering()
+    early = folder.record_merge()
     file = write(folder, "main", "s0", "passed", 1.0)
     early.take(file, 1)
     with file.open("a") as stream:
