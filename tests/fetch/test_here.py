@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgauge.data.fetch.here import here
+from agentgauge.cli.data import overview
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,7 +24,7 @@ def test_a_copy_is_found_under_the_names_of_archives_too_and_its_samples_are_cou
     tmp_path: Path, mini: str, folder: str, samples: int
 ) -> None:
     shutil.copytree(ROOT / mini, tmp_path / folder)
-    told = "\n".join(here(tmp_path))
+    told = "\n".join(overview(tmp_path))
     assert f"  folder    {tmp_path / folder.partition('/')[0]}" in told
     assert f"  samples   {samples}" in told
     assert "your own copy" in told
@@ -35,8 +35,8 @@ def test_what_differs_in_a_copy_is_named_and_a_damaged_one_hides_no_other(tmp_pa
     shutil.copytree(ROOT / "bench_gta/atomic/mini", tmp_path / "gta_atomic")
     file = tmp_path / "wild" / "Wild-Tool-Bench.jsonl"
     file.write_text(file.read_text(encoding="utf-8").replace('"id": ', '"note": 1, "id": ', 1), encoding="utf-8")
-    assert any("note" in line for line in here(tmp_path))
+    assert any("note" in line for line in overview(tmp_path))
     (tmp_path / "gta_atomic" / "dataset.json").write_text('{"0": ', encoding="utf-8")
-    told = "\n".join(here(tmp_path))
+    told = "\n".join(overview(tmp_path))
     assert "damaged   " in told
     assert "samples   64" in told

@@ -1,19 +1,68 @@
-"""``agentgauge data``: which data sets are here, which version, how verified, and which tasks they serve."""
+"""``agentgauge data``: which data sets are here, which version, how verified, which tasks they serve; ``check`` checks
+one."""
 
 from __future__ import annotations
 
+import argparse
 import textwrap
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+from agentgauge.cli.fetch import data_folder
+from agentgauge.cli.task_options import add_task_options, configure
 from agentgauge.core.errors import DataProblem
-from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.data.fetch.dataset import DataSet, known_data_sets, served, shortened
 from agentgauge.data.fetch.lock import FIRST_USE, PUBLISHED
 from agentgauge.data.fetch.marker import Marker, read_marker
 
 
-def here(base: Path) -> list[str]:
+def main(argv: Sequence[str]) -> int:
+    options = _parser().parse_args(argv)
+    if "task" in options:
+        configure(options)
+        return _check(options)
+    print("\n".join(overview(data_folder(options.dir))))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="agentgauge data",
+        description="Tell which official data is here: version, source, how it was verified, the tasks it serves.",
+        epilog="example: agentgauge data",
+    )
+    parser.add_argument(
+        "--dir", type=Path, metavar="DIR", help="data folder (default: $AGENTGAUGE_DATA or agentgauge-data)"
+    )
+    check = parser.add_subparsers(title="commands", metavar="COMMAND").add_parser(
+        "check",
+        help="check a data set",
+        description=(
+            "Check a data set: its format, and whether its evaluator can be satisfied. Exit status 1 where that is"
+            " not so."
+        ),
+        epilog="example: agentgauge data check wild --data WildToolBench/data",
+    )
+    check.add_argument("task", metavar="TASK", help=f"one of {', '.join(sorted(known_tasks()))}")
+    check.add_argument("--data", type=Path, metavar="DIR", help="folder of the data set (default: the bundled one)")
+    add_task_options(check)
+    return parser
+
+
+def _check(options: argparse.Namespace) -> int:
+    task = find_task(options.task)
+    folder = options.data or task.mini
+    problems, strange = task.check_data(folder)
+    for text in strange:
+        print(f"note: {text}")
+    for text in problems:
+        print(text)
+    print(f"{task.name}: {len(problems) or 'no'} {'problem' if len(problems) == 1 else 'problems'} in {folder}")
+    return 1 if problems else 0
+
+
+def overview(base: Path) -> list[str]:
     """One block of lines per data set, then the tasks for which only bundled samples are here."""
     lines, all_served = [f"data folder: {base}" + ("" if base.is_dir() else " (not there yet)")], set[str]()
     for data_set in known_data_sets().values():
@@ -33,7 +82,7 @@ def _block(data_set: DataSet, base: Path, found: dict[str, Path]) -> list[str]:
     marker = read_marker(root)
     if marker is None and not found:
         return [f"not here; get it with: agentgauge fetch {data_set.name}"]
-    lines = _told(root, marker) if marker else _own(found)
+    lines = _fetched(root, marker) if marker else _own(found)
     missing = [name for name in data_set.tasks if name not in found]
     lines += _wrapped("serves", found)
     return [*lines, *_wrapped("lacks", missing)] if missing and found else lines
@@ -64,7 +113,7 @@ def _own(found: Mapping[str, Path]) -> list[str]:
     ]
 
 
-def _told(root: Path, marker: Marker) -> list[str]:
+def _fetched(root: Path, marker: Marker) -> list[str]:
     published = sum(one.checksum == PUBLISHED for one in marker.files.values())
     count = len(marker.files)
     sums = (

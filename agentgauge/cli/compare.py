@@ -1,0 +1,52 @@
+"""``agentgauge compare``: what differs between runs, and whether that is noise."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from agentgauge.core.errors import UsageProblem
+from reports.comparison.formats import comparison
+
+
+def main(argv: Sequence[str]) -> int:
+    options = _parser().parse_args(argv)
+    target: Path | None = options.output
+    written = comparison(options.folders, options.format, target.parent if target else Path())
+    if target is None:
+        print(written)
+        return 0
+    try:
+        target.write_text(written, encoding="utf-8")
+    except OSError as error:
+        raise UsageProblem(
+            f"--output {target} cannot be written ({error.strerror}); name a file in a folder that exists"
+        ) from None
+    print(target)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="agentgauge compare",
+        description="Compare runs with the first of them on the samples that both finished: differences with intervals, tests"
+        " corrected for their number, the smallest difference that would have been found, samples that flipped, and all"
+        " that differs besides the model.",
+        epilog="example: agentgauge compare runs/before runs/after --format html --output comparison.html",
+    )
+    parser.add_argument(
+        "folders",
+        type=Path,
+        nargs="+",
+        metavar="RUN",
+        help="folders of two runs or more; the first is the one compared with",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("text", "json", "markdown", "html"),
+        default="text",
+        help="how it is written (default: text)",
+    )
+    parser.add_argument("--output", type=Path, metavar="FILE", help="file to write to (default: the screen)")
+    return parser

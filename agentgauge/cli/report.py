@@ -1,0 +1,115 @@
+"""``agentgauge report``: writes a run's page, tables, dashboard, log, or prediction files."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.task_registry import known_tasks
+from reports.unshown import Unshown
+
+
+def main(argv: Sequence[str]) -> int:
+    options = _parser().parse_args(argv)
+    _check_report(options)
+    run: Path = options.folders[0]
+    unshown = Unshown()
+    if options.html is not None:
+        from reports.page import write_page
+
+        print(
+            write_page(
+                run,
+                run / "report.html" if options.html == Path() else options.html,
+                embed=options.embed,
+                unshown=unshown,
+            )
+        )
+    elif options.allure is not None:
+        from reports.allure import write_results
+
+        print(write_results(run, run / "allure" if options.allure == Path() else options.allure, unshown=unshown))
+    elif options.items:
+        from reports.items import items
+
+        print(items(options.folders, "json" if options.json else "text"))
+    elif options.table:
+        from reports.tables import rows
+
+        print(rows(run, options.table))
+    elif options.eval is not None:
+        from reports.evallog import write_eval
+
+        print(write_eval(run, options.eval, unshown=unshown))
+    else:
+        from reports.export import export
+
+        files, notes = export(run, options.format, options.output, options.data)
+        for note in notes:
+            print(note)
+        print("\n".join(map(str, files)) or f"{run} holds no finished case to write")
+    for sentence in unshown.told("this report"):
+        print(f"agentgauge: {sentence}", file=sys.stderr)
+    return 1 if unshown.problems else 0
+
+
+def _check_report(options: argparse.Namespace) -> None:
+    """Find the run. Raises UsageProblem for options of ``report`` that do not go together."""
+    for name in ("html", "allure"):  # report --allure RUN: the optional value has taken the run
+        if not options.folders and getattr(options, name) not in (None, Path()):
+            options.folders = [getattr(options, name)]
+            setattr(options, name, Path())
+    if not options.folders:
+        raise UsageProblem("report names no run; give its folder, such as runs/mine")
+    if len(options.folders) > 1 and not options.items:
+        raise UsageProblem(f"report takes one run and got {len(options.folders)}; only --items takes several")
+    if options.format and options.output is None:
+        raise UsageProblem(f"--format {options.format} needs a folder to write to; give --output DIR")
+    for name, wants, with_it in (
+        ("--json", "--items", options.items or not options.json),
+        ("--embed", "--html", options.html is not None or not options.embed),
+        ("--output", "--format", options.format or options.output is None),
+        ("--data", "--format", options.format or options.data is None),
+    ):
+        if not with_it:
+            raise UsageProblem(f"{name} goes with {wants} only; give both, or neither")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="agentgauge report",
+        description="Write about a finished run what one of the first six options asks for; the others go with one of these.",
+        epilog="example: agentgauge report runs/mine --html mine.html --embed",
+    )
+    formats = sorted({name for task in known_tasks().values() for name in task.exporters()})
+    parser.add_argument("folders", type=Path, nargs="*", metavar="RUN", help="folder of the run; several with --items")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument(
+        "--html", type=Path, nargs="?", const=Path(), metavar="FILE", help="the page (default: report.html in the run)"
+    )
+    what.add_argument(
+        "--allure",
+        type=Path,
+        nargs="?",
+        const=Path(),
+        metavar="DIR",
+        help="an Allure dashboard (default: allure in the run)",
+    )
+    what.add_argument(
+        "--items", action="store_true", help="how samples do over several runs: unsolved, flipping, unreachable gold"
+    )
+    what.add_argument("--table", choices=("md", "csv", "json"), help="published tables with our row, and breakdowns")
+    what.add_argument("--eval", type=Path, metavar="FILE", help="the run as a log of inspect_ai")
+    what.add_argument(
+        "--format", choices=formats, help="predictions as the original benchmark's own files; with --output"
+    )
+    parser.add_argument("--json", action="store_true", help="with --items: as JSON")
+    parser.add_argument("--embed", action="store_true", help="with --html: transcripts and pictures inside the page")
+    parser.add_argument("--output", type=Path, metavar="DIR", help="with --format: folder to write to")
+    parser.add_argument(
+        "--data", metavar="DIR", help="with --format: the data that the run used (default: where it was)"
+    )
+    return parser

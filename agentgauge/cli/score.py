@@ -1,0 +1,80 @@
+"""``agentgauge score``: scores prediction files of the original benchmarks."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from agentgauge import sandbox
+from agentgauge.cli.task_options import add_task_options, configure
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.task_registry import find_task, known_tasks
+
+
+def main(argv: Sequence[str]) -> int:
+    options = _parser().parse_args(argv)
+    configure(options)
+    task = find_task(options.task)
+    if options.samples is None and task.samples_needed:
+        raise UsageProblem(f"{task.name} needs the data set as well: give --samples its folder or its main file")
+    given = [path for path in (options.samples, options.predictions) if path]
+    sandbox.hide([task.mini, *(path if path.is_dir() else path.parent for path in given)])
+    result = task.score_files(
+        options.samples, options.predictions, scoring=options.scoring, similarity=options.similarity
+    )
+    if options.json:
+        print(json.dumps({"task": task.name, **result}, ensure_ascii=False))
+        return 0
+    compared = f", texts compared by {options.similarity}" if task.default_similarity(official=True) else ""
+    print(f"{task.name}: {len(result['samples'])} samples, {options.scoring} scoring{compared}")
+    width = max(map(len, result["metrics"]))
+    for name, value in result["metrics"].items():
+        print(f"  {name:{width}}  {'not available' if value is None else f'{value:.4f}'}")
+    for stop in result.get("stops", ()):
+        where = f"session {stop['session']}" if "session" in stop else stop["sample"]
+        print(f"  the published evaluator stops at {where}: {stop['reason']}")
+    for remark in result.get("remarks", ()):
+        print(f"  {remark}")
+    if left_out := result.get("left_out"):
+        print(f"  left out as invalid: {', '.join(left_out)}")
+    if not task.comparable(options.similarity):
+        print(f"  not comparable with published figures: {options.similarity} is not the published similarity model")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="agentgauge score",
+        description="Score prediction files of the original benchmark as its own evaluator does.",
+        epilog=(
+            "example: agentgauge score gta_atomic.step --samples gta_dataset --predictions"
+            " predictions/my-model/gta_bench.json"
+        ),
+    )
+    parser.add_argument("task", metavar="TASK", help=f"one of {', '.join(sorted(known_tasks()))}")
+    parser.add_argument(
+        "--samples",
+        type=Path,
+        metavar="PATH",
+        help="the data set: its folder or its main file; not needed where predictions hold it",
+    )
+    parser.add_argument(
+        "--predictions", type=Path, required=True, metavar="PATH", help="prediction file, or the folder of a split one"
+    )
+    parser.add_argument(
+        "--similarity",
+        metavar="NAME",
+        help="trigram, minilm or mpnet (default: trigram; mpnet is the published one)",
+        default="trigram",
+    )
+    parser.add_argument(
+        "--scoring",
+        choices=("parity", "strict"),
+        default="parity",
+        help="parity reproduces the published evaluator (default)",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    add_task_options(parser)
+    return parser
