@@ -1,4 +1,4 @@
-"""Run a program in the sandbox and wait for its end. This is the harness's side; ``inner`` is the other one."""
+"""Run a program in the sandbox and wait for its end: AgentGauge's side; ``inner`` is the other one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Required, TypedDict, Unpack
 
 from agentgauge.core.errors import SandboxFault
 from agentgauge.sandbox.cgroup import MemoryGroup, memory_group
@@ -40,8 +40,27 @@ class Setup:
     bubblewrap: str | None = None  # path of bwrap, if it has to make the namespaces
 
 
+class Options(TypedDict, total=False):
+    """What a program may see and use."""
+
+    folder: Required[Path]
+    """Working directory, and the only folder that the program can write. Where it has a file system of its own, it works
+    on a copy in memory that takes the folder's place at the end: files and folders without special bits, and links.
+    What it leaves is as untrusted as its output (links!). Files put there should be copies, not hard links."""
+    limits: Limits
+    stdin: bytes
+    env: Mapping[str, str] | None  # added to the small fixed environment
+    readable: Sequence[Path]
+    """Further files and folders that may be read, beside the interpreter, the system's libraries and installed packages.
+    This project and what was given to ``hide`` cannot be read."""
+    packages: bool  # default True: installed packages can be read
+    network: bool  # default False; True: IP over this machine's network, services on localhost included
+    steps: Steps | None  # work that is handed over piece by piece
+    keep: bool  # default True; False: what the program leaves in the folder may be thrown away
+
+
 def environment(folder: Path) -> dict[str, str]:
-    """The whole environment of the code. Nothing of the harness's own environment gets in."""
+    """The whole environment of the code. Nothing of AgentGauge's own environment gets in."""
     return {
         "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
         "HOME": str(folder),
@@ -76,21 +95,9 @@ class _Arrived:
 class Job:
     """A program, where and how to run it. ``run`` once; ``stop`` from any thread."""
 
-    def __init__(
-        self,
-        argv: Sequence[str],
-        setup: Setup,
-        *,
-        folder: Path,
-        limits: Limits,
-        stdin: bytes = b"",
-        env: Mapping[str, str] | None = None,
-        readable: Sequence[Path] = (),
-        packages: bool = True,
-        network: bool = False,
-        steps: Steps | None = None,
-        keep: bool = True,
-    ) -> None:
+    def __init__(self, argv: Sequence[str], setup: Setup, **options: Unpack[Options]) -> None:
+        folder, limits, steps = options["folder"], options.get("limits", Limits()), options.get("steps")
+        network = options.get("network", False)
         if not argv or not Path(argv[0]).is_absolute():
             raise SandboxFault(
                 f"the program to run must be an absolute path, not {argv[0] if argv else 'nothing'!r}",
@@ -104,12 +111,12 @@ class Job:
         real = folder.resolve()
         if not real.is_dir():
             raise SandboxFault(f"the sandbox needs an existing folder; {folder} is none", cause="no folder")
-        seen = view(map(str, readable), packages=packages)
+        seen = view(map(str, options.get("readable", ())), packages=options.get("packages", True))
         self._spec: dict[str, Any] = {
             "argv": list(argv),
-            "env": environment(real) | dict(env or {}),
+            "env": environment(real) | dict(options.get("env") or {}),
             "folder": str(real),
-            "stdin": stdin,
+            "stdin": options.get("stdin", b""),
             "steps": steps
             and {
                 "inputs": list(steps.inputs),
@@ -121,7 +128,7 @@ class Job:
             "readable": list(seen.readable),
             "listed": list(seen.listed),
             "network": network,
-            "keep": keep,
+            "keep": options.get("keep", True),
             "refuse": setup.refuse,
             "outer": ("bubblewrap",) if setup.bubblewrap else (),
             "wall_seconds": limits.wall_seconds,

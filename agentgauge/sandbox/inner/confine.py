@@ -30,7 +30,7 @@ _MFD_ALLOW_SEALING, _ADD_SEALS, _SEALS = 2, 1033, 15  # no further seal, no shri
 
 
 class Report:
-    """Lines of text to the harness.
+    """Lines of text to AgentGauge.
 
     Before the program: ``layer NAME``, ``fault TEXT``, ``start``, ``refused TEXT`` (it cannot be executed). From
     process L after that: ``ready``, ``answer BYTES BUSY_SECONDS`` with the answer behind it, ``cause WORD``, ``end
@@ -109,7 +109,7 @@ def run_as_first(spec: Spec, report: Report, ends: Ends, *, pid_ns: bool, mount_
     alone = not (pid_ns or bwrap) or (os.geteuid() == 0 and uid is None)
     linux.prctl(linux.PR_SET_DUMPABLE, 0)  # where the program has our user id, it must not trace us
     ours = os.read(danger, 10)
-    # The program inherits it: where memory runs out, neither this process nor the harness is to end.
+    # The program inherits it: where memory runs out, neither this process nor AgentGauge's is to end.
     os.pwrite(danger, _FIRST_VICTIM, 0)
     child = os.fork()
     if child == 0:

@@ -24,7 +24,7 @@ class Steps:
     """The pieces of one run, and the time that they take."""
 
     def __init__(self, spec: Mapping[str, Any], first: bytes, most: int, send: Callable[[bytes], None]) -> None:
-        """``spec``: ``inputs``, ``wall``, ``busy`` and ``total`` as in ``Steps`` of the harness. ``most``: bytes of
+        """``spec``: ``inputs``, ``wall``, ``busy`` and ``total`` as in ``result.Steps``. ``most``: bytes of
         all answers."""
         self._waiting = [first, *spec["inputs"]]
         self._busy, self._total, self._wall = spec["busy"], spec["total"], spec["wall"]

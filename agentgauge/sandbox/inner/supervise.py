@@ -1,7 +1,7 @@
-"""Process L: starts the confined processes, watches them from outside, and ends everything when the harness goes away.
+"""Process L: starts the confined processes, watches them from outside, and ends everything when AgentGauge's process ends.
 
 Standard input carries the order (8 bytes of length, then a marshalled dict) and stays open as a life line: when its
-other end closes, because the harness says so or has died, everything here ends.
+other end closes, because AgentGauge closes it or has died, everything here ends.
 """
 
 # pathlib would cost 5 ms to import, a quarter of a start.
