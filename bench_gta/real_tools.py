@@ -1,4 +1,4 @@
-"""What tasks with real tools share: which tools work, the server that runs them, and its client."""
+"""The real tools of GTA: which tools work, the server that runs them, and its client."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from agentgauge.core.capabilities import RealTools
 from agentgauge.core.config import Config
 from agentgauge.core.tools import ToolBox
 from agentgauge.core.types import Json, Scoring
 
 
-class RealTools:
-    """For a Task whose ``needs_tools`` is set."""
+class GtaTools(RealTools):
+    """``tools_of`` is left to the task."""
 
     def check_tools(
         self, names: Sequence[str], config: Config, *, scoring: Scoring, allow_unsafe: bool, server: str | None
@@ -31,7 +32,7 @@ class RealTools:
         require(settings, names)
         return fingerprints(settings, names)
 
-    def get_ready(self) -> None:
+    def prepare_check(self) -> None:
         from tool_impls.fingerprint import look_up_packages
 
         look_up_packages()

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import DataProblem
-from agentgauge.core.task import Task
 from agentgauge.data.fetch.dataset import DataSet, Verified
 from agentgauge.data.fetch.hub import Hub
 from bench_mmau import data
@@ -47,10 +46,10 @@ def verify(root: Path) -> Verified:
     found, problems, strange, files = list[str](), list[str](), list[str](), dict[Path, int]()
     for task in TASKS:
         try:
-            if task.find(root) != root:
+            if task.data.find(root) != root:
                 strange.append(f"there is no file for {task.name}; it cannot be run on this data")
                 continue
-            index = task.index(root)
+            index = task.data.index(root)
         except DataProblem as problem:
             problems.append(str(problem))
             continue
@@ -103,16 +102,11 @@ def _texts(value: Any) -> Iterator[str]:
 
 def serves(task: str, file: str) -> bool:
     """Whether a task needs a file of the release."""
-    kind = _kind_of(next(one for one in TASKS if one.name == task))
+    kind = next(one for one in TASKS if one.name == task).data.kind
     name = Path(file).name
     if name == ARCHIVE:
         return kind.shown == data.NOTEBOOKS.shown
     return name.endswith(".jsonl") and re.fullmatch(kind.files, re.sub(r"_\d{8}$", "", Path(name).stem)) is not None
-
-
-def _kind_of(task: Task) -> data.Kind:
-    kind: data.Kind = getattr(task, "kind")  # noqa: B009 - of the tasks of this benchmark
-    return kind
 
 
 MMAU = DataSet(

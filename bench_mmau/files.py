@@ -17,7 +17,7 @@ from bench_mmau.judging import usable
 from bench_mmau.mathematics import PARITY, STRICT, grader_request
 from bench_mmau.oracle import mathematics
 from bench_mmau.run import JUDGE, Output
-from bench_mmau.tables import Column, recipe
+from bench_mmau.tables import Column, formula
 from bench_mmau.tool_use import replies
 
 _NEEDS_A_MODEL = {
@@ -61,7 +61,7 @@ def score_file(
     if not scored:
         raise DataProblem(f"{predictions} holds no record; give a response file of the original")
     return {
-        "metrics": dict(recipe(rule).fn(totals(score.values for _, score in scored))),
+        "metrics": dict(formula(rule).compute(totals(score.values for _, score in scored))),
         "samples": [
             {
                 "id": number,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from agentgauge.core.estimate import Recipe
+from agentgauge.core.estimate import MetricFormula
 
 Sums = Mapping[str, float]
 Column = tuple[str, str, str | None]
@@ -61,9 +61,9 @@ def counts(columns: Sequence[Column]) -> frozenset[str]:
     return frozenset(title for title, _, below in columns if below is None)
 
 
-def recipe(columns: Sequence[Column]) -> Recipe:
+def formula(columns: Sequence[Column]) -> MetricFormula:
     """The row from sums of counters. A rate without anything below is not available."""
-    return Recipe(
+    return MetricFormula(
         lambda sums: _rates(columns, sums), {title: (below,) for title, _, below in columns if below is not None}
     )
 

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import json
-from abc import abstractmethod
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from agentgauge.core.capabilities.own_options import SAME, Chosen, TaskOption
+from agentgauge.core.capabilities import (
+    SAME,
+    Chosen,
+    CombinedScores,
+    Exporter,
+    Oracle,
+    OwnOptions,
+    PredictionFiles,
+    Presentation,
+    Prompts,
+    PublishedRows,
+    TaskOption,
+)
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, ChatRequest
-from agentgauge.core.estimate import Recipe
+from agentgauge.core.data_source import DataSource
+from agentgauge.core.estimate import MetricFormula
 from agentgauge.core.index import Index, Row
 from agentgauge.core.task import Task
 from agentgauge.core.types import Json, Sample, Score, Scoring
@@ -40,24 +52,19 @@ QAS = TaskOption(
 )
 
 
-class _Mmau(Task):
-    """What all share."""
+class MmauData(DataSource):
+    """The file, or files, of one kind of records."""
 
-    benchmark = "Apple MMAU"
-    data_set = "mmau"
-    mini = _HERE / "mini"
-    published_dialect = "native"
-    dialects = ("native",)
-    exported_as = "mmau"
-    samples_needed = False
+    name = "mmau"
+    bundled = _HERE / "mini"
 
-    kind: ClassVar[Kind]
-    skills: ClassVar[tuple[str, ...]] = ()  # capabilities, as keywords
-    rule: ClassVar[Sequence[tables.Column]]
+    def __init__(self, kind: Kind, skills: tuple[str, ...]) -> None:
+        self.kind = kind
+        self.skills = skills  # capabilities, as keywords
+        self.files = (f"{kind.shown}_*.jsonl",)
 
-    def find(self, folder: Path) -> Path | None:
-        """The folder with this task's file: the first of ``places`` that has it."""
-        return next((root for root in self.places(folder) if data.find(root, self.kind)), None)
+    def is_in(self, root: Path) -> bool:
+        return data.find(root, self.kind) is not None
 
     def index(self, root: Path) -> Index:
         return data.index(root, self.kind, self.skills)
@@ -65,25 +72,57 @@ class _Mmau(Task):
     def differences(self, root: Path) -> Sequence[str]:
         return [*super().differences(root), *data.strangers(root)]
 
-    def load(self, index: Index, row: Row) -> Sample:
-        return data.load(index, row, self.name)
+    def load(self, index: Index, row: Row, task: str) -> Sample:
+        return data.load(index, row, task)
 
-    @abstractmethod
-    def judge(self, record: Mapping[str, Any], output: Output, scoring: Scoring) -> Score:
-        """Score an output."""
+
+class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, PredictionFiles, Oracle, CombinedScores):
+    """One of the twenty; the tasks differ in nothing but the arguments of ``__init__``."""
+
+    data: MmauData
+    benchmark = "Apple MMAU"
+    published_dialects = ("native",)
+    dialects = ("native",)
+    samples_needed = False
+
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        kind: Kind,
+        skills: tuple[str, ...],
+        *,
+        columns: Sequence[tables.Column],
+        runs: Callable[[Case], Coroutine[Any, Any, Output]],
+        judge: Callable[[Mapping[str, Any], Output, Scoring], Score],
+        gold: Callable[[Mapping[str, Any], ChatRequest], ChatReply],
+        options: tuple[TaskOption, ...] = (),
+    ) -> None:
+        self.name = f"mmau.{name}"
+        self.title = title
+        self.data = MmauData(kind, skills)
+        self.options = options
+        self.runs_code = name.startswith(("ds_", "contest_")) and name not in ("ds_oracle", "contest_parsing")
+        # contests run their programs again; notebooks ran while the case did
+        self.scores_in_thread = columns in (tables.CONTESTS, tables.RETRY)
+        self.columns = tables.titles(columns)
+        self.counts = tables.counts(columns)
+        self.published = self.columns[:1]
+        self.leaderboard_columns = {self.columns[0]: name}
+        self._columns = columns
+        self._run, self._judge, self._gold = runs, judge, gold
+
+    async def run(self, case: Case) -> Json:
+        return await self._run(case)
 
     def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
-        return self.judge(sample.payload, dict(judging.FAILED) if output is None else output, scoring)
+        return self._judge(sample.payload, dict(judging.FAILED) if output is None else output, scoring)
 
-    def scores_slowly(self, similarity: str) -> bool:
-        """Contests run their programs again; notebooks ran while the case did."""
-        return self.rule in (tables.CONTESTS, tables.RETRY)
+    def metrics(self, scoring: Scoring) -> MetricFormula:
+        return tables.formula(self._columns)
 
-    def recipe(self, scoring: Scoring) -> Recipe:
-        return tables.recipe(self.rule)
-
-    def story(self, tags: Sequence[str]) -> str:
-        return self.title
+    def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
+        return self._gold(sample.payload, request)
 
     def prompt_version(self, folder: Path | None) -> str:
         return prompts.version(folder)
@@ -91,9 +130,12 @@ class _Mmau(Task):
     def score_files(self, samples: Path, predictions: Path, *, scoring: Scoring, similarity: str) -> Mapping[str, Any]:
         from bench_mmau.files import score_file
 
-        return score_file(self.name, predictions, self.judge, self.rule, scoring)
+        return score_file(self.name, predictions, self._judge, self._columns, scoring)
 
-    def export(
+    def exporters(self) -> Mapping[str, Exporter]:
+        return {"mmau": self._export}
+
+    def _export(
         self, results: Iterable[tuple[Sample, Json, Path]], folder: Path, *, model: str, scoring: Scoring
     ) -> list[str]:
         folder.mkdir(parents=True, exist_ok=True)
@@ -106,82 +148,28 @@ class _Mmau(Task):
 
     def not_comparable(self, chosen: Chosen) -> Sequence[str]:
         return [
-            f"{name.removeprefix('--mmau-')} {chosen[name]}"
-            for name in self._parts()
-            if chosen[name] in (SAME, "oracle")
+            f"{option.name.removeprefix('--mmau-')} {chosen[option.name]}"
+            for option in self.options
+            if chosen[option.name] in (SAME, "oracle")
         ]
-
-    def _parts(self) -> list[str]:
-        return [option.name for option in self.options]
 
     def combine(self, scores: Mapping[str, float | None]) -> dict[str, Any]:
         return average.combined({name.removeprefix("mmau."): score for name, score in scores.items()})
 
-    def reference_rows(self) -> list[Mapping[str, Any]]:
+    def published_rows(self) -> list[Mapping[str, Any]]:
         return list(average.reference_rows(self.name.removeprefix("mmau."), _HERE / "reference" / "mmau.json"))
 
 
-def _columns(rule: Sequence[tables.Column]) -> dict[str, Any]:
-    return {
-        "rule": rule,
-        "columns": tables.titles(rule),
-        "counts": tables.counts(rule),
-        "published": tables.titles(rule)[:1],
-    }
-
-
-Ask = Callable[[Mapping[str, Any], ChatRequest], ChatReply]
-Run = Callable[[Case], Coroutine[Any, Any, Output]]
-
-
-def _task(
-    name: str,
-    title: str,
-    kind: Kind,
-    skills: tuple[str, ...],
-    *,
-    rule: Sequence[tables.Column],
-    runs: Run,
-    judge: Callable[[Mapping[str, Any], Output, Scoring], Score],
-    gold: Ask,
-    options: tuple[TaskOption, ...] = (),
-) -> Task:
-    """A task from its parts: the twenty differ in nothing else."""
-
-    class Made(_Mmau):
-        async def run(self, case: Case) -> Json:
-            return await runs(case)
-
-        def judge(self, record: Mapping[str, Any], output: Output, scoring: Scoring) -> Score:
-            return judge(record, output, scoring)
-
-        def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
-            return gold(sample.payload, request)
-
-    made = {
-        "title": title,
-        "kind": kind,
-        "skills": skills,
-        "options": options,
-        "data_files": (f"{kind.shown}_*.jsonl",),
-    }
-    made["runs_code"] = name.startswith(("ds_", "contest_")) and name not in ("ds_oracle", "contest_parsing")
-    board = {tables.titles(rule)[0]: name}
-    for field, value in {"name": f"mmau.{name}", "board": board, **made, **_columns(rule)}.items():
-        setattr(Made, field, value)
-    return Made()
-
-
-_tool = partial(_task, rule=tables.TOOLS, runs=run.direct, judge=judging.tools, gold=oracle.tool_call)
-_dag = partial(_task, rule=tables.PLANS, runs=run.direct, judge=judging.plans, gold=oracle.plan_choice)
-_ds = partial(_task, rule=tables.NOTEBOOKS, judge=judging.notebook)
-_contest = partial(_task, rule=tables.CONTESTS, runs=run.contest, judge=judging.contest, gold=oracle.program)
-_math = partial(_task, rule=tables.MATH, judge=judging.mathematics, gold=oracle.mathematics)
+_tool = partial(MmauTask, columns=tables.TOOLS, runs=run.direct, judge=judging.tools, gold=oracle.tool_call)
+_dag = partial(MmauTask, columns=tables.PLANS, runs=run.direct, judge=judging.plans, gold=oracle.plan_choice)
+_ds = partial(MmauTask, columns=tables.NOTEBOOKS, judge=judging.notebook)
+_contest = partial(MmauTask, columns=tables.CONTESTS, runs=run.contest, judge=judging.contest, gold=oracle.program)
+_math = partial(MmauTask, columns=tables.MATH, judge=judging.mathematics, gold=oracle.mathematics)
 
 _UNDERSTANDING, _REASONING, _PLANNING = "understanding", "reasoning", "planning"
 _SOLVING, _CORRECTION = "problem_solving", "self_correction"
 
-TASKS: tuple[Task, ...] = (
+TASKS: tuple[MmauTask, ...] = (
     _tool("tool_single", "single-step tool use", data.SINGLE, (_SOLVING,)),
     _tool("tool_parallel", "parallel tool use", data.PARALLEL, (_SOLVING,)),
     _tool("tool_double", "tool use, two steps", data.DOUBLE, (_SOLVING,)),
@@ -217,12 +205,12 @@ TASKS: tuple[Task, ...] = (
         gold=oracle.cells_then_answers,
     ),
     _contest("contest_standard", "contests", data.CONTESTS, ()),
-    _task(
+    MmauTask(
         "contest_parsing",
         "contests, problem parsing",
         data.CONTEST_PARSING,
         (_UNDERSTANDING,),
-        rule=tables.PARSING,
+        columns=tables.PARSING,
         runs=run.direct,
         judge=judging.contest_parsing,
         gold=oracle.parsed_output,
@@ -242,7 +230,7 @@ TASKS: tuple[Task, ...] = (
         "contests, self-correction",
         data.CONTESTS,
         (_CORRECTION,),
-        rule=tables.RETRY,
+        columns=tables.RETRY,
         runs=run.contest_retry,
         judge=judging.contest_retry,
     ),

@@ -10,7 +10,7 @@ from agentgauge.data.fetch.dataset import DataSet, Verified
 from agentgauge.data.fetch.github import RawFile
 from bench_wild import data
 from bench_wild.data import RecordProblem
-from bench_wild.task import Wild
+from bench_wild.task import WildData
 
 SESSIONS, TASKS = 256, 4  # wild spec 1
 PER_COARSE_TYPE = 256
@@ -21,11 +21,10 @@ def verify(root: Path) -> Verified:
 
     Raises DataProblem for a file that cannot be read, or that is not there.
     """
-    task = Wild()
     file = data.find(root)
     if file is None:
         raise DataProblem(f"{root} holds neither of {', '.join(data.FILES)}")
-    problems, strange = task.check_data(root)
+    problems, strange = WildData().check(root)
     sessions = [one for one in data.read_sessions(file) if not isinstance(one, RecordProblem)]
     types = Counter(one.type for session in sessions for one in session.tasks)
     tasks = sum(types.values())

@@ -19,7 +19,7 @@ from agentgauge.core.types import Json, Score, Scoring
 from bench_wild import data
 from bench_wild.data import GoldNode, Session, WildTask, read_sessions, sample_id
 from bench_wild.fixes import Fixes, fixes_of
-from bench_wild.metrics import TASKS_PER_SESSION, Values, official, recipe, session_values
+from bench_wild.metrics import TASKS_PER_SESSION, Values, formula, official, session_values
 from bench_wild.prompts import ORIGINAL, Sending
 from bench_wild.release2025.evaluator import Reply
 from bench_wild.run import FAILED, with_inputs
@@ -85,7 +85,7 @@ def score_files(
     scored = list(score)
     fixes = fixes_of(scoring)
     values: list[Values] = [session_values([score.values for _, score in one.tasks], fixes) for one in scored]
-    result: dict[str, Any] = {"metrics": dict(recipe(scoring).fn(totals(values)))}
+    result: dict[str, Any] = {"metrics": dict(formula(scoring).compute(totals(values)))}
     if evaluator == "2026":
         result["official"] = official(values, str(lines[0][1].get("model_name", "")) if lines else "")
     result["samples"] = [_sample(one.session, task, score) for one in scored for task, score in one.tasks]

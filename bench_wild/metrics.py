@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from agentgauge.core.estimate import Recipe, totals
+from agentgauge.core.estimate import MetricFormula, totals
 from agentgauge.core.types import Scoring
 from bench_wild.fixes import Fix, Fixes, fixes_of
 from bench_wild.labels import (
@@ -190,7 +190,7 @@ def session_values(tasks: Sequence[Values], fixes: Fixes) -> dict[str, float]:
     return values
 
 
-def recipe(scoring: Scoring) -> Recipe:
+def formula(scoring: Scoring) -> MetricFormula:
     """The tables' row in percent. Sessions are what varies independently: their tasks hang together.
 
     With scores of the earlier evaluator there are further its error columns, in percent of all errors, and counts of
@@ -198,7 +198,7 @@ def recipe(scoring: Scoring) -> Recipe:
     """
     fixes = fixes_of(scoring)
     columns = _columns(fixes)
-    return Recipe(
+    return MetricFormula(
         lambda sums: _percentages(sums, columns),
         {**columns, **dict.fromkeys(ERROR_COLUMNS, ("errors",))},
         join=lambda tasks: session_values(tasks, fixes),

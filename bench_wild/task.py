@@ -10,18 +10,29 @@ from typing import Any
 
 from agentgauge.agent.dialects.registry import FAMILIES
 from agentgauge.core.breakdown import Breakdown
-from agentgauge.core.capabilities.own_options import Chosen, TaskOption
-from agentgauge.core.capabilities.prediction_files import Exporter
+from agentgauge.core.capabilities import (
+    Breakdowns,
+    Chosen,
+    Exporter,
+    Oracle,
+    OwnOptions,
+    PredictionFiles,
+    Presentation,
+    Prompts,
+    PublishedRows,
+    TaskOption,
+)
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, ChatRequest
+from agentgauge.core.data_source import DataSource
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.estimate import Recipe
+from agentgauge.core.estimate import MetricFormula
 from agentgauge.core.index import Index, Row
 from agentgauge.core.task import Task
 from agentgauge.core.types import Json, Sample, Score, Scoring
 from bench_wild import data, oracle
 from bench_wild.layout import ACCEPTED, NOT_VERIFIED
-from bench_wild.metrics import COLUMNS, ERROR_COLUMNS, PUBLISHED_AS, recipe
+from bench_wild.metrics import COLUMNS, ERROR_COLUMNS, PUBLISHED_AS, formula
 from bench_wild.prompts import ORIGINAL, SCHEMAS, VERSION, Sending
 from bench_wild.release2025.breakdown import breakdowns
 from bench_wild.run import run_task
@@ -61,23 +72,88 @@ SKIP_INVALID = TaskOption(
 )
 
 
-class Wild(Task):
+class WildData(DataSource):
+    """Sessions of one language, four tasks each."""
+
+    name = "wild"
+    folders = ("WildToolBench", "WildToolBench-main")
+    files = (data.FILES[0],)
+    bundled = _HERE / "mini"
+
+    def __init__(self, language: str = "en", *, context: bool = True, skip_invalid: bool = False) -> None:
+        self.language = language  # of the twins in the data: "en" or "zh"
+        self.context = context  # tasks are sent after those before them
+        self.skip_invalid = skip_invalid  # leave sessions out that break a rule, instead of refusing the file
+
+    def is_in(self, root: Path) -> bool:
+        """Whether a file of either release lies here, or in the folder ``data`` (as released)."""
+        return data.find(root) is not None
+
+    def index(self, root: Path) -> Index:
+        found = data.index(root, self.language, skip_invalid=self.skip_invalid)
+        if not found.rows and any(isinstance(one, data.Session) for one in self._sessions(found.file)):
+            other = next(one for one in data.LANGUAGES if one != self.language)
+            raise UsageProblem(
+                f"{found.file} has no session in the language {self.language}; give --wild-language {other}"
+            )
+        if self.context:
+            return found
+        # without the tasks before them only later tasks say something: as upstream (wild spec 12)
+        return replace(found, rows=tuple(row for row in found.rows if data.split_id(row.id)[1] > 0))
+
+    def load(self, index: Index, row: Row, task: str) -> Sample:
+        return data.load(index, row, task, self.language)
+
+    def left_out(self, root: Path) -> Sequence[str]:
+        file = data.find(root)
+        return [str(problem) for problem in data.problems(file, self.language)] if self.skip_invalid and file else ()
+
+    def check(self, folder: Path) -> tuple[list[str], list[str]]:
+        """Problems are broken rules and gold that nothing can reach; strange is what a list of tools lacks."""
+        folder = self.find(folder) or folder
+        file = data.find(folder)
+        lists = [folder / name for name in TOOL_LISTS if (folder / name).is_file()]
+        if file is None and not lists:
+            raise UsageProblem(
+                f"{folder} holds none of {', '.join((*data.FILES, *TOOL_LISTS))}; give a folder of WildToolBench's data"
+            )
+        problems, strange = list[str](), list[str]()
+        if file:
+            strange += data.differences(file)
+        for one in self._sessions(file) if file else ():
+            if isinstance(one, data.RecordProblem):
+                problems.append(str(one))
+            else:
+                problems += oracle.unreachable(one)
+                strange += [f"session {one.id!r}: {text}" for text in lacks(one.tools)]
+        for path in lists:
+            for number, tools in enumerate(read_tool_lists(path), 1):
+                strange += [f"{path.name}, line {number}: {text}" for text in lacks(tools)]
+        return problems, strange
+
+    def _sessions(self, file: Path) -> list[data.Session | data.RecordProblem]:
+        """The sessions of the run's language, or, where the file has none, of the other; with what is wrong in the
+        file."""
+        read: list[data.Session | data.RecordProblem] = []
+        for language in (self.language, *data.LANGUAGES):
+            read = list(data.read_sessions(file, language))
+            if any(isinstance(one, data.Session) for one in read):
+                break
+        return read
+
+
+class Wild(Task, OwnOptions, Presentation, PublishedRows, Prompts, PredictionFiles, Oracle, Breakdowns):
     """Four tasks a session, each with the gold history of those before it; results are recorded ones, nothing runs."""
 
+    data: WildData
     name = "wild"
     benchmark = "WildToolBench"
     title = "tasks"
-    data_set = "wild"
-    folders = ("WildToolBench", "WildToolBench-main")
-    data_files = (data.FILES[0],)
-    mini = _HERE / "mini"
     columns = (*COLUMNS, *ERROR_COLUMNS)  # the latter with the earlier evaluator
     published = tuple(PUBLISHED_AS.values())
-    published_dialect = "native"
-    published_too = FAMILIES
+    published_dialects = ("native", *FAMILIES)
     dialects = ("native", "react", *FAMILIES)
     options = (LANGUAGE, EVALUATOR, NO_CONTEXT, NO_ROLES, TOOL_SCHEMAS, SKIP_INVALID)
-    exported_as = "wild"
 
     def __init__(
         self,
@@ -87,37 +163,19 @@ class Wild(Task):
         sending: Sending = ORIGINAL,
         skip_invalid: bool = False,
     ) -> None:
-        self.language = language  # of the twins in the data: "en" or "zh"
+        self.data = WildData(language, context=sending.context, skip_invalid=skip_invalid)
         self.evaluator = evaluator
         self.sending = sending
-        self.skip_invalid = skip_invalid  # leave sessions out that break a rule, instead of refusing the file
 
     def configure(self, chosen: Chosen) -> None:
-        self.language = str(chosen[LANGUAGE.name])
-        self.evaluator = next(name for name in EVALUATORS if name == chosen[EVALUATOR.name])
         schemas = next(name for name in SCHEMAS if name == chosen[TOOL_SCHEMAS.name])
         self.sending = Sending(context=not chosen[NO_CONTEXT.name], roles=not chosen[NO_ROLES.name], schemas=schemas)
-        self.skip_invalid = bool(chosen[SKIP_INVALID.name])
-
-    def find(self, folder: Path) -> Path | None:
-        """Where a file of either release lies, or the folder ``data`` with it (as released): the first of ``places``
-        that has it."""
-        return next((root for root in self.places(folder) if data.find(root)), None)
-
-    def index(self, root: Path) -> Index:
-        found = data.index(root, self.language, skip_invalid=self.skip_invalid)
-        if not found.rows and any(isinstance(one, data.Session) for one in self._sessions(found.file)):
-            other = next(one for one in data.LANGUAGES if one != self.language)
-            raise UsageProblem(
-                f"{found.file} has no session in the language {self.language}; give --wild-language {other}"
-            )
-        if self.sending.context:
-            return found
-        # without the tasks before them only later tasks say something: as upstream (wild spec 12)
-        return replace(found, rows=tuple(row for row in found.rows if data.split_id(row.id)[1] > 0))
-
-    def load(self, index: Index, row: Row) -> Sample:
-        return data.load(index, row, self.name, self.language)
+        self.evaluator = next(name for name in EVALUATORS if name == chosen[EVALUATOR.name])
+        self.data = WildData(
+            str(chosen[LANGUAGE.name]),
+            context=self.sending.context,
+            skip_invalid=bool(chosen[SKIP_INVALID.name]),
+        )
 
     async def run(self, case: Case) -> Json:
         return await run_task(case, self.sending)
@@ -131,8 +189,8 @@ class Wild(Task):
             return Score(False, lost.values, ("session_fails",), text, lost.group, output)
         return score_task(session, task, output, scoring, self.evaluator)
 
-    def recipe(self, scoring: Scoring) -> Recipe:
-        return recipe(scoring)
+    def metrics(self, scoring: Scoring) -> MetricFormula:
+        return formula(scoring)
 
     def breakdowns(self, scores: Sequence[Score], scoring: Scoring) -> Sequence[Breakdown]:
         return breakdowns(scores, scoring)
@@ -143,15 +201,20 @@ class Wild(Task):
     def score_files(self, samples: Path, predictions: Path, *, scoring: Scoring, similarity: str) -> Mapping[str, Any]:
         from bench_wild.files import score_files
 
-        found = samples if samples.is_file() else self.find(samples) or samples
-        how: dict[str, Any] = {
-            "evaluator": self.evaluator,
-            "language": self.language,
-            "skip_invalid": self.skip_invalid,
-        }
-        return score_files(found, predictions, scoring=scoring, **how)
+        found = samples if samples.is_file() else self.data.find(samples) or samples
+        return score_files(
+            found,
+            predictions,
+            scoring=scoring,
+            evaluator=self.evaluator,
+            language=self.data.language,
+            skip_invalid=self.data.skip_invalid,
+        )
 
-    def export(
+    def exporters(self) -> Mapping[str, Exporter]:
+        return {"wild": self._export, "wild-csv": self._export_csv}
+
+    def _export(
         self, results: Iterable[tuple[Sample, Json, Path]], folder: Path, *, model: str, scoring: Scoring
     ) -> list[str]:
         from bench_wild.files import RESULTS, write_result_lines
@@ -162,10 +225,7 @@ class Wild(Task):
         missing = write_result_lines(place / RESULTS, told, model, sending=self.sending, tolerant=scoring == "strict")
         return [f"session {session} is left out: one of its tasks is missing before another" for session in missing]
 
-    def exporters(self) -> Mapping[str, Exporter]:
-        return {**super().exporters(), "wild-csv": self.export_csv}
-
-    def export_csv(
+    def _export_csv(
         self,
         results: Iterable[tuple[Sample, Json, Path]],
         folder: Path,
@@ -203,48 +263,11 @@ class Wild(Task):
         """Every text is the data set's, so ``folder`` replaces none."""
         return VERSION
 
-    def left_out(self, root: Path) -> Sequence[str]:
-        file = data.find(root)
-        return [str(problem) for problem in data.problems(file, self.language)] if self.skip_invalid and file else ()
-
-    def story(self, tags: Sequence[str]) -> str:
+    def category(self, tags: Sequence[str]) -> str:
         """The session."""
         return tags[-1]
 
-    def check_data(self, folder: Path) -> tuple[list[str], list[str]]:
-        """Problems are broken rules and gold that nothing can reach; strange is what a list of tools lacks."""
-        folder = self.find(folder) or folder
-        file = data.find(folder)
-        lists = [folder / name for name in TOOL_LISTS if (folder / name).is_file()]
-        if file is None and not lists:
-            raise UsageProblem(
-                f"{folder} holds none of {', '.join((*data.FILES, *TOOL_LISTS))}; give a folder of WildToolBench's data"
-            )
-        problems, strange = list[str](), list[str]()
-        if file:
-            strange += data.differences(file)
-        for one in self._sessions(file) if file else ():
-            if isinstance(one, data.RecordProblem):
-                problems.append(str(one))
-            else:
-                problems += oracle.unreachable(one)
-                strange += [f"session {one.id!r}: {text}" for text in lacks(one.tools)]
-        for path in lists:
-            for number, tools in enumerate(read_tool_lists(path), 1):
-                strange += [f"{path.name}, line {number}: {text}" for text in lacks(tools)]
-        return problems, strange
-
-    def _sessions(self, file: Path) -> list[data.Session | data.RecordProblem]:
-        """The sessions of the run's language, or, where the file has none, of the other; with what is wrong in the
-        file."""
-        read: list[data.Session | data.RecordProblem] = []
-        for language in (self.language, *data.LANGUAGES):
-            read = list(data.read_sessions(file, language))
-            if any(isinstance(one, data.Session) for one in read):
-                break
-        return read
-
-    def reference_rows(self) -> list[Mapping[str, Any]]:
+    def published_rows(self) -> list[Mapping[str, Any]]:
         published = json.loads((_HERE / "reference" / "wild.json").read_text(encoding="utf-8"))
         rows: dict[tuple[str, str], dict[str, Any]] = {}
         for edition, title in (("full", "paper, all models"), ("main_body", "paper, main body")):

@@ -9,7 +9,7 @@ from typing import Any
 from bench_wild.data import GoldNode, Session, WildTask, load_sessions
 from bench_wild.oracle import answers, play
 from bench_wild.score import score_task
-from bench_wild.task import Wild
+from bench_wild.task import WildData
 from tests.wild.test_graph import distinct, enumerate_paths
 
 STORED = 1024
@@ -20,7 +20,7 @@ LIMIT = 1.0  # ms a task
 
 def test_scoring_stored_results(benchmark, figure):
     """Results of the bundled tasks, once with the gold and once with a wrong argument in every call."""
-    sessions = load_sessions(Wild.mini / "Wild-Tool-Bench.jsonl")
+    sessions = load_sessions(WildData.bundled / "Wild-Tool-Bench.jsonl")
     stored = [
         (session, task, result) for session in sessions for task in session.tasks for result in _results(session, task)
     ]
@@ -70,7 +70,7 @@ def test_a_graph_of_eight_parallel_calls(benchmark, figure):
 
 
 def _session_of(nodes: list[GoldNode]) -> tuple[Session, WildTask]:
-    session = load_sessions(Wild.mini / "Wild-Tool-Bench.jsonl")[0]
+    session = load_sessions(WildData.bundled / "Wild-Tool-Bench.jsonl")[0]
 
     tools = tuple(
         {

@@ -7,6 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task_registry import find_task
 from reports.leaderboard import not_comparable, number
 
@@ -39,7 +40,7 @@ def _table(name: str, breakdown: Mapping[str, Any], summary: Mapping[str, Any]) 
         for row in breakdown["rows"]
     ]
     return {
-        "benchmark": task.benchmark,
+        "benchmark": presentation_of(task).benchmark,
         "table": breakdown["title"],
         "source": "",
         "date": "",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from agentgauge.core.capabilities import PredictionFiles
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.path_placeholders import Portable
 from agentgauge.core.task import Task
@@ -40,7 +41,7 @@ def export(run: Path, format: str, output: Path, data: str | None = None) -> tup
     lines = merge.all({})
     notes = list(left_out_notes(run, merge.left_out))
     for task in known_tasks().values():
-        write = task.exporters().get(format)
+        write = task.exporters().get(format) if isinstance(task, PredictionFiles) else None
         if write is not None and task.name in roots:
             for attempt in range(1, settings["attempts"] + 1):
                 place = output if attempt == 1 else output / f"attempt-{attempt}"
@@ -63,7 +64,7 @@ def _results(
 ) -> Iterator[tuple[Sample, Json, Path]]:
     """Finished cases, with the paths of this machine in what they yielded."""
     places = Portable({str(root.absolute()): ROOT_TOKEN, str(folder.path.absolute()): RUN_TOKEN})
-    index = task.index(root)
+    index = task.data.index(root)
     rows = {row.id: row for row in index.rows}
     for (name, sample, number), line in lines.items():
         if name != task.name or number != attempt or not line.finished:
@@ -75,7 +76,7 @@ def _results(
         transcript = line.read().transcript
         if transcript is not None:
             yield (
-                task.load(index, rows[sample]),
+                task.data.load(index, rows[sample], task.name),
                 places.unpack(transcript.output),
                 folder.files(name, sample, number).absolute(),
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agentgauge.core.capabilities import PublishedRows, RealTools, presentation_of
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import by_state
@@ -17,19 +18,24 @@ def leaderboard(summary: Mapping[str, Any]) -> str:
     by_benchmark: dict[str, list[Task]] = {}
     for name in summary["tasks"]:
         task = find_task(name)
-        by_benchmark.setdefault(task.benchmark, []).append(task)
+        by_benchmark.setdefault(presentation_of(task).benchmark, []).append(task)
     parts = [f"# {run['model']}", ""]
     for benchmark, tasks in by_benchmark.items():
         parts += [f"## {benchmark}", "", *_notes(summary, tasks), ""]
         ours: dict[str, float | None] = {}
         for task in tasks:
             metrics = summary["tasks"][task.name]["metrics"]
-            ours |= {task.board.get(name, name): metrics[name]["value"] for name in task.published if name in metrics}
+            shown = presentation_of(task)
+            ours |= {
+                shown.leaderboard_columns.get(name, name): metrics[name]["value"]
+                for name in shown.published
+                if name in metrics
+            }
         combined = summary["capabilities"].get(benchmark, {})
         if combined:
             parts += [*_combined(combined), ""]
         columns = list(ours)
-        rows = [row for task in tasks for row in task.reference_rows()]
+        rows = [row for task in tasks if isinstance(task, PublishedRows) for row in task.published_rows()]
         for edition in dict.fromkeys(row["edition"] for row in rows):
             published = _joined([row for row in rows if row["edition"] == edition])
             source = EDITIONS.get((benchmark, edition))
@@ -58,14 +64,14 @@ def _notes(summary: Mapping[str, Any], tasks: Sequence[Task]) -> list[str]:
             f"- `{task.name}`: {done} of {part['planned']} cases scored, {part['broken']} broken, {part['missing']}"
             " missing."
         )
-        notes += [f"- {remark}" for remark in remarks(task, part)]
+        notes += [f"- {note}" for note in task_notes(task, part)]
         notes += [f"- **Not comparable:** {reason}." for reason in not_comparable(run, task, part)]
     return list(dict.fromkeys(notes))
 
 
-def remarks(task: Task, part: Mapping[str, Any]) -> list[str]:
+def task_notes(task: Task, part: Mapping[str, Any]) -> list[str]:
     """What a reader of a task's row must know, one sentence each."""
-    found = list(task.remarks(part["metrics"]))
+    found = list(presentation_of(task).notes(part["metrics"]))
     if count := part.get("stops"):  # runs of earlier versions do not count them
         cases = "1 case" if count == 1 else f"{count} cases"
         found.append(
@@ -86,14 +92,15 @@ def not_comparable(run: Mapping[str, Any], task: Task, part: Mapping[str, Any]) 
         reasons.append("bundled samples instead of the official data")
     if not part["comparable"]:
         reasons.append(f"similarity {part['similarity']} instead of the published model")
-    if run["dialect"] != task.published_dialect and run["dialect"] not in task.published_too:
-        reasons.append(f"dialect {run['dialect']} instead of {task.published_dialect}")
+    if isinstance(task, PublishedRows) and run["dialect"] not in task.published_dialects:
+        reasons.append(f"dialect {run['dialect']} instead of {task.published_dialects[0]}")
     if run["scoring"] != "parity":
         reasons.append("strict scoring")
-    if task.needs_tools:
+    if isinstance(task, RealTools):
         reasons += by_state(run["tools"], reasons=False)
-    reasons += task.not_comparable(run["options"])
-    reasons += task.not_official(run["data"][task.name].get("differences", ()))
+    if isinstance(task, PublishedRows):
+        reasons += task.not_comparable(run["options"])
+        reasons += task.not_official(run["data"][task.name].get("differences", ()))
     if left_out := run["data"][task.name]["left_out"]:
         reasons.append(f"{len(left_out)} left out as invalid")
     if part["planned"] < run["data"][task.name]["samples"] or part["missing"]:

@@ -12,6 +12,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.capabilities import options_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.index import Index
 from agentgauge.core.task_registry import configure_tasks, find_task
@@ -147,7 +148,7 @@ def _about(shards: Sequence[Shard]) -> dict[str, Any]:
     for key, names in (
         ("data", tasks),
         ("prompts", tasks),
-        ("options", [option.name for task in tasks for option in find_task(task).options]),
+        ("options", [option.name for task in tasks for option in options_of(find_task(task))]),
     ):
         united = {name: value for shard in shards for name, value in shard.summary["run"][key].items()}
         about[key] = {name: united[name] for name in dict.fromkeys([*names, *united]) if name in united}
@@ -183,7 +184,7 @@ def _indices(about: Mapping[str, Any], roots: Mapping[str, Path]) -> dict[str, I
     for name, told in about.items():
         if name not in roots:
             raise UsageProblem(f"the data of {name} is not found; give --data as in the runs")
-        indices[name] = find_task(name).index(roots[name])
+        indices[name] = find_task(name).data.index(roots[name])
         if indices[name].fingerprint != told["fingerprint"]:
             raise UsageProblem(
                 f"{roots[name]} holds other data of {name} than the runs used; give --data as in the runs"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from agentgauge.core.estimate import Recipe, Values, estimate
+from agentgauge.core.estimate import MetricFormula, Values, estimate
 from agentgauge.core.types import Score
 
 Try = tuple[str, Score]
@@ -43,7 +43,7 @@ def passes(tries: Iterable[Try], most: int) -> dict[str, dict[str, dict[str, Any
         Score(False, _values(len(tried), sum(one.passed for one in tried)), group=tried[0].group)
         for tried in by_sample.values()
     ]
-    found = estimate(scores, _recipe(most))
+    found = estimate(scores, _formula(most))
     return {
         kind: {
             str(k): {
@@ -65,10 +65,10 @@ def _values(tried: int, right: int) -> Values:
     return values
 
 
-def _recipe(most: int) -> Recipe:
+def _formula(most: int) -> MetricFormula:
     rests_on = {f"{kind} {k}": (f"of {k}",) for kind in ("pass@k", "pass^k") for k in range(1, most + 1)}
 
     def rates(sums: Values) -> dict[str, float | None]:
         return {name: 100 * sums[name] / sums[of] if sums.get(of) else None for name, (of,) in rests_on.items()}
 
-    return Recipe(rates, rests_on)
+    return MetricFormula(rates, rests_on)

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from agentgauge.core.estimate import by_sample, kinds, part_in
+from agentgauge.core.capabilities import Breakdowns, CombinedScores, Similarity, presentation_of
+from agentgauge.core.estimate import by_sample, estimate, kinds, part_in
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.core.types import Metric, Score, Scoring, Usage
@@ -56,17 +57,17 @@ def _combined(tasks: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dic
     """What benchmarks make of several tasks' headlines, by benchmark; those that make nothing are left out."""
     by_benchmark: dict[str, dict[str, Mapping[str, Any]]] = {}
     for name, part in tasks.items():
-        task = find_task(name)
-        by_benchmark.setdefault(task.benchmark, {})[name] = part["metrics"][task.published[0]]
-    found = {
-        benchmark: _combine(find_task(next(iter(headlines))), headlines)
+        shown = presentation_of(find_task(name))
+        by_benchmark.setdefault(shown.benchmark, {})[name] = part["metrics"][shown.published[0]]
+    return {
+        benchmark: _combine(task, headlines)
         for benchmark, headlines in by_benchmark.items()
+        if isinstance(task := find_task(next(iter(headlines))), CombinedScores)
     }
-    return {benchmark: parts for benchmark, parts in found.items() if parts}
 
 
-def _combine(task: Task, headlines: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
-    """``Task.combine`` with 95 % intervals. What is combined is a weighted mean of tasks that have no sample in common.
+def _combine(task: CombinedScores, headlines: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
+    """``CombinedScores.combine`` with 95 % intervals. What is combined is a weighted mean of tasks that have no sample in common.
 
     An end of the interval is as far from the value as the tasks' own ends are together: the root of their squares (Zou
     and Donner 2008).
@@ -110,19 +111,20 @@ def summarise(
         task, index, {case: rows[case[1]] for case in broken if case[1] in rows}, scoring, similarity
     )
     counted = scored | as_read
-    metrics = task.metrics(_one_per_sample(counted), scoring)
-    clean = task.metrics(_one_per_sample(scored), scoring) if broken else metrics
+    formula = task.metrics(scoring)
+    metrics = estimate(_one_per_sample(counted), formula)
+    clean = estimate(_one_per_sample(scored), formula) if broken else metrics
     known = {value for score in counted.values() for value in score.values}
-    recipe = task.recipe(scoring)
     distinct, which = kinds(score.values for score in as_read.values())
-    faults = {name: part_in(name, distinct, which, recipe, known) for name in metrics}
+    faults = {name: part_in(name, distinct, which, formula, known) for name in metrics}
     most = max((attempt for _, _, attempt in cases), default=1)
-    breakdowns = [found.to_json() for found in task.breakdowns(_one_per_sample(counted), scoring)]
+    tables = task.breakdowns(_one_per_sample(counted), scoring) if isinstance(task, Breakdowns) else ()
+    breakdowns = [table.to_json() for table in tables]
     return {
         "planned": len(cases),
         **{status: counts[status] for status in ("passed", "wrong", "broken", "missing")},
         "similarity": similarity,
-        "comparable": task.comparable(similarity),
+        "comparable": not isinstance(task, Similarity) or task.comparable(similarity),
         "metrics": {
             name: _metric(
                 metric, len(as_read) if (count := faults[name]) is None else count, clean[name] if broken else None

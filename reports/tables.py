@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.store import RunFolder
@@ -78,7 +79,11 @@ def _reasons(board: Board, summary: Mapping[str, Any]) -> list[str]:
     tasks = summary["tasks"]
     of_board = [name for name in board.tasks if name in tasks]
     if any(column.ours and column.ours[0] in COMBINED for column in board.columns):
-        of_board = [name for name in tasks if name in known_tasks() and find_task(name).benchmark == board.benchmark]
+        of_board = [
+            name
+            for name in tasks
+            if name in known_tasks() and presentation_of(find_task(name)).benchmark == board.benchmark
+        ]
     found = [reason for name in of_board for reason in not_comparable(summary["run"], find_task(name), tasks[name])]
     return list(dict.fromkeys(found))
 

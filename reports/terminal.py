@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.intervals import wilson
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from reports.capabilities import effective_number
-from reports.leaderboard import not_comparable, number, remarks
+from reports.leaderboard import not_comparable, number, task_notes
 from reports.load import UNFINISHED, CaseOutline, Run
 from reports.taxonomy import TITLES, kind_of
 from reports.text import WIDTH, fill
@@ -37,7 +38,7 @@ def tables(summary: Mapping[str, Any], width: int = WIDTH) -> Iterator[str]:
         task = find_task(name)
         yield from fill("", f"{name}: {part['planned']} planned · {_ends(part)}", width, hanging=_INDENT)
         yield from _metrics(task, part["metrics"], width)
-        for remark in remarks(task, part):
+        for remark in task_notes(task, part):
             yield from fill(_INDENT, remark, width, hanging="  ")
         for cause, count in part["causes"].items():
             yield from fill(_INDENT, f"broken: {count} × {cause}", width, hanging="  ")
@@ -61,8 +62,9 @@ def _ends(part: Mapping[str, Any]) -> str:
 
 def _metrics(task: Task, metrics: Mapping[str, Any], width: int) -> Iterator[str]:
     """Columns of figures, as many side by side as fit, and a line of what was only counted."""
-    names = [name for name in task.columns if name in metrics]
-    counted = [name for name in names if name in task.counts]
+    shown = presentation_of(task)
+    names = [name for name in shown.columns if name in metrics]
+    counted = [name for name in names if name in shown.counts]
     figures = [_column(name, metrics[name]) for name in names if name not in counted]
     for block in _blocks(figures, width - len(_INDENT) - 7):
         widths = [max(map(len, column)) for column in block]
@@ -104,7 +106,9 @@ def _overview(summary: Mapping[str, Any]) -> Iterator[str]:
     rows = [("task", "cases", "passed", "broken", "", "value", "95 %", "n")]
     for name, part in summary["tasks"].items():
         done = (str(part["planned"]), str(part["passed"]), str(part["broken"] + part["missing"]))
-        headline = next((column for column in find_task(name).published if column in part["metrics"]), None)
+        headline = next(
+            (column for column in presentation_of(find_task(name)).published if column in part["metrics"]), None
+        )
         if headline is None:
             rows.append((name, *done, "", "", "", ""))
         else:

@@ -52,8 +52,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _check(options: argparse.Namespace) -> int:
     task = find_task(options.task)
-    folder = options.data or task.mini
-    problems, strange = task.check_data(folder)
+    folder = options.data or task.data.bundled
+    problems, strange = task.data.check(folder)
     for text in strange:
         print(f"note: {text}")
     for text in problems:
@@ -101,7 +101,7 @@ def _own(found: Mapping[str, Path]) -> list[str]:
         "source    your own copy, not fetched by this command",
     ]
     try:
-        indices = [known_tasks()[name].index(root) for name, root in found.items()]
+        indices = [known_tasks()[name].data.index(root) for name, root in found.items()]
     except DataProblem as problem:
         return [*lines, f"damaged   {problem}"]
     task, root = next(iter(found.items()))

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from agentgauge.core.capabilities import PredictionFiles
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import known_tasks
 from reports.unshown import Unshown
@@ -84,7 +85,9 @@ def _parser() -> argparse.ArgumentParser:
         description="Write about a finished run what one of the first six options asks for; the others go with one of these.",
         epilog="example: agentgauge report runs/mine --html mine.html --embed",
     )
-    formats = sorted({name for task in known_tasks().values() for name in task.exporters()})
+    formats = sorted(
+        {name for task in known_tasks().values() if isinstance(task, PredictionFiles) for name in task.exporters()}
+    )
     parser.add_argument("folders", type=Path, nargs="*", metavar="RUN", help="folder of the run; several with --items")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from agentgauge import sandbox
 from agentgauge.cli.task_options import add_task_options, configure
+from agentgauge.core.capabilities import PredictionFiles, Similarity
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task, known_tasks
 
@@ -17,17 +18,19 @@ def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
     configure(options)
     task = find_task(options.task)
+    if not isinstance(task, PredictionFiles):
+        raise UsageProblem(f"{task.name} reads no prediction files")
     if options.samples is None and task.samples_needed:
         raise UsageProblem(f"{task.name} needs the data set as well: give --samples its folder or its main file")
     given = [path for path in (options.samples, options.predictions) if path]
-    sandbox.hide([task.mini, *(path if path.is_dir() else path.parent for path in given)])
+    sandbox.hide([task.data.bundled, *(path if path.is_dir() else path.parent for path in given)])
     result = task.score_files(
         options.samples, options.predictions, scoring=options.scoring, similarity=options.similarity
     )
     if options.json:
         print(json.dumps({"task": task.name, **result}, ensure_ascii=False))
         return 0
-    compared = f", texts compared by {options.similarity}" if task.default_similarity(official=True) else ""
+    compared = f", texts compared by {options.similarity}" if isinstance(task, Similarity) else ""
     print(f"{task.name}: {len(result['samples'])} samples, {options.scoring} scoring{compared}")
     width = max(map(len, result["metrics"]))
     for name, value in result["metrics"].items():
@@ -39,7 +42,7 @@ def main(argv: Sequence[str]) -> int:
         print(f"  {remark}")
     if left_out := result.get("left_out"):
         print(f"  left out as invalid: {', '.join(left_out)}")
-    if not task.comparable(options.similarity):
+    if isinstance(task, Similarity) and not task.comparable(options.similarity):
         print(f"  not comparable with published figures: {options.similarity} is not the published similarity model")
     return 0
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from agentgauge.core.intervals import by_error, freedom_of, symmetric, wilson
-from agentgauge.core.types import Metric, Score
+from agentgauge.core.types import Json, Metric, Score
 
 Values = Mapping[str, float]
 Figures = Mapping[str, float | None]
@@ -33,20 +33,21 @@ def totals(values: Iterable[Values]) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class MetricFormula:
     """How a task's figures come from its samples.
 
-    ``fn`` computes all figures from the sums of the samples' values. ``rests_on`` names for each figure the values that
-    make up its denominator: a sample without any of them has no part in the figure. A figure that is not in it is a
-    plain count and gets no interval. Without ``rests_on`` every figure rests on every sample. ``scale`` is the figure
-    for a perfect run where that is not
-    100. ``join`` puts the values of samples that hang together into one; by default it adds them up.
+    ``compute`` makes all figures from the sums of the samples' values. ``rests_on`` names for each figure the values
+    that make up its denominator: a sample without any of them has no part in the figure. A figure that is not in it is
+    a plain count and gets no interval. Without ``rests_on`` every figure rests on every sample. ``scale`` is the figure
+    for a perfect run where that is not 100. ``join`` puts the values of the samples of a group into one; by default it
+    adds them up. ``details`` makes further facts about figures from the scores, for ``Metric.extra``.
     """
 
-    fn: Callable[[Values], Figures]
+    compute: Callable[[Values], Figures]
     rests_on: Mapping[str, Sequence[str]] | None = None
     scale: Mapping[str, float] = field(default_factory=dict)
     join: Callable[[Sequence[Values]], Values] = totals
+    details: Callable[[Sequence[Score]], Mapping[str, Mapping[str, Json]]] = lambda scores: {}
 
     def units(self, scores: Iterable[Score]) -> list[Values]:
         """What varies independently: the joined values of each group, and of each sample that stands alone."""
@@ -97,16 +98,20 @@ def _mean(scores: Sequence[Score]) -> Score:
     return Score(passed=all(score.passed for score in scores), values=values, group=scores[0].group)
 
 
-def estimate(scores: Sequence[Score], recipe: Recipe) -> dict[str, Metric]:
-    """A recipe's figures for a run, one score per sample, with 95 % intervals. ``n`` counts samples, not groups.
+def estimate(scores: Sequence[Score], formula: MetricFormula) -> dict[str, Metric]:
+    """A metric formula's figures for a run, one score per sample, with 95 % intervals. ``n`` counts samples, not groups.
 
     A figure that rests on what only joining makes, such as a session's success, counts groups.
     """
     distinct, which = kinds(score.values for score in scores)
     known = {each for values in distinct for each in values}
-    found = from_totals(recipe.units(scores), recipe)
-    samples = {name: part_in(name, distinct, which, recipe, known) for name in found}
-    return {name: metric if (n := samples[name]) is None else replace(metric, n=n) for name, metric in found.items()}
+    found = from_totals(formula.units(scores), formula)
+    samples = {name: part_in(name, distinct, which, formula, known) for name in found}
+    details = formula.details(scores)
+    return {
+        name: replace(metric, n=metric.n if (n := samples[name]) is None else n, extra=details.get(name, {}))
+        for name, metric in found.items()
+    }
 
 
 def kinds(contributed: Iterable[Values]) -> tuple[list[Values], list[int]]:
@@ -124,23 +129,23 @@ def kinds(contributed: Iterable[Values]) -> tuple[list[Values], list[int]]:
 
 
 def part_in(
-    name: str, distinct: Sequence[Values], which: Sequence[int], recipe: Recipe, known: Container[str]
+    name: str, distinct: Sequence[Values], which: Sequence[int], formula: MetricFormula, known: Container[str]
 ) -> int | None:
     """How many samples have part in a figure; None where it rests on what only joining makes.
 
     ``distinct``, ``which``: see ``kinds``. ``known``: the names of all values that samples of the task have.
     """
     if (
-        recipe.rests_on is not None
-        and recipe.is_rate(name)
-        and not any(each in known for each in recipe.rests_on[name])
+        formula.rests_on is not None
+        and formula.is_rate(name)
+        and not any(each in known for each in formula.rests_on[name])
     ):
         return None
-    counted = [recipe.counted(name, values) for values in distinct]
+    counted = [formula.counted(name, values) for values in distinct]
     return sum(counted[kind] for kind in which)
 
 
-def from_totals(units: Sequence[Values], recipe: Recipe) -> dict[str, Metric]:
+def from_totals(units: Sequence[Values], formula: MetricFormula) -> dict[str, Metric]:
     """The figures with 95 % intervals from what independent units contribute; ``n`` counts the units that have part.
 
     Wilson's interval where every unit is one right or wrong; otherwise one from the standard error of the delete-one
@@ -148,17 +153,17 @@ def from_totals(units: Sequence[Values], recipe: Recipe) -> dict[str, Metric]:
     """
     sums = totals(units)
     distinct, which = kinds(units)
-    alone = [recipe.fn({name: one.get(name, 0.0) for name in sums}) for one in distinct]
-    left_out = [recipe.fn({name: total - one.get(name, 0.0) for name, total in sums.items()}) for one in distinct]
+    alone = [formula.compute({name: one.get(name, 0.0) for name in sums}) for one in distinct]
+    left_out = [formula.compute({name: total - one.get(name, 0.0) for name, total in sums.items()}) for one in distinct]
     metrics: dict[str, Metric] = {}
-    for name, value in recipe.fn(sums).items():
-        counted = [recipe.counted(name, one) for one in distinct]
+    for name, value in formula.compute(sums).items():
+        counted = [formula.counted(name, one) for one in distinct]
         part = [kind for kind in which if counted[kind]]
         low = high = None
-        if value is not None and len(part) > 1 and recipe.is_rate(name):
-            scale = recipe.scale.get(name, 100.0)
+        if value is not None and len(part) > 1 and formula.is_rate(name):
+            scale = formula.scale.get(name, 100.0)
             own, others = ({kind: _share(each[kind][name], scale) for kind in set(part)} for each in (alone, left_out))
-            single = all(recipe.weight(name, distinct[kind]) == 1 for kind in own)
+            single = all(formula.weight(name, distinct[kind]) == 1 for kind in own)
             ends = _interval(
                 value / scale, [own[kind] for kind in part], [others[kind] for kind in part], single=single
             )

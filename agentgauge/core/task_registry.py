@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
 
-from agentgauge.core.capabilities.own_options import TaskOption
+from agentgauge.core.capabilities import OwnOptions, TaskOption, options_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task import Task
 from agentgauge.core.types import Json
@@ -16,7 +16,7 @@ ENTRY_POINTS = "agentgauge.tasks"
 
 def known_options() -> dict[str, TaskOption]:
     """The options of every announced task by name."""
-    return {option.name: option for task in known_tasks().values() for option in task.options}
+    return {option.name: option for task in known_tasks().values() for option in options_of(task)}
 
 
 def configure_tasks(given: Mapping[str, Json]) -> dict[str, str | bool]:
@@ -34,7 +34,8 @@ def configure_tasks(given: Mapping[str, Json]) -> dict[str, str | bool]:
             )
         chosen[name] = value
     for task in known_tasks().values():
-        task.configure({option.name: chosen[option.name] for option in task.options})
+        if isinstance(task, OwnOptions):
+            task.configure({option.name: chosen[option.name] for option in task.options})
     return chosen
 
 

@@ -24,15 +24,15 @@ def find_data(data: str, rootpath: Path) -> tuple[dict[str, Path], dict[str, boo
     """
     tasks = known_tasks()
     if data == "mini":
-        return {name: task.mini for name, task in tasks.items()}, dict.fromkeys(tasks, False)
+        return {name: task.data.bundled for name, task in tasks.items()}, dict.fromkeys(tasks, False)
     if data == "auto":
-        found = {name: root for name, task in tasks.items() if (root := task.find(data_folder(rootpath)))}
+        found = {name: root for name, task in tasks.items() if (root := task.data.find(data_folder(rootpath)))}
         # a data set is the user's or the bundled one, never a mixture: its paths have one token in what is stored
-        theirs = {tasks[name].data_set for name in found}
+        theirs = {tasks[name].data.name for name in found}
         roots = {
-            name: found.get(name, task.mini)
+            name: found.get(name, task.data.bundled)
             for name, task in tasks.items()
-            if name in found or task.data_set not in theirs
+            if name in found or task.data.name not in theirs
         }
         return roots, {name: name in found for name in roots}
     folder = Path(data).resolve()  # without "..": the model is shown paths in it
@@ -40,14 +40,14 @@ def find_data(data: str, rootpath: Path) -> tuple[dict[str, Path], dict[str, boo
         raise UsageProblem(
             f"--data {data!r} is no folder; give auto, mini, or a folder with a data set in its official layout"
         )
-    found = {name: root for name, task in tasks.items() if (root := task.find(folder))}
+    found = {name: root for name, task in tasks.items() if (root := task.data.find(folder))}
     if not found:
-        looked_for = ", ".join(sorted({file for task in tasks.values() for file in task.data_files}))
+        looked_for = ", ".join(sorted({file for task in tasks.values() for file in task.data.files}))
         raise UsageProblem(
             f"--data {data!r} holds no data set that is known; looked for {looked_for} there and in its folders"
         )
     for name, root in found.items():
-        tasks[name].index(root)  # damaged data is told now; the index is kept for the workers
+        tasks[name].data.index(root)  # damaged data is told now; the index is kept for the workers
     return found, dict.fromkeys(found, True)
 
 
@@ -56,7 +56,7 @@ def told_differences(roots: Mapping[str, Path], most: int = 6) -> Iterator[str]:
     ``most`` lines."""
     told: dict[Path, dict[str, None]] = {}
     for name, root in roots.items():
-        told.setdefault(root, {}).update(dict.fromkeys(find_task(name).differences(root)))
+        told.setdefault(root, {}).update(dict.fromkeys(find_task(name).data.differences(root)))
     for root, found in told.items():
         yield from (f"{root} differs from the official layout: {sentence}" for sentence in list(found)[:most])
         if len(found) > most:

@@ -23,7 +23,7 @@ def used_data(roots: Mapping[str, Path], official: Mapping[str, bool], planned: 
         name: {
             "folder": str(roots[name].absolute()),
             "official": official[name],
-            "fingerprint": find_task(name).index(roots[name]).fingerprint if name in planned else None,
+            "fingerprint": find_task(name).data.index(roots[name]).fingerprint if name in planned else None,
         }
         for name in planned or roots
     }
@@ -42,7 +42,7 @@ def find_used_data(about: Mapping[str, Any], rootpath: Path) -> tuple[dict[str, 
     for name, one in about["data"].items():
         if (task := known_tasks().get(name)) is None:
             continue
-        root = task.find(Path(one["folder"])) if one["official"] else bundled[name]
+        root = task.data.find(Path(one["folder"])) if one["official"] else bundled[name]
         if root is None:
             raise UsageProblem(f"the data of {name} was in {one['folder']}, and is not there now; give --data=DIR")
         roots[name], official[name] = root, one["official"]
@@ -57,6 +57,6 @@ def refuse_other_data(run: RunFolder, about: Mapping[str, Any], roots: Mapping[s
         used = run.read_json("summary.json")["run"].get("data")
     for name, one in (used or {}).items():
         before = one.get("fingerprint")
-        if name in roots and before and find_task(name).index(roots[name]).fingerprint != before:
+        if name in roots and before and find_task(name).data.index(roots[name]).fingerprint != before:
             other = f"{roots[name]} holds other data of {name} than {run.path} used"
             raise UsageProblem(f"{other}; give --data=DIR with the data of that run")

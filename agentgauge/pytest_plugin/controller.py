@@ -387,7 +387,7 @@ class Controller:
             self.plan,
             outlines,
             about=describe(settings, tasks, self.tools),
-            index_of=lambda task: task.index(settings.roots[task.name]),
+            index_of=lambda task: task.data.index(settings.roots[task.name]),
             scoring=settings.scoring,
             similarity=settings.similarity,
         )

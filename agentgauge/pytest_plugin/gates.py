@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
 from agentgauge.store import RunFolder
@@ -112,7 +113,7 @@ def _regression(text: str, what: str, run: str, columns: Columns) -> Regression:
             RunFolder(Path(run)).read_json(file)
         except UsageProblem as problem:
             raise UsageProblem(f"--gate {text!r}: {problem}") from None
-    if metric and metric not in (published := find_task(task).published):
+    if metric and metric not in (published := presentation_of(find_task(task)).published):
         raise UsageProblem(
             f"--gate {text!r}: {metric} is not tested for regressions; of {task} these are: {', '.join(published)}"
         )

@@ -19,7 +19,7 @@ import pytest
 
 from agentgauge import sandbox
 from agentgauge.agent.dialects.registry import FAMILIES, wording
-from agentgauge.core.capabilities.own_options import SAME
+from agentgauge.core.capabilities import SAME, RealTools, Similarity, options_of, presentation_of, prompt_version
 from agentgauge.core.config import Config as FileConfig
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
@@ -231,12 +231,14 @@ def read_settings(config: pytest.Config, run_dir: Path | None = None) -> Setting
     )
     model, spec = _model(option, earlier, file)
     data = option.data or earlier.get("data") or "auto"
-    columns = {name: task.columns for name, task in tasks.items()}
+    columns = {name: presentation_of(task).columns for name, task in tasks.items()}
     roots, official = (
         find_used_data(about, config.rootpath) if about and not option.data else find_data(data, config.rootpath)
     )
     run_dir = (run_dir or _run_dir(option, model.name)).resolve()  # tools give paths without links
-    sandbox.hide([run_dir, data_folder(config.rootpath), *roots.values(), *(task.mini for task in tasks.values())])
+    sandbox.hide(
+        [run_dir, data_folder(config.rootpath), *roots.values(), *(task.data.bundled for task in tasks.values())]
+    )
     return Settings(
         model=model,
         spec=spec,
@@ -293,12 +295,12 @@ def config_fingerprint(settings: Settings, task: Task) -> str:
         "model": settings.model.fingerprint,
         "dialect": settings.dialect,
         "task": task.name,
-        "data": task.index(settings.roots[task.name]).fingerprint,
-        "prompts": [task.prompt_version(settings.file.prompts), wording(settings.dialect, settings.file.prompts)],
+        "data": task.data.index(settings.roots[task.name]).fingerprint,
+        "prompts": [prompt_version(task, settings.file.prompts), wording(settings.dialect, settings.file.prompts)],
         "scoring": settings.scoring,
         "similarity": settings.similarity[task.name],
-        "tools": settings.file.tools if task.needs_tools else None,
-        "options": {option.name: _fingerprint(settings, option.name) for option in task.options if option.matters},
+        "tools": settings.file.tools if isinstance(task, RealTools) else None,
+        "options": {option.name: _fingerprint(settings, option.name) for option in options_of(task) if option.matters},
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
@@ -334,10 +336,9 @@ def _parts(options: Mapping[str, str | bool], file: FileConfig) -> dict[str, Mod
 
 
 def _similarity(task: Task, file: FileConfig, official: bool) -> str:
-    usual = task.default_similarity(official=official)
-    if not usual:
+    if not isinstance(task, Similarity):
         return ""
-    similarity = file.similarity or usual
+    similarity = file.similarity or task.default_similarity(official=official)
     task.check_similarity(similarity)
     return similarity
 

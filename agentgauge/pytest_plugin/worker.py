@@ -107,7 +107,7 @@ class WorkerSide:
         """A task's samples after ``--limit``."""
         index = self._indices.get(task.name)
         if index is None:
-            index = self._indices[task.name] = task.index(self.settings.roots[task.name])
+            index = self._indices[task.name] = task.data.index(self.settings.roots[task.name])
         return index, spread(index.rows, self.settings.limit)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:

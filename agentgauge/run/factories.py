@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentgauge.core.capabilities.own_options import SAME
+from agentgauge.core.capabilities import SAME, RealTools, Similarity, options_of
 from agentgauge.core.chat import ChatModel
 from agentgauge.core.errors import ToolFault, UsageProblem
 from agentgauge.core.task import Task
@@ -61,7 +61,7 @@ def _needed(settings: Settings, folder: RunFolder, tasks: set[str]) -> dict[str,
     services: dict[str, Service] = {}
     if settings.spec and settings.spec.embedded:
         services["model"] = _embedded(settings, folder, tasks, "model", settings.spec.name, settings.dialect)
-    used = {option.name for name in tasks for option in find_task(name).options}
+    used = {option.name for name in tasks for option in options_of(find_task(name))}
     for part, spec in settings.parts.items():
         if part in used and spec.embedded:
             # one that reads a file of the user's, which may be wrong, is not left until somebody asks
@@ -71,20 +71,25 @@ def _needed(settings: Settings, folder: RunFolder, tasks: set[str]) -> dict[str,
             )
     for name in sorted(tasks):
         backend = settings.similarity[name]
-        if command := find_task(name).similarity_server(backend):
+        if command := _similarity_server(name, backend):
             services.setdefault(
                 _served(backend), Service("similarity server", command, folder.path / "logs" / "similarity.log")
             )
     if (
         settings.spec is not None
         and settings.tool_server is None
-        and (needing := [n for n in sorted(tasks) if find_task(n).needs_tools])
+        and (with_tools := [task for task in map(find_task, sorted(tasks)) if isinstance(task, RealTools)])
     ):
-        command = find_task(needing[0]).tool_server(
+        command = with_tools[0].tool_server(
             settings.file, scoring=settings.scoring, allow_unsafe=settings.allow_unsafe_code
         )
         services["tools"] = Service("tool server", command, folder.path / "logs" / "tools.log")
     return services
+
+
+def _similarity_server(name: str, backend: str) -> list[str]:
+    task = find_task(name)
+    return task.similarity_server(backend) if isinstance(task, Similarity) else []
 
 
 def _served(backend: str) -> str:
@@ -104,7 +109,7 @@ def _embedded(
     command = [sys.executable, "-m", "agentgauge.model.embedded.serve", "--model", model, "--port", "0"]
     command += ["--dialect", dialect, "--options", json.dumps(settings.options)]
     for name in sorted(tasks):
-        command += ["--data", f"{find_task(name).data_set}={settings.roots[name]}"]
+        command += ["--data", f"{find_task(name).data.name}={settings.roots[name]}"]
     return Service(f"embedded {title}", command, folder.path / "logs" / f"{title}.log", on_demand=on_demand)
 
 
@@ -198,13 +203,13 @@ class Wiring:
     def box(self, task: Task) -> ToolBox | None:
         """The real tools of a task, or None where it uses none."""
         if task.name not in self._boxes:
-            self._boxes[task.name] = self._make_box(task) if task.needs_tools else None
+            self._boxes[task.name] = self._make_box(task) if isinstance(task, RealTools) else None
         return self._boxes[task.name]
 
     def similarity(self) -> Mapping[str, str]:
         """Task name → similarity backend, with ``@`` and the address where a server compares texts by it."""
         backends = self._settings.similarity
-        if not any(find_task(name).similarity_server(backend) for name, backend in backends.items()):
+        if not any(_similarity_server(name, backend) for name, backend in backends.items()):
             return backends
         servers = self._addresses()
         urls = {name: servers.get(_served(backend)) for name, backend in backends.items()}
@@ -243,7 +248,7 @@ class Wiring:
             model = RecordingModel(model, Cassette.append_to(self._settings.record, self._tokens()))
         return model
 
-    def _make_box(self, task: Task) -> ToolBox:
+    def _make_box(self, task: RealTools) -> ToolBox:
         from agentgauge.model.cassette import Cassette, RecordingToolBox, ReplayToolBox
 
         if self._settings.replay:
@@ -266,7 +271,7 @@ class Wiring:
 
     def _tokens(self) -> Mapping[str, str]:
         """Real path → token. Each data set has a token of its own: a cassette must find its way back."""
-        roots = {str(root): f"{{ROOT:{find_task(name).data_set}}}" for name, root in self._settings.roots.items()}
+        roots = {str(root): f"{{ROOT:{find_task(name).data.name}}}" for name, root in self._settings.roots.items()}
         return {**roots, str(self._folder.path): RUN_TOKEN}
 
     def _addresses(self) -> Mapping[str, str]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from agentgauge import sandbox
+from agentgauge.core.capabilities import OwnOptions, RealTools
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
@@ -27,11 +28,13 @@ def get_ready(settings: Settings, config: pytest.Config) -> None:
     """Load what ``check`` takes, before it is known which cases there will be."""
     if settings.earlier_tools is not None or settings.tool_server is not None:
         return
-    tasks = [task for task in map(find_task, settings.roots) if task.needs_tools and is_asked_for(task, config)]
+    tasks = [
+        task for task in map(find_task, settings.roots) if isinstance(task, RealTools) and is_asked_for(task, config)
+    ]
     if tasks:
         sandbox.look_early()
     for task in tasks:
-        task.get_ready()
+        task.prepare_check()
 
 
 def is_asked_for(task: Task, config: pytest.Config) -> bool:
@@ -54,19 +57,20 @@ def check(settings: Settings, plan: Iterable[CaseId]) -> Checked:
     planned = {(task, sample) for task, sample, _ in plan}
     chosen = {name: find_task(name) for name in sorted({task for task, _ in planned})}
     runs_code = any(task.runs_code for task in chosen.values())
-    serves_tools = settings.tool_server is None and any(task.needs_tools for task in chosen.values())
+    serves_tools = settings.tool_server is None and any(isinstance(task, RealTools) for task in chosen.values())
     if settings.earlier_tools is None and (runs_code or serves_tools):
         sandbox.look_early()
     for name, task in chosen.items():
-        task.check_options(settings.roots[name])
+        if isinstance(task, OwnOptions):
+            task.check_options(settings.roots[name])
     if settings.earlier_tools is not None:
         return Checked(dict(settings.earlier_tools), ())
     if runs_code:
         sandbox.check_minimum()
     tools: dict[str, Mapping[str, Any]] = {}
     for name, task in chosen.items():
-        if task.needs_tools:
-            index = task.index(settings.roots[name])
+        if isinstance(task, RealTools):
+            index = task.data.index(settings.roots[name])
             used = {tool for row in index.rows if (name, row.id) in planned for tool in task.tools_of(index, row)}
             tools |= task.check_tools(
                 sorted(used),

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from agentgauge.agent.dialects.registry import wording
+from agentgauge.core.capabilities import options_of, prompt_version
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
@@ -36,7 +37,7 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
         yield f"{name}: {cases} cases, {kind} in {settings.roots[name]}" + (
             f", texts compared by {similarity}" if similarity else ""
         )
-        if left_out := find_task(name).left_out(settings.roots[name]):
+        if left_out := find_task(name).data.left_out(settings.roots[name]):
             yield f"{name}: left out: {left_out[0]}" + (
                 f", and {len(left_out) - 1} more (see run.json)" if len(left_out) > 1 else ""
             )
@@ -95,7 +96,7 @@ def _selection(config: pytest.Config) -> dict[str, Any]:
 
 def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """What makes this run's figures what they are; the same for two equal runs, wherever and however they were made."""
-    indices = {task.name: task.index(settings.roots[task.name]) for task in tasks}
+    indices = {task.name: task.data.index(settings.roots[task.name]) for task in tasks}
     return {
         "model": settings.model.name,
         "model_fingerprint": settings.model.fingerprint,
@@ -108,18 +109,21 @@ def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapp
                 "official": settings.official[name],
                 "fingerprint": index.fingerprint,
                 "samples": len(index.rows) * settings.attempts,
-                "left_out": list(find_task(name).left_out(settings.roots[name])),
-                "differences": list(find_task(name).differences(settings.roots[name])),
+                "left_out": list(find_task(name).data.left_out(settings.roots[name])),
+                "differences": list(find_task(name).data.differences(settings.roots[name])),
             }
             for name, index in indices.items()
         },
         "prompts": {
-            **{task.name: task.prompt_version(settings.file.prompts) for task in tasks},
+            **{task.name: prompt_version(task, settings.file.prompts) for task in tasks},
             "dialect": wording(settings.dialect, settings.file.prompts),
         },
         "tools": not_ready(tools),
         "tool_set": digest(tools) if tools else None,
         "options": {
-            option.name: settings.options[option.name] for task in tasks for option in task.options if option.matters
+            option.name: settings.options[option.name]
+            for task in tasks
+            for option in options_of(task)
+            if option.matters
         },
     }

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agentgauge.core.atomic_write import DISK_FULL, is_disk_full
+from agentgauge.core.capabilities import Similarity
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import ChatModel
 from agentgauge.core.checkpoint import Stage
@@ -76,7 +77,7 @@ class Solver:
             worker=self.worker,
         )
         try:
-            sample = planned.task.load(planned.index, planned.row)
+            sample = planned.task.data.load(planned.index, planned.row, planned.task.name)
             old = self._recall(planned)
             if old and old.answered:
                 record = replace(record, status="wrong", transcript=old.transcript)
@@ -167,12 +168,13 @@ class Solver:
         def score() -> Score:
             return task.score(sample, output, self.settings.scoring, similarity)
 
-        return await apart(f"score {task.name}", score) if task.scores_slowly(similarity) else score()
+        slow = task.scores_in_thread or (isinstance(task, Similarity) and task.similarity_server(similarity))
+        return await apart(f"score {task.name}", score) if slow else score()
 
 
 def broken_score(task: Task, index: Index, row: Row, scoring: Scoring, similarity: str) -> Score:
     """What a broken case contributes where it is counted as the original counts it."""
-    return task.score(task.load(index, row), None, scoring, similarity)
+    return task.score(task.data.load(index, row, task.name), None, scoring, similarity)
 
 
 def seed_of(case: CaseId) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from agentgauge.core.estimate import Recipe, totals
+from agentgauge.core.estimate import MetricFormula, totals
 from agentgauge.core.types import Scoring
 from bench_gta.atomic.fixes import Fix, Fixes, fixes_of
 from bench_gta.tools import CATEGORIES
@@ -67,16 +67,16 @@ def e2e_metrics(values: Sequence[Values], scoring: Scoring) -> dict[str, float |
     }
 
 
-def step_recipe(scoring: Scoring) -> Recipe:
+def step_formula(scoring: Scoring) -> MetricFormula:
     """The table's row of a step-by-step run from sums of values."""
     fixes = fixes_of(scoring)
-    return Recipe(lambda sums: _titled(_step(sums, fixes), STEP_COLUMNS), _STEP_RESTS_ON)
+    return MetricFormula(lambda sums: _titled(_step(sums, fixes), STEP_COLUMNS), _STEP_RESTS_ON)
 
 
-def e2e_recipe(scoring: Scoring) -> Recipe:
+def e2e_formula(scoring: Scoring) -> MetricFormula:
     """The table's row of an end-to-end run from sums of values."""
     fixes = fixes_of(scoring)
-    return Recipe(lambda sums: _titled(_e2e(sums, fixes), E2E_COLUMNS), _E2E_RESTS_ON)
+    return MetricFormula(lambda sums: _titled(_e2e(sums, fixes), E2E_COLUMNS), _E2E_RESTS_ON)
 
 
 def _titled(figures: Mapping[str, float | None], columns: Mapping[str, str]) -> dict[str, float | None]:

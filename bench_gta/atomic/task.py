@@ -11,9 +11,19 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from agentgauge.agent.dialects.registry import FAMILIES
+from agentgauge.core.capabilities import (
+    Exporter,
+    Oracle,
+    PredictionFiles,
+    Presentation,
+    Prompts,
+    PublishedRows,
+    Similarity,
+)
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, ChatRequest
-from agentgauge.core.estimate import Recipe
+from agentgauge.core.data_source import DataSource
+from agentgauge.core.estimate import MetricFormula
 from agentgauge.core.index import Index, Row
 from agentgauge.core.task import Task
 from agentgauge.core.types import Json, Sample, Score, Scoring
@@ -21,39 +31,42 @@ from bench_gta.atomic import data, oracle
 from bench_gta.atomic.export import write_predictions
 from bench_gta.atomic.files import score_entries
 from bench_gta.atomic.fixes import fixes_of
-from bench_gta.atomic.metrics import E2E_COLUMNS, STEP_COLUMNS, e2e_metrics, e2e_recipe, step_metrics, step_recipe
+from bench_gta.atomic.metrics import E2E_COLUMNS, STEP_COLUMNS, e2e_formula, e2e_metrics, step_formula, step_metrics
 from bench_gta.atomic.prompts import load_prompts
 from bench_gta.atomic.run import run_e2e, run_step, user_turns
 from bench_gta.atomic.score import broken_e2e, broken_step, score_e2e, score_step
 from bench_gta.atomic.stops import e2e_stop, step_stop
-from bench_gta.real_tools import RealTools
+from bench_gta.real_tools import GtaTools
 from bench_gta.similarity import check, comparable, loads_model, set_up, similarity
 from bench_gta.tools import CATEGORIES, CATEGORY_OF
 
 _HERE = Path(__file__).parent
 
 
-class _GtaAtomic(Task):
-    """What both modes share."""
-
-    benchmark = "GTA-Atomic"
-    data_set = "gta_atomic"
+class GtaAtomicData(DataSource):
+    name = "gta_atomic"
     folders = ("gta_dataset",)
-    data_files = (data.DATASET, data.TOOLMETA)
-    mini = _HERE / "mini"
-    counts = frozenset({"ToolCalls", "ToolErrors"})
-    published_dialect = "react"
-    dialects = ("native", "react", *FAMILIES)
-    exported_as = "gta_atomic"
-
-    keys: ClassVar[Mapping[str, str]]  # the evaluator's key → column
-    published_as: ClassVar[Mapping[str, str]]  # name in the published tables → column
+    files = (data.DATASET, data.TOOLMETA)
+    bundled = _HERE / "mini"
 
     def index(self, root: Path) -> Index:
         return data.index(root)
 
-    def load(self, index: Index, row: Row) -> Sample:
-        return data.load(index, row, self.name)
+    def load(self, index: Index, row: Row, task: str) -> Sample:
+        return data.load(index, row, task)
+
+
+class _GtaAtomic(Task, Similarity, Presentation, PublishedRows, Prompts, PredictionFiles, Oracle):
+    """What both modes share."""
+
+    data = GtaAtomicData()
+    benchmark = "GTA-Atomic"
+    counts = frozenset({"ToolCalls", "ToolErrors"})
+    published_dialects = ("react",)
+    dialects = ("native", "react", *FAMILIES)
+
+    keys: ClassVar[Mapping[str, str]]  # the evaluator's key → column
+    published_as: ClassVar[Mapping[str, str]]  # name in the published tables → column
 
     def prompt_version(self, folder: Path | None) -> str:
         return load_prompts(folder).version
@@ -66,9 +79,6 @@ class _GtaAtomic(Task):
     def check_similarity(self, similarity: str) -> None:
         check(similarity)
 
-    def scores_slowly(self, similarity: str) -> bool:
-        return loads_model(similarity)
-
     def similarity_server(self, similarity: str) -> list[str]:
         return (
             [sys.executable, "-m", "bench_gta.similarity_server", "--backend", similarity]
@@ -79,11 +89,11 @@ class _GtaAtomic(Task):
     def comparable(self, similarity: str) -> bool:
         return comparable(similarity)
 
-    def story(self, tags: Sequence[str]) -> str:
+    def category(self, tags: Sequence[str]) -> str:
         """Its categories: ``perception + logic``."""
         return " + ".join(name for name in CATEGORIES if name in tags) or self.title
 
-    def reference_rows(self) -> list[Mapping[str, Any]]:
+    def published_rows(self) -> list[Mapping[str, Any]]:
         published = json.loads((_HERE / "reference" / "gta_atomic.json").read_text(encoding="utf-8"))
         return [
             {
@@ -132,7 +142,10 @@ class _GtaAtomic(Task):
             **({"remarks": scored.remarks} if scored.remarks else {}),
         }
 
-    def export(
+    def exporters(self) -> Mapping[str, Exporter]:
+        return {"gta_atomic": self._export}
+
+    def _export(
         self,
         results: Iterable[tuple[Sample, Json, Path]],
         folder: Path,
@@ -173,8 +186,8 @@ class StepByStep(_GtaAtomic):
         score = score_step(entry, reference, similarity(backend), fixes_of(scoring))
         return replace(score, stops=step_stop(entry["prediction"]))
 
-    def recipe(self, scoring: Scoring) -> Recipe:
-        return step_recipe(scoring)
+    def metrics(self, scoring: Scoring) -> MetricFormula:
+        return step_formula(scoring)
 
     def figures(self, values: Sequence[Mapping[str, float]], scoring: Scoring) -> dict[str, float | None]:
         return step_metrics(values, scoring)
@@ -183,14 +196,13 @@ class StepByStep(_GtaAtomic):
         return oracle.answer_step(sample, request)
 
 
-class EndToEnd(RealTools, _GtaAtomic):
+class EndToEnd(_GtaAtomic, GtaTools):
     """The model works on its own, with real tools."""
 
     name = "gta_atomic.e2e"
     title = "end to end"
     columns = tuple(E2E_COLUMNS.values())
     published = ("P", "O", "L", "C", "AnsAcc", "AnsAcc+I")
-    needs_tools = True
     keys = E2E_COLUMNS
     published_as: ClassVar[Mapping[str, str]] = {
         "P": "P",
@@ -216,8 +228,8 @@ class EndToEnd(RealTools, _GtaAtomic):
         score = score_e2e(entry, reference, similarity(backend), fixes_of(scoring))
         return replace(score, stops=e2e_stop(entry["prediction"]))
 
-    def recipe(self, scoring: Scoring) -> Recipe:
-        return e2e_recipe(scoring)
+    def metrics(self, scoring: Scoring) -> MetricFormula:
+        return e2e_formula(scoring)
 
     def figures(self, values: Sequence[Mapping[str, float]], scoring: Scoring) -> dict[str, float | None]:
         return e2e_metrics(values, scoring)

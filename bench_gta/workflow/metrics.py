@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from agentgauge.core.estimate import Recipe, totals
+from agentgauge.core.estimate import MetricFormula, totals
 from agentgauge.core.types import Json, Score
 from bench_gta.tools import WORKFLOW_CATEGORIES
 
@@ -204,5 +204,5 @@ def _percent(sums: Values, part: str, whole: str) -> float | None:
     return 100 * sums.get(part, 0.0) / sums[whole] if sums.get(whole) else None
 
 
-RECIPE = Recipe(_row_of, _RESTS_ON, scale={"Root Score": 10.0, "Root Score (scored)": 10.0})
+FORMULA = MetricFormula(_row_of, _RESTS_ON, scale={"Root Score": 10.0, "Root Score (scored)": 10.0})
 """The table's row from sums of values. Leaves of a task hang together, so intervals are over tasks."""

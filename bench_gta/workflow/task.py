@@ -9,19 +9,30 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.agent.dialects.registry import FAMILIES
-from agentgauge.core.capabilities.own_options import Chosen, TaskOption
-from agentgauge.core.capabilities.presentation import Exhibit
+from agentgauge.core.capabilities import (
+    Artifact,
+    Chosen,
+    Exporter,
+    Oracle,
+    OwnOptions,
+    PredictionFiles,
+    Presentation,
+    Prompts,
+    PublishedRows,
+    TaskOption,
+)
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, ChatRequest, Message
 from agentgauge.core.config import load_config
+from agentgauge.core.data_source import DataSource
 from agentgauge.core.errors import DataProblem, UsageProblem
-from agentgauge.core.estimate import Recipe
+from agentgauge.core.estimate import MetricFormula
 from agentgauge.core.index import Entry, Index, Row, build_index
 from agentgauge.core.path_placeholders import portable
 from agentgauge.core.task import Task
-from agentgauge.core.types import Json, Metric, Sample, Score, Scoring
+from agentgauge.core.types import Json, Sample, Score, Scoring
 from bench_gta.atomic.prompts import load_prompts
-from bench_gta.real_tools import RealTools
+from bench_gta.real_tools import GtaTools
 from bench_gta.workflow import data, oracle
 from bench_gta.workflow.judging import prompts, rules
 from bench_gta.workflow.judging.cache import NONE, USER, open_judgements
@@ -31,8 +42,8 @@ from bench_gta.workflow.metrics import (
     COLUMNS,
     COUNTS,
     FALLBACKS,
+    FORMULA,
     PUBLISHED,
-    RECIPE,
     THRESHOLD,
     reference_rows,
     sensitivity,
@@ -90,24 +101,45 @@ SAMPLING = TaskOption(
 )
 
 
-class Workflow(RealTools, Task):
+class WorkflowData(DataSource):
+    name = "gta_workflow"
+    folders = ("gta_dataset_v2",)
+    files = (data.DATASET, data.TOOLMETA)
+    bundled = _HERE / "mini"
+
+    def index(self, root: Path) -> Index:
+        return data.index(root)
+
+    def load(self, index: Index, row: Row, task: str) -> Sample:
+        return data.load(index, row, task)
+
+    def check(self, folder: Path) -> tuple[list[str], list[str]]:
+        problems, odd = super().check(folder)
+        root = self.find(folder)
+        assert root is not None
+        for entry in data.entries(root / data.DATASET):
+            for node in _leaves(entry):
+                try:
+                    if "check" in node.raw:
+                        rules.validate(node.raw["check"])
+                except DataProblem as problem:
+                    problems.append(f"{root / data.DATASET}: task {entry.key!r}, leaf {node.id!r}: {problem}")
+        return problems, [*odd, *data.strange(root)]
+
+
+class Workflow(Task, GtaTools, OwnOptions, Presentation, PublishedRows, Prompts, PredictionFiles, Oracle):
     """Long open-ended tasks with the whole tool set, judged on what the agent delivers."""
 
     name = "gta_workflow"
+    data = WorkflowData()
     benchmark = "GTA-Workflow"
     title = "workflows"
-    data_set = "gta_workflow"
-    folders = ("gta_dataset_v2",)
-    data_files = (data.DATASET, data.TOOLMETA)
-    mini = _HERE / "mini"
     columns = COLUMNS
     counts = frozenset({*COUNTS, FALLBACKS})
     published = PUBLISHED
-    published_dialect = "react"
+    published_dialects = ("react",)
     dialects = ("native", "react", *FAMILIES)
-    needs_tools = True
     options = (JUDGE, VOTES, CACHE, LEAF, ROOT, SAMPLING)
-    exported_as = "gta_workflow"
     samples_needed = False
 
     def __init__(self) -> None:
@@ -126,12 +158,6 @@ class Workflow(RealTools, Task):
             _score(LEAF.name, str(chosen[LEAF.name])), _score(ROOT.name, str(chosen[ROOT.name]))
         )
         self.usual = PAPER if chosen[SAMPLING.name] == "paper" else OURS
-
-    def index(self, root: Path) -> Index:
-        return data.index(root)
-
-    def load(self, index: Index, row: Row) -> Sample:
-        return data.load(index, row, self.name)
 
     async def run(self, case: Case) -> Json:
         data.require_files(case.sample)
@@ -160,17 +186,16 @@ class Workflow(RealTools, Task):
             return failed(sample.payload, self.thresholds)
         return score_output(sample.payload, output, self.thresholds, strict=scoring == "strict")
 
-    def recipe(self, scoring: Scoring) -> Recipe:
-        return RECIPE
+    def metrics(self, scoring: Scoring) -> MetricFormula:
+        return replace(FORMULA, details=self._details)
 
-    def metrics(self, scores: Sequence[Score], scoring: Scoring) -> dict[str, Metric]:
+    def _details(self, scores: Sequence[Score]) -> Mapping[str, Mapping[str, Json]]:
         """Leaf SR and Root SR also at other thresholds."""
-        found = super().metrics(scores, scoring)
-        for column, threshold in (("Leaf SR", self.thresholds.leaf), ("Root SR", self.thresholds.root)):
-            at = {str(row["threshold"]): row[column] for row in sensitivity(scores)}
-            found[column] = replace(found[column], extra={"threshold": threshold, "at": at})
-        otherwise = sum(score.values["shown_otherwise"] for score in scores)
-        found["Root SR"] = replace(found["Root SR"], extra={**found["Root SR"].extra, "shown_otherwise": otherwise})
+        found = {
+            column: {"threshold": threshold, "at": {str(row["threshold"]): row[column] for row in sensitivity(scores)}}
+            for column, threshold in (("Leaf SR", self.thresholds.leaf), ("Root SR", self.thresholds.root))
+        }
+        found["Root SR"]["shown_otherwise"] = sum(score.values["shown_otherwise"] for score in scores)
         return found
 
     def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
@@ -190,7 +215,10 @@ class Workflow(RealTools, Task):
         )
         return score_predictions(samples, predictions, made, self.thresholds, strict=scoring == "strict")
 
-    def export(
+    def exporters(self) -> Mapping[str, Exporter]:
+        return {"gta_workflow": self._export}
+
+    def _export(
         self, results: Iterable[tuple[Sample, Json, Path]], folder: Path, *, model: str, scoring: Scoring
     ) -> list[str]:
         """One prediction file; what was delivered lies beside it, and is named by relative paths."""
@@ -204,11 +232,11 @@ class Workflow(RealTools, Task):
         write(folder / f"{model.replace('/', '_')}_gta_workflow.json", records)
         return []
 
-    def exhibits(self, output: Json, score: Score | None, scoring: Scoring) -> Sequence[Exhibit]:
+    def artifacts(self, output: Json, score: Score | None, scoring: Scoring) -> Sequence[Artifact]:
         """The checkpoint tree, and what was delivered."""
         found = scored(output["full_tree"], output["judged"]["leaves"], strict=scoring == "strict")
-        tree = Exhibit("checkpoints", html=page(found, output["judged"]["judge"], self.thresholds))
-        return [tree, *(Exhibit(Path(path).name, path) for path in output["delivered"])]
+        tree = Artifact("checkpoints", html=page(found, output["judged"]["judge"], self.thresholds))
+        return [tree, *(Artifact(Path(path).name, path) for path in output["delivered"])]
 
     def prompt_version(self, folder: Path | None) -> str:
         return f"{load_prompts(folder).version}-{prompts.version(prompts.load_template(folder))}"
@@ -226,28 +254,15 @@ class Workflow(RealTools, Task):
             [f"judge {chosen[JUDGE.name]} instead of gpt-5.2", *reasons] if chosen[JUDGE.name] != "gpt-5.2" else reasons
         )
 
-    def check_data(self, folder: Path) -> tuple[list[str], list[str]]:
-        problems, odd = super().check_data(folder)
-        root = self.find(folder)
-        assert root is not None
-        for entry in data.entries(root / data.DATASET):
-            for node in _leaves(entry):
-                try:
-                    if "check" in node.raw:
-                        rules.validate(node.raw["check"])
-                except DataProblem as problem:
-                    problems.append(f"{root / data.DATASET}: task {entry.key!r}, leaf {node.id!r}: {problem}")
-        return problems, [*odd, *data.strange(root)]
-
     def tools_of(self, index: Index, row: Row) -> tuple[str, ...]:
         """All of them: the whole set is offered for every task (GTA-Workflow spec 2.1)."""
         return tuple(data.read_tools(index.root))
 
-    def story(self, tags: Sequence[str]) -> str:
+    def category(self, tags: Sequence[str]) -> str:
         """The task's category."""
         return next((title for title, tag in data.CATEGORIES_OF_TASKS.items() if tag in tags), self.title)
 
-    def remarks(self, metrics: Mapping[str, Mapping[str, Any]]) -> Sequence[str]:
+    def notes(self, metrics: Mapping[str, Mapping[str, Any]]) -> Sequence[str]:
         """The thresholds, which are published nowhere, and what others would give (GTA-Workflow spec 5.4)."""
         rows = [(column, metrics[column]) for column in ("Leaf SR", "Root SR")]
         if any(metric["value"] is None for _, metric in rows):
@@ -270,7 +285,7 @@ class Workflow(RealTools, Task):
             ),
         ]
 
-    def reference_rows(self) -> list[Mapping[str, Any]]:
+    def published_rows(self) -> list[Mapping[str, Any]]:
         return reference_rows()
 
 

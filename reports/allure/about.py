@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task_registry import find_task
 from reports.allure.dashboard import executor, history_file
 from reports.allure.steps import milliseconds
@@ -83,7 +84,7 @@ def metrics(run: Run) -> list[dict[str, Any]]:
     for name, part in run.summary["tasks"].items():
         found |= {
             f"{name}.{column}": part["metrics"][column]["value"]
-            for column in find_task(name).published
+            for column in presentation_of(find_task(name)).published
             if column in part["metrics"]
         }
     found |= {f"capability.{name}": part["value"] for name, part in capabilities(run).items()}
@@ -101,7 +102,7 @@ def _titles(run: Run) -> dict[str, Any]:
     groups = {"capabilities": "Capabilities (our mapping)", "gates": "Gates: 1 holds, 0 fails", "cases": "Cases"}
     shown: dict[str, dict[str, str]] = {}
     for name, part in run.summary["tasks"].items():
-        task = find_task(name)
+        task = presentation_of(find_task(name))
         groups[name] = f"{task.benchmark}: {task.title}"
         for column in task.published:
             if column in part["metrics"]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Record, Scoring
 from reports.allure.attach import SPACE, Attachments
@@ -52,8 +53,8 @@ def _name(run: Run, case: CaseOutline) -> str:
 
 
 def _outline(run: Run, case: CaseOutline, attachments: Attachments) -> dict[str, Any]:
-    task = find_task(case.task)
-    story = task.story(case.tags) if case.tags else task.title
+    shown = presentation_of(find_task(case.task))
+    category = shown.category(case.tags) if case.tags else shown.title
     attempt = f" (attempt {case.attempt})" if case.attempt > 1 else ""
     test = f"{case.task}/{case.sample}"
     one = _name(run, case)
@@ -61,11 +62,11 @@ def _outline(run: Run, case: CaseOutline, attachments: Attachments) -> dict[str,
     kind = kind_of(case)
     parameters = {"model": line(run.model, 200)} | ({"attempt": str(case.attempt)} if case.attempt > 1 else {})
     labels = [
-        ("epic", task.benchmark), ("feature", task.title), ("story", story),
-        *(("parentSuite", name) for name in capabilities_of(case)), ("suite", f"{task.benchmark}: {task.title}"),
+        ("epic", shown.benchmark), ("feature", shown.title), ("story", category),
+        *(("parentSuite", name) for name in capabilities_of(case)), ("suite", f"{shown.benchmark}: {shown.title}"),
         ("task", case.task), *([("fault", kind)] if kind else []),
         *(("why", label) for label in (case.score.labels if case.score else ())),
-        *(("tag", tag) for tag in case.tags if tag != story),
+        *(("tag", tag) for tag in case.tags if tag != category),
     ]  # fmt: skip
     return {
         "uuid": str(uuid.uuid5(SPACE, one)),
@@ -73,7 +74,7 @@ def _outline(run: Run, case: CaseOutline, attachments: Attachments) -> dict[str,
         "fullName": line(test, 300),
         "testCaseId": _digest(test),
         "historyId": _digest(one),
-        "titlePath": list(dict.fromkeys(clean(part) for part in (task.benchmark, task.title, story))),
+        "titlePath": list(dict.fromkeys(clean(part) for part in (shown.benchmark, shown.title, category))),
         "status": STATUS[case.status],
         "start": milliseconds(max(0.0, case.finished - case.seconds)),
         "stop": milliseconds(case.finished),
@@ -89,8 +90,8 @@ def _told(one: str, record: Record, attachments: Attachments, scoring: Scoring) 
     if said is None:
         return {}
     shows = record.score and said.output is not None
-    exhibits = find_task(record.task).exhibits(said.output, record.score, scoring) if shows else ()
-    shown = [exhibit.path for exhibit in exhibits if exhibit.path] or (
+    artifacts = presentation_of(find_task(record.task)).artifacts(said.output, record.score, scoring) if shows else ()
+    shown = [artifact.path for artifact in artifacts if artifact.path] or (
         list(_pictures(record)) if record.status != "passed" else []
     )
     files, left_out = attachments.files(one, record, shown)
@@ -99,7 +100,7 @@ def _told(one: str, record: Record, attachments: Attachments, scoring: Scoring) 
         f" {said.seconds:.1f} s"
     )
     facts += f", {said.usage.usd:.4f} US dollars" if said.usage.usd else ""
-    pages = [exhibit.html for exhibit in exhibits if exhibit.html]
+    pages = [artifact.html for artifact in artifacts if artifact.html]
     told: dict[str, Any] = {
         "descriptionHtml": clean("".join([*pages, *(f"<p>{escape(text)}</p>" for text in (facts, *left_out))])),
         "attachments": [attachments.text(one, "transcript", _text(record, attachments.limits.transcript)), *files],

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from agentgauge.core.estimate import Recipe, Values
+from agentgauge.core.estimate import MetricFormula, Values
 from agentgauge.core.intervals import student
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Effect:
         return 2.0**-self.differing
 
 
-def effects(first: Sequence[Values], second: Sequence[Values], recipe: Recipe) -> dict[str, Effect]:
+def effects(first: Sequence[Values], second: Sequence[Values], formula: MetricFormula) -> dict[str, Effect]:
     """The difference of every figure between two runs. Counts are told, not tested.
 
     ``first`` and ``second``: what each sample, or group of samples, contributes in run A and in run B, in the same
@@ -82,7 +82,7 @@ def effects(first: Sequence[Values], second: Sequence[Values], recipe: Recipe) -
     """
     import numpy as np
 
-    fn = recipe.fn
+    fn = formula.compute
 
     names = sorted({name for one in (*first, *second) for name in one})
     a, b = (
@@ -95,7 +95,7 @@ def effects(first: Sequence[Values], second: Sequence[Values], recipe: Recipe) -
     tested = [
         name
         for name in figures
-        if (recipe.rests_on is None or name in recipe.rests_on)
+        if (formula.rests_on is None or name in formula.rests_on)
         and found_a[name] is not None
         and found_b.get(name) is not None
     ]
@@ -110,9 +110,9 @@ def effects(first: Sequence[Values], second: Sequence[Values], recipe: Recipe) -
             results[name] = Effect(one, other, difference, len(first))
             continue
         which = tested.index(name)
-        part = [recipe.counted(name, x) or recipe.counted(name, y) for x, y in zip(first, second, strict=True)]
+        part = [formula.counted(name, x) or formula.counted(name, y) for x, y in zip(first, second, strict=True)]
         results[name] = _effect(
-            one, other, difference, swings[part, which], spread[part, which], recipe.scale.get(name, 100.0)
+            one, other, difference, swings[part, which], spread[part, which], formula.scale.get(name, 100.0)
         )
     return results
 

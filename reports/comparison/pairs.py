@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from agentgauge.core.estimate import Recipe, by_sample
+from agentgauge.core.estimate import MetricFormula, by_sample
 from agentgauge.core.task import Task
 from agentgauge.core.types import Score, Scoring
 from reports.comparison.paired import Effect, effects
@@ -16,7 +16,7 @@ from reports.load import CaseOutline, Run
 PASSED = "Passed"
 """A row that every task has: the share of cases that passed."""
 
-_PASSES = Recipe(lambda sums: {PASSED: 100 * sums["passed"] / sums["cases"] if sums.get("cases") else None})
+_PASSES = MetricFormula(lambda sums: {PASSED: 100 * sums["passed"] / sums["cases"] if sums.get("cases") else None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,12 @@ def pair(task: Task, first: Sequence[CaseOutline], second: Sequence[CaseOutline]
     scores = [
         by_sample((sample, case.score) for sample in common for case in run[sample] if case.score) for run in runs
     ]
-    recipe = task.recipe(scoring)
+    formula = task.metrics(scoring)
     groups = [scores[0][sample].group for sample in common]
     shares = [[_share(run[sample]) for sample in common] for run in runs]
     outcomes = [
         (
-            recipe.units(
+            formula.units(
                 [
                     Score(score.passed, score.values, group=group)
                     for score, group in zip(run.values(), groups, strict=True)
@@ -62,7 +62,7 @@ def pair(task: Task, first: Sequence[CaseOutline], second: Sequence[CaseOutline]
         )
         for run, passed in zip(scores, shares, strict=True)
     ]
-    found = effects(outcomes[0][0], outcomes[1][0], recipe) | effects(outcomes[0][1], outcomes[1][1], _PASSES)
+    found = effects(outcomes[0][0], outcomes[1][0], formula) | effects(outcomes[0][1], outcomes[1][1], _PASSES)
     moves = [(sample, b - a) for sample, a, b in zip(common, *shares, strict=True)]
     return TaskPairs(
         task.name,

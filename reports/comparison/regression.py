@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task_registry import find_task
 from reports.compare import common_tasks, incomparable, pairs_of
 from reports.comparison.paired import ALPHA, Effect, holm
@@ -28,7 +29,7 @@ def regression(before: Path, after: Path, task: str, metric: str) -> str | None:
     for pairs in pairs_of(first, other, tasks):
         if not pairs.common:
             return f"the runs share no finished sample of {pairs.task}, so they cannot be compared"
-        names = (metric,) if metric else find_task(pairs.task).published
+        names = (metric,) if metric else presentation_of(find_task(pairs.task)).published
         found |= {(pairs.task, name): pairs.effects[name] for name in names if name in pairs.effects}
     tests = {
         key: effect for key, effect in found.items() if effect.p_worse is not None and effect.attainable_worse <= ALPHA

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task_registry import find_task
 from reports.compare import Against, Comparison
 from reports.comparison.paired import ALPHA, Effect
@@ -70,7 +71,7 @@ def _task(pairs: TaskPairs, one: Against, first: Run, base: Path) -> dict[str, A
 
 def _figure(effect: Effect, task: str, name: str, one: Against) -> Mapping[str, Any]:
     return {
-        "count": name in find_task(task).counts,
+        "count": name in presentation_of(find_task(task)).counts,
         "a": effect.a,
         "b": effect.b,
         "difference": effect.difference,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agentgauge.core.capabilities import PublishedRows, presentation_of
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
-from reports.leaderboard import not_comparable, number, remarks
+from reports.leaderboard import not_comparable, number, task_notes
 from reports.leaderboards import BOARDS
 
 
@@ -23,7 +24,7 @@ def boards(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     """
     by_benchmark: dict[str, list[Task]] = {}
     for name in summary["tasks"]:
-        by_benchmark.setdefault(find_task(name).benchmark, []).append(find_task(name))
+        by_benchmark.setdefault(presentation_of(find_task(name)).benchmark, []).append(find_task(name))
     return [_board(benchmark, tasks, summary) for benchmark, tasks in by_benchmark.items()]
 
 
@@ -31,10 +32,11 @@ def _board(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, Any]) ->
     columns: dict[str, tuple[Task, dict[str, Any]]] = {}
     for task in tasks:
         part = summary["tasks"][task.name]
-        for name in task.published:
+        shown = presentation_of(task)
+        for name in shown.published:
             if name in part["metrics"]:
-                columns[task.board.get(name, name)] = (task, _ours(part, name, task))
-    rows = [row for task in tasks for row in task.reference_rows()]
+                columns[shown.leaderboard_columns.get(name, name)] = (task, _ours(part, name, task))
+    rows = [row for task in tasks if isinstance(task, PublishedRows) for row in task.published_rows()]
     combined = summary["capabilities"].get(benchmark, {})
     reasons: dict[str, list[str]] = {}
     for task in tasks:
@@ -43,7 +45,7 @@ def _board(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, Any]) ->
     return {
         "benchmark": benchmark,
         "columns": list(columns),
-        "help": [f"{task.name}: {task.title}" for task, _ in columns.values()],
+        "help": [f"{task.name}: {presentation_of(task).title}" for task, _ in columns.values()],
         "ours": [ours for _, ours in columns.values()],
         "editions": [
             _edition(benchmark, title, rows, list(columns)) for title in dict.fromkeys(row["edition"] for row in rows)
@@ -57,7 +59,7 @@ def _board(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, Any]) ->
             for part, scores in combined.items()
             for name, score in scores.items()
         ],
-        "notes": [remark for task in tasks for remark in remarks(task, summary["tasks"][task.name])],
+        "notes": [note for task in tasks for note in task_notes(task, summary["tasks"][task.name])],
         "reasons": [
             ["every task" if len(named) == len(tasks) else ", ".join(named), reason]
             for reason, named in reasons.items()
@@ -68,7 +70,7 @@ def _board(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, Any]) ->
 def _ours(part: Mapping[str, Any], name: str, task: Task) -> dict[str, Any]:
     metric = part["metrics"][name]
     return {
-        "value": number(metric["value"], count=name in task.counts),
+        "value": number(metric["value"], count=name in presentation_of(task).counts),
         "interval": "" if metric["low"] is None else f"{metric['low']:.1f}–{metric['high']:.1f}",
         "n": metric["n"],
         "broken": part["broken"],

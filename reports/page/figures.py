@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Record
 from reports.capabilities import capabilities
@@ -146,11 +147,11 @@ def _kind(case: CaseOutline) -> str:
 
 
 def _task(name: str, part: Mapping[str, Any]) -> dict[str, Any]:
-    task = find_task(name)
+    shown = presentation_of(find_task(name))
     return {
         "name": name,
-        "benchmark": task.benchmark,
-        "title": task.title,
+        "benchmark": shown.benchmark,
+        "title": shown.title,
         **{status: part[status] for status in ("planned", *STATUSES)},
     }
 
@@ -161,7 +162,7 @@ def _faults(run: Run, kinds: Iterable[str], names: Sequence[str]) -> list[list[A
     counts: dict[str, Counter[str]] = {}
     for case, kind in zip(run.cases, kinds, strict=True):
         if kind:
-            counts.setdefault(kind, Counter())[find_task(case.task).benchmark] += 1
+            counts.setdefault(kind, Counter())[presentation_of(find_task(case.task)).benchmark] += 1
     return [[names.index(kind), dict(sorted(counts[kind].items()))] for kind in names if kind in counts]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html.parser import HTMLParser
 from typing import Any
 
+from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Event, Json, Record, Scoring
 from reports.page.files import Files
@@ -22,8 +23,8 @@ def transcript(record: Record, files: Files, scoring: Scoring) -> tuple[dict[str
     said, score = record.transcript, record.score
     events = said.events if said else ()
     steps = list(_steps(events))
-    task = find_task(record.task)
-    shown = task.exhibits(said.output, score, scoring) if said and score and said.output is not None else ()
+    task = presentation_of(find_task(record.task))
+    shown = task.artifacts(said.output, score, scoring) if said and score and said.output is not None else ()
     told: dict[str, Any] = {
         "steps": steps,
         "verdict": score.explanation if score else "",
@@ -36,8 +37,8 @@ def transcript(record: Record, files: Files, scoring: Scoring) -> tuple[dict[str
         else None,
         "seed": said.seed if said else None,
         "gold": side_by_side(said.output) if said else [],
-        "exhibits": [tree(exhibit.html) for exhibit in shown if exhibit.html],
-        "delivered": [exhibit.path for exhibit in shown if exhibit.path],
+        "exhibits": [tree(artifact.html) for artifact in shown if artifact.html],
+        "delivered": [artifact.path for artifact in shown if artifact.path],
     }
     named: list[str] = []
     _gather([told["delivered"], told["gold"], steps], named)

@@ -290,7 +290,7 @@ def test_a_session_in_another_layout_is_the_same_session(change: Change, told: s
     assert index.differences == ((f"1 session, 'wild_tool_bench_0': {told}",) if told else ())
     assert wild.resolve(wild.load(index, index.rows[0], "t"))[0] == wild.build_session(session())
     assert wild.load_sessions(tmp_path / "Wild-Tool-Bench.jsonl") == [wild.build_session(session())]
-    assert find_task("wild").check_data(tmp_path)[0] == []
+    assert find_task("wild").data.check(tmp_path)[0] == []
 
 
 @pytest.mark.parametrize(
@@ -455,21 +455,21 @@ def test_two_dates_of_one_part_are_refused(tmp_path: Path) -> None:
 )
 def test_data_is_found_under_the_names_of_archives(data_set: str, folders: list[str], tmp_path: Path) -> None:
     task = one_task(data_set)
-    files = [file.relative_to(task.mini) for file in task.mini.glob("*.json*")]
+    files = [file.relative_to(task.data.bundled) for file in task.data.bundled.glob("*.json*")]
     for number, folder in enumerate(folders):
         base = tmp_path / str(number)
         place = base / folder
         place.mkdir(parents=True)
         for file in files:
-            (place / file).symlink_to(task.mini / file)
-        root = task.find(base)
+            (place / file).symlink_to(task.data.bundled / file)
+        root = task.data.find(base)
         assert root is not None and place in (root, root / "data")
 
 
 @pytest.mark.parametrize("name", sorted(task for task in known_tasks() if task.startswith(("gta", "wild", "mmau"))))
 def test_the_bundled_data_is_in_the_official_layout(name: str) -> None:
     task = find_task(name)
-    assert list(task.differences(task.mini)) == []
+    assert list(task.data.differences(task.data.bundled)) == []
 
 
 @pytest.mark.parametrize(
@@ -524,4 +524,4 @@ def test_differences_are_kept_with_the_index(tmp_path: Path, monkeypatch: pytest
 
 
 def one_task(data_set: str) -> Task:
-    return next(task for task in known_tasks().values() if task.data_set == data_set)
+    return next(task for task in known_tasks().values() if task.data.name == data_set)

@@ -12,7 +12,7 @@ import pytest
 
 from agentgauge.agent.dialects.registry import FAMILIES
 from agentgauge.cli.main import COMMANDS
-from agentgauge.core.capabilities.own_options import TaskOption
+from agentgauge.core.capabilities import TaskOption, presentation_of
 from agentgauge.core.task_registry import known_options, known_tasks
 from agentgauge.pytest_plugin.options import OPTIONS
 from bench_gta.atomic.fixes import Fix
@@ -78,7 +78,9 @@ def _values(option: TaskOption) -> str:
 def test_the_readme_has_every_task_with_its_columns() -> None:
     written = [[_plain(row[0]), _plain(row[1]), *row[2].split(", ")] for row in rows(README, "task", "marker for `-m`")]
     expected = [
-        [name, name.replace(".", "_"), *task.columns] for name, task in known_tasks().items() if name != "toy.say"
+        [name, name.replace(".", "_"), *presentation_of(task).columns]
+        for name, task in known_tasks().items()
+        if name != "toy.say"
     ]
     assert sorted(written) == sorted(expected)
 

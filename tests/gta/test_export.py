@@ -54,7 +54,7 @@ def test_a_partial_run_comes_with_its_data_and_scores_the_same(partial: Path, tm
         assert f"{folder} holds 6 of 41 samples; the data set that they belong to is {samples}\n" in told
         assert scored(mode, folder / "predictions" / "baseline", samples, capsys) == figures(partial, mode)
         assert len(data.index(samples).rows) == 6
-        assert task.check_data(samples) == ([], [])
+        assert task.data.check(samples) == ([], [])
     assert 0 < figures(partial, "step")["InstAcc"] < 100  # type: ignore[operator]
     assert 0 < figures(partial, "e2e")["AnsAcc+I"] < 100  # type: ignore[operator]
     made = {path.name for path in (tmp_path / "out" / "e2e" / "files").rglob("*.png")}

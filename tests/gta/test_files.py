@@ -164,7 +164,7 @@ def test_the_result_names_the_evaluators_keys_and_the_columns(
 
 
 def test_published_rows_carry_the_columns_of_their_task() -> None:
-    step, e2e = StepByStep().reference_rows(), EndToEnd().reference_rows()
+    step, e2e = StepByStep().published_rows(), EndToEnd().published_rows()
     assert len(step) == len(e2e) == 42
     best = next(row for row in e2e if row["model"] == "gpt-4-1106-preview")
     assert (best["AnsAcc"], best["AnsAcc+I"]) == (46.59, 44.9)

@@ -119,16 +119,16 @@ MESSAGES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_no_reply_breaks_a_case(task: Task, dialect: str, tmp_path: Path) -> None:
     """From the message to the record's line: run, scored in both ways, shown and written."""
-    index = task.index(task.mini)
+    index = task.data.index(task.data.bundled)
     offering = [row for row in index.rows if task.name == "gta_workflow" or "Calculator" in row.tags]
-    sample = task.load(index, offering[0])
+    sample = task.data.load(index, offering[0], task.name)
     for number, (what, message) in enumerate(MESSAGES.items()):
         run = tmp_path / str(number)
         case = Case(sample, 1, 0, CaseSettings(dialect=dialect), Model(message), Box(), run / "files")
         try:
             output = portable(asyncio.run(task.run(case)), {str(sample.root): ROOT_TOKEN, str(run): RUN_TOKEN})
             scores = [task.score(sample, output, scoring, "trigram") for scoring in ("parity", "strict")]
-            task.exhibits(output, scores[0], "parity")
+            task.artifacts(output, scores[0], "parity")
             transcript = Transcript(output, tuple(case.events))
             encoded_line(Record(task.name, sample.id, 1, "", "wrong", transcript, scores[0]))
         except Exception as error:

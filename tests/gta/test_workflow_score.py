@@ -145,5 +145,5 @@ def test_the_page_shows_the_scores_of_the_run(scoring: Scoring, shown: str) -> N
         "everything": scoring == "strict",
         "leaves": [{"id": "x", "replies": [fenced], "cached": 0} for _ in range(3)],
     }
-    (tree, file) = Workflow().exhibits(output(0, 0, 0, judged=judged), None, scoring)
+    (tree, file) = Workflow().artifacts(output(0, 0, 0, judged=judged), None, scoring)
     assert shown in tree.html and file.name == "a.pdf"

@@ -85,10 +85,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def sample_of(task: Task, data: Path) -> Sample:
-    root = task.find(data)
+    root = task.data.find(data)
     assert root is not None
-    index = task.index(root)
-    return task.load(index, next(iter(index.rows)))
+    index = task.data.index(root)
+    return task.data.load(index, next(iter(index.rows)), task.name)
 
 
 def run(task: Task, sample: Sample, tested: Fixed, *others: Fixed, scoring: Scoring = "parity", part: str = "") -> Any:

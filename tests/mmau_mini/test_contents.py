@@ -24,8 +24,8 @@ def records(name: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_every_task_has_at_least_twelve_sound_records(task: Any) -> None:
-    assert len(task.index(MINI).rows) >= 12
-    assert task.check_data(MINI) == ([], [])
+    assert len(task.data.index(MINI).rows) >= 12
+    assert task.data.check(MINI) == ([], [])
 
 
 def test_the_script_writes_what_is_there(tmp_path: Path) -> None:

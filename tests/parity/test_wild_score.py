@@ -19,7 +19,7 @@ from bench_wild.fixes import PARITY
 from bench_wild.labels import MIXED, PARALLEL, SEQUENTIAL
 from bench_wild.matching.arguments import check, check_schema, find_tool
 from bench_wild.matching.strings import edit_ratio, is_chinese, rouge_l, same_text, segmented
-from bench_wild.metrics import STRUCTURED, official, recipe, session_values, task_values
+from bench_wild.metrics import STRUCTURED, formula, official, session_values, task_values
 from bench_wild.release2025.evaluator import Reply, SoftVerdict, judge_softly
 from bench_wild.score import Verdict, judge, score_task
 from bench_wild.steps import read_steps
@@ -144,7 +144,7 @@ def test_metric_file() -> None:
     of_sessions = [session_values([score.values for score in scores if score.group == id], PARITY) for id in sessions()]
     assert official(of_sessions, info["model_name"]) == info
     assert json.dumps(official(of_sessions, info["model_name"])) == json.dumps(info)  # the order of keys too
-    columns = estimate(scores, recipe("parity"))
+    columns = estimate(scores, formula("parity"))
     for name, entry, rate, total in (
         ("Task", info["total_info"]["task"], "accuracy", "total_count"),
         ("Session", info["total_info"]["session"], "accuracy", "total_count"),

@@ -47,7 +47,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     replies = {
         f"{task.name}/{escape(row.id)}": [reply]
         for task in known_tasks().values()
-        for row, reply in zip(spread(task.index(task.mini).rows, len(REPLIES)), REPLIES.values(), strict=False)
+        for row, reply in zip(
+            spread(task.data.index(task.data.bundled).rows, len(REPLIES)), REPLIES.values(), strict=False
+        )
     }
     (folder / "script.json").write_text(json.dumps({"replies": replies}))
     run_bundled("--model=scripted:script.json", f"--limit={len(REPLIES)}", "-n", "2", "--run-dir=run", cwd=folder)

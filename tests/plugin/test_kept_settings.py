@@ -85,7 +85,7 @@ def test_runs_of_earlier_versions_are_not_scored_by_the_bundled_gold(tmp_path, m
     about["settings"]["data"] = "mini"
     (project.path / "run" / "run.json").write_text(json.dumps(about))
     with (project.path / "conftest.py").open("a") as stream:
-        stream.write("import pathlib\nToy.mini = pathlib.Path(__file__).parent / 'toy'\n")
+        stream.write("import pathlib\nToy.data.bundled = pathlib.Path(__file__).parent / 'toy'\n")
     assert "holds other data of toy.say than" in run(project, "--rescore=run", status=4)
 
 

@@ -247,7 +247,7 @@ def test_bad_data_is_refused(file, lines, message, tmp_path, capsys):
     tasks = [
         task
         for task in TASKS
-        if (found := task.find(tmp_path / "data")) and task.kind.shown.startswith(file[:16]) and found
+        if (found := task.data.find(tmp_path / "data")) and task.data.kind.shown.startswith(file[:16]) and found
     ]
     told = []
     for task in tasks:

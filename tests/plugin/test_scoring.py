@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from agentgauge.core.capabilities import Similarity
 from agentgauge.core.case import CaseSettings
 from agentgauge.core.chat import ChatReply
 from agentgauge.core.errors import Fault
@@ -18,7 +19,15 @@ from agentgauge.run.solve import Planned, Solver
 from agentgauge.run.thread_pools import drop_waiting
 from agentgauge.store import RunFolder
 from tests.plugin.project import Project, records
-from tests.plugin.toy import Toy
+from tests.plugin.toy import Toy, ToyData
+
+
+class CountedData(ToyData):
+    loads = 0
+
+    def load(self, index, row, task):
+        self.loads += 1
+        return super().load(index, row, task)
 
 
 class Counted(Toy):
@@ -26,20 +35,13 @@ class Counted(Toy):
 
     def __init__(self, name: str = "toy.say", slow: bool = False) -> None:
         self.name = name
-        self.slow = slow
-        self.loads = 0
+        self.slow = self.scores_in_thread = slow
+        self.data = CountedData()
         self.scored_in: list[str] = []
         self.begun, self.go = threading.Event(), threading.Event()
 
-    def load(self, index, row):
-        self.loads += 1
-        return super().load(index, row)
-
     async def run(self, case):
         return {"answer": case.sample.payload["say"]}
-
-    def scores_slowly(self, similarity):
-        return self.slow
 
     def score(self, sample, output, scoring, similarity):
         self.scored_in.append(threading.current_thread().name)
@@ -61,7 +63,7 @@ def solve(tmp_path: Path):
     folder.create()
 
     def planned(task: Toy, number: int) -> Planned:
-        index = task.index(project.path / "toy")
+        index = task.data.index(project.path / "toy")
         return Planned(task, index, index.rows[number], 1)
 
     def start(task: Toy, count: int):
@@ -83,7 +85,7 @@ def solve(tmp_path: Path):
 def test_a_cheap_score_is_worked_out_in_the_loop_from_the_sample_that_is_there(solve) -> None:
     task = Counted()
     (record,) = asyncio.run(_all(solve(task, 1)))
-    assert (record.status, task.loads, task.scored_in) == ("passed", 1, [threading.current_thread().name])
+    assert (record.status, task.data.loads, task.scored_in) == ("passed", 1, [threading.current_thread().name])
 
 
 async def _all(solves):
@@ -125,21 +127,26 @@ def test_what_scores_slowly_is_what_runs_programs_or_asks_a_model() -> None:
     programs = {f"mmau.contest_{name}" for name in ("standard", "planner", "solver", "retry")}
     expected = {"": programs, "trigram": programs, "minilm": programs | {"gta_atomic.step", "gta_atomic.e2e"}}
     tasks = [task for task in known_tasks().values() if not task.name.startswith("toy.")]
+    assert {task.name for task in tasks if task.scores_in_thread} == programs
     for backend, slow in expected.items():
-        assert {task.name for task in tasks if task.scores_slowly(backend)} == slow
-        assert {task.name for task in tasks if task.similarity_server(backend)} == slow - programs
+        comparing = [task for task in tasks if isinstance(task, Similarity) and task.similarity_server(backend)]
+        assert {task.name for task in comparing} == slow - programs
 
 
 SERVED = """
 import sys
+from agentgauge.core.capabilities import Similarity
 from agentgauge.core.task_registry import announce
 from tests.plugin.toy import Toy
 
-class Compared(Toy):
+class Compared(Toy, Similarity):
     def default_similarity(self, *, official):
         return "trigram"
 
-    def scores_slowly(self, similarity):
+    def check_similarity(self, similarity):
+        pass
+
+    def comparable(self, similarity):
         return True
 
     def similarity_server(self, similarity):

@@ -49,11 +49,13 @@ class Write(base.BenchTool):
 USES_TOOL = """
 import json, sys
 from pathlib import Path
+from agentgauge.core.capabilities import RealTools
 from agentgauge.core.errors import ToolError
 from agentgauge.pytest_plugin import wiring
 
-class Writes(Toy):
-    needs_tools = True
+class Writes(Toy, RealTools):
+    def tools_of(self, index, row):
+        return ()
     def check_tools(self, names, config, *, scoring, allow_unsafe, server):
         return {}
     def tool_server(self, config, *, scoring, allow_unsafe):

@@ -172,9 +172,11 @@ if os.path.exists("mended"):
 time.sleep(float(os.environ["LATE"]))
 sys.exit("no licence")
 '''
+from agentgauge.core.capabilities import RealTools
 
-class Needs(Toy):
-    needs_tools = True
+class Needs(Toy, RealTools):
+    def tools_of(self, index, row):
+        return ()
     def check_tools(self, names, config, *, scoring, allow_unsafe, server):
         return {}
     def tool_server(self, config, *, scoring, allow_unsafe):

@@ -5,23 +5,19 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from agentgauge.core.capabilities import Oracle, Presentation, PublishedRows
 from agentgauge.core.chat import ChatReply
-from agentgauge.core.estimate import Recipe
+from agentgauge.core.data_source import DataSource
+from agentgauge.core.estimate import MetricFormula
 from agentgauge.core.index import build_index, line_entries
 from agentgauge.core.task import Task
 from agentgauge.core.types import Sample, Score
 
 
-class Toy(Task):
-    name = "toy.say"
-    benchmark = "Toy"
-    title = "say it"
-    data_set = "toy"
-    data_files = ("toy.jsonl",)
-    columns = ("Acc",)
-    published = ("Acc",)
-    published_dialect = "native"
-    mini = Path(__file__).parent / "toy_data"
+class ToyData(DataSource):
+    name = "toy"
+    files = ("toy.jsonl",)
+    bundled = Path(__file__).parent / "toy_data"
 
     def index(self, root):
         def describe(entry):
@@ -29,8 +25,18 @@ class Toy(Task):
 
         return build_index([root / "toy.jsonl"], line_entries, describe, kind="toy 1")
 
-    def load(self, index, row):
-        return Sample(row.id, self.name, row.tags, json.loads(index.read(row)), index.root, row.position)
+    def load(self, index, row, task):
+        return Sample(row.id, task, row.tags, json.loads(index.read(row)), index.root, row.position)
+
+
+class Toy(Task, Presentation, PublishedRows, Oracle):
+    name = "toy.say"
+    data = ToyData()
+    benchmark = "Toy"
+    title = "say it"
+    columns = ("Acc",)
+    published = ("Acc",)
+    published_dialects = ("native",)
 
     async def run(self, case):
         reply = await case.ask([{"role": "user", "content": f"say {case.sample.payload['say']}"}])
@@ -44,16 +50,13 @@ class Toy(Task):
             explanation=f"expected {expected!r}, got {got!r}",
         )
 
-    def recipe(self, scoring):
-        return Recipe(
+    def metrics(self, scoring):
+        return MetricFormula(
             lambda sums: {"Acc": 100 * sums["right"] / sums["all"] if sums.get("all") else None}, {"Acc": ("all",)}
         )
 
-    def oracle(self, sample, request):
+    def published_rows(self):
+        return []
+
+    def oracle(self, sample, request, *, one_call=False):
         return ChatReply(sample.payload["say"])
-
-    def score_files(self, samples, predictions, *, scoring, similarity):
-        raise NotImplementedError
-
-    def prompt_version(self, folder):
-        return "1"

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from agentgauge.core.capabilities import Similarity, options_of
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Record, Score, Transcript, Usage
 from agentgauge.store import RunFolder
@@ -68,7 +69,7 @@ def write_run(
         "options": {
             option.name: option.accepted[0] if option.accepted else option.default
             for n in names
-            for option in find_task(n).options
+            for option in options_of(find_task(n))
         },
     }
     folder.write_plan(plan)
@@ -84,7 +85,10 @@ def write_run(
         about=about,
         index_of=lambda task: SimpleNamespace(rows=()),
         scoring="parity",
-        similarity={name: find_task(name).default_similarity(official=False) for name in names},
+        similarity={
+            name: task.default_similarity(official=False) if isinstance(task := find_task(name), Similarity) else ""
+            for name in names
+        },
     )
     return path
 

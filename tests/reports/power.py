@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from agentgauge.core.estimate import Recipe, Values
+from agentgauge.core.estimate import MetricFormula, Values
 from reports.comparison.paired import ALPHA, effects
 
 SAMPLES = (50, 100, 200, 500, 1000)
 DIFFERENCES = (2, 5, 10, 15, 20)
 ATTEMPTS = (1, 2, 4, 8)
 
-SHARE = Recipe(lambda sums: {"Acc": 100 * sums["right"] / sums["all"] if sums.get("all") else None})
-F1 = Recipe(
+SHARE = MetricFormula(lambda sums: {"Acc": 100 * sums["right"] / sums["all"] if sums.get("all") else None})
+F1 = MetricFormula(
     lambda sums: {"F1": 200 * sums["hit"] / (sums["gold"] + sums["said"]) if sums["gold"] + sums["said"] else None},
     {"F1": ("gold", "said")},
 )
@@ -77,14 +77,14 @@ def searches(source: Any, n: int, better: float) -> Pair:
     return tuple(runs)  # type: ignore[return-value]
 
 
-def found(make: Callable[[Any], Pair], recipe: Recipe, runs: int, seed: int) -> float:
+def found(make: Callable[[Any], Pair], formula: MetricFormula, runs: int, seed: int) -> float:
     """The share of pairs of runs, 0 to 1, with a difference that is significant at 5 %, two-sided."""
     import numpy as np
 
     source = np.random.default_rng(seed)
     hits = 0
     for _ in range(runs):
-        (effect,) = effects(*make(source), recipe).values()
+        (effect,) = effects(*make(source), formula).values()
         hits += effect.p is not None and effect.p <= ALPHA
     return hits / runs
 

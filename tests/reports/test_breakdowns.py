@@ -11,6 +11,7 @@ import pytest
 
 from agentgauge.cli.main import main
 from agentgauge.core.breakdown import Breakdown, Cell
+from agentgauge.core.capabilities import Breakdowns
 from agentgauge.core.task_registry import known_tasks
 from reports.page import write_page
 from reports.tables import rows
@@ -29,7 +30,7 @@ HEAT = Breakdown(
 COUNTS = Breakdown("Faults", "kind", ("cases", "per cent"), {"late": (Cell(3.0, 4), Cell(75.0, 4))}, counts=("cases",))
 
 
-class Broken(Toy):
+class Broken(Toy, Breakdowns):
     """The toy benchmark with two breakdowns."""
 
     def breakdowns(self, scores, scoring):

@@ -22,7 +22,7 @@ def test_keywords_are_those_of_the_bundled_samples():
     for parts in CAPABILITIES.values():
         for part in parts:
             task = known_tasks()[part.task]
-            known = {tag for row in task.index(task.mini).rows for tag in row.tags}
+            known = {tag for row in task.data.index(task.data.bundled).rows for tag in row.tags}
             assert part.keywords <= known, part
 
 

@@ -9,7 +9,7 @@ import random
 
 import pytest
 
-from agentgauge.core.estimate import Recipe
+from agentgauge.core.estimate import MetricFormula
 from reports.compare import correct
 from reports.comparison import paired
 from reports.comparison.paired import Effect, effects, holm
@@ -103,11 +103,11 @@ def test_the_interval_is_that_of_bonett_and_price_with_students_t(gained, lost, 
 
 
 def test_a_figure_without_a_value_a_count_and_a_single_sample_are_not_tested():
-    recipe = Recipe(
+    formula = MetricFormula(
         lambda sums: {"Acc": 100 * sums["right"] / sums["all"] if sums["all"] else None, "Calls": sums["right"]},
         {"Acc": ("all",)},
     )
-    found = effects([{"right": 1.0, "all": 0.0}] * 3, [{"right": 2.0, "all": 0.0}] * 3, recipe)
+    found = effects([{"right": 1.0, "all": 0.0}] * 3, [{"right": 2.0, "all": 0.0}] * 3, formula)
     assert found["Acc"] == Effect(None, None, None, 3)
     assert found["Calls"] == Effect(3.0, 6.0, 3.0, 3)
     assert effect([1.0], [0.0]) == Effect(100.0, 0.0, -100.0, 1)
@@ -164,8 +164,8 @@ def few_draws(monkeypatch):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_equal_models_are_told_apart_in_at_most_six_percent_of_comparisons(kind, few_draws):
-    make, recipe, n = KINDS[kind]
-    assert power.found(lambda source: make(source, n, 0.0), recipe, 1000, seed=1) <= 0.06
+    make, formula, n = KINDS[kind]
+    assert power.found(lambda source: make(source, n, 0.0), formula, 1000, seed=1) <= 0.06
 
 
 def test_a_whole_comparison_of_equal_models_says_so_in_at_most_six_percent_of_cases(few_draws):
@@ -173,8 +173,8 @@ def test_a_whole_comparison_of_equal_models_says_so_in_at_most_six_percent_of_ca
     alarms = 0
     for _ in range(400):
         tasks = []
-        for kind, (make, recipe, n) in KINDS.items():
-            found = effects(*make(source, n, 0.0), recipe)
+        for kind, (make, formula, n) in KINDS.items():
+            found = effects(*make(source, n, 0.0), formula)
             tasks.append(TaskPairs(kind, n, n, {}, found, (), ()))
         alarms += min(correct({"B": tasks})[0].values()) <= paired.ALPHA
     assert 0 < alarms / 400 <= 0.06
@@ -182,17 +182,17 @@ def test_a_whole_comparison_of_equal_models_says_so_in_at_most_six_percent_of_ca
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_interval_holds_the_true_difference_of_equal_models_and_the_detectable_one_is_detected(kind, few_draws):
-    make, recipe, n = KINDS[kind]
+    make, formula, n = KINDS[kind]
     source = np.random.default_rng(3)
     held, known = 0, []
     for _ in range(300):
-        (found,) = effects(*make(source, n, 0.0), recipe).values()
+        (found,) = effects(*make(source, n, 0.0), formula).values()
         held += found.low <= 0 <= found.high
         known.append(found.detectable)
     assert held / 300 >= 0.93
-    if recipe is SHARE:
+    if formula is SHARE:
         better = math.fsum(known) / len(known) / 100
-        assert 0.6 <= power.found(lambda source: make(source, n, better), recipe, 300, seed=4) <= 0.9
+        assert 0.6 <= power.found(lambda source: make(source, n, better), formula, 300, seed=4) <= 0.9
 
 
 def test_the_page_tells_the_power_that_is_measured():

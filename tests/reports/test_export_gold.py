@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from agentgauge.cli.main import main
+from agentgauge.core.capabilities import PredictionFiles
 from agentgauge.core.task_registry import known_tasks
 from bench_gta.atomic import task as gta
 from bench_mmau import tasks as mmau
@@ -60,7 +61,7 @@ def predictions(exported: Path, task: str) -> Path:
 
 
 def score(task: str, file: Path) -> list[str]:
-    samples = known_tasks()[task].mini
+    samples = known_tasks()[task].data.bundled
     if task.startswith("gta_atomic"):
         samples = file.parents[2] / "gta_dataset"  # of a part of the data, as this run is
     return ["score", task, "--samples", str(samples), "--predictions", str(file), "--json"]
@@ -68,7 +69,9 @@ def score(task: str, file: Path) -> list[str]:
 
 def test_every_layout_is_here() -> None:
     ours = {task.name for task in (*gta.TASKS, *wild.TASKS, *mmau.TASKS)} | {"gta_workflow"}
-    assert ours == {*OTHERS, *MMAU} == {name for name, task in known_tasks().items() if task.exported_as}
+    assert (
+        ours == {*OTHERS, *MMAU} == {name for name, task in known_tasks().items() if isinstance(task, PredictionFiles)}
+    )
 
 
 def figures(exported: Path, task: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from agentgauge.core.capabilities import options_of
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event, Record
 from reports.page import write_page
@@ -239,7 +240,7 @@ def all_boards():
         "tools": {},
         "data": {name: {"official": True, "samples": 0, "left_out": []} for name in tasks},
         "options": {
-            o.name: o.accepted[0] if o.accepted else o.default for task in tasks.values() for o in task.options
+            o.name: o.accepted[0] if o.accepted else o.default for task in tasks.values() for o in options_of(task)
         },
     }
     done = {name: {**part, "metrics": dict.fromkeys(task.published, metric)} for name, task in tasks.items()}
@@ -273,8 +274,8 @@ def test_the_rows_of_gta_are_those_of_the_reference_files(title):
 def test_every_published_row_of_every_task_is_shown():
     for task in known_tasks().values():
         found = shown(all_boards()[task.benchmark])
-        for row in task.reference_rows():
-            for column in {task.board.get(name, name) for name in task.published} & row.keys():
+        for row in task.published_rows():
+            for column in {task.leaderboard_columns.get(name, name) for name in task.published} & row.keys():
                 assert found[row["edition"]][row["model"]][column] == told(row[column])
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.breakdown import Breakdown, Cell
+from agentgauge.core.capabilities import Breakdowns
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event
 from reports.page import write_page
@@ -129,7 +130,7 @@ def test_a_task_without_breakdowns_has_no_such_part(watched, page_file):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_heat_map_has_figures_on_a_ground_of_their_own_colour(watched, scheme, tmp_path, monkeypatch):
-    class Warm(Toy):
+    class Warm(Toy, Breakdowns):
         def breakdowns(self, scores, scoring):
             cells = tuple(Cell(value, 7) for value in (0.0, 100.0, None))
             return (

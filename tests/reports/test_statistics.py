@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from agentgauge.core.estimate import Recipe, Values, estimate, from_totals
+from agentgauge.core.estimate import MetricFormula, Values, estimate, from_totals
 from agentgauge.core.intervals import freedom_of, student, wilson
 from agentgauge.core.types import Score
 
-RATE = Recipe(
+RATE = MetricFormula(
     lambda sums: {"rate": 100 * sums["part"] / sums["whole"] if sums.get("whole") else None}, {"rate": ("whole",)}
 )
-F1 = Recipe(
+F1 = MetricFormula(
     lambda sums: {"rate": 200 * sums["found"] / (sums["gold"] + sums["told"]) if sums.get("gold") else None},
     {"rate": ("gold", "told")},
 )
@@ -173,7 +173,7 @@ def tool_choice(rng: Any, chance: float) -> tuple[list[Values], float]:
 
 
 @pytest.mark.parametrize(
-    ("draw", "recipe", "low", "high"),
+    ("draw", "formula", "low", "high"),
     [
         (sessions, RATE, 0.03, 0.15),
         (sessions, RATE, 0.3, 0.7),
@@ -189,12 +189,12 @@ def tool_choice(rng: Any, chance: float) -> tuple[list[Values], float]:
         (tool_choice, F1, 0.4, 0.95),
     ],
 )
-def test_sums_are_covered(draw: Draw, recipe: Recipe, low: float, high: float) -> None:
+def test_sums_are_covered(draw: Draw, formula: MetricFormula, low: float, high: float) -> None:
     np = pytest.importorskip("numpy")
     rng = np.random.default_rng(20260105)
     held = 0
     for chance in np.linspace(low, high, 1000):
         units, truth = draw(rng, chance)
-        rate = from_totals(units, recipe)["rate"]
+        rate = from_totals(units, formula)["rate"]
         held += _share(rate.low) <= truth <= _share(rate.high)
     assert BAND[0] <= held / 1000 <= BAND[1], held

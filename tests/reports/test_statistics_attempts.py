@@ -15,7 +15,7 @@ from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Record, Score
 from reports.pass_at_k import pass_all, pass_at, passes
 from reports.run import _combine, summarise
-from tests.plugin.toy import Toy
+from tests.plugin.toy import Toy, ToyData
 
 
 @pytest.mark.parametrize(("tried", "right"), [(1, 0), (1, 1), (4, 0), (4, 1), (5, 3), (6, 6), (7, 2)])
@@ -61,9 +61,13 @@ def test_passes_without_enough_attempts_have_no_value() -> None:
 # -- a task's part of the summary
 
 
-class _Say(Toy):  # type: ignore[no-untyped-call, misc]
-    def load(self, index: Any, row: Row) -> Any:
+class _NoData(ToyData):  # type: ignore[no-untyped-call, misc]
+    def load(self, index: Any, row: Row, task: str) -> Any:
         return None
+
+
+class _Say(Toy):  # type: ignore[no-untyped-call, misc]
+    data = _NoData()
 
     def score(self, sample: Any, output: Any, scoring: str, similarity: str) -> Score:
         return Score(False, {"right": 0.0, "all": 1.0})

@@ -139,14 +139,14 @@ def test_every_published_column_of_every_task_is_in_a_table():
     for task in known_tasks().values():
         if task.name.startswith(("gta", "mmau")) and task.name not in unpublished:
             assert {(task.name, column) for column in task.published} <= shown | {
-                (task.name, name) for name in task.board
+                (task.name, name) for name in task.leaderboard_columns
             }, task.name
 
 
 def test_every_edition_of_published_rows_has_a_source():
     for task in known_tasks().values():
         if task.name.startswith(("gta", "wild", "mmau")):
-            editions = {(task.benchmark, row["edition"]) for row in task.reference_rows()}
+            editions = {(task.benchmark, row["edition"]) for row in task.published_rows()}
             assert editions <= EDITIONS.keys()
 
 

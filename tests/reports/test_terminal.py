@@ -22,7 +22,7 @@ class Wide(Toy):
     columns = ("Acc", *(f"Column {number}" for number in range(9)), "Calls")
     counts = frozenset({"Calls"})
 
-    def remarks(self, metrics):
+    def notes(self, metrics):
         return ["a remark that goes on and on, so that it has to be broken into several lines of the terminal"]
 
 

@@ -30,9 +30,9 @@ def nested(levels: int) -> str:
 
 
 class Refusing(Toy):
-    """Exhibits of one case cannot be made, whatever the reason."""
+    """Artifacts of one case cannot be made, whatever the reason."""
 
-    def exhibits(self, output, score, scoring):
+    def artifacts(self, output, score, scoring):
         if output == "bad":
             raise LookupError("no exhibit")
         return ()
@@ -132,7 +132,7 @@ def test_a_full_disk_is_no_fault_of_a_case(tmp_path, toy, monkeypatch):
     def full(*arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Refusing, "exhibits", full)
+    monkeypatch.setattr(Refusing, "artifacts", full)
     (run / "records.jsonl").write_text((run / "records.jsonl").read_text().replace('"output":null', '"output":"x"'))
     with pytest.raises(OSError, match="No space"):
         write_page(run, run / "report.html")

@@ -15,8 +15,8 @@ from bench_wild.metrics import (
     ERRORS_PUBLISHED_AS,
     PARAMETER_KINDS,
     PUBLISHED_AS,
+    formula,
     official,
-    recipe,
     session_values,
 )
 from bench_wild.score import score_task
@@ -35,7 +35,7 @@ def scores(*ids: str, evaluator: str = "2026", scoring: str = "parity") -> list[
 
 
 def table(scores: list[Score], scoring: Scoring) -> dict[str, Metric]:
-    return estimate(scores, recipe(scoring))
+    return estimate(scores, formula(scoring))
 
 
 def failed(score: Score) -> Score:

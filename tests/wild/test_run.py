@@ -13,6 +13,7 @@ import pytest
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, ToolCall
 from agentgauge.core.errors import ModelFault, UsageProblem
+from agentgauge.core.estimate import estimate
 from agentgauge.core.types import Sample, Scoring, Usage
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import read_reply
@@ -20,7 +21,7 @@ from bench_wild.data import Session, build_session, sample_id
 from bench_wild.oracle import answers, native_reply, play, unreachable
 from bench_wild.prompts import convert_tools, opening
 from bench_wild.run import EMPTY, FAILED, NOT_EXPECTED, run_task, with_inputs
-from bench_wild.task import Wild
+from bench_wild.task import Wild, WildData
 from tests.wild.test_data import chinese, earlier, final, node, record, write
 
 
@@ -360,7 +361,7 @@ def test_the_oracle_is_right_through_the_harness(scoring: Scoring, language: str
         one = sample(place, chinese(), language)
         scores.append(task.score(one, run(one, Oracle(), scoring=scoring), scoring, "trigram"))
     assert all(score.passed for score in scores)
-    figures = task.metrics(scores, scoring)
+    figures = estimate(scores, task.metrics(scoring))
     assert (figures["Task"].value, figures["Session"].value, figures["Optimal"].value) == (100, 100, 100)
 
 
@@ -410,25 +411,25 @@ def test_a_question_that_may_come_beside_a_tool() -> None:
 
 def test_data_is_found_where_the_release_has_it(tmp_path: Path) -> None:
     (tmp_path / "wild" / "data").mkdir(parents=True)
-    assert Wild().find(tmp_path) is None
+    assert WildData().find(tmp_path) is None
     write(tmp_path / "wild" / "data", record())
-    assert Wild().find(tmp_path) == tmp_path / "wild"
-    assert Wild().check_data(tmp_path / "wild")[0] == []
+    assert WildData().find(tmp_path) == tmp_path / "wild"
+    assert WildData().check(tmp_path / "wild")[0] == []
 
 
 def test_check_names_broken_lines_too(tmp_path: Path) -> None:
     bad = record("bad")
     del bad["english_tasks"]
     write(tmp_path, record(), bad)
-    problems, _ = Wild().check_data(tmp_path)
+    problems, _ = WildData().check(tmp_path)
     assert [("line 2" in one, "'bad'" in one) for one in problems] == [(True, True)]
     with pytest.raises(UsageProblem, match="holds none of"):
-        Wild().check_data(tmp_path / "none")
+        WildData().check(tmp_path / "none")
 
 
 def test_published_rows() -> None:
     task = Wild()
-    rows = task.reference_rows()
+    rows = task.published_rows()
     assert set(task.published) <= set(task.columns)
     (gpt,) = (row for row in rows if (row["edition"], row["model"]) == ("paper, all models", "GPT-4o"))
     assert (gpt["Single-Tool"], gpt["Session"]) == (60.16, 11.72)
@@ -436,4 +437,4 @@ def test_published_rows() -> None:
 
 
 def test_a_case_is_told_under_its_session() -> None:
-    assert Wild().story(("chat", "fourth", "structure-none", "wild_tool_bench_0")) == "wild_tool_bench_0"
+    assert Wild().category(("chat", "fourth", "structure-none", "wild_tool_bench_0")) == "wild_tool_bench_0"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import DataProblem
-from bench_wild.task import Wild
+from bench_wild.task import WildData
 from bench_wild.tool_lists import lacks, read_tool_lists
 
 
@@ -77,7 +77,7 @@ def test_a_line_that_is_no_list(line: str, message: str, tmp_path: Path) -> None
 
 def test_the_check_command_reads_lists_too(tmp_path: Path) -> None:
     (tmp_path / "tools_zh.jsonl").write_text(f"{json.dumps([tool({}), tool({})])}\n", encoding="utf-8")
-    assert Wild().check_data(tmp_path) == (
+    assert WildData().check(tmp_path) == (
         [],
         ["tools_zh.jsonl, line 1: 2 tools are called 'f'; a call means the first"],
     )

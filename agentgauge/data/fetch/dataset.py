@@ -39,7 +39,7 @@ class DataSet:
 
     name: str  # on the command line: "gta-atomic"
     title: str  # "GTA-Atomic"
-    folder: str  # below the data folder; the ``data_set`` of the tasks it serves
+    folder: str  # below the data folder; the ``DataSource.name`` of the tasks it serves
     main: tuple[str, ...]  # file name patterns of which one lies in the data set's root: ("dataset.json",)
     licence: str  # one sentence
     citation: tuple[str, ...]  # lines
@@ -55,7 +55,7 @@ class DataSet:
     @property
     def tasks(self) -> list[str]:
         """Names of the tasks that it serves."""
-        return sorted(name for name, task in known_tasks().items() if task.data_set == self.folder)
+        return sorted(name for name, task in known_tasks().items() if task.data.name == self.folder)
 
 
 def served(data_set: DataSet, base: Path) -> dict[str, Path]:
@@ -63,7 +63,7 @@ def served(data_set: DataSet, base: Path) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for name in data_set.tasks:
         with suppress(AgentGaugeError):  # damaged: what fetched it tells why
-            if root := known_tasks()[name].find(base):
+            if root := known_tasks()[name].data.find(base):
                 found[name] = root
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from agentgauge.core import capabilities
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.index import Index, Row
@@ -23,17 +24,20 @@ class Oracle:
     def answer(self, request: ChatRequest, case: CaseKey) -> ChatReply:
         """Raises UsageProblem for an unknown task or sample."""
         task = find_task(case.task)
-        root = self._data.get(task.data_set, task.mini)
+        root = self._data.get(task.data.name, task.data.bundled)
         index, rows = self._index(task, root)
         if case.sample not in rows:
             raise UsageProblem(
-                f"{task.name} has no sample {case.sample!r} in {root}; start the server with --data {task.data_set}=DIR"
+                f"{task.name} has no sample {case.sample!r} in {root}; start the server with --data {task.data.name}=DIR"
             )
-        return task.oracle(task.load(index, rows[case.sample]), request, one_call=self._one_call)
+        if not isinstance(task, capabilities.Oracle):
+            raise UsageProblem(f"{task.name} has no gold replies; give --model another model than oracle")
+        sample = task.data.load(index, rows[case.sample], task.name)
+        return task.oracle(sample, request, one_call=self._one_call)
 
     def _index(self, task: Task, root: Path) -> tuple[Index, dict[str, Row]]:
         known = self._indexes.get((task.name, root))
         if known is None:
-            index = task.index(root)
+            index = task.data.index(root)
             known = self._indexes[task.name, root] = index, {row.id: row for row in index.rows}
         return known

@@ -86,7 +86,7 @@ def _file(path: Path) -> Path:
     """The data file that a path means."""
     if path.is_file():
         return path
-    root = find_task("wild").find(path)
+    root = find_task("wild").data.find(path)
     if root is None or (found := data.find(root)) is None:
         raise DataProblem(
             f"{path} holds no data file of WildToolBench to compare with; give a file or folder with"

@@ -157,7 +157,7 @@ def main_records(argv: Sequence[str]) -> int:
 
 def _usual(out: Path) -> list[Path]:
     """The folders of the sessions that a run finds by itself, but not what is written now."""
-    mini = find_task("wild").mini
+    mini = find_task("wild").data.bundled
     roots, _ = find_data("auto", Path.cwd())
     return [root for root in dict.fromkeys([mini, roots["wild"]]) if root.resolve() != (out / RECORDS).parent.resolve()]
 
