@@ -6,27 +6,31 @@ Loaded by the top-level ``conftest.py``, or by ``-p agentgauge.pytest_plugin`` e
 
 from __future__ import annotations
 
+import gc
+import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar, cast
 
 import pytest
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.redaction import redact_logs
+from agentgauge.core.redaction import Printed, redact, redact_logs
 from agentgauge.core.service_process import end_with
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.pytest_plugin.claim import claim_folder, continue_selection, select
 from agentgauge.pytest_plugin.controller import Controller, is_distributed
-from agentgauge.pytest_plugin.descriptors import make_room
-from agentgauge.pytest_plugin.options import DEFAULT_IN_FLIGHT, add_options, read_settings
+from agentgauge.pytest_plugin.options import add_options, read_settings
 from agentgauge.pytest_plugin.worker import Place, WorkerSide
-from agentgauge.pytest_plugin.xdist.report_serialization import Packing, Unpacking
-from agentgauge.pytest_plugin.xdist.worker_count import limit_restarts, limit_workers, started_here, told
+from agentgauge.pytest_plugin.xdist.worker_count import limit_restarts, limit_workers, told
 from agentgauge.run.thread_pools import processors
 from agentgauge.run.tool_token import make_tool_token, take_tool_token
 
 __all__ = ["benchmark_task"]
+
+GARBAGE = 10_000
+"""New objects after which the garbage collector runs, in processes that run cases. Python's own threshold of 700 takes
+5 % of a run."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -48,19 +52,6 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     """After xdist's, which comes first, and before pytest's, in which everything else happens."""
     limit_workers(config, processors())
     limit_restarts(config)
-    connections = config.option.in_flight or DEFAULT_IN_FLIGHT
-    make_room(connections)
-    if workers := started_here(config):
-        from agentgauge.pytest_plugin.forks import fork_workers
-
-        fork_workers(config, workers, connections)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_setupnodes(config: pytest.Config) -> None:
-    from agentgauge.pytest_plugin.forks import use_forks
-
-    use_forks(config)
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -85,15 +76,14 @@ def pytest_configure(config: pytest.Config) -> None:
     except UsageProblem as problem:
         raise pytest.UsageError(str(problem)) from None
     if given is None:
+        _redact_terminal(config)
         if settings.spec and not settings.tool_server:
             config.add_cleanup(make_tool_token())
         config.pluginmanager.register(Controller(config, settings), "agentgauge-controller")
-    if is_distributed(config):
-        config.pluginmanager.register(Unpacking(), "agentgauge-unpacking")
     if given is not None or not is_distributed(config):
+        _collect_garbage_less_often(config)
         place = Place()
         if given is not None:
-            config.option.no_header = True  # nobody reads a worker's, for which the metadata of every plugin is parsed
             end_with(given["agentgauge_controller"])
             place = Place(
                 name=given["workerid"],
@@ -102,9 +92,24 @@ def pytest_configure(config: pytest.Config) -> None:
                 dist=given["agentgauge_dist"],
                 is_replacement=int(given["workerid"].removeprefix("gw")) >= given["workercount"],
             )
-            config.pluginmanager.register(Packing(), "agentgauge-packing")
         config.pluginmanager.register(WorkerSide(config, settings, place), "agentgauge-worker")
         if config.getoption("allure_report_dir", None):
             from agentgauge.pytest_plugin.allure import AllureSide
 
             config.pluginmanager.register(AllureSide(config, settings), "agentgauge-allure")
+
+
+def _redact_terminal(config: pytest.Config) -> None:
+    """Errors inside pytest show the variables of every function, with ``--showlocals``."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if type(reporter) is pytest.TerminalReporter:
+        config.pluginmanager.unregister(reporter)
+        file = cast("TextIO", Printed(sys.stdout, redact))
+        config.pluginmanager.register(pytest.TerminalReporter(config, file), "terminalreporter")
+
+
+def _collect_garbage_less_often(config: pytest.Config) -> None:
+    before = gc.get_threshold()
+    if 0 < before[0] < GARBAGE:
+        gc.set_threshold(GARBAGE, *before[1:])
+        config.add_cleanup(lambda: gc.set_threshold(*before))

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
 import os
 import shutil
 import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from sys import intern
 from types import FrameType
 from typing import Any
 
 import pytest
-from _pytest._code.code import ReprTracebackNative
 
 from agentgauge.core.atomic_write import cannot_write
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.redaction import Printed, redact
+from agentgauge.core.redaction import redact
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Record
 from agentgauge.model.cassette_file import create_cassette
 from agentgauge.pytest_plugin.claim import SELECTION
-from agentgauge.pytest_plugin.early import Early, EarlyPage, EarlyRecords, RecordPlace
 from agentgauge.pytest_plugin.options import Settings, config_fingerprint, stored_settings
-from agentgauge.pytest_plugin.terminal_stats import lighten
-from agentgauge.pytest_plugin.worker import MEANWHILE, STOP_FILE
+from agentgauge.pytest_plugin.worker import IDLE, STOP_FILE
 from agentgauge.run.budget import BudgetWatch
 from agentgauge.run.factories import await_services, start_services, stop_services
 from agentgauge.run.partition import GROUPS, MODES
@@ -47,9 +41,6 @@ from agentgauge.store.folder import LEFT_OUT
 from agentgauge.store.jsonl import CaseId
 from agentgauge.store.record_merge import left_out_notes
 
-BACKLOG = 64
-"""Events of workers that wait to be taken, some six a case, from which on nothing is done that the end can do."""
-
 CRASHES_PER_CASE = 2
 """A case on which a worker dies runs once more; the second time it is broken."""
 
@@ -64,9 +55,6 @@ class Controller:
         self._sandbox: tuple[str, ...] = ()
         self.tools: dict[str, Mapping[str, Any]] = {}  # what identifies each tool of this run
         self.progress: Progress | None = None
-        self._records = EarlyRecords(self.folder)
-        self._page: EarlyPage | None = None
-        self._early: list[Early] = [self._records]  # what of the end is done while cases run
         self.summary: dict[str, Any] | None = None
         self.problems: list[str] = []  # why the exit status is 1
         self._notes: list[str] = []  # what else a person should know at the end
@@ -159,12 +147,9 @@ class Controller:
             self._prepare(tasks)
             if self.settings.record:
                 create_cassette(self.settings.record, stored_settings(self.settings, self.tools))
-            about = self._write_run_json(finished=None)
-            if not self.settings.resume:  # that run has a page
-                self._page = EarlyPage(self.folder.path, about, self.plan)
-                self._early.insert(0, self._page)
+            self._write_run_json(finished=None)
             if dist == "no":
-                self.config.stash[MEANWHILE] = self._next_step
+                self.config.stash[IDLE] = self._draw_if_late
             if self.settings.budget:
                 self._watch = BudgetWatch(self.settings.budget, self.folder, self._stop)
             if self._service_problem:
@@ -219,7 +204,8 @@ class Controller:
         self._count(report, status)
         yield
         if status is not None:
-            lighten(report, status, self.config)
+            report.user_properties = []  # the lists at the end of the run use pytest's own words
+            self._drop_reports(status)
 
     def _count(self, report: pytest.TestReport, status: str | None) -> None:
         if report.failed:
@@ -238,34 +224,32 @@ class Controller:
         self.progress.add(
             status, int(str(properties.get("agentgauge.tokens", 0))), float(str(properties.get("agentgauge.usd", 0.0)))
         )
-        if kept := getattr(report, "agentgauge_record", None):
-            task, sample, attempt, *place = kept
-            self._add((task, sample, attempt), RecordPlace(intern(place[0]), *place[1:]))
-            if (
-                is_distributed(self.config) and not self._is_behind()
-            ):  # without workers this waits until there is nothing to do
-                for early in self._early:
-                    early.catch_up()
 
-    def _is_behind(self) -> bool:
-        """Whether workers report faster than this process takes it: what they have said is in memory until then."""
-        dsession: Any = self.config.pluginmanager.get_plugin("dsession")
-        return bool(dsession.queue.qsize() > BACKLOG)
+    def _drop_reports(self, status: str) -> None:
+        """Bound the memory of a long run: the terminal keeps three reports of 1 to 3 KB a case until its end.
 
-    def _next_step(self) -> Callable[[], None] | None:
-        if self.progress and self.progress.is_late():
-            return partial(self._draw, self.progress)
-        return next((step for early in self._early if (step := early.step())), None)
+        The terminal counts the reports of each category. Where it also lists them (``-v``, ``-rp``, ``--durations``)
+        all stay; otherwise the first few stay, and the first one stands for each further one.
+        """
+        terminal: Any = self.config.pluginmanager.get_plugin("terminalreporter")
+        option = self.config.option
+        if terminal is None or option.durations is not None:
+            return
+        from reports.terminal import SHOWN
 
-    def _draw(self, progress: Progress) -> None:
+        terminal.stats.pop("", None)  # set-ups and teardowns that passed
+        listed = {"p", "P", "A"} & set(option.reportchars) if status == "passed" else option.verbose > 0
+        reports = terminal.stats.get(status, ())
+        if len(reports) > SHOWN and not listed:
+            reports[-1] = reports[0]
+
+    def _draw_if_late(self) -> None:
         """While pytest waits for a case, whose output it captures."""
+        if self.progress is None or not self.progress.is_late():
+            return
         capture: Any = self.config.pluginmanager.get_plugin("capturemanager")
         with capture.global_and_fixture_disabled() if capture else nullcontext():
-            progress.draw()
-
-    def _add(self, case: CaseId, place: RecordPlace) -> None:
-        for early in self._early:
-            early.add(case, place)
+            self.progress.draw()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
@@ -291,12 +275,10 @@ class Controller:
         )
         try:
             appender = self.folder.appender("controller")
-            line = appender.append(record)
+            appender.append(record)
             appender.close()
         except OSError as problem:
             self._stop(cannot_write(self.folder.path, problem))
-            return
-        self._add(case, RecordPlace(str(line.file), line.start, line.size))
 
     def _stop_workers(self, reason: str) -> None:
         """Nothing new is started, anywhere; what is in flight may end."""
@@ -318,11 +300,6 @@ class Controller:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
-        if self.config.pluginmanager.has_plugin("terminalreporter"):
-            writer: Any = (
-                self.config.get_terminal_writer()
-            )  # errors within pytest show variables of every function, with --showlocals
-            writer._file = Printed(writer._file, redact)
         if hasattr(self.config.option, "clean_alluredir"):
             self.config.option.clean_alluredir = (
                 False  # it is clean by now; a worker that cleans wipes the others' results
@@ -335,7 +312,7 @@ class Controller:
         """Others write it too, such as JUnit's report."""
         shown = str(excrepr)
         if (clean := redact(shown)) != shown:
-            excrepr.reprtraceback = ReprTracebackNative(clean.splitlines(keepends=True))
+            excrepr.reprtraceback = _Text(clean)
             excrepr.chain = [(excrepr.reprtraceback, None, None)]
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
@@ -362,9 +339,6 @@ class Controller:
             stop_services(self.services)
 
     def _sum_up(self, session: pytest.Session, exitstatus: int, progress: Progress) -> None:
-        atexit.register(
-            gc.freeze
-        )  # all is written by then; looking through every item and report once more takes tenths of a second
         for left in (PLACES, WAITING):
             (self.folder.path / left).unlink(missing_ok=True)
         self.folder.free_reserve()
@@ -376,10 +350,7 @@ class Controller:
 
         settings = self.settings
         tasks = [find_task(name) for name in dict.fromkeys(task for task, _, _ in self.plan)]
-        gathered = self._records.gathered() or self.folder.record_merge()
-        begun = self._page.begun() if self._page else None
-        self._page = None  # with all that it would still have to do
-        self._early.clear()
+        gathered = self.folder.record_merge()
         outlines = self.folder.merge_records(self.plan, gathered)
         self._notes += left_out_notes(self.folder.path, gathered.left_out, LEFT_OUT)
         self.summary = sum_up(
@@ -395,7 +366,7 @@ class Controller:
         self._write_run_json(finished=time.time())
         unshown = Unshown()
         loaded = load_run(self.folder.path, self.plan, outlines)
-        write_page(self.folder.path, self.folder.path / "report.html", loaded=loaded, begun=begun, unshown=unshown)
+        write_page(self.folder.path, self.folder.path / "report.html", loaded=loaded, unshown=unshown)
         self._notes += unshown.told("report.html")
         if results := self.config.getoption("allure_report_dir", None):
             from reports.allure import write_run
@@ -456,8 +427,7 @@ class Controller:
     def _cannot_write(self, error: OSError) -> str:
         return f"{cannot_write(self.folder.path, error)}; go on with --resume={self.folder.path}"
 
-    def _write_run_json(self, finished: float | None) -> dict[str, Any]:
-        """Returns what it says."""
+    def _write_run_json(self, finished: float | None) -> None:
         about = run_json(
             self.config,
             self.settings,
@@ -469,7 +439,16 @@ class Controller:
             finished=finished,
         )
         self.folder.write_json("run.json", about)
-        return about
+
+
+class _Text:
+    """A representation of an error for pytest that is this text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def toterminal(self, writer: Any) -> None:
+        writer.write(self._text)
 
 
 def _status(report: pytest.TestReport | pytest.CollectReport) -> str | None:

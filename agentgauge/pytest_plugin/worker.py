@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import re
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from traceback import walk_tb
 from typing import Any, NamedTuple
 
 import pytest
@@ -18,14 +15,13 @@ import pytest
 from agentgauge.core.atomic_write import DISK_FULL, cannot_write
 from agentgauge.core.case import CaseSettings
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.garbage_collection import at_rest
 from agentgauge.core.index import Index, Row
 from agentgauge.core.redaction import redact
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Record
 from agentgauge.pytest_plugin.options import Settings, config_fingerprint
-from agentgauge.pytest_plugin.outcome import BrokenCase, Outcome, WrongAnswer
+from agentgauge.pytest_plugin.outcome import BrokenCase, Outcome
 from agentgauge.run.factories import Wiring
 from agentgauge.run.partition import GROUPS, MODES, deal, group_of
 from agentgauge.run.prefetcher import LookAhead
@@ -37,24 +33,15 @@ from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import CaseId
 
 PLANNED = pytest.StashKey[Planned]()
-KEPT = pytest.StashKey[tuple[str, str, int, str, int, int]]()
-"""Task, sample and attempt of a case that has ended; file, start and size in bytes of its record."""
-MEANWHILE = pytest.StashKey[Callable[[], Callable[[], None] | None]]()
-"""See LookAhead: what a process that runs cases can do while it waits."""
+IDLE = pytest.StashKey[Callable[[], None]]()
+"""Called now and then while pytest's thread waits for a case."""
 STOP_FILE = "stop"
 """Appears in the run folder when the controller wants every worker to stop; holds the reason."""
 STALE = 0.005
 """Seconds after which a worker looks for it again."""
-GARBAGE = 10_000
-"""New objects after which the garbage collector looks for circles. Cases leave next to none, and Python's own 700
-takes 5 % of a run."""
 
 UNWRITABLE = (RecursionError, TypeError, ValueError)
 """What JSON of a value raises that is none."""
-
-PASSED_THROUGH = ("_pytest", "pluggy", "agentgauge")
-"""Packages whose frames nobody needs once a case's exception has been told. A project's own may still be at work, as
-fixtures are."""
 
 
 @dataclass(frozen=True)
@@ -91,17 +78,8 @@ class WorkerSide:
         self._told_problem = False  # whether a report of a case says so
         self._lot: _Lot | None = None
         self._sees_all = False  # a replacement, its whole queue
-        self._item: pytest.Item  # that pytest is at
-        self._before: pytest.Function | None = None  # the last case
-        self._garbage: tuple[int, int, int]  # the collector's thresholds, as they were
 
     # -- collection
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_collection(self) -> Generator[None, object, object]:
-        """Looking through the items again and again would take half of the time."""
-        with at_rest():
-            return (yield)
 
     def rows(self, task: Task) -> tuple[Index, Sequence[Row]]:
         """A task's samples after ``--limit``."""
@@ -120,9 +98,7 @@ class WorkerSide:
             return
         _, rows = self.rows(task)
         ids = [case_name(row.id, attempt) for row in rows for attempt in range(1, self.settings.attempts + 1)]
-        nearest = metafunc._arg2fixturedefs.get("sample", ())[-1:]  # the project may have one of this name
-        ours = any(getattr(fixture.func, "__self__", None) is self for fixture in nearest)
-        metafunc.parametrize("sample", ids, ids=ids, indirect=ours)
+        metafunc.parametrize("sample", ids, ids=ids)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -184,7 +160,6 @@ class WorkerSide:
         if cases and not self.config.option.collectonly and self.place.number == 0:
             self._write_plan(session, cases)
         yield
-        _share_keywords(session.items)
         if cases and self.place.dist in MODES and not self.place.is_replacement:
             self._lot = self._draw(session)  # xdist has told the controller, which looks at the plan meanwhile
 
@@ -212,8 +187,6 @@ class WorkerSide:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
-        if PLANNED in item.stash and type(item) is pytest.Function:
-            self._locate(item)
         if self._lookahead is None and PLANNED in item.stash and not self._problem:
             try:
                 self._start(item.session)
@@ -223,30 +196,10 @@ class WorkerSide:
             taken = [item] if nextitem is None else [item, nextitem]  # xdist has taken them out of its queue
             self._lookahead.plan(self._open([*taken, *self._peek(item.session)]))
 
-    def _locate(self, item: pytest.Function) -> None:
-        """Of the cases of one function only the names differ. pytest looks in the source for each, which takes 0.08
-        ms."""
-        before, self._before = self._before, item
-        if (
-            before
-            and before.parent is item.parent
-            and before.originalname == item.originalname
-            and "location" not in vars(item)
-        ):
-            file, line, name = before.location
-            item.location = (file, line, name.removesuffix(before.name) + item.name)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """In which fixtures are made, whoever walks through the item."""
-        self._item = item
-
-    # Without pytest's ``request``, which takes a tenth of its time, by reading a signature for each that asks for it.
-
     @pytest.fixture
-    def sample(self) -> str:
+    def sample(self, request: pytest.FixtureRequest) -> str:
         """What the case is called: the sample's id, with the attempt behind it from the second on."""
-        planned = self._item.stash.get(PLANNED, None)
+        planned = request.node.stash.get(PLANNED, None)
         if planned is None:
             pytest.fail(
                 "the fixtures sample and outcome are for test functions that are marked with benchmark_task(name)",
@@ -255,18 +208,17 @@ class WorkerSide:
         return case_name(planned.row.id, planned.attempt)
 
     @pytest.fixture
-    def outcome(self, sample: str) -> Outcome:
+    def outcome(self, request: pytest.FixtureRequest, sample: str) -> Outcome:
         """How this case ended: the sample was run and scored, possibly well before pytest came here.
 
         A fault that is not the model's is raised here, in set-up, so that pytest reports an error and no failure.
         """
-        item = self._item
+        item = request.node
         planned = item.stash[PLANNED]
-        kept = self._done.pop(planned.id, None) or self._result(planned)
+        kept = self._done.pop(planned.id, None) or self._result(item, planned)
         item.user_properties.append(("agentgauge.status", kept.status))
         if isinstance(kept, Line):
             item.user_properties += [("agentgauge.tokens", kept.tokens), ("agentgauge.usd", kept.usd)]
-            item.stash[KEPT] = (*planned.id, str(kept.file), kept.start, kept.size)
         outcome = Outcome(kept)
         if kept.status == "missing":
             pytest.skip(outcome.record.error or "not attempted")
@@ -274,7 +226,7 @@ class WorkerSide:
             raise BrokenCase(outcome.record.error or "broken for an unknown reason")
         return outcome
 
-    def _result(self, planned: Planned) -> Line | Record:
+    def _result(self, item: pytest.Item, planned: Planned) -> Line | Record:
         """How a case ended. Raises BrokenCase where that could not be written."""
         if self._lookahead:
             try:
@@ -283,20 +235,18 @@ class WorkerSide:
                 self._problem = self._problem or cannot_write(self.folder.path, error)
             else:
                 if self._problem:
-                    self._tell_problem()
+                    self._tell_problem(item)
                 return kept
-        self._item.user_properties.append(("agentgauge.status", "broken"))
-        self._tell_problem()
+        item.user_properties.append(("agentgauge.status", "broken"))
+        self._tell_problem(item)
         raise BrokenCase(f"{self._problem}; go on with --resume={self.folder.path}")
 
-    def _tell_problem(self) -> None:
-        self._item.user_properties.append(("agentgauge.stop", self._problem))
+    def _tell_problem(self, item: pytest.Item) -> None:
+        item.user_properties.append(("agentgauge.stop", self._problem))
         self._told_problem = True
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        if self._lookahead:
-            self._lookahead.done()
         session = self.config.stash[SESSION]
         if not (session.shouldstop or session.shouldfail):  # for both pytest would say the same twice
             if self._told_problem:
@@ -313,50 +263,17 @@ class WorkerSide:
     def pytest_sessionfinish(self) -> None:
         if self._lookahead:
             self._lookahead.stop()
-            gc.set_threshold(*self._garbage)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
-        if (call.when == "call" or report.failed) and (kept := item.stash.get(KEPT, None)):
-            report.agentgauge_record = kept  # type: ignore[attr-defined]  # properties are shown by other reports
         if call.when == "teardown" and PLANNED in item.stash:
-            _release(item)
+            item.user_properties.clear()  # the reports have copies, and pytest keeps every item to the end
         if report.longrepr or report.sections:
             _clean(report)
         return report
-
-    @pytest.hookimpl(tryfirst=True, specname="pytest_runtest_makereport")
-    def report_failure(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport | None:
-        """What pytest finds out of a traceback of ours takes a fifth of its time, and names our own file and line."""
-        if PLANNED not in item.stash or call.excinfo is None:
-            return None
-        error = call.excinfo.value
-        if not isinstance(error, (WrongAnswer, BrokenCase)):
-            return None
-        without = copy(call)
-        without.excinfo = None
-        report = pytest.TestReport.from_item_and_call(item, without)
-        report.outcome, report.longrepr = "failed", str(error)
-        return report
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_exception_interact(self, node: pytest.Item | pytest.Collector, call: pytest.CallInfo[Any]) -> None:
-        """pytest is through with an exception, whose frames hold it and each other: some 80 objects, which the garbage
-        collector would find again, in a tenth of the time of a run of wrong cases."""
-        if (
-            PLANNED not in node.stash
-            or call.excinfo is None
-            or not isinstance(error := call.excinfo.value, (WrongAnswer, BrokenCase))
-        ):
-            return
-        for frame, _ in walk_tb(call.excinfo.tb):
-            if frame.f_globals.get("__name__", "").partition(".")[0] in PASSED_THROUGH:
-                frame.clear()
-        error.__traceback__ = None
-        call.excinfo = pytest.ExceptionInfo.from_exc_info((type(error), error, None))  # type: ignore[arg-type]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_logreport(self) -> Generator[None]:
@@ -382,9 +299,6 @@ class WorkerSide:
         return self._saw_stop
 
     def _start(self, session: pytest.Session) -> None:
-        self._garbage = gc.get_threshold()
-        if 0 < self._garbage[0] < GARBAGE:
-            gc.set_threshold(GARBAGE)
         settings = self.settings
         earlier = settings.resume or self.place.is_replacement
         stored: dict[CaseId, Line] = {}
@@ -452,7 +366,7 @@ class WorkerSide:
             ready=lambda case: wiring.ready(case.task),
             widened=wiring.widen,
             held=self._held,
-            meanwhile=self.config.stash.get(MEANWHILE, lambda: None),
+            idle=self.config.stash.get(IDLE, lambda: None),
             watch=lambda: waiting.write(wiring.older_than(OLD)),
         )
         wiring.on_rest = self._lookahead.rested
@@ -490,15 +404,6 @@ class WorkerSide:
 SESSION = pytest.StashKey[pytest.Session]()
 
 
-def _share_keywords(items: Iterable[pytest.Item]) -> None:
-    """Give cases with equal extra keywords one set of them, once ``-k`` has chosen: an empty one alone takes 0.2 KB."""
-    shared: dict[frozenset[str], set[str]] = {}
-    for item in items:
-        if PLANNED in item.stash:
-            own = item.extra_keyword_matches
-            item.extra_keyword_matches = shared.setdefault(frozenset(own), own)
-
-
 def _clean(report: pytest.TestReport) -> None:
     """Take the secrets out of what a report shows: a traceback may show variables, and what was captured what
     libraries print."""
@@ -506,13 +411,6 @@ def _clean(report: pytest.TestReport) -> None:
     shown = str(report.longrepr or "")
     if (clean := redact(shown)) != shown:
         report.longrepr = clean
-
-
-def _release(item: pytest.Item) -> None:
-    """Take from an item what its reports have taken over: pytest holds every item to the end of the session."""
-    item.user_properties = [pair for pair in item.user_properties if not pair[0].startswith("agentgauge.")]
-    if KEPT in item.stash:
-        del item.stash[KEPT]
 
 
 def case_name(sample: str, attempt: int) -> str:

@@ -14,7 +14,6 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from agentgauge.core.types import Record
-from agentgauge.run.handoff_lock import Floor, TurnTaking
 from agentgauge.run.slots import Places
 from agentgauge.run.solve import Planned
 from agentgauge.store import Line
@@ -22,9 +21,6 @@ from agentgauge.store.jsonl import CaseId
 
 HELD = "not started: the run was stopped"
 """What is said of a case that pytest comes to after that."""
-
-BACKLOG = 64
-"""Ended cases from which on pytest waits for no turn: it is behind, and ``-x`` must not come late."""
 
 AT_ONCE = 4
 """Cases that are started before the loop sends what those before them have written."""
@@ -50,15 +46,14 @@ class LookAhead:
         ready: Callable[[Planned], bool] = lambda case: True,
         widened: Callable[[int], None] = lambda room: None,
         held: Callable[[], bool] = lambda: False,
-        meanwhile: Callable[[], Callable[[], None] | None] = lambda: None,
+        idle: Callable[[], None] = lambda: None,
         watch: Callable[[], None] = lambda: None,
     ) -> None:
         """``at_rest`` says how many solves only wait for a next try of a request, so that others may take their places
         (at most as many again as there are places); ``ready`` says whether a case can be started, or others go before
         it; ``rested`` is to be called when either changes. ``widened`` is told, on the loop's thread, of each change of
         the number of solves that may be in flight; ``held`` says, before each start, whether nothing new may be
-        started. ``meanwhile`` gives what pytest's thread may do while it waits, one short piece after another.
-        ``watch`` is called now and then, on the loop's thread.
+        started. ``idle`` is called now and then on pytest's thread while it waits, ``watch`` on the loop's.
         """
         self._solve = solve
         self._keep = keep
@@ -68,12 +63,11 @@ class LookAhead:
         self._ready = ready
         self._widened = widened
         self._held = held
-        self._meanwhile = meanwhile
+        self._idle = idle
         self._watch = watch
         self._room = places.share
         self._goes_on = False  # whether more will be started as soon as the loop has been round
         self._asks_again = False  # whether others will be asked again for places
-        self._under_way = False  # whether all that can be started have been, once, or one has ended
         self._queue: deque[Planned] = deque()
         self._put_off: list[Planned] = []  # from its front, until they are ready
         self._known: set[CaseId] = set()  # planned, and not asked for yet; belongs to pytest's thread
@@ -81,8 +75,7 @@ class LookAhead:
         self._news = threading.Condition()  # of ``_ended``
         self._flying: set[asyncio.Task[None]] = set()
         self._stopped = False
-        self._floor = Floor()
-        self._loop = asyncio.SelectorEventLoop(TurnTaking(self._floor))
+        self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="agentgauge-lookahead", daemon=True)
         self._thread.start()
         self._loop.call_soon_threadsafe(self._look)
@@ -95,45 +88,31 @@ class LookAhead:
 
     def result(self, case: Planned) -> Line | Record:
         """Wait for a case. Returns where its record is, or the record itself where there was nothing to keep: its
-        status is "missing" where nothing new is started any more. pytest has the floor then, until it says ``done``.
+        status is "missing" where nothing new is started any more.
 
         One that nobody planned is the next to start. Raises what kept a case from being run or kept.
         """
         if case.id not in self._known:
             self._loop.call_soon_threadsafe(self._put_first, case)
-        ended, backlog = self._await(case)
-        if backlog < BACKLOG:
-            self._floor.take()
+        ended = self._await(case)
         self._known.discard(case.id)  # pytest asks once
         if isinstance(ended, Exception):
             raise ended
         return ended
 
-    def _await(self, case: Planned) -> tuple[Line | Record | Exception, int]:
-        """How a case has ended, and how many others have."""
+    def _await(self, case: Planned) -> Line | Record | Exception:
         while True:
             with self._news:
                 if case.id in self._ended:
-                    return self._ended.pop(case.id), len(self._ended)
-                piece = self._meanwhile() if self._under_way else None  # nothing holds up the first requests
-                if piece is None:
-                    self._news.wait(WATCH_SECONDS)  # by then there may be another piece
+                    return self._ended.pop(case.id)
+                if self._news.wait(WATCH_SECONDS):
                     continue
-            if self._floor.take():
-                try:
-                    piece()
-                finally:
-                    self._floor.leave()
-
-    def done(self) -> None:
-        """pytest is through with the case."""
-        self._floor.leave()
+            self._idle()
 
     def stop(self) -> None:
         """Start nothing new and give up what is in flight. What is finished has been kept already."""
         if not self._stopped:
             self._stopped = True
-            self._floor.leave()
             asyncio.run_coroutine_threadsafe(self._wind_up(), self._loop).result(timeout=30)
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(timeout=30)
@@ -184,7 +163,6 @@ class LookAhead:
 
     def _tell(self, ended: Mapping[CaseId, Line | Record | Exception]) -> None:
         with self._news:
-            self._under_way = True
             self._ended.update(ended)
             self._news.notify()
 
@@ -208,8 +186,6 @@ class LookAhead:
         elif self._places.shared and not self._asks_again and not self._stopped:
             self._asks_again = True
             self._loop.call_later(ASK_AGAIN_SECONDS, self._ask_again)
-        if (self._flying or self._put_off) and not self._under_way:
-            self._tell({})
 
     def _go_on(self) -> None:
         self._goes_on = False

@@ -166,66 +166,6 @@ def test_cases_that_lack_something_are_let_go_with_the_others(start):
     assert [ahead.result(case(name)).status for name in "ab"] == ["missing"] * 2
 
 
-def test_who_waits_for_a_case_uses_the_time_until_it_has_ended(start):
-    stage, ahead = start("ab", total=2)
-    done: list[int] = []
-
-    def piece() -> None:
-        done.append(threading.get_ident())
-        if len(done) == 3:
-            stage.land("a")
-
-    ahead._meanwhile = lambda: piece if len(done) < 5 else None
-    assert ahead.result(case("a")).sample == "a"
-    assert set(done) == {threading.get_ident()}
-    assert 3 <= len(done) <= 5
-    ahead.done()
-    stage.land("b")
-    until(lambda: case("b").id in ahead._ended)
-    before = len(done)
-    assert ahead.result(case("b")).sample == "b"  # there already
-    assert len(done) == before
-
-
-@pytest.mark.parametrize(("unready", "most"), [("", 6), ("abcdefgh", 0)], ids=["started", "waiting for what they lack"])
-def test_the_time_is_used_when_all_that_can_be_started_has_been(start, unready, most):
-    stage, ahead = start("", unready=unready, total=6)
-    hand_over, kept = ahead._loop.call_soon_threadsafe, []
-    ahead._loop.call_soon_threadsafe = lambda *call: kept.append(
-        call
-    )  # the loop hears late of its cases, and has the floor for nobody
-    ahead.plan(map(case, "abcdefgh"))
-    used: list[tuple[bool, int]] = []
-
-    def let_it_hear() -> None:
-        ahead._loop.call_soon_threadsafe = hand_over
-        while kept:
-            hand_over(*kept.pop(0))
-
-    def piece() -> None:
-        used.append((not kept, len(stage.air)))
-        stage.unready = ""
-        stage.land("a")
-        hand_over(ahead.rested)
-
-    ahead._meanwhile = lambda: piece
-    late = threading.Timer(0.05, let_it_hear)
-    late.start()
-    assert ahead.result(case("a")).sample == "a"
-    late.join()
-    assert used[0] == (True, most)
-
-
-def test_what_goes_wrong_meanwhile_is_told_and_holds_up_nothing(start):
-    stage, ahead = start("ab", total=1)
-    ahead._meanwhile = lambda: lambda: 1 / 0
-    with pytest.raises(ZeroDivisionError):
-        ahead.result(case("a"))
-    ahead._meanwhile = lambda: None
-    stage.land("a", "b")
-    assert [ahead.result(case(name)).sample for name in "ab"] == ["a", "b"]
-
-
 def test_nothing_new_starts_after_hold(start):
     stage, ahead = start("abcd", total=1)
     until(lambda: stage.air == {"a"})

@@ -38,18 +38,6 @@ def limit_restarts(config: pytest.Config) -> None:
         option.maxworkerrestart = str(4 * len(parse_tx_spec_config(config)))
 
 
-def started_here(config: pytest.Config) -> int:
-    """How many workers xdist will start with this Python on this machine."""
-    option = config.option
-    if option.collectonly or getattr(option, "dist", "no") == "no" or not option.tx:
-        return 0
-    from execnet import XSpec
-    from xdist.workermanage import parse_tx_spec_config
-
-    specs = [XSpec(text) for text in parse_tx_spec_config(config)]
-    return sum(bool(spec.popen) and not spec.python and not spec.via for spec in specs)
-
-
 def told(config: pytest.Config) -> str | None:
     """What the header says of it."""
     asked = config.stash.get(ASKED, None)
