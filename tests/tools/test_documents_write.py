@@ -242,7 +242,7 @@ def plain(text: str) -> tuple[Span, ...]:
         ("**a *b* c**", "B:a |BI:b|B: c"),
         ("`a*b*` ``c`d``", "C:a*b*| |C:c`d"),
         ("中**重点**文", "中|B:重点|文"),
-        ("2*3*4, snake_case_name, a * b, _private", "2*3*4, snake_case_name, a * b, _private"),
+        ("2*3*4, snake_case_name, a * b, _private", "2|I:3|4, snake_case_name, a * b, _private"),
         ("**open, *open, `open, [open](", "**open, *open, `open, [open]("),
         ("[label](https://a.b/c_(d)) [](x) [x](x) <https://e.f>", "label (https://a.b/c_(d)) x x https://e.f"),
         ("[**b**](x)", "B:b| (x)"),
@@ -285,7 +285,14 @@ before ![alt](a b.png "t") after
 |---|:-:|
 | j \\| k | **l** | m |
 | n |
-####### seven"""
+
+####### seven
+***
+    code
+
+Title
+---
+> quote <b>"""
     assert list(blocks(text)) == [
         Heading(1, plain("One")),
         Heading(2, plain("C#")),
@@ -296,7 +303,7 @@ before ![alt](a b.png "t") after
         Item(plain("d"), None, 0),
         Item(plain("e"), 1, 0),
         Item(plain("f"), 2, 0),
-        Item(plain("g"), 3, 0),
+        Item(plain("g"), 7, 0),
         Code("# code\n  ![](x)"),
         Paragraph(plain("before")),
         Picture(path="a b.png"),
@@ -304,6 +311,10 @@ before ![alt](a b.png "t") after
         Picture(number=2),
         Table(((plain("h"), plain("i")), (plain("j | k"), (Span("l", bold=True),)), (plain("n"), ()))),
         Paragraph(plain("####### seven")),
+        Paragraph(plain("***")),
+        Code("code"),
+        Heading(2, plain("Title")),
+        Paragraph(plain("> quote <b>")),
     ]
 
 
@@ -353,7 +364,7 @@ def test_tables_may_stay_lines() -> None:
 )
 def test_hostile_markdown_takes_linear_time(text: str) -> None:
     many = text * (60_000 // len(text))
-    assert sum(1 for _ in blocks(f"{many}\n{many}x|\n|{many}")) >= 1
+    assert sum(1 for _ in blocks(f"Title\n\n{many}\n{many}x|\n|{many}")) >= 1
 
 
 # --- DOCX ------------------------------------------------------------------------------------------------------------

@@ -57,7 +57,8 @@ class DocxFileGenerator(base.BenchTool):
     )
     category = "operation"
     confined = True
-    packages = ("docx", "PIL")
+    packages = ("docx", "PIL", "markdown_it")
+    version = 2  # Markdown is CommonMark
     options = (Option("font", "text", "SimSun", "name of the font, for Latin and Chinese text"), TABLES)
     concurrency = 2
     seconds = 120.0

@@ -42,6 +42,8 @@ class HtmlFileGenerator(base.BenchTool):
     )
     category = "operation"
     confined = True
+    packages = ("markdown_it",)
+    version = 2  # fences are found as CommonMark has them
     concurrency = 2
 
     @classmethod

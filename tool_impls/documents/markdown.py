@@ -1,20 +1,26 @@
-"""The part of Markdown that documents are written in (GTA tools spec 5.1): blocks, and spans within them.
+"""Markdown (GTA tools spec 5.1): its blocks, and the spans within them.
 
-Headings 1 to 6, bullet and numbered lists, fenced code, pictures, tables where asked for; bold, italic, inline code,
-and links as ``label (address)``. Whatever is unclosed stays as it is written. Time grows with the length of the text,
-whatever it holds.
+CommonMark and the tables of GitHub, by markdown-it-py, but for quotes and HTML, which stay as they are written, and for
+pictures, which are found as the files of a call are (``tool_impls.naming.PICTURE``; a path there may hold spaces).
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, MutableMapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
 from tool_impls.naming import PICTURE
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+Env = MutableMapping[str, Any]
+"""What the parser keeps of a document: the addresses of its links."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,120 +75,120 @@ class Table:
 
 Block = Heading | Paragraph | Item | Code | Picture | Table
 
-HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
-ITEM = re.compile(r"([ \t]*)(?:[-*+]|(\d{1,9})[.)])[ \t]+(.*)")
-FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})([^`]*)")
 PLACEHOLDER = re.compile(r"\{\{\s{0,9}image_(\d{1,9})\s{0,9}\}\}")
 DEEPEST = 8  # levels of a list that are told apart
+DEEPEST_BLOCK, DEEPEST_SPAN = 100, 20  # what blocks hold below is left out; marks below are plain text
+
+
+@cache
+def _parser(deepest: int, tables: bool = True) -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    class Parser(MarkdownIt):
+        """Addresses are shown and never followed, so they stay as they are written."""
+
+        def validateLink(self, url: str) -> bool:
+            return True
+
+        def normalizeLink(self, url: str) -> str:
+            return url
+
+        def normalizeLinkText(self, link: str) -> str:
+            return link
+
+    parser = Parser("commonmark", {"maxNesting": deepest}).disable(["blockquote", "html_block", "html_inline"])
+    return parser.enable("table") if tables else parser
+
+
+def _tokens(text: str, env: Env, tables: bool = True) -> list[Token]:
+    parser, tokens = _parser(DEEPEST_BLOCK, tables), list[Any]()
+    parser.block.parse(text, parser, env, tokens)
+    return tokens
 
 
 def blocks(text: str, tables: bool = True) -> Iterator[Block]:
     """The blocks of a document. ``tables``: take tables as such, else as the lines that they are."""
+    env: Env = {}
     lines = text.split("\n")
-    at = 0
-    lists = _Lists()
-    waiting: list[str] = []  # lines of a paragraph, or of an item where there is one
-    item: tuple[int | None, int] | None = None  # number and depth
-
-    def flush() -> Iterator[Block]:
-        nonlocal item
-        for part in with_pictures("\n".join(line.strip() for line in waiting)):
-            if isinstance(part, Picture):
-                yield part
-            elif part.strip():
-                yield Item(spans(part.strip()), *item) if item else Paragraph(spans(part.strip()))
-        waiting.clear()
-        item = None
-
-    while at < len(lines):
-        line = lines[at]
-        at += 1
-        if entry := ITEM.fullmatch(line):
-            yield from flush()
-            item = lists.place(len(entry[1].expandtabs(4)), int(entry[2]) if entry[2] else None)
-            waiting.append(entry[3])
-        elif not line.strip():
-            yield from flush()
-        elif fence := FENCE.fullmatch(line):
-            yield from flush()
-            end = closing(lines, at, fence[1])
-            yield Code("\n".join(lines[at:end]).expandtabs(4))
-            at = end + 1
-        elif heading := HEADING.fullmatch(line):
-            yield from flush()
-            lists.end()
-            yield Heading(len(heading[1]), spans(_without_closing(heading[2])))
-        elif tables and "|" in line and at < len(lines) and _is_rule(lines[at]):
-            yield from flush()
-            lists.end()
-            end = at + 1
-            while end < len(lines) and "|" in lines[end]:
-                end += 1
-            yield _table([line, *lines[at + 1 : end]])
-            at = end
-        else:
-            if not waiting and not line[0].isspace():
-                lists.end()
-            waiting.append(line)
-    yield from flush()
-
-
-def closing(lines: list[str], at: int, fence: str) -> int:
-    """The line that ends a fenced block, or the end of the text."""
-    for place in range(at, len(lines)):
-        line = lines[place].strip()
-        if len(line) >= len(fence) and line.startswith(fence) and not line.strip(fence[0]):
-            return place
-    return len(lines)
+    numbers: list[int | None] = []  # of the next item, for each list that is open; None for bullets
+    rows: list[list[tuple[Span, ...]]] = []  # of the open table
+    heading = 0  # level of the open heading
+    item: tuple[int | None, int] | None = None  # number and depth of an item whose text is still to come
+    in_table = False
+    for token in _tokens(text, env, tables):
+        match token.type:
+            case "bullet_list_open":
+                numbers.append(None)
+            case "ordered_list_open":
+                numbers.append(int(token.attrs.get("start", 1)))
+            case "bullet_list_close" | "ordered_list_close":
+                numbers.pop()
+            case "list_item_open":
+                number = numbers[-1]
+                item = (number, min(len(numbers) - 1, DEEPEST))
+                numbers[-1] = None if number is None else number + 1
+            case "list_item_close":
+                item = None
+            case "heading_open":
+                heading = int(token.tag.removeprefix("h"))
+            case "heading_close":
+                heading = 0
+            case "table_open":
+                in_table, rows = True, []
+            case "tr_open":
+                rows.append([])
+            case "table_close":
+                in_table = False
+                yield Table(tuple(map(tuple, rows)))
+            case "fence" | "code_block":
+                yield Code(token.content.removesuffix("\n").expandtabs(4))
+            case "hr":
+                assert token.map is not None
+                yield Paragraph((Span(lines[token.map[0]].strip()),))
+            case "inline" if in_table:
+                rows[-1].append(spans(token.content, env))
+            case "inline":
+                for part in with_pictures(token.content):
+                    if isinstance(part, Picture):
+                        yield part
+                    elif part.strip():
+                        found = spans(part.strip(), env)
+                        yield Heading(heading, found) if heading else Item(found, *item) if item else Paragraph(found)
+                item = None
 
 
-class _Lists:
-    """How deep the lists are nested, and how far each has counted."""
-
-    def __init__(self) -> None:
-        self._open: list[tuple[int, int | None]] = []  # indent in columns, number of the last item
-
-    def place(self, indent: int, number: int | None) -> tuple[int | None, int]:
-        """Number and depth of the next item. Within a list numbers count on, whatever is written."""
-        while self._open and self._open[-1][0] > indent + 1:
-            self._open.pop()
-        last = None
-        if self._open and self._open[-1][0] >= indent - 1:
-            last = self._open.pop()[1]
-        if number is not None and last is not None:
-            number = last + 1
-        self._open.append((indent, number))
-        return number, min(len(self._open) - 1, DEEPEST)
-
-    def end(self) -> None:
-        self._open.clear()
+def spans(text: str, env: Env | None = None) -> tuple[Span, ...]:
+    """The spans of a paragraph, neighbours of one style joined. A link is written as ``label (address)``."""
+    parser, tokens = _parser(DEEPEST_SPAN), list[Any]()
+    parser.inline.parse(text, parser, {} if env is None else env, tokens)
+    runs = groupby(_spans(tokens), key=lambda span: (span.bold, span.italic, span.code))
+    joined = ((style, "".join(span.text for span in run)) for style, run in runs)
+    return tuple(Span(text, *style) for style, text in joined if text)
 
 
-def _without_closing(heading: str) -> str:
-    """A heading's text without the number signs that may follow it."""
-    heading = heading.strip()
-    bare = heading.rstrip("#")
-    return bare.rstrip() if not bare or bare[-1].isspace() else heading
-
-
-def _is_rule(line: str) -> bool:
-    """Whether the line is the one below a table's heading: |---|:-:|."""
-    if "|" not in line or "-" not in line:
-        return False
-    return all(re.fullmatch(r":?-+:?", cell.strip()) for cell in _inner(line).split("|"))
-
-
-def _table(lines: list[str]) -> Table:
-    rows = [
-        [spans(cell.strip().replace("\\|", "|")) for cell in re.split(r"(?<!\\)\|", _inner(line))] for line in lines
-    ]
-    width = len(rows[0])
-    return Table(tuple(tuple(row[:width] + [()] * (width - len(row))) for row in rows))
-
-
-def _inner(line: str) -> str:
-    line = line.strip().removeprefix("|")
-    return line[:-1] if line.endswith("|") and not line.endswith("\\|") else line
+def _spans(tokens: Sequence[Token]) -> Iterator[Span]:
+    bold = italic = 0  # how many marks are open
+    links: list[tuple[str, list[str]]] = []  # address and label of those that are open
+    for token in tokens:
+        text = token.content
+        match token.type:
+            case "strong_open" | "strong_close":
+                bold += token.nesting
+            case "em_open" | "em_close":
+                italic += token.nesting
+            case "link_open":
+                links.append((str(token.attrs["href"]), []))
+            case "link_close":
+                address, label = links.pop()
+                shown = "".join(label)
+                text = "" if shown == address else f" ({address})" if shown else address
+            case "softbreak" | "hardbreak":
+                text = "\n"
+            case "image":
+                text = f"![{token.content}]({token.attrs['src']})"
+        if links:
+            links[-1][1].append(text)
+        yield Span(text, bold > 0, italic > 0, token.type == "code_inline")
 
 
 def with_pictures(text: str, paths: bool = True) -> Iterator[str | Picture]:
@@ -198,107 +204,7 @@ def with_pictures(text: str, paths: bool = True) -> Iterator[str | Picture]:
     yield text[place:]
 
 
-TOKEN = re.compile(
-    r"""\\(?P<escaped>[\\`*_{}\[\]()#+\-.!|<>~])
-      | (?P<ticks>`+)
-      | \[(?P<label>[^\[\]]*)\]\((?P<address>[^()\s]*(?:\([^()\s]*\)[^()\s]*)?)(?:[ \t]+"[^"\n]*")?\)
-      | <(?P<bare>https?://[^\s<>]*)>
-      | (?P<stars>\*+|_+)""",
-    re.VERBOSE,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class _Mark:
-    """One or two stars or underlines."""
-
-    sign: str
-    opens: bool
-    closes: bool
-
-
-def spans(text: str) -> tuple[Span, ...]:
-    """The spans of a paragraph, neighbours of one style joined."""
-    pieces = list(_pieces(text))
-    closers = Counter(piece.sign for piece in pieces if isinstance(piece, _Mark) and piece.closes)
-    within: set[str] = set()
-    styled: list[tuple[Span, str]] = []  # the style as an empty span, and the text
-    for piece in pieces:
-        style = Span("", bold=bool(within & {"**", "__"}), italic=bool(within & {"*", "_"}))
-        if isinstance(piece, Span):
-            styled.append((replace(style, code=piece.code), piece.text))
-            continue
-        if piece.closes:
-            closers[piece.sign] -= 1
-        if piece.sign in within and piece.closes:
-            within.remove(piece.sign)
-        elif piece.sign not in within and piece.opens and closers[piece.sign] > 0:
-            within.add(piece.sign)
-        else:
-            styled.append((style, piece.sign))
-    runs = groupby((one for one in styled if one[1]), key=lambda one: one[0])
-    return tuple(replace(style, text="".join(text for _, text in run)) for style, run in runs)
-
-
-def _pieces(text: str) -> Iterator[Span | _Mark]:
-    runs: dict[int, list[int]] = {}  # where runs of backticks of each length begin
-    for run in re.finditer("`+", text):
-        runs.setdefault(len(run[0]), []).append(run.start())
-    place = 0
-    while match := TOKEN.search(text, place):
-        yield Span(text[place : match.start()])
-        place = match.end()
-        if match["escaped"]:
-            yield Span(match["escaped"])
-        elif ticks := match["ticks"]:
-            same = runs.get(len(ticks), [])
-            next_ = bisect_left(same, place)
-            if next_ == len(same):
-                yield Span(ticks)
-            else:
-                yield Span(text[place : same[next_]].strip() or text[place : same[next_]], code=True)
-                place = same[next_] + len(ticks)
-        elif match["label"] is not None:
-            label, address = match["label"], match["address"]
-            yield from _pieces(label)
-            yield Span(f" ({address})" if label and label != address else "" if label else address)
-        elif match["bare"]:
-            yield Span(match["bare"])
-        else:
-            yield from _marks(text, match)
-    yield Span(text[place:])
-
-
-def _marks(text: str, match: re.Match[str]) -> Iterator[Span | _Mark]:
-    """A run of stars or underlines: three are bold and italic at once, more are just that."""
-    run = match[0]
-    before, after = text[match.start() - 1 : match.start()] or " ", text[match.end() : match.end() + 1] or " "
-    opens, closes = not after.isspace(), not before.isspace()
-    if run[0] == "_":  # within a word it is a part of the name
-        opens, closes = opens and not before.isalnum(), closes and not after.isalnum()
-    elif len(run) == 1 and _is_ascii_word(before) and _is_ascii_word(after):  # 2*3*4
-        opens = closes = False
-    if len(run) > 3 or not (opens or closes):
-        yield Span(run)
-        return
-    for size in {1: (1,), 2: (2,), 3: (2, 1)}[len(run)]:
-        yield _Mark(run[0] * size, opens, closes)
-
-
-def _is_ascii_word(sign: str) -> bool:
-    return sign.isascii() and sign.isalnum()
-
-
 def fenced(text: str) -> list[tuple[str, str]]:
-    """The fenced blocks of a text: what each is marked with, in lower case, and its content."""
-    lines = text.replace("\r\n", "\n").split("\n")
-    found = []
-    at = 0
-    while at < len(lines):
-        fence = FENCE.fullmatch(lines[at])
-        at += 1
-        if fence:
-            end = closing(lines, at, fence[1])
-            found.append(((fence[2].split() or [""])[0].lower(), "\n".join(lines[at:end])))
-            at = end + 1
-    return found
+    """The fenced blocks of a text: the first word after the fence, in lower case, and the content."""
+    fences = [token for token in _tokens(text, {}) if token.type == "fence"]
+    return [((fence.info.split() or [""])[0].lower(), fence.content) for fence in fences]

@@ -52,7 +52,8 @@ class PdfFileGenerator(base.BenchTool):
     )
     category = "operation"
     confined = True
-    packages = ("reportlab", "PIL")
+    packages = ("reportlab", "PIL", "markdown_it")
+    version = 2  # Markdown is CommonMark
     options = (FONT, TABLES)
     seconds = 120.0
     concurrency = 1  # the library keeps its fonts in the module
