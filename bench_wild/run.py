@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentgauge.agent.dialect import ask as put
-from agentgauge.agent.dialects.format import Sent
+from agentgauge.agent.dialects.format import RenderedRequest
 from agentgauge.agent.dialects.registry import format_of
-from agentgauge.agent.spoken import heard
+from agentgauge.agent.family import parse_reply
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, Message, Sampling
 from agentgauge.core.types import Json
@@ -265,13 +265,16 @@ async def run_task(case: Case, sending: Sending = ORIGINAL) -> Json:
 
     async def ask(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Answer:
         nonlocal asked
-        sent = format.request(messages, tools) if format else Sent(tuple(messages), tuple(tools), raw=False)
+        sent = format.request(messages, tools) if format else RenderedRequest(tuple(messages), tuple(tools), raw=False)
         clock = time.monotonic()
         reply = await put(case, sent, usual)
         seconds = round(time.monotonic() - clock, 3)
         asked += 1
         return answer_of(
-            heard(format, reply, tolerant=tolerant) if format else reply, asked, tolerant=tolerant, seconds=seconds
+            parse_reply(format, reply, tolerant=tolerant) if format else reply,
+            asked,
+            tolerant=tolerant,
+            seconds=seconds,
         )
 
     return await solve(session, task, ask, sending=sending, tolerant=tolerant)

@@ -1,4 +1,4 @@
-"""What a reply of a model comes to, whatever dialect it was written in."""
+"""What a model's reply asks for, in any dialect."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class CallError:
     name: str  # tool name, NO_ACTION or INVALID_ACTION
     arguments: Json  # the object, or the raw text where it could not be read
     type: ErrorType
-    message: str  # what the model is told
+    message: str  # sent to the model
     id: str = ""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agentgauge.agent.actions import Action, Call, CallError, Finish
-from agentgauge.agent.dialect import Dialect, Told, ask
+from agentgauge.agent.dialect import ActionResult, Dialect, ask
 from agentgauge.core.case import Case
 from agentgauge.core.chat import Message, Sampling
 from agentgauge.core.errors import ToolError
@@ -32,12 +32,11 @@ async def use_tools(
     last_turn_note: str | None = None,
     usual: Sampling = Sampling(),  # noqa: B008 - frozen
 ) -> list[Exchange]:
-    """Ask the model, run the tools it calls, tell it the results, until it finishes or ``max_turns`` replies are used
-    up.
+    """Ask the model, run the tools it calls, and send it the results, until it finishes or ``max_turns`` is reached.
 
     ``memory`` is the conversation so far without the dialect's opening, and is not changed. On the last turn
-    ``last_turn_note`` closes the request. Parallel calls of one reply run in order. What the model did wrong is told to
-    it; ToolFault and ModelFault pass through.
+    ``last_turn_note`` closes the request. Parallel calls of one reply run in order. Model errors are returned to the
+    model; ToolFault and ModelFault pass through.
     """
     conversation = list(memory)
     exchanges: list[Exchange] = []
@@ -45,15 +44,15 @@ async def use_tools(
         closing = [dialect.note(last_turn_note)] if last_turn_note and turn == max_turns - 1 else []
         reply = await ask(case, dialect.request([*conversation, *closing], list(tools.values())), usual)
         reading = dialect.read(reply, tools, turn)
-        thought, told = reading.thought, list[Told]()
+        thought, results = reading.thought, list[ActionResult]()
         for action in reading.actions:
             exchange = await _act(case, thought, action)
             exchanges.append(exchange)
             if isinstance(action, Finish):
                 return exchanges
-            told.append(Told(exchange.action, _text_of(exchange)))
+            results.append(ActionResult(exchange.action, _text_of(exchange)))
             thought = ""
-        conversation += [*dialect.said(reply, reading), *dialect.told(told)]
+        conversation += [*dialect.reply_messages(reply, reading), *dialect.result_messages(results)]
     return exchanges
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agentgauge.agent.actions import INVALID_ACTION, NO_ACTION, Action, CallError, Finish, Reading, read_call
-from agentgauge.agent.dialect import Past, PastResult, PastText, Told
-from agentgauge.agent.dialects.format import Sent
+from agentgauge.agent.dialect import ActionResult, Past, PastResult, PastText
+from agentgauge.agent.dialects.format import RenderedRequest
 from agentgauge.core.chat import ChatReply, Message, ToolCall
 from agentgauge.core.model_json import read_json
 from agentgauge.core.tools import FILE_TYPES, Parameter, Tool
@@ -56,11 +56,11 @@ def _property(parameter: Parameter) -> dict[str, Any]:
 class Native:
     """The dialect, with its texts. See agentgauge.agent.dialect for what each method is for."""
 
-    no_action: str  # what the model is told after an empty message
-    invalid_action: str  # what it is told after a call of a tool that is not on offer
+    no_action: str  # sent to the model after an empty message
+    invalid_action: str  # sent after a call of a tool that is not on offer
 
-    def request(self, conversation: Sequence[Message], tools: Sequence[Tool]) -> Sent:
-        return Sent(tuple(conversation), tuple(function_schema(tool) for tool in tools), raw=False)
+    def request(self, conversation: Sequence[Message], tools: Sequence[Tool]) -> RenderedRequest:
+        return RenderedRequest(tuple(conversation), tuple(function_schema(tool) for tool in tools), raw=False)
 
     def read(self, reply: ChatReply, tools: Mapping[str, Tool], turn: int) -> Reading:
         text = reply.text or reply.refusal or ""
@@ -80,7 +80,7 @@ class Native:
         # endpoints send an empty text for a call without arguments
         return read_call(tools[call.name], call.arguments.strip() or "{}", raw=call.arguments, id=id)
 
-    def said(self, reply: ChatReply, reading: Reading) -> list[Message]:
+    def reply_messages(self, reply: ChatReply, reading: Reading) -> list[Message]:
         if not reply.tool_calls:
             # several endpoints refuse an assistant message without content
             return [{"role": "assistant", "content": reply.text}] if reply.text.strip() else []
@@ -91,10 +91,10 @@ class Native:
         ]
         return [{"role": "assistant", "content": reply.text or None, "tool_calls": calls}]
 
-    def told(self, results: Sequence[Told]) -> list[Message]:
-        return [self._told(result) for result in results]
+    def result_messages(self, results: Sequence[ActionResult]) -> list[Message]:
+        return [self._result_message(result) for result in results]
 
-    def _told(self, result: Told) -> Message:
+    def _result_message(self, result: ActionResult) -> Message:
         id = "" if isinstance(result.action, Finish) else result.action.id
         return _result(result.text, id) if id else self.note(result.text)
 
@@ -103,8 +103,8 @@ class Native:
         return {"role": "user", "content": text}
 
     def history(self, turns: Sequence[Past]) -> list[Message]:
-        """Endpoints insist that every call has exactly one result, right behind it: a missing one is made up as an
-        empty text, and one without a call is told as a remark."""
+        """Endpoints insist on exactly one result right behind each call: a missing result becomes an empty text, and a
+        result without a call becomes a note."""
         messages: list[Message] = []
         waiting = ""  # id of the call whose result has to come next
         for place, turn in enumerate(turns):

@@ -1,6 +1,6 @@
-"""The ReAct text dialect, exactly as the GTA benchmark's agent spoke and read it (GTA spec 7; lagent 0.2.2 to 0.2.4).
+"""The ReAct text dialect, exactly as the GTA benchmark's agent wrote and parsed it (GTA spec 7; lagent 0.2.2 to 0.2.4).
 
-The model is told about its tools in a system prompt and answers in lines that begin with markers. All matching is
+A system prompt lists the tools, and the model answers in lines that begin with markers. All matching is
 ASCII and case-sensitive. The oddities of the original reader are kept, since published scores depend on them: a final
 answer wins over any call, even inside an argument; of two calls the last name goes with the first input.
 """
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentgauge.agent.actions import INVALID_ACTION, NO_ACTION, Action, CallError, Finish, Reading, read_call
-from agentgauge.agent.dialect import Past, PastCall, PastResult, PastText, Told
-from agentgauge.agent.dialects.format import Sent
+from agentgauge.agent.dialect import ActionResult, Past, PastCall, PastResult, PastText
+from agentgauge.agent.dialects.format import RenderedRequest
 from agentgauge.core.chat import ChatReply, Message
 from agentgauge.core.tools import Tool
 
@@ -82,16 +82,16 @@ class React:
 
     template: str  # with the slots tool_description, action_names and those of SLOTS
     parameter_description: str
-    no_action: str  # what the model is told after a reply without a call
-    invalid_action: str  # what it is told after an unknown tool without input
+    no_action: str  # sent to the model after a reply without a call
+    invalid_action: str  # sent after a call of an unknown tool without input
 
-    def request(self, conversation: Sequence[Message], tools: Sequence[Tool]) -> Sent:
+    def request(self, conversation: Sequence[Message], tools: Sequence[Tool]) -> RenderedRequest:
         content = self.template.format(
             tool_description=str([describe(tool, self.parameter_description) for tool in tools]),
             action_names=str([tool.name for tool in tools]),
             **SLOTS,
         )
-        return Sent(({"role": "system", "content": content}, *conversation))
+        return RenderedRequest(({"role": "system", "content": content}, *conversation))
 
     def read(self, reply: ChatReply, tools: Mapping[str, Tool], turn: int) -> Reading:
         parsed = parse(_text(reply))
@@ -117,10 +117,10 @@ class React:
             return CallError(NO_ACTION, {"text": text}, "API_ERROR", text or self.no_action)
         return CallError(INVALID_ACTION, {"text": text}, "API_ERROR", text or self.invalid_action)
 
-    def said(self, reply: ChatReply, reading: Reading) -> list[Message]:
+    def reply_messages(self, reply: ChatReply, reading: Reading) -> list[Message]:
         return [{"role": "assistant", "content": _text(reply)}]
 
-    def told(self, results: Sequence[Told]) -> list[Message]:
+    def result_messages(self, results: Sequence[ActionResult]) -> list[Message]:
         return [{"role": "system", "content": f"{RESPONSE}{result.text}\n"} for result in results]
 
     def note(self, text: str) -> Message:

@@ -30,7 +30,8 @@ def main(argv: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="agentgauge compare",
-        description="Compare runs with the first of them on the samples that both finished: differences with intervals, tests"
+        description="Compare runs with the first of them on the samples that both finished: differences with intervals,"
+        " tests"
         " corrected for their number, the smallest difference that would have been found, samples that flipped, and all"
         " that differs besides the model.",
         epilog="example: agentgauge compare runs/before runs/after --format html --output comparison.html",

@@ -82,7 +82,8 @@ def _check_report(options: argparse.Namespace) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="agentgauge report",
-        description="Write about a finished run what one of the first six options asks for; the others go with one of these.",
+        description="Write about a finished run what one of the first six options asks for; the others go with one of"
+        " these.",
         epilog="example: agentgauge report runs/mine --html mine.html --embed",
     )
     formats = sorted(

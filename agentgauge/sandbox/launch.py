@@ -44,15 +44,15 @@ class Options(TypedDict, total=False):
     """What a program may see and use."""
 
     folder: Required[Path]
-    """Working directory, and the only folder that the program can write. Where it has a file system of its own, it works
-    on a copy in memory that takes the folder's place at the end: files and folders without special bits, and links.
-    What it leaves is as untrusted as its output (links!). Files put there should be copies, not hard links."""
+    """Working directory, and the only folder that the program can write. A program with a file system of its own works
+    on a copy in memory that replaces the folder at the end: files and folders without special bits, and links. What it
+    leaves is as untrusted as its output (links!). Files put there should be copies, not hard links."""
     limits: Limits
     stdin: bytes
     env: Mapping[str, str] | None  # added to the small fixed environment
     readable: Sequence[Path]
-    """Further files and folders that may be read, beside the interpreter, the system's libraries and installed packages.
-    This project and what was given to ``hide`` cannot be read."""
+    """Files and folders that may be read besides the interpreter, the system's libraries and installed packages. This
+    project and what was given to ``hide`` cannot be read."""
     packages: bool  # default True: installed packages can be read
     network: bool  # default False; True: IP over this machine's network, services on localhost included
     steps: Steps | None  # work that is handed over piece by piece

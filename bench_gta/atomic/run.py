@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 
 from agentgauge.agent.dialect import Dialect, Past, PastCall, PastResult, PastText, ask
 from agentgauge.agent.dialects.registry import format_of
+from agentgauge.agent.family import FamilyDialect
 from agentgauge.agent.loop import shown, use_tools
 from agentgauge.agent.native import Native
 from agentgauge.agent.react import React
-from agentgauge.agent.spoken import Spoken
 from agentgauge.core.case import Case
 from agentgauge.core.chat import Message
 from agentgauge.core.tools import Tool
@@ -85,7 +85,7 @@ def dialect_of(case: Case, prompts: Prompts) -> Dialect:
             native = Native(prompts.no_action, prompts.invalid_action)
             if name == "native":
                 return native
-            return Spoken(
+            return FamilyDialect(
                 format_of(name, case.settings.prompts, judged=True), native, tolerant=case.settings.scoring == "strict"
             )
 

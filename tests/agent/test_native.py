@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentgauge.agent.actions import Action, Call, CallError, Finish
-from agentgauge.agent.dialect import PastCall, PastResult, PastText, Told
+from agentgauge.agent.dialect import ActionResult, PastCall, PastResult, PastText
 from agentgauge.agent.native import Native, function_schema
 from agentgauge.core.chat import ChatReply, ToolCall
 from agentgauge.core.tools import Parameter, Tool
@@ -96,19 +96,21 @@ def test_parallel_calls_are_read_in_order_and_named_where_they_have_no_id() -> N
 def test_broken_arguments_do_not_go_back_to_the_endpoint() -> None:
     """Servers that read the history's arguments would answer with an error of their own."""
     reply = call("Echo", '{"words": "a')
-    (message,) = NATIVE.said(reply, NATIVE.read(reply, TOOLS, 0))
+    (message,) = NATIVE.reply_messages(reply, NATIVE.read(reply, TOOLS, 0))
     assert message["tool_calls"][0] == {"id": "c1", "type": "function", "function": {"name": "Echo", "arguments": "{}"}}
 
 
 @pytest.mark.parametrize(("text", "said"), [("", []), ("words", [{"role": "assistant", "content": "words"}])])
 def test_an_empty_reply_is_not_repeated(text: str, said: list[Any]) -> None:
     reply = ChatReply(text=text)
-    assert NATIVE.said(reply, NATIVE.read(reply, TOOLS, 0)) == said
+    assert NATIVE.reply_messages(reply, NATIVE.read(reply, TOOLS, 0)) == said
 
 
 def test_results_answer_their_call_and_remarks_are_the_users() -> None:
     nothing = CallError("NoAction", {"text": ""}, "API_ERROR", "say something")
-    assert NATIVE.told([Told(Call("Now", {}, {}, "c1"), "noon"), Told(nothing, "say something")]) == [
+    assert NATIVE.result_messages(
+        [ActionResult(Call("Now", {}, {}, "c1"), "noon"), ActionResult(nothing, "say something")]
+    ) == [
         {"role": "tool", "tool_call_id": "c1", "content": "noon"},
         {"role": "user", "content": "say something"},
     ]

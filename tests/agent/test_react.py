@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agentgauge.agent.actions import Call, CallError, Finish
 from agentgauge.agent.dialect import PastCall, PastResult, PastText
-from agentgauge.agent.dialects.format import Sent
+from agentgauge.agent.dialects.format import RenderedRequest
 from agentgauge.agent.react import FINISH_ACTION, React, describe, parse
 from agentgauge.core.chat import ChatReply, ToolCall
 from agentgauge.core.tools import Parameter, Tool
@@ -51,7 +51,7 @@ def test_the_prompt_shows_tools_as_python_prints_them() -> None:
         " 'parameter_description': 'as JSON'}]|['Echo']|Thought:Action:Action Input:Response:Final Answer:"
     )
     asked = {"role": "user", "content": "Hello?"}
-    assert REACT.request([asked], [ECHO]) == Sent(({"role": "system", "content": expected}, asked))
+    assert REACT.request([asked], [ECHO]) == RenderedRequest(({"role": "system", "content": expected}, asked))
 
 
 @pytest.mark.parametrize(

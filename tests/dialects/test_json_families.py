@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentgauge.agent.dialects.format import Called, Format, Said, Sent
+from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest
 from agentgauge.agent.dialects.functionary import Functionary
 from agentgauge.agent.dialects.hammer import PLACEHOLDER, Hammer
 from agentgauge.agent.dialects.llama import Llama
@@ -30,7 +30,8 @@ FIND: dict[str, Any] = {
 }
 TOOLS = ({"type": "function", "function": FIND},)
 DATE = "Current Date: 2024-05-20 Monday"
-F, G = Called("f", '{"a": "é"}'), Called("g", "{}")
+CUT = '{"type": "function", "name": "f", "parameters": {'
+F, G = ParsedCall("f", '{"a": "é"}'), ParsedCall("g", "{}")
 
 
 def call(id: str, name: str, arguments: str) -> dict[str, Any]:
@@ -55,7 +56,7 @@ MESSAGES = [SYSTEM, FIRST, SAID, tool("1", '{"é": 1}'), tool("2", "none"), ANSW
 
 def test_qwen_and_functionary_name_the_functions_of_results() -> None:
     named = (tool("1", '{"é": 1}', name="f"), tool("2", "none", name="g"))
-    expected = Sent((SYSTEM, FIRST, SAID, *named, ANSWER, SECOND, AGAIN, tool("3", "5", name="g")), TOOLS)
+    expected = RenderedRequest((SYSTEM, FIRST, SAID, *named, ANSWER, SECOND, AGAIN, tool("3", "5", name="g")), TOOLS)
     assert QWEN.request(MESSAGES, TOOLS) == expected
     assert FUNCTIONARY.request(MESSAGES, TOOLS) == expected
 
@@ -76,7 +77,7 @@ def test_llama_gets_the_date_as_an_argument_and_calls_one_by_one() -> None:
         tool("3", "5", name="g"),
     ]
     assert (sent.tools, sent.template, sent.raw) == (TOOLS, {"date_string": "2024-05-20 Monday"}, True)
-    assert LLAMA.request([{"role": "system", "content": "Be kind."}, FIRST], ()) == Sent(
+    assert LLAMA.request([{"role": "system", "content": "Be kind."}, FIRST], ()) == RenderedRequest(
         ({"role": "system", "content": "Be kind."}, FIRST)
     )
 
@@ -145,7 +146,7 @@ def test_a_request_changes_nothing_and_needs_little(family: Format) -> None:
         [tool("1", "late")],
         [{"role": "user", "content": [{"type": "text", "text": "part"}]}],
     ):
-        assert isinstance(family.request(messages, ()), Sent)
+        assert isinstance(family.request(messages, ()), RenderedRequest)
 
 
 def block(text: str) -> str:
@@ -159,70 +160,83 @@ ONE, TWO = '{"name": "f", "arguments": {"a": "é"}}', '{"name": "g", "arguments"
 @pytest.mark.parametrize(
     ("family", "text", "said"),
     [
-        (QWEN, "Hello.<|im_end|>", Said("Hello.")),
-        (QWEN, "", Said("")),
-        (QWEN, block(ONE), Said(None, (F,))),
-        (QWEN, f" \n{block(ONE)}\n{block(TWO)}<|im_end|>", Said(None, (F, G))),
-        (QWEN, f"Let me see.\n{block(ONE)}", Said("Let me see.\n", (F,))),
-        (QWEN, block('{"name": "f", "arguments": "{\\"a\\": \\"\\u00e9\\"}"}'), Said(None, (F,))),
-        (QWEN, block('{"name": "f", "arguments": "text"}'), Said(None, (Called("f", '"text"'),))),
-        (QWEN, block("{broken") + block(TWO), Said(None, (G,))),
-        (QWEN, block("{broken"), Said(block("{broken"))),
-        (QWEN, f"<tool_call>{ONE}</tool_call>", Said(f"<tool_call>{ONE}</tool_call>")),  # not on lines of their own
-        (QWEN, block('{"name": "f"}'), Said(None)),
-        (LLAMA, "Hello.", Said("Hello.")),
+        (QWEN, "Hello.<|im_end|>", ParsedReply("Hello.")),
+        (QWEN, "", ParsedReply("")),
+        (QWEN, block(ONE), ParsedReply(None, (F,))),
+        (QWEN, f" \n{block(ONE)}\n{block(TWO)}<|im_end|>", ParsedReply(None, (F, G))),
+        (QWEN, f"Let me see.\n{block(ONE)}", ParsedReply("Let me see.\n", (F,))),
+        (QWEN, block('{"name": "f", "arguments": "{\\"a\\": \\"\\u00e9\\"}"}'), ParsedReply(None, (F,))),
+        (QWEN, block('{"name": "f", "arguments": "text"}'), ParsedReply(None, (ParsedCall("f", '"text"'),))),
+        (QWEN, block("{broken") + block(TWO), ParsedReply(None, (G,))),
+        (QWEN, block("{broken"), ParsedReply(block("{broken"))),
+        # tags that are not on lines of their own
+        (QWEN, f"<tool_call>{ONE}</tool_call>", ParsedReply(f"<tool_call>{ONE}</tool_call>")),
+        (QWEN, block('{"name": "f"}'), ParsedReply(None)),
+        (LLAMA, "Hello.", ParsedReply("Hello.")),
         # the usual form
-        (LLAMA, '{"name": "f", "parameters": {"a": "é"}}', Said('{"name": "f", "parameters": {"a": "é"}}')),
-        (LLAMA, '{"type": "function", "name": "f", "parameters": {"a": "é"}}', Said(None, (F,))),
-        (LLAMA, '{"type": "function", "name": "f", "arguments": {"a": "parameters"}}', Said(None, (Called("f", '{"a": "parameters"}'),))),
-        (LLAMA, '{"type": "function", "name": "f", "parameters": {', Said('{"type": "function", "name": "f", "parameters": {')),
-        (LLAMA, '["{\\"type\\": \\"function\\", \\"name\\": \\"g\\", \\"parameters\\": {}}"]', Said(None, (G,))),
-        (LLAMA, '[{"type": "function", "name": "g", "parameters": {}}]', Said(None)),
-        (LLAMA, '{"function": {"name": "g", "parameters": {}}}', Said(None)),
-        (LLAMA, '"function name parameters"', Said(None)),
-        (XLAM2, "Hello.", Said("Hello.")),
-        (XLAM2, f"[{ONE}]", Said(USE_F, (F,))),
-        (XLAM2, f"[{ONE}, {TWO}]", Said(USE_FG, (F, G))),
-        (XLAM2, "[]", Said(USE_NONE)),
-        (XLAM2, f"Sure: [{ONE}]", Said(f"Sure: [{ONE}]")),
-        (XLAM2, "[broken]", Said("[broken]")),
-        (XLAM2, '[{"name": "f"}]', Said('[{"name": "f"}]')),
-        (XLAM, f'{{"tool_calls": [{ONE}, {TWO}]}}', Said(USE_FG, (F, G))),
-        (XLAM, '{"tool_calls": []}', Said(USE_NONE)),
-        (XLAM, f"[{ONE}]", Said(f"[{ONE}]")),
-        (XLAM, "Hello.", Said("Hello.")),
-        (XLAM, "{}", Said("{}")),
-        (XLAM, "7", Said("7")),
-        (HAMMER, f"```\n[{ONE}, {TWO}]\n```", Said(None, (F, G))),
-        (HAMMER, '```\n[{"name": "f", "parameters": {"a": "é"}}]\n```', Said(None, (F,))),
-        (HAMMER, "Hello.", Said(PLACEHOLDER)),
-        (HAMMER, "", Said(PLACEHOLDER)),
-        (HAMMER, f"```json\n[{ONE}]\n```", Said(PLACEHOLDER)),
-        (HAMMER, f"Sure. ```\n[{ONE}]\n```", Said(f"Sure. ```\n[{ONE}]\n```")),
-        (HAMMER, '```\n[{"name": "f"}]\n```', Said(None)),
-        (FUNCTIONARY, '<function=f>{"a": "é"}</function><function=g>{}</function>', Said(None, (F, G))),
-        (FUNCTIONARY, "Well. <function=g>{}</function>", Said("Well. ", (G,))),
-        (FUNCTIONARY, "<function=g>{}</function><function=f>", Said("<function=g>{}</function><function=f>")),
-        (FUNCTIONARY, "<function=g>{}</function><function=f>{</function><function=g>{}</function>", Said(None, (G,))),
-        (FUNCTIONARY, "<function=f>{</function>", Said("<function=f>{</function>")),
-        (FUNCTIONARY, "Hello.", Said("Hello.")),
-        (REACT, 'Thought: hm\nAction: f\nAction Input: {"a": "é"}', Said("hm", (F,))),
-        (REACT, 'Action: f\nAction Input: {"a":\n "é"}\nThought: on\nAction: g\nAction Input: {}\nResponse: made up', Said(None, (F, G))),
-        (REACT, "Thought: hm\nFinal Answer: done\n", Said("done")),
-        (REACT, "Action: f\nAction Input: {}\nFinal Answer: no", Said("no")),
-        (REACT, "Which day?", Said("Which day?")),
-        (REACT, "Action: f", Said("Action: f")),
-        (REACT, "Action: f\nAction Input: broken", Said(None, (Called("f", "broken"),))),
-        (REACT, " \n", Said(None)),
+        (LLAMA, '{"name": "f", "parameters": {"a": "é"}}', ParsedReply('{"name": "f", "parameters": {"a": "é"}}')),
+        (LLAMA, '{"type": "function", "name": "f", "parameters": {"a": "é"}}', ParsedReply(None, (F,))),
+        (
+            LLAMA,
+            '{"type": "function", "name": "f", "arguments": {"a": "parameters"}}',
+            ParsedReply(None, (ParsedCall("f", '{"a": "parameters"}'),)),
+        ),
+        (LLAMA, CUT, ParsedReply(CUT)),
+        (LLAMA, '["{\\"type\\": \\"function\\", \\"name\\": \\"g\\", \\"parameters\\": {}}"]', ParsedReply(None, (G,))),
+        (LLAMA, '[{"type": "function", "name": "g", "parameters": {}}]', ParsedReply(None)),
+        (LLAMA, '{"function": {"name": "g", "parameters": {}}}', ParsedReply(None)),
+        (LLAMA, '"function name parameters"', ParsedReply(None)),
+        (XLAM2, "Hello.", ParsedReply("Hello.")),
+        (XLAM2, f"[{ONE}]", ParsedReply(USE_F, (F,))),
+        (XLAM2, f"[{ONE}, {TWO}]", ParsedReply(USE_FG, (F, G))),
+        (XLAM2, "[]", ParsedReply(USE_NONE)),
+        (XLAM2, f"Sure: [{ONE}]", ParsedReply(f"Sure: [{ONE}]")),
+        (XLAM2, "[broken]", ParsedReply("[broken]")),
+        (XLAM2, '[{"name": "f"}]', ParsedReply('[{"name": "f"}]')),
+        (XLAM, f'{{"tool_calls": [{ONE}, {TWO}]}}', ParsedReply(USE_FG, (F, G))),
+        (XLAM, '{"tool_calls": []}', ParsedReply(USE_NONE)),
+        (XLAM, f"[{ONE}]", ParsedReply(f"[{ONE}]")),
+        (XLAM, "Hello.", ParsedReply("Hello.")),
+        (XLAM, "{}", ParsedReply("{}")),
+        (XLAM, "7", ParsedReply("7")),
+        (HAMMER, f"```\n[{ONE}, {TWO}]\n```", ParsedReply(None, (F, G))),
+        (HAMMER, '```\n[{"name": "f", "parameters": {"a": "é"}}]\n```', ParsedReply(None, (F,))),
+        (HAMMER, "Hello.", ParsedReply(PLACEHOLDER)),
+        (HAMMER, "", ParsedReply(PLACEHOLDER)),
+        (HAMMER, f"```json\n[{ONE}]\n```", ParsedReply(PLACEHOLDER)),
+        (HAMMER, f"Sure. ```\n[{ONE}]\n```", ParsedReply(f"Sure. ```\n[{ONE}]\n```")),
+        (HAMMER, '```\n[{"name": "f"}]\n```', ParsedReply(None)),
+        (FUNCTIONARY, '<function=f>{"a": "é"}</function><function=g>{}</function>', ParsedReply(None, (F, G))),
+        (FUNCTIONARY, "Well. <function=g>{}</function>", ParsedReply("Well. ", (G,))),
+        (FUNCTIONARY, "<function=g>{}</function><function=f>", ParsedReply("<function=g>{}</function><function=f>")),
+        (
+            FUNCTIONARY,
+            "<function=g>{}</function><function=f>{</function><function=g>{}</function>",
+            ParsedReply(None, (G,)),
+        ),
+        (FUNCTIONARY, "<function=f>{</function>", ParsedReply("<function=f>{</function>")),
+        (FUNCTIONARY, "Hello.", ParsedReply("Hello.")),
+        (REACT, 'Thought: hm\nAction: f\nAction Input: {"a": "é"}', ParsedReply("hm", (F,))),
+        (
+            REACT,
+            'Action: f\nAction Input: {"a":\n "é"}\nThought: on\nAction: g\nAction Input: {}\nResponse: made up',
+            ParsedReply(None, (F, G)),
+        ),
+        (REACT, "Thought: hm\nFinal Answer: done\n", ParsedReply("done")),
+        (REACT, "Action: f\nAction Input: {}\nFinal Answer: no", ParsedReply("no")),
+        (REACT, "Which day?", ParsedReply("Which day?")),
+        (REACT, "Action: f", ParsedReply("Action: f")),
+        (REACT, "Action: f\nAction Input: broken", ParsedReply(None, (ParsedCall("f", "broken"),))),
+        (REACT, " \n", ParsedReply(None)),
     ],
 )  # fmt: skip
-def test_reading_by_the_published_rules(family: Format, text: str, said: Said) -> None:
+def test_reading_by_the_published_rules(family: Format, text: str, said: ParsedReply) -> None:
     assert family.read(text, tolerant=False) == said
 
 
 def test_hammer_keeps_a_text_that_is_judged() -> None:
-    assert Hammer(keeps_text=True).read("Hello.", tolerant=False) == Said("Hello.")
-    assert Hammer(keeps_text=True).read(" ", tolerant=False) == Said(PLACEHOLDER)
+    assert Hammer(keeps_text=True).read("Hello.", tolerant=False) == ParsedReply("Hello.")
+    assert Hammer(keeps_text=True).read(" ", tolerant=False) == ParsedReply(PLACEHOLDER)
 
 
 TOLERATED = [
@@ -242,14 +256,14 @@ def test_tolerant_reading_forgives(family: Format, text: str) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES, ids=NAMES)
 def test_tolerant_reading_of_text(family: Format) -> None:
-    assert family.read("Which day?", tolerant=True) == Said("Which day?")
-    assert family.read(" \n", tolerant=True) == Said(None)
-    assert family.read(family.write(Said(None, (F,))), tolerant=True).calls == (F,)
+    assert family.read("Which day?", tolerant=True) == ParsedReply("Which day?")
+    assert family.read(" \n", tolerant=True) == ParsedReply(None)
+    assert family.read(family.write(ParsedReply(None, (F,))), tolerant=True).calls == (F,)
 
 
 def test_tolerant_react_takes_a_fence() -> None:
     fenced = 'Action: f\nAction Input: ```json\n{"a": "é"}\n```'
-    assert REACT.read(fenced, tolerant=True) == Said(None, (F,))
+    assert REACT.read(fenced, tolerant=True) == ParsedReply(None, (F,))
 
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=8)
@@ -258,15 +272,15 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
 )
 ARGUMENTS = st.dictionaries(WORDS, JSON, max_size=3).map(lambda given: json.dumps(given, ensure_ascii=False))
-CALLED = st.builds(Called, st.from_regex(r"[a-z_][A-Za-z_]{0,8}", fullmatch=True), ARGUMENTS)
+CALLED = st.builds(ParsedCall, st.from_regex(r"[a-z_][A-Za-z_]{0,8}", fullmatch=True), ARGUMENTS)
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=NAMES)
 @given(calls=st.lists(CALLED, min_size=1, max_size=3))
 @settings(derandomize=True, deadline=None, max_examples=60, database=None)
-def test_what_is_written_reads_back(family: Format, calls: list[Called]) -> None:
+def test_what_is_written_reads_back(family: Format, calls: list[ParsedCall]) -> None:
     try:
-        text = family.write(Said(None, tuple(calls)))
+        text = family.write(ParsedReply(None, tuple(calls)))
     except ValueError:
         marks = ("Action:", "Thought:", "Final Answer:", "Response:", "</function>", "<function=", "tool_call")
         assert any(mark in one.arguments for one in calls for mark in marks)
@@ -277,19 +291,19 @@ def test_what_is_written_reads_back(family: Format, calls: list[Called]) -> None
 @pytest.mark.parametrize(
     ("family", "said"),
     [
-        (QWEN, Said(block(ONE))),
-        (QWEN, Said(" ", (F,))),
-        (LLAMA, Said("text", (F,))),
-        (LLAMA, Said('{"type": "function", "name": "f", "parameters": {}}')),
-        (XLAM2, Said("other text", (F,))),
-        (XLAM2, Said("[]")),
-        (XLAM, Said('{"tool_calls": []}')),
-        (HAMMER, Said("text", (F,))),
-        (FUNCTIONARY, Said(None, (Called("f", '{"a": "</function>"}'),))),
-        (REACT, Said(None, (Called("", "{}"),))),
+        (QWEN, ParsedReply(block(ONE))),
+        (QWEN, ParsedReply(" ", (F,))),
+        (LLAMA, ParsedReply("text", (F,))),
+        (LLAMA, ParsedReply('{"type": "function", "name": "f", "parameters": {}}')),
+        (XLAM2, ParsedReply("other text", (F,))),
+        (XLAM2, ParsedReply("[]")),
+        (XLAM, ParsedReply('{"tool_calls": []}')),
+        (HAMMER, ParsedReply("text", (F,))),
+        (FUNCTIONARY, ParsedReply(None, (ParsedCall("f", '{"a": "</function>"}'),))),
+        (REACT, ParsedReply(None, (ParsedCall("", "{}"),))),
     ],
 )
-def test_what_a_syntax_cannot_hold_is_refused(family: Format, said: Said) -> None:
+def test_what_a_syntax_cannot_hold_is_refused(family: Format, said: ParsedReply) -> None:
     with pytest.raises(ValueError, match="cannot hold"):
         family.write(said)
 
@@ -299,7 +313,8 @@ TOKENS = st.lists(
         [
             *"[]{}\",: \n`",
             *('"name"', '"arguments"', '"parameters"', '"function"', '"tool_calls"', "f", "1", "null"),
-            *("<tool_call>\n", "\n</tool_call>", "<function=f>", "</function>", "```\n[{\"name\"", "\n```", "<|im_end|>"),
+            *("<tool_call>\n", "\n</tool_call>", "<function=f>", "</function>"),
+            *("```\n[{\"name\"", "\n```", "<|im_end|>"),
             *("Action: f\n", "Action Input: ", "Final Answer:", "Thought:", "<think>", "</think>", ONE, f"[{TWO}]"),
         ]
     ),

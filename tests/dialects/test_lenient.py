@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentgauge.agent.dialects.format import Called
+from agentgauge.agent.dialects.format import ParsedCall
 from agentgauge.agent.dialects.lenient import find_calls, without_thoughts
 
-F = Called("f", '{"a": 1}')
+F = ParsedCall("f", '{"a": 1}')
 
 
 @pytest.mark.parametrize(
@@ -40,8 +40,8 @@ def test_thoughts_are_left_out(text: str, left: str) -> None:
         ('{"name": "f", "parameters": {"a": 1}}', [F]),
         ('{"name": "f", "arguments": "{\\"a\\": 1}"}', [F]),
         ("{'name': 'f', 'arguments': {'a': 1}}", [F]),
-        ("{'name': 'f', 'arguments': {'a': True, 'b': None}}", [Called("f", '{"a": true, "b": null}')]),
-        ('[{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": {}}]', [F, Called("g", "{}")]),
+        ("{'name': 'f', 'arguments': {'a': True, 'b': None}}", [ParsedCall("f", '{"a": true, "b": null}')]),
+        ('[{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": {}}]', [F, ParsedCall("g", "{}")]),
         (
             '{"tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{\\"a\\": 1}"}}]}',
             [F],
@@ -65,12 +65,12 @@ def test_thoughts_are_left_out(text: str, left: str) -> None:
         ("{'name': 'f', 'arguments': {'a': {1, 2}}}", []),
         (
             '{"name": "f", "arguments": {"x": {"name": "g", "arguments": {}}}}',
-            [Called("f", '{"x": {"name": "g", "arguments": {}}}')],
+            [ParsedCall("f", '{"x": {"name": "g", "arguments": {}}}')],
         ),
-        ('{"name": "f", "arguments": {"text": "a } b \\" {"}}', [Called("f", '{"text": "a } b \\" {"}')]),
+        ('{"name": "f", "arguments": {"text": "a } b \\" {"}}', [ParsedCall("f", '{"text": "a } b \\" {"}')]),
     ],
 )
-def test_calls_are_found(text: str, calls: list[Called]) -> None:
+def test_calls_are_found(text: str, calls: list[ParsedCall]) -> None:
     assert find_calls(text) == calls
 
 

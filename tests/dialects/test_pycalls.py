@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgauge.agent.dialects import pycalls
-from agentgauge.agent.dialects.format import Called
+from agentgauge.agent.dialects.format import ParsedCall
 
 NOTHING: dict[str, object] = {}
 
@@ -47,7 +47,7 @@ NOTHING: dict[str, object] = {}
     ],
 )
 def test_values(written: str, value: object) -> None:
-    assert pycalls.parse(f"[f(a={written})]") == [Called("f", json.dumps({"a": value}, ensure_ascii=False))]
+    assert pycalls.parse(f"[f(a={written})]") == [ParsedCall("f", json.dumps({"a": value}, ensure_ascii=False))]
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_values_that_are_not_in_the_grammar(written: str) -> None:
     ],
 )
 def test_the_outermost_calls_count(text: str, calls: list[tuple[str, object]]) -> None:
-    assert pycalls.parse(text) == [Called(name, json.dumps(arguments)) for name, arguments in calls]
+    assert pycalls.parse(text) == [ParsedCall(name, json.dumps(arguments)) for name, arguments in calls]
 
 
 @pytest.mark.parametrize(
@@ -138,10 +138,10 @@ def test_no_calls(text: str) -> None:
 
 
 def test_positional_arguments_are_dropped_unread_or_collected() -> None:
-    assert pycalls.parse("f(1, x, a=2)") == [Called("f", '{"a": 2}')]
-    assert pycalls.parse("f(g(), a=2)") == [Called("f", '{"a": 2}')]
-    assert pycalls.parse("f(1, x, a=2)", positional="None") == [Called("f", '{"a": 2, "None": [1, "x"]}')]
-    assert pycalls.parse("f()", positional="None") == [Called("f", "{}")]
+    assert pycalls.parse("f(1, x, a=2)") == [ParsedCall("f", '{"a": 2}')]
+    assert pycalls.parse("f(g(), a=2)") == [ParsedCall("f", '{"a": 2}')]
+    assert pycalls.parse("f(1, x, a=2)", positional="None") == [ParsedCall("f", '{"a": 2, "None": [1, "x"]}')]
+    assert pycalls.parse("f()", positional="None") == [ParsedCall("f", "{}")]
     with pytest.raises(ValueError, match="not calls"):
         pycalls.parse("f(g(), a=2)", positional="None")
 
@@ -149,7 +149,7 @@ def test_positional_arguments_are_dropped_unread_or_collected() -> None:
 def test_tolerant_parameters_may_have_names_of_python() -> None:
     said = "f(from='A', to='B', in = 'from=1', class=null, a=is)"
     assert pycalls.parse(said.replace(", a=is", ""), tolerant=True) == [
-        Called("f", '{"from": "A", "to": "B", "in": "from=1", "class": null}')
+        ParsedCall("f", '{"from": "A", "to": "B", "in": "from=1", "class": null}')
     ]
     with pytest.raises(ValueError, match="not calls"):
         pycalls.parse(said, tolerant=True)
@@ -188,7 +188,7 @@ def test_hostile_texts_are_refused_at_once(text: str) -> None:
 def test_python_does_not_warn_of_what_a_model_wrote() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert pycalls.parse(r'f(a="\d", b=[1,2])') == [Called("f", r'{"a": "\\d", "b": [1, 2]}')]
+        assert pycalls.parse(r'f(a="\d", b=[1,2])') == [ParsedCall("f", r'{"a": "\\d", "b": [1, 2]}')]
 
 
 @pytest.mark.parametrize(
@@ -214,37 +214,37 @@ def test_find(text: str, names: list[str]) -> None:
 
 def test_history_is_rendered_without_escapes() -> None:
     arguments = {"s": 'say "hi"', "t": True, "n": None, "i": -1, "x": 1.5, "l": ["a", 2], "d": {"k": False}}
-    calls = [Called("f", json.dumps(arguments)), Called("g", "{}"), Called("h", "broken {")]
+    calls = [ParsedCall("f", json.dumps(arguments)), ParsedCall("g", "{}"), ParsedCall("h", "broken {")]
     expected = 'f(s="say "hi"", t=True, n=None, i=-1, x=1.5, l=["a", 2], d={"k": False}), g(), h(broken {)'
-    assert pycalls.told(calls) == expected
+    assert pycalls.render_history(calls) == expected
 
 
 def test_nested_without_end() -> None:
     deep = '{"a": ' + "[" * 900 + "]" * 900 + "}"
-    assert pycalls.told([Called("f", deep)]).startswith("f(")
+    assert pycalls.render_history([ParsedCall("f", deep)]).startswith("f(")
     with pytest.raises(ValueError, match="cannot be written"):
-        pycalls.render([Called("f", deep)])
+        pycalls.render([ParsedCall("f", deep)])
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        Called("f", '{"from": 1}'),
-        Called("f", '{"a b": 1}'),
-        Called("f", '{"a": NaN}'),
-        Called("f", "[1]"),
-        Called("f", "broken"),
-        Called("f", ""),
-        Called("a-b", "{}"),
-        Called("a.b", "{}"),
-        Called("", "{}"),
-        Called("f(), g", "{}"),
-        Called("class", "{}"),
+        ParsedCall("f", '{"from": 1}'),
+        ParsedCall("f", '{"a b": 1}'),
+        ParsedCall("f", '{"a": NaN}'),
+        ParsedCall("f", "[1]"),
+        ParsedCall("f", "broken"),
+        ParsedCall("f", ""),
+        ParsedCall("a-b", "{}"),
+        ParsedCall("a.b", "{}"),
+        ParsedCall("", "{}"),
+        ParsedCall("f(), g", "{}"),
+        ParsedCall("class", "{}"),
     ],
 )
-def test_what_cannot_be_written(call: Called) -> None:
+def test_what_cannot_be_written(call: ParsedCall) -> None:
     with pytest.raises(ValueError, match="cannot be written"):
-        pycalls.render([Called("ok", "{}"), call])
+        pycalls.render([ParsedCall("ok", "{}"), call])
 
 
 TEXTS = st.text(st.characters(blacklist_categories=("Cs",)), max_size=8)
@@ -255,14 +255,16 @@ VALUES = st.recursive(
 )
 ARGUMENTS = st.dictionaries(st.sampled_from(["a", "b_1", "train_no"]), VALUES)
 CALLS = st.lists(
-    st.builds(Called, st.sampled_from(["f", "findTrains"]), ARGUMENTS.map(lambda a: json.dumps(a, ensure_ascii=False))),
+    st.builds(
+        ParsedCall, st.sampled_from(["f", "findTrains"]), ARGUMENTS.map(lambda a: json.dumps(a, ensure_ascii=False))
+    ),
     max_size=3,
 )
 
 
 @settings(derandomize=True, deadline=None, max_examples=100)
 @given(CALLS)
-def test_round_trip(calls: list[Called]) -> None:
+def test_round_trip(calls: list[ParsedCall]) -> None:
     assert pycalls.parse(f"[{pycalls.render(calls)}]") == calls
     assert pycalls.find(f"[{pycalls.render(calls)}]") == calls
 

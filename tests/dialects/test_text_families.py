@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentgauge.agent.dialects.format import Called, Format, Said
+from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply
 from agentgauge.agent.dialects.glm4 import Glm4
 from agentgauge.agent.dialects.gorilla import Gorilla
 from agentgauge.agent.dialects.prompt import PromptOnly
@@ -215,37 +215,40 @@ def test_what_the_published_runs_were_made_with() -> None:
     assert settings == [(0.0, 512), (0.0, 2048), (None, None), (None, None), (None, None)]
 
 
-ALDER = Called("findTrains", '{"origin": "Alder", "date": "2024-05-20"}')
-EX9 = Called("delayInfo", '{"train_no": "EX 9"}')
+ALDER = ParsedCall("findTrains", '{"origin": "Alder", "date": "2024-05-20"}')
+EX9 = ParsedCall("delayInfo", '{"train_no": "EX 9"}')
 
 
 @pytest.mark.parametrize("family", LISTS)
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('[findTrains(origin="Alder", date="2024-05-20"), delayInfo(train_no="EX 9")]', Said(None, (ALDER, EX9))),
-        ("[delayInfo(train_no='EX 9')]", Said(None, (EX9,))),
-        ('[trains.delayInfo("dropped", train_no="EX 9")]', Said(None, (EX9,))),
-        ("[f(a=true, b=north, c=-2)]", Said(None, (Called("f", '{"a": true, "b": "north", "c": -2}'),))),
-        ("[f(a=g())]", Said(None)),
-        ("[f(a=1/0)]", Said(None)),
-        ("[not a call]", Said(None)),
-        ("[f(from=1)]", Said(None)),
-        ("[]", Said("[]")),
-        ("[1]", Said("[1]")),
-        ("No function fits.", Said("No function fits.")),
-        ("f(a=1)", Said("f(a=1)")),
-        ("Sure: [f(a=1)]", Said("Sure: [f(a=1)]")),
-        (" [f(a=1)]", Said(" [f(a=1)]")),
-        ("", Said("")),
+        (
+            '[findTrains(origin="Alder", date="2024-05-20"), delayInfo(train_no="EX 9")]',
+            ParsedReply(None, (ALDER, EX9)),
+        ),
+        ("[delayInfo(train_no='EX 9')]", ParsedReply(None, (EX9,))),
+        ('[trains.delayInfo("dropped", train_no="EX 9")]', ParsedReply(None, (EX9,))),
+        ("[f(a=true, b=north, c=-2)]", ParsedReply(None, (ParsedCall("f", '{"a": true, "b": "north", "c": -2}'),))),
+        ("[f(a=g())]", ParsedReply(None)),
+        ("[f(a=1/0)]", ParsedReply(None)),
+        ("[not a call]", ParsedReply(None)),
+        ("[f(from=1)]", ParsedReply(None)),
+        ("[]", ParsedReply("[]")),
+        ("[1]", ParsedReply("[1]")),
+        ("No function fits.", ParsedReply("No function fits.")),
+        ("f(a=1)", ParsedReply("f(a=1)")),
+        ("Sure: [f(a=1)]", ParsedReply("Sure: [f(a=1)]")),
+        (" [f(a=1)]", ParsedReply(" [f(a=1)]")),
+        ("", ParsedReply("")),
     ],
 )
-def test_lists_parity(family: Format, text: str, said: Said) -> None:
+def test_lists_parity(family: Format, text: str, said: ParsedReply) -> None:
     assert family.read(text, tolerant=False) == said
 
 
-ONE = Called("f", '{"a": 1}')
-TWO = Called("g", '{"b": "x"}')
+ONE = ParsedCall("f", '{"a": 1}')
+TWO = ParsedCall("g", '{"b": "x"}')
 
 
 @pytest.mark.parametrize("family", [*LISTS, Gorilla()])
@@ -258,13 +261,13 @@ TWO = Called("g", '{"b": "x"}')
         ("```python\n[f(a=1)]\n```", (ONE,)),
         ("f(a=1)", (ONE,)),
         ("f(a=1)\ng(b='x')", (ONE, TWO)),
-        ("[f(from=1)]", (Called("f", '{"from": 1}'),)),
+        ("[f(from=1)]", (ParsedCall("f", '{"from": 1}'),)),
         ('{"name": "f", "arguments": {"a": 1}}', (ONE,)),
         ("Nothing [fits] here.", ()),
         ("[not a call]", ()),
     ],
 )
-def test_python_calls_tolerant(family: Format, text: str, calls: tuple[Called, ...]) -> None:
+def test_python_calls_tolerant(family: Format, text: str, calls: tuple[ParsedCall, ...]) -> None:
     said = family.read(text, tolerant=True)
     assert said.calls == calls
     assert calls or said.text == text
@@ -276,7 +279,7 @@ def test_python_calls_tolerant(family: Format, text: str, calls: tuple[Called, .
         ("<<function>>f(a=1)<<function>>g(b='x')", (ONE, TWO)),
         ("<<function>>f(a=1)\n<<function>>g(b='x')\n", (ONE, TWO)),
         ("Well: <<function>>api.f(a=1)", (ONE,)),
-        ("<<function>>f(1, 'x', a=1)", (Called("f", '{"a": 1, "None": [1, "x"]}'),)),
+        ("<<function>>f(1, 'x', a=1)", (ParsedCall("f", '{"a": 1, "None": [1, "x"]}'),)),
         ("<<function>>f(a=1)<<function>>broken(<<function>>g(b='x')", (ONE, TWO)),
         ("<<function>>f(a=1), g(b='x')", (ONE, TWO)),
         ("<<function>>broken(", ()),
@@ -286,8 +289,8 @@ def test_python_calls_tolerant(family: Format, text: str, calls: tuple[Called, .
         ("", ()),
     ],
 )
-def test_gorilla_parity_the_content_is_the_whole_reply(text: str, calls: tuple[Called, ...]) -> None:
-    assert Gorilla().read(text, tolerant=False) == Said(text, calls)
+def test_gorilla_parity_the_content_is_the_whole_reply(text: str, calls: tuple[ParsedCall, ...]) -> None:
+    assert Gorilla().read(text, tolerant=False) == ParsedReply(text, calls)
 
 
 @pytest.mark.parametrize(
@@ -305,20 +308,20 @@ def test_gorilla_tolerant(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('f\n{"a": 1}', Said(None, (ONE,))),
-        ('\nf\n{"a": 1}', Said(None, (ONE,))),
-        (' f \n {"a":1} ', Said(None, (ONE,))),
-        ('f\n{"a": 1}\nmore\n{}', Said(None, (ONE,))),
-        ('f\n{"a": 1', Said('f\n{"a": 1')),
-        ('f\n{\n"a": 1}', Said('f\n{\n"a": 1}')),
-        ("f\n[1]", Said("f\n[1]")),
-        ("The number is\n3", Said("The number is\n3")),
-        ('f {"a": 1}', Said('f {"a": 1}')),
-        ("No function fits.", Said("No function fits.")),
-        ("", Said("")),
+        ('f\n{"a": 1}', ParsedReply(None, (ONE,))),
+        ('\nf\n{"a": 1}', ParsedReply(None, (ONE,))),
+        (' f \n {"a":1} ', ParsedReply(None, (ONE,))),
+        ('f\n{"a": 1}\nmore\n{}', ParsedReply(None, (ONE,))),
+        ('f\n{"a": 1', ParsedReply('f\n{"a": 1')),
+        ('f\n{\n"a": 1}', ParsedReply('f\n{\n"a": 1}')),
+        ("f\n[1]", ParsedReply("f\n[1]")),
+        ("The number is\n3", ParsedReply("The number is\n3")),
+        ('f {"a": 1}', ParsedReply('f {"a": 1}')),
+        ("No function fits.", ParsedReply("No function fits.")),
+        ("", ParsedReply("")),
     ],
 )
-def test_glm4_parity(text: str, said: Said) -> None:
+def test_glm4_parity(text: str, said: ParsedReply) -> None:
     assert Glm4().read(text, tolerant=False) == said
 
 
@@ -334,7 +337,7 @@ def test_glm4_parity(text: str, said: Said) -> None:
         ("The number is\n3", ()),
     ],
 )
-def test_glm4_tolerant(text: str, calls: tuple[Called, ...]) -> None:
+def test_glm4_tolerant(text: str, calls: tuple[ParsedCall, ...]) -> None:
     said = Glm4().read(text, tolerant=True)
     assert said.calls == calls
     assert calls or said.text == text
@@ -345,27 +348,27 @@ def test_glm4_tolerant(text: str, calls: tuple[Called, ...]) -> None:
     [
         (
             '<tool_calls>[{"name": "f", "arguments": {"a":1}}, {"name": "g", "arguments": {"b": "x"}}]</tool_calls>',
-            Said(None, (ONE, TWO)),
+            ParsedReply(None, (ONE, TWO)),
         ),
         (
             '<think>g?</think>\n<tool_calls>\n[{"name": "f", "arguments": {"a": 1}}]\n</tool_calls>\n',
-            Said(None, (ONE,)),
+            ParsedReply(None, (ONE,)),
         ),
         (
             '<tool_calls>[{"name": "f", "arguments": {"a": 1}}',
-            Said('<tool_calls>[{"name": "f", "arguments": {"a": 1}}'),
+            ParsedReply('<tool_calls>[{"name": "f", "arguments": {"a": 1}}'),
         ),
-        ("<tool_calls>[{]</tool_calls>", Said(None)),
-        ('<tool_calls>{"name": "f", "arguments": {}}</tool_calls>', Said(None)),
-        ('<tool_calls>[{"name": "f"}]</tool_calls>', Said(None)),
-        ("Assistant: No function fits.", Said("No function fits.")),
-        ("Assistant:No function fits.", Said("No function fits.")),
-        ("No function fits.", Said("No function fits.")),
-        ("I said Assistant: no.", Said("I said Assistant: no.")),
-        ("", Said("")),
+        ("<tool_calls>[{]</tool_calls>", ParsedReply(None)),
+        ('<tool_calls>{"name": "f", "arguments": {}}</tool_calls>', ParsedReply(None)),
+        ('<tool_calls>[{"name": "f"}]</tool_calls>', ParsedReply(None)),
+        ("Assistant: No function fits.", ParsedReply("No function fits.")),
+        ("Assistant:No function fits.", ParsedReply("No function fits.")),
+        ("No function fits.", ParsedReply("No function fits.")),
+        ("I said Assistant: no.", ParsedReply("I said Assistant: no.")),
+        ("", ParsedReply("")),
     ],
 )
-def test_prompt_parity(text: str, said: Said) -> None:
+def test_prompt_parity(text: str, said: ParsedReply) -> None:
     assert PromptOnly().read(text, tolerant=False) == said
 
 
@@ -385,7 +388,7 @@ def test_prompt_parity(text: str, said: Said) -> None:
         ("<tool_calls>[{]</tool_calls>", ()),
     ],
 )
-def test_prompt_tolerant(text: str, calls: tuple[Called, ...]) -> None:
+def test_prompt_tolerant(text: str, calls: tuple[ParsedCall, ...]) -> None:
     said = PromptOnly().read(text, tolerant=True)
     assert said.calls == calls
     assert calls or said.text == text
@@ -394,53 +397,57 @@ def test_prompt_tolerant(text: str, calls: tuple[Called, ...]) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_blank_replies_say_nothing(family: Format) -> None:
     for text in ("", " \n", "<think>hm</think>"):
-        assert family.read(text, tolerant=True) == Said(None)
+        assert family.read(text, tolerant=True) == ParsedReply(None)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_texts_round_trip(family: Format) -> None:
     for text in ("Which day?", "", "two\nlines", " a (b) [c] "):
-        assert family.read(family.write(Said(text)), tolerant=False) == Said(text)
-    assert family.read(family.write(Said("Which day?")), tolerant=True) == Said("Which day?")
-    assert family.read(family.write(Said(None)), tolerant=False) == Said("")
+        assert family.read(family.write(ParsedReply(text)), tolerant=False) == ParsedReply(text)
+    assert family.read(family.write(ParsedReply("Which day?")), tolerant=True) == ParsedReply("Which day?")
+    assert family.read(family.write(ParsedReply(None)), tolerant=False) == ParsedReply("")
 
 
 @pytest.mark.parametrize(
     ("family", "said"),
     [
-        *((family, said) for family in LISTS for said in (Said("[f()]"), Said("[not a call]"), Said("t", (ONE,)))),
-        (Gorilla(), Said("<<function>>f()")),
-        (Gorilla(), Said("t", (ONE,))),
-        (Gorilla(), Said(None, (Called("f", '{"None": [1]}'),))),
-        (Gorilla(), Said(None, (Called("f", '{"a": "<<function>>"}'),))),
-        (Glm4(), Said(None, (ONE, TWO))),
-        (Glm4(), Said("t", (ONE,))),
-        (Glm4(), Said("f\n{}")),
-        (Glm4(), Said(None, (Called("f", "[1]"),))),
-        (Glm4(), Said(None, (Called("f\ng", "{}"),))),
-        (PromptOnly(), Said("t", (ONE,))),
-        (PromptOnly(), Said("<tool_calls>[]</tool_calls>x<tool_calls>1</tool_calls>")),
-        (PromptOnly(), Said(None, (Called("f", '{"a": "</tool_calls>"}'),))),
-        (PromptOnly(), Said(None, (Called("f", "[1]"),))),
+        *(
+            (family, said)
+            for family in LISTS
+            for said in (ParsedReply("[f()]"), ParsedReply("[not a call]"), ParsedReply("t", (ONE,)))
+        ),
+        (Gorilla(), ParsedReply("<<function>>f()")),
+        (Gorilla(), ParsedReply("t", (ONE,))),
+        (Gorilla(), ParsedReply(None, (ParsedCall("f", '{"None": [1]}'),))),
+        (Gorilla(), ParsedReply(None, (ParsedCall("f", '{"a": "<<function>>"}'),))),
+        (Glm4(), ParsedReply(None, (ONE, TWO))),
+        (Glm4(), ParsedReply("t", (ONE,))),
+        (Glm4(), ParsedReply("f\n{}")),
+        (Glm4(), ParsedReply(None, (ParsedCall("f", "[1]"),))),
+        (Glm4(), ParsedReply(None, (ParsedCall("f\ng", "{}"),))),
+        (PromptOnly(), ParsedReply("t", (ONE,))),
+        (PromptOnly(), ParsedReply("<tool_calls>[]</tool_calls>x<tool_calls>1</tool_calls>")),
+        (PromptOnly(), ParsedReply(None, (ParsedCall("f", '{"a": "</tool_calls>"}'),))),
+        (PromptOnly(), ParsedReply(None, (ParsedCall("f", "[1]"),))),
     ],
 )
-def test_what_cannot_be_written(family: Format, said: Said) -> None:
+def test_what_cannot_be_written(family: Format, said: ParsedReply) -> None:
     with pytest.raises(ValueError, match="cannot"):
         family.write(said)
 
 
 def test_gorilla_writes_its_own_reply() -> None:
     said = Gorilla().read("<<function>>f(a=1)", tolerant=False)
-    assert Gorilla().write(said) == Gorilla().write(Said(None, said.calls)) == said.text
+    assert Gorilla().write(said) == Gorilla().write(ParsedReply(None, said.calls)) == said.text
 
 
 def test_arguments_are_written_in_one_form() -> None:
-    assert Glm4().write(Said(None, (Called("f", '{"a":1}'),))) == 'f\n{"a": 1}'
+    assert Glm4().write(ParsedReply(None, (ParsedCall("f", '{"a":1}'),))) == 'f\n{"a": 1}'
     assert (
-        PromptOnly().write(Said(None, (Called("f", '{"a":1}'),)))
+        PromptOnly().write(ParsedReply(None, (ParsedCall("f", '{"a":1}'),)))
         == '<tool_calls>[{"name": "f", "arguments": {"a": 1}}]</tool_calls>'
     )
-    assert ToolAce().write(Said(None, (Called("f", '{"a":1}'),))) == "[f(a=1)]"
+    assert ToolAce().write(ParsedReply(None, (ParsedCall("f", '{"a":1}'),))) == "[f(a=1)]"
 
 
 WORDS = st.text(st.sampled_from("ab 9,.:-äß火"), max_size=8)
@@ -451,7 +458,7 @@ VALUES = st.recursive(
 )
 ARGUMENTS = st.dictionaries(st.sampled_from(["a", "b_1", "trainNo"]), VALUES, max_size=3)
 CALLS = st.builds(
-    Called,
+    ParsedCall,
     st.sampled_from(["f", "find_trains", "delayInfo"]),
     ARGUMENTS.map(lambda a: json.dumps(a, ensure_ascii=False)),
 )
@@ -460,9 +467,9 @@ CALLS = st.builds(
 @pytest.mark.parametrize("family", FAMILIES)
 @settings(derandomize=True, deadline=None, max_examples=60)
 @given(calls=st.lists(CALLS, min_size=1, max_size=3))
-def test_calls_round_trip(family: Format, calls: list[Called]) -> None:
+def test_calls_round_trip(family: Format, calls: list[ParsedCall]) -> None:
     called = tuple(calls[:1] if isinstance(family, Glm4) else calls)
-    written = family.write(Said(None, called))
+    written = family.write(ParsedReply(None, called))
     for tolerant in (False, True):
         said = family.read(written, tolerant=tolerant)
         assert said.calls == called

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentgauge.agent.dialects.registry import format_of
-from agentgauge.agent.spoken import written
+from agentgauge.agent.family import render_reply
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
 from agentgauge.core.errors import ToolFault, UsageProblem
@@ -99,7 +99,7 @@ def test_the_oracle_passes(task: Task, id: str, dialect: str, write: Write, tmp_
 
     def oracle(request: ChatRequest) -> ChatReply:
         reply = task.oracle(sample, request)
-        return reply if dialect == "native" else written(format_of(dialect), reply)
+        return reply if dialect == "native" else render_reply(format_of(dialect), reply)
 
     output = solve(task, sample, Model(oracle), tmp_path / "run", dialect)
     score = task.score(sample, output, "parity", "trigram")

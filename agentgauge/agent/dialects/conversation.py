@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agentgauge.agent.dialects.format import Called
+from agentgauge.agent.dialects.format import ParsedCall, RenderedRequest
 from agentgauge.core.chat import Message
 from agentgauge.core.types import Json
 
@@ -24,7 +24,7 @@ class Turn:
 
     role: Literal["system", "user", "assistant"]
     text: str
-    calls: tuple[Called, ...] = ()
+    calls: tuple[ParsedCall, ...] = ()
     results: tuple[str, ...] = ()  # in the order of the calls; fewer where some are missing
 
 
@@ -39,7 +39,7 @@ def turns(messages: Sequence[Message]) -> list[Turn]:
             found[-1] = Turn(last.role, last.text, last.calls, (*last.results, content))
         elif role == "assistant":
             functions = [call["function"] for call in message.get("tool_calls") or ()]
-            found.append(Turn("assistant", content, tuple(Called(f["name"], f["arguments"]) for f in functions)))
+            found.append(Turn("assistant", content, tuple(ParsedCall(f["name"], f["arguments"]) for f in functions)))
         else:
             found.append(Turn("system" if role == "system" else "user", content))
     return found
@@ -76,13 +76,32 @@ def append_to_last_user(messages: Sequence[Message], text: str) -> list[Message]
     return [*messages, {"role": "user", "content": text}]
 
 
-def system_of(prompt: str, told: Sequence[Turn]) -> Message:
-    """The one system message that chat templates take: a family's prompt, then the conversation's own, which end in
-    the date."""
-    return {
-        "role": "system",
-        "content": "\n\n".join([prompt, *(turn.text for turn in told if turn.role == "system" and turn.text)]),
-    }
+def date_to_last_user(messages: Sequence[Message]) -> list[Message]:
+    """The messages with the date moved to the last user message, unless a user's message has one."""
+    dated, date = split_date(messages)
+    if date and not any(message.get("role") == "user" and DATE in text_of(message) for message in dated):
+        return append_to_last_user(dated, f"{DATE} {date}")
+    return dated
+
+
+def prompted(prompt: str, messages: Sequence[Message], render: Callable[[Turn], Sequence[Message]]) -> RenderedRequest:
+    """A request with the one system message that chat templates take: a family's prompt, then the conversation's own
+    system messages, which end in the date. ``render``: the messages of any other turn."""
+    listed = turns(messages)
+    sent = [message for turn in listed if turn.role != "system" for message in render(turn)]
+    return RenderedRequest(({"role": "system", "content": "\n\n".join([prompt, *system_texts(listed)])}, *sent))
+
+
+def system_texts(listed: Sequence[Turn]) -> list[str]:
+    return [turn.text for turn in listed if turn.role == "system" and turn.text]
+
+
+def split_question(messages: Sequence[Message]) -> tuple[str, str, list[Turn]]:
+    """The system text, the last user message, and the other turns, for families that put all into one message."""
+    listed = turns(messages)
+    asked = next((turn for turn in reversed(listed) if turn.role == "user"), None)
+    others = [turn for turn in listed if turn is not asked and turn.role != "system"]
+    return "\n".join(system_texts(listed)), asked.text if asked else "", others
 
 
 def functions(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -109,9 +128,9 @@ def as_json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def in_one_form(call: Called) -> Called:
+def in_one_form(call: ParsedCall) -> ParsedCall:
     """The call with its arguments as ``as_json`` writes them, whatever blanks and escapes they came with."""
-    return Called(call.name, as_json(value_of(call.arguments)))
+    return ParsedCall(call.name, as_json(value_of(call.arguments)))
 
 
 def named_results(turn: Turn) -> list[dict[str, Json]]:

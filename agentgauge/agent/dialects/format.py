@@ -1,4 +1,4 @@
-"""What the dialect of a model family is: OpenAI's chat format to what the family reads, and its text back to calls."""
+"""The dialect of a model family: from OpenAI's chat format to the family's, and from its text back to calls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentgauge.core.types import Json
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class ParsedCall:
     """A call as the model wrote it. ``arguments`` is JSON text, as in OpenAI's format; not checked against anything."""
 
     name: str
@@ -19,15 +19,15 @@ class Called:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A reply, read. Neither text nor calls: what could not be read, which a benchmark takes for an empty reply."""
+class ParsedReply:
+    """A parsed reply. Without text and calls it could not be parsed, and benchmarks take it for an empty reply."""
 
     text: str | None
-    calls: tuple[Called, ...] = ()
+    calls: tuple[ParsedCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class RenderedRequest:
     """A request in the family's form."""
 
     messages: tuple[Message, ...]
@@ -49,7 +49,7 @@ class Format(Protocol):
     def max_tokens(self) -> int | None:
         """The published runs' limit of new tokens; None: the server's."""
 
-    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Sent:
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """A conversation and function tools in OpenAI's format, as the family reads them. Neither is changed.
 
         Messages may hold several tool messages behind an assistant message, one for each call; arguments are JSON text.
@@ -57,15 +57,14 @@ class Format(Protocol):
         parts are joined, others are left as they are where the family has chat messages.
         """
 
-    def read(self, text: str, *, tolerant: bool) -> Said:
+    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
         """What a reply means. Never raises.
 
-        By the rules of the published evaluation, quirks included; with ``tolerant``, everything that can be told to be
-        a call is one: surrounding text, thoughts in ``<think>`` tags, code fences and near misses of the syntax are
-        forgiven.
+        By the rules of the published evaluation, quirks included. With ``tolerant``, everything recognisable as a call
+        is one: surrounding text, thoughts in ``<think>`` tags, code fences and near misses of the syntax are ignored.
         """
 
-    def write(self, said: Said) -> str:
+    def write(self, said: ParsedReply) -> str:
         """The reply as a model of the family writes it. ``read`` gives it back wherever the syntax can hold it.
 
         Raises ValueError where it cannot: an argument that is no identifier in ToolACE's syntax, a second call in

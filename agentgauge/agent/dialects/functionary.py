@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from agentgauge.agent.dialects.conversation import as_json, in_one_form, tool_messages, value_of
-from agentgauge.agent.dialects.format import Called, Said, Sent
+from agentgauge.agent.dialects.format import ParsedCall, ParsedReply, RenderedRequest
 from agentgauge.agent.dialects.lenient import find_calls, without_thoughts
 from agentgauge.core.chat import Message
 
@@ -22,39 +22,39 @@ class Functionary:
     temperature: ClassVar[float | None] = None
     max_tokens: ClassVar[int | None] = None
 
-    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Sent:
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """The chat template has the tools; tool messages carry the name of their function."""
-        return Sent(tuple(tool_messages(messages)), tuple(tools))
+        return RenderedRequest(tuple(tool_messages(messages)), tuple(tools))
 
-    def read(self, text: str, *, tolerant: bool) -> Said:
+    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
         """Opening and closing tags must be as many, or all is text. Of broken JSON in the middle the calls before it
         are kept."""
         if tolerant:
             text = without_thoughts(text)
         elif text.count(_OPEN) != text.count(_CLOSE):
-            return Said(text)
-        calls: list[Called] = []
+            return ParsedReply(text)
+        calls: list[ParsedCall] = []
         for name, arguments in _tagged(text):
             try:
-                calls.append(Called(name, as_json(json.loads(arguments))))
+                calls.append(ParsedCall(name, as_json(json.loads(arguments))))
             except (ValueError, RecursionError):
                 if not tolerant:
                     break
         if not calls and tolerant:
             calls = find_calls(text)
         if not calls:
-            return Said(text if text.strip() or not tolerant else None)
+            return ParsedReply(text if text.strip() or not tolerant else None)
         before = text.partition(_OPEN)[0] if _OPEN in text else ""
-        return Said(before if before.strip() else None, tuple(calls))
+        return ParsedReply(before if before.strip() else None, tuple(calls))
 
-    def write(self, said: Said) -> str:
+    def write(self, said: ParsedReply) -> str:
         """Raises ValueError for text beside calls that is blank, and for text, names and arguments with tags in
         them."""
         text = (said.text or "") + "".join(
             f"{_OPEN}{call.name}>{as_json(value_of(call.arguments))}{_CLOSE}" for call in said.calls
         )
         called = tuple(map(in_one_form, said.calls))
-        if self.read(text, tolerant=False) != Said(said.text if called else said.text or "", called):
+        if self.read(text, tolerant=False) != ParsedReply(said.text if called else said.text or "", called):
             raise ValueError(f"a reply that functionary's syntax cannot hold: {text}")
         return text
 

@@ -15,12 +15,11 @@ from agentgauge.agent.dialects.conversation import (
     functions,
     in_one_form,
     named_results,
-    system_of,
-    turns,
+    prompted,
     value_of,
 )
-from agentgauge.agent.dialects.format import Called, Said, Sent
-from agentgauge.agent.dialects.lenient import find_calls, without_thoughts
+from agentgauge.agent.dialects.format import ParsedCall, ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.lenient import find_calls, read_leniently
 from agentgauge.core.chat import Message
 
 _PROMPT = """\
@@ -53,62 +52,56 @@ class Glm4:
 
     prompt: str = _PROMPT
 
-    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Sent:
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """Results go to the role ``observation``; the conversation's system messages, and with them the date, behind
         the prompt."""
-        listed = turns(messages)
         described = (
             fill(_TOOL, name=f["name"], function=json.dumps(f, ensure_ascii=False, indent=4)) for f in functions(tools)
         )
-        sent = [system_of(fill(self.prompt, tools="\n\n".join(described)), listed)]
-        for turn in listed:
-            sent += self._turn(turn)
-        return Sent(tuple(sent))
+        return prompted(fill(self.prompt, tools="\n\n".join(described)), messages, self._turn)
 
     def _turn(self, turn: Turn) -> list[Message]:
         """Several calls of one step stand below each other. The model cannot write that, but earlier tasks may hold
         it."""
-        if turn.role == "system":
-            return []
         said: list[Message] = [
             {"role": turn.role, "content": "\n".join(map(self._call, turn.calls)) if turn.calls else turn.text}
         ]
         return [*said, {"role": "observation", "content": as_json(named_results(turn))}] if turn.results else said
 
-    def _call(self, call: Called) -> str:
+    def _call(self, call: ParsedCall) -> str:
         return f"{call.name}\n{as_json(value_of(call.arguments))}"
 
-    def read(self, text: str, *, tolerant: bool) -> Said:
+    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
         """One call, on the first two lines; lines behind it are not looked at. Arguments are a JSON object, or all is
         text.
 
         With ``tolerant``, there may be several, the name may stand below other text and the arguments on several lines.
         """
         if tolerant:
-            meant = without_thoughts(text)
-            calls = self._find(meant) or find_calls(meant)
-            return Said(None, tuple(calls)) if calls else Said(meant if meant.strip() else None)
+            return read_leniently(text, lambda answer: self._find(answer) or find_calls(answer))
         # the template ends at the token of the role, so a served reply starts with the line break behind it
         lines = text.removeprefix("\n").split("\n")
         arguments = value_of(lines[1]) if len(lines) > 1 else None
         return (
-            Said(None, (Called(lines[0].strip(), as_json(arguments)),)) if isinstance(arguments, dict) else Said(text)
+            ParsedReply(None, (ParsedCall(lines[0].strip(), as_json(arguments)),))
+            if isinstance(arguments, dict)
+            else ParsedReply(text)
         )
 
-    def _find(self, text: str) -> list[Called]:
-        calls: list[Called] = []
+    def _find(self, text: str) -> list[ParsedCall]:
+        calls: list[ParsedCall] = []
         end = 0
         for named in _NAMED.finditer(text):
             if named.start() < end:
                 continue  # inside the arguments of the call before
             try:
                 arguments, end = json.JSONDecoder().raw_decode(text, named.end())
-                calls.append(Called(named[1], as_json(arguments)))
+                calls.append(ParsedCall(named[1], as_json(arguments)))
             except (ValueError, RecursionError):
                 continue  # no JSON behind it: no call
         return calls
 
-    def write(self, said: Said) -> str:
+    def write(self, said: ParsedReply) -> str:
         """Raises ValueError for a second call, text beside a call, arguments that are no JSON object, and text that
         reads as a call."""
         text = "\n".join(map(self._call, said.calls)) if said.calls else said.text or ""

@@ -6,9 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from agentgauge.agent.dialects.conversation import Turn, as_json, fill, functions, in_one_form, named_results, turns
-from agentgauge.agent.dialects.format import Called, Said, Sent
-from agentgauge.agent.dialects.pycalls import parse, read_anywhere, render, told
+from agentgauge.agent.dialects.conversation import (
+    Turn,
+    as_json,
+    fill,
+    functions,
+    in_one_form,
+    named_results,
+    split_question,
+)
+from agentgauge.agent.dialects.format import ParsedCall, ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.pycalls import parse, read_anywhere, render, render_history
 from agentgauge.core.chat import Message
 
 _MARK = "<<function>>"
@@ -34,46 +42,41 @@ class Gorilla:
 
     prompt: str = _PROMPT
 
-    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Sent:
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """One user message. The conversation's system message, which names the date, replaces the system sentence.
 
         The last user message is the question; what came behind it is part of the history, which stands before it.
         """
-        listed = turns(messages)
-        asked = max((place for place, turn in enumerate(listed) if turn.role == "user"), default=-1)
-        system = "\n".join(turn.text for turn in listed if turn.role == "system" and turn.text)
-        history = [line for place, turn in enumerate(listed) if place != asked for line in self._lines(turn)]
+        system, question, turns = split_question(messages)
         content = fill(
             self.prompt,
             system=system or _SYSTEM,
-            history="".join(f"{line}\n" for line in history),
+            history="".join(f"{line}\n" for turn in turns for line in self._lines(turn)),
             tools=as_json(functions(tools)),
-            query=listed[asked].text if asked >= 0 else "",
+            query=question,
         )
-        return Sent(({"role": "user", "content": content},))
+        return RenderedRequest(({"role": "user", "content": content},))
 
     def _lines(self, turn: Turn) -> list[str]:
-        if turn.role == "system":
-            return []
         said = f"<<{turn.role}>>{self._marked(turn.calls) or turn.text}<<{turn.role}>>"
         return [said, f"<<tool>>{as_json(named_results(turn))}<<tool>>"] if turn.results else [said]
 
-    def _marked(self, calls: Sequence[Called]) -> str:
-        return "".join(f"{_MARK}{told([call])}" for call in calls)
+    def _marked(self, calls: Sequence[ParsedCall]) -> str:
+        return "".join(f"{_MARK}{render_history([call])}" for call in calls)
 
-    def read(self, text: str, *, tolerant: bool) -> Said:
+    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
         """The text of a reply is always the whole reply, also beside calls. Parts that are no calls are dropped."""
-        calls: list[Called] = []
+        calls: list[ParsedCall] = []
         for part in text.split(_MARK)[1:]:
             try:
                 calls += parse(part, positional="None", tolerant=tolerant)
             except ValueError:
                 continue  # as published
         if calls or not tolerant:
-            return Said(text, tuple(calls))
+            return ParsedReply(text, tuple(calls))
         return read_anywhere(text.replace(_MARK, "\n"))
 
-    def write(self, said: Said) -> str:
+    def write(self, said: ParsedReply) -> str:
         """The text beside calls can only be the reply itself, as which it is read back.
 
         Raises ValueError for what ``render`` refuses, for other text beside calls, and for text that reads as calls.

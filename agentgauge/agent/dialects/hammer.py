@@ -16,8 +16,8 @@ from agentgauge.agent.dialects.conversation import (
     value_of,
     with_results,
 )
-from agentgauge.agent.dialects.format import Called, Said, Sent
-from agentgauge.agent.dialects.lenient import find_calls, without_thoughts
+from agentgauge.agent.dialects.format import ParsedCall, ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.lenient import read_leniently
 from agentgauge.core.chat import Message
 
 _MARK = '```\n[{"name"'
@@ -38,7 +38,7 @@ class Hammer:
 
     keeps_text: bool = False  # for benchmarks that judge what is said
 
-    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Sent:
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """Results of a step are one message: a user's in the running task, that is behind the last user message, a
         tool's before it."""
         left = sum(message.get("role") == "user" for message in messages)
@@ -50,25 +50,23 @@ class Hammer:
                 told = [{"name": one.get("name"), "results": result_of(text_of(one))} for one in results]
                 # non-ASCII is escaped, other than everywhere else: as published
                 sent.append({"role": "tool" if left else "user", "content": json.dumps(told)})
-        return Sent(tuple(sent), tuple(tools))
+        return RenderedRequest(tuple(sent), tuple(tools))
 
-    def read(self, text: str, *, tolerant: bool) -> Said:
+    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
         """A reply with the beginning of a fenced list somewhere is taken for just that, without a look at what is
         around it."""
         if tolerant:
-            meant = without_thoughts(text)
-            calls = find_calls(meant)
-            return Said(None, tuple(calls)) if calls else Said(meant if meant.strip() else None)
+            return read_leniently(text)
         if _MARK not in text:
-            return Said(text if self.keeps_text and text.strip() else PLACEHOLDER)
+            return ParsedReply(text if self.keeps_text and text.strip() else PLACEHOLDER)
         try:
             value = json.loads(text[3:-4])
         except (ValueError, RecursionError):
-            return Said(text)
+            return ParsedReply(text)
         found = [_call(item) for item in value] if isinstance(value, list) else [None]
-        return Said(None, tuple(call for call in found if call) if all(found) else ())
+        return ParsedReply(None, tuple(call for call in found if call) if all(found) else ())
 
-    def write(self, said: Said) -> str:
+    def write(self, said: ParsedReply) -> str:
         """Text is not read back, only that there was some. Raises ValueError for text beside calls, and text that
         reads as calls."""
         calls = [{"name": call.name, "arguments": value_of(call.arguments)} for call in said.calls]
@@ -79,8 +77,8 @@ class Hammer:
         return text
 
 
-def _call(value: object) -> Called | None:
+def _call(value: object) -> ParsedCall | None:
     match value:
         case {"name": str(name), "arguments": arguments} | {"name": str(name), "parameters": arguments}:
-            return Called(name, arguments if isinstance(arguments, str) else as_json(arguments))
+            return ParsedCall(name, arguments if isinstance(arguments, str) else as_json(arguments))
     return None

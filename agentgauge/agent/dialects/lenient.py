@@ -7,10 +7,10 @@ import json
 import re
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from agentgauge.agent.dialects.conversation import as_json
-from agentgauge.agent.dialects.format import Called
+from agentgauge.agent.dialects.format import ParsedCall, ParsedReply
 from agentgauge.core.types import Json
 
 _OPENING = re.compile(r"[\[{]")
@@ -33,9 +33,9 @@ def without_thoughts(text: str) -> str:
     return left.rpartition("</think>")[2].partition("<think>")[0].strip()
 
 
-def find_calls(text: str) -> list[Called]:
+def find_calls(text: str) -> list[ParsedCall]:
     """The calls in a text, in order: objects with a name and arguments, also in lists and in OpenAI's wrappings."""
-    found: list[Called] = []
+    found: list[ParsedCall] = []
     place = tries = 0
     while (opening := _OPENING.search(text, place)) and tries < _TRIES:
         value, end = _value_at(text, opening.start())
@@ -48,10 +48,18 @@ def find_calls(text: str) -> list[Called]:
     return found
 
 
+def read_leniently(text: str, find: Callable[[str], Sequence[ParsedCall]] = find_calls) -> ParsedReply:
+    """The calls that ``find`` sees in a text behind its thoughts, or else the text."""
+    answer = without_thoughts(text)
+    if calls := tuple(find(answer)):
+        return ParsedReply(None, calls)
+    return ParsedReply(answer if answer.strip() else None)
+
+
 def parse_python(text: str) -> ast.Expression:
     """The syntax tree of an expression. Raises what ``ast.parse`` does."""
     with _quiet, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python warns of "\\d" and of 1if; whoever wrote the reply does not hear it
+        warnings.simplefilter("ignore")  # Python warns of "\\d" and of 1if
         return ast.parse(text, mode="eval")
 
 
@@ -91,14 +99,14 @@ def _balanced(text: str, start: int) -> int | None:
     return None
 
 
-def _calls_in(value: Json) -> Iterator[Called]:
+def _calls_in(value: Json) -> Iterator[ParsedCall]:
     if isinstance(value, list):
         for item in value:
             yield from _calls_in(item)
     elif isinstance(value, dict):
         name = value.get("name")
         if isinstance(name, str) and name and (arguments := _arguments(value)) is not None:
-            yield Called(name, arguments)
+            yield ParsedCall(name, arguments)
         else:
             for inner in ("tool_calls", "function", "function_call"):
                 yield from _calls_in(value.get(inner))

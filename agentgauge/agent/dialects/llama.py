@@ -15,8 +15,8 @@ from agentgauge.agent.dialects.conversation import (
     value_of,
     with_results,
 )
-from agentgauge.agent.dialects.format import Called, Said, Sent
-from agentgauge.agent.dialects.lenient import find_calls, without_thoughts
+from agentgauge.agent.dialects.format import ParsedCall, ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.lenient import read_leniently, without_thoughts
 from agentgauge.core.chat import Message
 
 _WORDS = ("function", "name", "parameters")
@@ -32,13 +32,15 @@ class Llama:
     temperature: ClassVar[float | None] = None
     max_tokens: ClassVar[int | None] = 1024
 
-    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Sent:
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """The date is an argument of the template. Parallel calls are shown one by one: the template refuses two in
         a message."""
         kept, date = split_date(messages)
-        return Sent(tuple(_one_by_one(tool_messages(kept))), tuple(tools), {"date_string": date} if date else {})
+        return RenderedRequest(
+            tuple(_one_by_one(tool_messages(kept))), tuple(tools), {"date_string": date} if date else {}
+        )
 
-    def read(self, text: str, *, tolerant: bool) -> Said:
+    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
         """A reply without the word ``function`` is text, which the family's usual ``{"name", "parameters"}`` therefore
         is.
 
@@ -46,22 +48,20 @@ class Llama:
         the benchmark fails: an empty reply here.
         """
         if tolerant:
-            meant = without_thoughts(text).removeprefix("<|python_tag|>")
-            calls = find_calls(meant)
-            return Said(None, tuple(calls)) if calls else Said(meant if meant.strip() else None)
+            return read_leniently(without_thoughts(text).removeprefix("<|python_tag|>"))
         if not all(word in text for word in _WORDS):
-            return Said(text)
+            return ParsedReply(text)
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):
-            return Said(text)
+            return ParsedReply(text)
         try:
             calls = [_call(json.loads(item)) for item in value] if isinstance(value, list) else [_call(value)]
         except (TypeError, ValueError, KeyError, RecursionError):
-            return Said(None)
-        return Said(None, tuple(calls))
+            return ParsedReply(None)
+        return ParsedReply(None, tuple(calls))
 
-    def write(self, said: Said) -> str:
+    def write(self, said: ParsedReply) -> str:
         """Several calls are a list of JSON texts. Raises ValueError for text beside calls, and for text that reads
         as a call."""
         calls = [
@@ -70,19 +70,19 @@ class Llama:
         ]
         text = (said.text or "") if not calls else calls[0] if len(calls) == 1 else as_json(calls)
         called = tuple(map(in_one_form, said.calls))
-        if (said.text and called) or self.read(text, tolerant=False) != Said(
+        if (said.text and called) or self.read(text, tolerant=False) != ParsedReply(
             None if called else said.text or "", called
         ):
             raise ValueError(f"a reply that Llama's syntax cannot hold: {text}")
         return text
 
 
-def _call(value: Any) -> Called:
+def _call(value: Any) -> ParsedCall:
     """Raises KeyError or TypeError for what is no call."""
     name, given = value["name"], value["parameters"] if "parameters" in value else value["arguments"]
     if not isinstance(name, str):
         raise TypeError("the name is no text")
-    return Called(name, given if isinstance(given, str) else as_json(given))
+    return ParsedCall(name, given if isinstance(given, str) else as_json(given))
 
 
 def _one_by_one(messages: Iterable[Message]) -> Iterator[Message]:

@@ -18,16 +18,16 @@ from agentgauge.agent.dialects.conversation import (
     functions,
     in_one_form,
     named_results,
-    system_of,
-    turns,
+    prompted,
     value_of,
 )
-from agentgauge.agent.dialects.format import Called, Said, Sent
+from agentgauge.agent.dialects.format import ParsedCall, ParsedReply, RenderedRequest
 from agentgauge.agent.dialects.lenient import find_calls, without_thoughts
 from agentgauge.core.chat import Message
 
 _PROMPT = """\
-You work on a user's requests with the functions listed below. Whenever a function can bring you further, call it. Calls are
+You work on a user's requests with the functions listed below. Whenever a function can bring you further, call it. \
+Calls are
 written between tags, as a JSON list with one object for each call, and nothing else is in the reply:
 <tool_calls>[{"name": "the function's name", "arguments": {"parameter": "value"}}]</tool_calls>
 Put calls that do not need each other's results into one list. The results come back in <tool_response> tags.
@@ -39,7 +39,7 @@ Only in three cases you answer in words, and then the reply starts with "Assista
 Functions:
 {tools}"""
 
-_SPOKEN = "Assistant:"
+_ANSWER = "Assistant:"
 _OPEN, _CLOSE = "<tool_calls>", "</tool_calls>"
 
 
@@ -52,29 +52,23 @@ class PromptOnly:
 
     prompt: str = _PROMPT
 
-    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Sent:
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """The conversation's system messages, and with them the date, stand behind the prompt."""
-        listed = turns(messages)
         described = json.dumps(functions(tools), ensure_ascii=False, indent=4)
-        sent = [system_of(fill(self.prompt, tools=described), listed)]
-        for turn in listed:
-            sent += self._turn(turn)
-        return Sent(tuple(sent))
+        return prompted(fill(self.prompt, tools=described), messages, self._turn)
 
     def _turn(self, turn: Turn) -> list[Message]:
-        if turn.role == "system":
-            return []
         if turn.role == "user":
             return [{"role": "user", "content": turn.text}]
-        said: list[Message] = [{"role": "assistant", "content": self._written(Said(turn.text, turn.calls))}]
+        said: list[Message] = [{"role": "assistant", "content": self._written(ParsedReply(turn.text, turn.calls))}]
         results = f"<tool_response>{as_json(named_results(turn))}</tool_response>"
         return [*said, {"role": "user", "content": results}] if turn.results else said
 
-    def _written(self, said: Said) -> str:
+    def _written(self, said: ParsedReply) -> str:
         calls: list[Any] = [{"name": call.name, "arguments": value_of(call.arguments)} for call in said.calls]
-        return f"{_OPEN}{as_json(calls)}{_CLOSE}" if calls else f"{_SPOKEN} {said.text or ''}"
+        return f"{_OPEN}{as_json(calls)}{_CLOSE}" if calls else f"{_ANSWER} {said.text or ''}"
 
-    def read(self, text: str, *, tolerant: bool) -> Said:
+    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
         """Calls in the tags, wherever these stand behind the thoughts; an empty reply if one of them cannot be read."""
         meant = without_thoughts(text) if tolerant else text.rpartition("</think>")[2]
         if tolerant:
@@ -83,20 +77,20 @@ class PromptOnly:
             try:
                 calls = [call for content in tagged for call in _calls(content)]
             except (ValueError, RecursionError):
-                return Said(None)
+                return ParsedReply(None)
         else:
             calls = []
         if calls:
-            return Said(None, tuple(calls))
-        spoken = meant.partition(_SPOKEN)[2].removeprefix(" ") if meant.lstrip().startswith(_SPOKEN) else meant
-        return Said(spoken if spoken.strip() or not tolerant else None)
+            return ParsedReply(None, tuple(calls))
+        answer = meant.partition(_ANSWER)[2].removeprefix(" ") if meant.lstrip().startswith(_ANSWER) else meant
+        return ParsedReply(answer if answer.strip() or not tolerant else None)
 
-    def write(self, said: Said) -> str:
+    def write(self, said: ParsedReply) -> str:
         """Raises ValueError for text beside calls, and for calls or text that do not read back: those with the tags
         in them."""
         text = self._written(said)
         called = tuple(map(in_one_form, said.calls))
-        if (said.text and called) or self.read(text, tolerant=False) != Said(
+        if (said.text and called) or self.read(text, tolerant=False) != ParsedReply(
             None if called else said.text or "", called
         ):
             raise ValueError(f"a reply that cannot be written between tags: {text}")
@@ -110,7 +104,7 @@ def _tagged(text: str) -> Iterator[str]:
         yield text[start + len(_OPEN) : end]
 
 
-def _calls(text: str) -> list[Called]:
+def _calls(text: str) -> list[ParsedCall]:
     """The calls of a JSON list; ValueError if it is none, or an item is no call."""
     items = json.loads(text)
     if not isinstance(items, list):
@@ -118,8 +112,8 @@ def _calls(text: str) -> list[Called]:
     return [_call(item) for item in items]
 
 
-def _call(item: object) -> Called:
+def _call(item: object) -> ParsedCall:
     match item:
         case {"name": str(name), "arguments": dict(arguments)}:
-            return Called(name, as_json(arguments))
+            return ParsedCall(name, as_json(arguments))
     raise ValueError("no call")

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from agentgauge.agent.dialects.conversation import as_json, in_one_form, value_of
-from agentgauge.agent.dialects.format import Called, Said
-from agentgauge.agent.dialects.lenient import find_calls, parse_python, without_thoughts
+from agentgauge.agent.dialects.format import ParsedCall, ParsedReply
+from agentgauge.agent.dialects.lenient import find_calls, parse_python, read_leniently
 from agentgauge.core.types import Json
 
 _LIMIT = 100_000
@@ -27,7 +27,7 @@ _OPENING = re.compile(r"\[\s*[^\W\d][\w.]*\(")
 _BARE = re.compile(r"[^\W\d][\w.]*\(.*\)", re.DOTALL)
 
 
-def parse(text: str, *, positional: str | None = None, tolerant: bool = False) -> list[Called]:
+def parse(text: str, *, positional: str | None = None, tolerant: bool = False) -> list[ParsedCall]:
     """The outermost calls of a Python expression; ValueError if it is none, or has a value that is not in the grammar.
 
     Positional arguments are dropped unread, or collected in a list under the name ``positional``. With ``tolerant``,
@@ -58,7 +58,7 @@ class _Reader:
         self._positional = positional
         self._tolerant = tolerant
 
-    def call(self, node: ast.Call) -> Called:
+    def call(self, node: ast.Call) -> ParsedCall:
         arguments: dict[str, Json] = {}
         for given in node.keywords:
             if given.arg is None:
@@ -67,7 +67,7 @@ class _Reader:
             arguments[name] = self._value(given.value)
         if self._positional is not None and node.args:
             arguments[self._positional] = [self._value(given) for given in node.args]
-        return Called(_name(node.func), as_json(arguments))
+        return ParsedCall(_name(node.func), as_json(arguments))
 
     def _value(self, node: ast.expr) -> Json:
         match node:
@@ -138,9 +138,9 @@ def _finite(number: int | float) -> int | float:
     return number
 
 
-def find(text: str) -> list[Called]:
+def find(text: str) -> list[ParsedCall]:
     """Calls somewhere in a text: lists of calls in brackets; else a bare call, be it the whole text or a line of it."""
-    calls: list[Called] = []
+    calls: list[ParsedCall] = []
     end = 0
     for opening in islice(_OPENING.finditer(text), _REGIONS):
         if opening.start() >= end and (closed := _closing(text, opening.start())):
@@ -169,14 +169,14 @@ def _closing(text: str, start: int) -> int:
     return 0
 
 
-def _if_calls(text: str) -> list[Called]:
+def _if_calls(text: str) -> list[ParsedCall]:
     try:
         return parse(text, tolerant=True)
     except ValueError:
         return []
 
 
-def told(calls: Sequence[Called]) -> str:
+def render_history(calls: Sequence[ParsedCall]) -> str:
     """Calls as the history shows them: texts in double quotes and not escaped, as published. Not every one can be read
     back.
 
@@ -185,7 +185,7 @@ def told(calls: Sequence[Called]) -> str:
     return ", ".join(_call(call, _quoted) for call in calls)
 
 
-def render(calls: Sequence[Called]) -> str:
+def render(calls: Sequence[ParsedCall]) -> str:
     """Calls as a model writes them, and as ``parse`` reads them back: with escapes where a text needs them.
 
     Raises ValueError where it cannot be: a name that is no identifier or that Python keeps for itself, arguments that
@@ -193,11 +193,11 @@ def render(calls: Sequence[Called]) -> str:
     """
     # one by one: a name like "f(), g" must not pass for a call
     if not all(map(_holds, calls)):
-        raise ValueError(f"calls that cannot be written in Python's syntax: {told(calls)}")
+        raise ValueError(f"calls that cannot be written in Python's syntax: {render_history(calls)}")
     return ", ".join(_call(call, as_json) for call in calls)  # the escapes of JSON are escapes of Python
 
 
-def _holds(call: Called) -> bool:
+def _holds(call: ParsedCall) -> bool:
     try:
         return parse(_call(call, as_json)) == [in_one_form(call)]
     except (ValueError, RecursionError):
@@ -208,7 +208,7 @@ def _quoted(text: str) -> str:
     return f'"{text}"'
 
 
-def _call(call: Called, quote: Callable[[str], str]) -> str:
+def _call(call: ParsedCall, quote: Callable[[str], str]) -> str:
     values = value_of(call.arguments)
     if not isinstance(values, dict):
         return f"{call.name}({call.arguments})"
@@ -231,7 +231,7 @@ def _written(value: Json, quote: Callable[[str], str]) -> str:
     return repr(value)
 
 
-def read_list(text: str, *, tolerant: bool) -> Said:
+def read_list(text: str, *, tolerant: bool) -> ParsedReply:
     """A reply of ToolACE or watt-tool: calls between brackets, else text; brackets around anything else are an empty
     reply.
 
@@ -240,22 +240,20 @@ def read_list(text: str, *, tolerant: bool) -> Said:
     if tolerant:
         return read_anywhere(text)
     if not (text.startswith("[") and text.endswith("]")):
-        return Said(text)
+        return ParsedReply(text)
     try:
         calls = parse(text)
     except ValueError:
-        return Said(None)
-    return Said(None, tuple(calls)) if calls else Said(text)
+        return ParsedReply(None)
+    return ParsedReply(None, tuple(calls)) if calls else ParsedReply(text)
 
 
-def read_anywhere(text: str) -> Said:
+def read_anywhere(text: str) -> ParsedReply:
     """The tolerant reading: calls in Python's syntax or in JSON, wherever they stand, else text."""
-    meant = without_thoughts(text)
-    calls = find(meant) or find_calls(meant)
-    return Said(None, tuple(calls)) if calls else Said(meant if meant.strip() else None)
+    return read_leniently(text, lambda answer: find(answer) or find_calls(answer))
 
 
-def write_list(said: Said) -> str:
+def write_list(said: ParsedReply) -> str:
     """A reply of ToolACE or watt-tool. ValueError for what ``render`` refuses, text beside calls, and text that
     reads as calls."""
     text = f"[{render(said.calls)}]" if said.calls else said.text or ""

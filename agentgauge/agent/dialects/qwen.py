@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from agentgauge.agent.dialects.conversation import as_json, in_one_form, tool_messages, value_of
-from agentgauge.agent.dialects.format import Called, Said, Sent
+from agentgauge.agent.dialects.format import ParsedCall, ParsedReply, RenderedRequest
 from agentgauge.agent.dialects.lenient import find_calls, without_thoughts
 from agentgauge.core.chat import Message
 
@@ -24,33 +24,33 @@ class Qwen:
     temperature: ClassVar[float | None] = None
     max_tokens: ClassVar[int | None] = 512
 
-    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Sent:
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """The chat template has the tools; the date stays at the end of the system message."""
-        return Sent(tuple(tool_messages(messages)), tuple(tools))
+        return RenderedRequest(tuple(tool_messages(messages)), tuple(tools))
 
-    def read(self, text: str, *, tolerant: bool) -> Said:
+    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
         """A block's JSON stands on one line; a block with broken JSON is skipped, one that is no call spoils the
         reply."""
         if tolerant:
             meant = without_thoughts(text).removesuffix(_END)
             calls = find_calls(meant)
             said = meant.partition(_OPEN)[0] if _OPEN in meant else "" if calls else meant
-            return Said(said if said.strip() else None, tuple(calls))
+            return ParsedReply(said if said.strip() else None, tuple(calls))
         blocks = list(_BLOCK.finditer(text))
         found = []
         for block in blocks:
             try:
                 found.append(_call(json.loads(block[1])))
             except KeyError:
-                return Said(None)
+                return ParsedReply(None)
             except (ValueError, RecursionError):
                 continue
         if not found:
-            return Said(text.removesuffix(_END))
+            return ParsedReply(text.removesuffix(_END))
         before = text[: blocks[0].start()]
-        return Said(before if before.strip() else None, tuple(found))
+        return ParsedReply(before if before.strip() else None, tuple(found))
 
-    def write(self, said: Said) -> str:
+    def write(self, said: ParsedReply) -> str:
         """Raises ValueError for text beside calls that is blank or holds a block, and for text alone that holds one."""
         blocks = (
             f"{_OPEN}\n{as_json({'name': call.name, 'arguments': value_of(call.arguments)})}\n</tool_call>"
@@ -58,14 +58,14 @@ class Qwen:
         )
         text = (said.text or "") + "\n".join(blocks)
         called = tuple(map(in_one_form, said.calls))
-        if self.read(text, tolerant=False) != Said(said.text if called else said.text or "", called):
+        if self.read(text, tolerant=False) != ParsedReply(said.text if called else said.text or "", called):
             raise ValueError(f"a reply that Qwen's syntax cannot hold: {text}")
         return text
 
 
-def _call(value: object) -> Called:
+def _call(value: object) -> ParsedCall:
     """Raises KeyError for what is no call."""
     match value:
         case {"name": str(name), "arguments": arguments}:
-            return Called(name, as_json(value_of(arguments) if isinstance(arguments, str) else arguments))
+            return ParsedCall(name, as_json(value_of(arguments) if isinstance(arguments, str) else arguments))
     raise KeyError("name")

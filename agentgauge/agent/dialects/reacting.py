@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from agentgauge.agent.dialects.conversation import Turn, as_json, fill, functions, turns, value_of
-from agentgauge.agent.dialects.format import Called, Said, Sent
+from agentgauge.agent.dialects.format import ParsedCall, ParsedReply, RenderedRequest
 from agentgauge.agent.react import ACTION, ACTION_INPUT, FINISH, RESPONSE, THOUGHT
 from agentgauge.core.chat import Message
 
@@ -24,7 +24,8 @@ To use tools, write one such pair of lines for every call, several pairs if the 
 Thought: why the call is needed
 Action: the name of the tool
 Action Input: its arguments as one JSON object on one line
-The results come back behind "Response:". When you have what you need, when the user must first tell you something, or when no
+The results come back behind "Response:". When you have what you need, when the user must first \
+tell you something, or when no
 tool fits, write:
 Thought: why no call is needed now
 Final Answer: what you say to the user"""
@@ -42,47 +43,40 @@ _FENCE = re.compile(r"\A```(?:json)?\s*(.*?)\s*```\Z", re.DOTALL)
 class Reacting:
     """See agentgauge.agent.dialects.format for what each method is for."""
 
+    temperature: ClassVar[float | None] = None
+    max_tokens: ClassVar[int | None] = None
+
     prompt: str = _PROMPT
 
-    @property
-    def temperature(self) -> float | None:
-        return None
-
-    @property
-    def max_tokens(self) -> int | None:
-        return None
-
-    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Sent:
-        sent: list[Message] = [
-            {"role": "system", "content": fill(self.prompt, tools="\n".join(map(as_json, functions(tools))))}
-        ]
-        for turn in turns(messages):
-            sent += self._turn(turn)
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+        prompt = fill(self.prompt, tools="\n".join(map(as_json, functions(tools))))
+        sent: list[Message] = [{"role": "system", "content": prompt}]
+        sent += [message for turn in turns(messages) for message in self._turn(turn)]
         first = sent[1] if len(sent) > 1 and sent[1]["role"] == "system" else None
         if first:  # chat templates take one system message
             sent[:2] = [{"role": "system", "content": f"{sent[0]['content']}\n\n{first['content']}"}]
-        return Sent(tuple(sent))
+        return RenderedRequest(tuple(sent))
 
     def _turn(self, turn: Turn) -> list[Message]:
         if turn.role != "assistant":
             return [{"role": turn.role, "content": turn.text}]
-        said: list[Message] = [{"role": "assistant", "content": self.write(Said(turn.text, turn.calls))}]
+        said: list[Message] = [{"role": "assistant", "content": self.write(ParsedReply(turn.text, turn.calls))}]
         return (
             [*said, {"role": "user", "content": "\n".join(f"{RESPONSE} {result}" for result in turn.results)}]
             if turn.results
             else said
         )
 
-    def read(self, text: str, *, tolerant: bool) -> Said:
+    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
         """As in GTA a final answer wins over any call. With ``tolerant`` the arguments may stand in a code fence."""
         if FINISH in text:
-            return Said(text.rpartition(FINISH)[2].strip() or None)
+            return ParsedReply(text.rpartition(FINISH)[2].strip() or None)
         found = ((name.strip(), given.strip()) for name, given in _CALL.findall(text))
-        calls = tuple(Called(name, self._arguments(given, tolerant)) for name, given in found if name)
+        calls = tuple(ParsedCall(name, self._arguments(given, tolerant)) for name, given in found if name)
         if not calls:
-            return Said(text if text.strip() else None)
+            return ParsedReply(text if text.strip() else None)
         thought = text.partition(ACTION)[0].replace(THOUGHT, "").strip()
-        return Said(thought or None, calls)
+        return ParsedReply(thought or None, calls)
 
     def _arguments(self, given: str, tolerant: bool) -> str:
         fenced = _FENCE.match(given) if tolerant else None
@@ -90,7 +84,7 @@ class Reacting:
         value = value_of(given)
         return as_json(value) if isinstance(value, dict) else given
 
-    def write(self, said: Said) -> str:
+    def write(self, said: ParsedReply) -> str:
         """Raises ValueError for a call without a name, and one whose name has a line break."""
         if not said.calls:
             return f"{FINISH}{said.text or ''}"  # GTA's reader takes a blank for a part of the answer

@@ -7,25 +7,23 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from agentgauge.agent.dialects.conversation import (
-    DATE,
     Turn,
-    append_to_last_user,
     as_json,
+    date_to_last_user,
     fill,
     functions,
     named_results,
-    split_date,
-    system_of,
-    text_of,
-    turns,
+    prompted,
 )
-from agentgauge.agent.dialects.format import Said, Sent
-from agentgauge.agent.dialects.pycalls import read_list, told, write_list
+from agentgauge.agent.dialects.format import ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.pycalls import read_list, render_history, write_list
 from agentgauge.core.chat import Message
 
 PROMPT = """\
-Your field is function calling: from a user's question and a set of functions you work out which calls, one or several, lead to
-the answer. Where no function suits the question, say that. Where the question leaves out what a parameter needs, say that too.
+Your field is function calling: from a user's question and a set of functions you work out which calls, \
+one or several, lead to
+the answer. Where no function suits the question, say that. Where the question leaves out what a parameter \
+needs, say that too.
 A reply with calls holds nothing but the calls, in this form:
 [function_one(parameter_one=value, parameter_two=value), function_two(parameter=value)]
 Any other text has no place in such a reply. The functions you may call, with JSON schemas of their parameters:
@@ -41,26 +39,19 @@ class ToolAce:
 
     prompt: str = PROMPT
 
-    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Sent:
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """The date goes to the last user message, unless one has a date. The published runs dropped the system message,
         which held nothing else there; what it says besides is kept behind the prompt."""
-        dated, date = split_date(messages)
-        if date and not any(message.get("role") == "user" and DATE in text_of(message) for message in dated):
-            dated = append_to_last_user(dated, f"{DATE} {date}")
-        listed = turns(dated)
-        sent = [system_of(fill(self.prompt, tools=repr(functions(tools))), listed)]
-        for turn in listed:
-            sent += self._turn(turn)
-        return Sent(tuple(sent))
+        return prompted(fill(self.prompt, tools=repr(functions(tools))), date_to_last_user(messages), self._turn)
 
     def _turn(self, turn: Turn) -> list[Message]:
-        if turn.role == "system":
-            return []
-        said: list[Message] = [{"role": turn.role, "content": f"[{told(turn.calls)}]" if turn.calls else turn.text}]
+        said: list[Message] = [
+            {"role": turn.role, "content": f"[{render_history(turn.calls)}]" if turn.calls else turn.text}
+        ]
         return [*said, {"role": "tool", "content": as_json(named_results(turn))}] if turn.results else said
 
-    def read(self, text: str, *, tolerant: bool) -> Said:
+    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
         return read_list(text, tolerant=tolerant)
 
-    def write(self, said: Said) -> str:
+    def write(self, said: ParsedReply) -> str:
         return write_list(said)

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from agentgauge.agent.dialects.conversation import Turn, fill, functions, system_of, turns
-from agentgauge.agent.dialects.format import Said, Sent
-from agentgauge.agent.dialects.pycalls import read_list, told, write_list
+from agentgauge.agent.dialects.conversation import Turn, fill, functions, prompted
+from agentgauge.agent.dialects.format import ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.pycalls import read_list, render_history, write_list
 from agentgauge.agent.dialects.toolace import PROMPT
 from agentgauge.core.chat import Message
 
@@ -25,25 +25,22 @@ class Watt:
 
     prompt: str = PROMPT
 
-    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Sent:
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """The conversation's system messages, and with them the date, stand behind the prompt."""
-        listed = turns(messages)
-        sent = [system_of(fill(self.prompt, tools=repr(functions(tools))), listed)]
-        for turn in listed:
-            sent += self._turn(turn)
-        return Sent(tuple(sent))
+        return prompted(fill(self.prompt, tools=repr(functions(tools))), messages, self._turn)
 
     def _turn(self, turn: Turn) -> list[Message]:
-        if turn.role == "system":
-            return []
         results: list[Message] = [
             {"role": "tool", "name": call.name, "content": result}
             for call, result in zip(turn.calls, turn.results, strict=False)
         ]
-        return [{"role": turn.role, "content": f"[{told(turn.calls)}]" if turn.calls else turn.text}, *results]
+        return [
+            {"role": turn.role, "content": f"[{render_history(turn.calls)}]" if turn.calls else turn.text},
+            *results,
+        ]
 
-    def read(self, text: str, *, tolerant: bool) -> Said:
+    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
         return read_list(text, tolerant=tolerant)
 
-    def write(self, said: Said) -> str:
+    def write(self, said: ParsedReply) -> str:
         return write_list(said)

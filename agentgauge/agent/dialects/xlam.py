@@ -7,16 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from agentgauge.agent.dialects.conversation import Turn, as_json, fill, functions, result_of, turns, value_of
-from agentgauge.agent.dialects.format import Said, Sent
-from agentgauge.agent.dialects.lenient import find_calls, without_thoughts
+from agentgauge.agent.dialects.conversation import Turn, as_json, fill, functions, result_of, split_question, value_of
+from agentgauge.agent.dialects.format import ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.lenient import read_leniently
 from agentgauge.agent.dialects.xlam2 import call_of, calling, checked
 from agentgauge.core.chat import Message
 from agentgauge.core.types import Json
 
 _PROMPT = """\
 {system}[BEGIN OF TASK INSTRUCTION]
-You solve what a user asks by composing calls of functions. From the question and the functions on offer you work out one call, or
+You solve what a user asks by composing calls of functions. From the question and the functions on offer you work out \
+one call, or
 several. Say so where no function fits, and where the question leaves out what a parameter needs.
 [END OF TASK INSTRUCTION]
 
@@ -55,35 +56,31 @@ class Xlam:
 
     prompt: str = _PROMPT
 
-    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Sent:
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """The query is the last user message; everything else is history. The date stands with the system text, in
         front."""
-        listed = turns(messages)
-        asked = max((place for place, turn in enumerate(listed) if turn.role == "user"), default=-1)
-        system = "\n".join(turn.text for turn in listed if turn.role == "system" and turn.text)
-        steps = _steps([turn for place, turn in enumerate(listed) if place != asked and turn.role != "system"])
+        system, question, history = split_question(messages)
+        steps = _steps(history)
         content = fill(
             self.prompt,
             system=f"{system}\n\n" if system else "",
             tools=as_json([_tool(function) for function in functions(tools)]),
-            query=listed[asked].text if asked >= 0 else "",
+            query=question,
             history=fill(_HISTORY, steps=as_json(steps)) if steps else "",
         )
-        return Sent(({"role": "user", "content": content},))
+        return RenderedRequest(({"role": "user", "content": content},))
 
-    def read(self, text: str, *, tolerant: bool) -> Said:
+    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
         """What cannot be read is text. An empty list is the text that the published runs had for it."""
         if tolerant:
-            meant = without_thoughts(text)
-            calls = find_calls(meant)
-            return Said(None, tuple(calls)) if calls else Said(meant if meant.strip() else None)
+            return read_leniently(text)
         try:
             value = json.loads(text)
             return calling([call_of(item) for item in value["tool_calls"]])
         except (ValueError, TypeError, KeyError, RecursionError):
-            return Said(text)
+            return ParsedReply(text)
 
-    def write(self, said: Said) -> str:
+    def write(self, said: ParsedReply) -> str:
         """Text beside calls can only be the sentence that is read there. Raises ValueError for other text, and text
         that reads as calls."""
         calls = [{"name": call.name, "arguments": value_of(call.arguments)} for call in said.calls]

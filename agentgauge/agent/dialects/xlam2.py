@@ -8,19 +8,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from agentgauge.agent.dialects.conversation import (
-    DATE,
-    append_to_last_user,
     as_json,
+    date_to_last_user,
     in_one_form,
     result_of,
-    split_date,
     text_of,
     tool_messages,
     value_of,
     with_results,
 )
-from agentgauge.agent.dialects.format import Called, Said, Sent
-from agentgauge.agent.dialects.lenient import find_calls, without_thoughts
+from agentgauge.agent.dialects.format import ParsedCall, ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.lenient import read_leniently
 from agentgauge.core.chat import Message
 
 
@@ -31,27 +29,22 @@ class Xlam2:
     temperature: ClassVar[float | None] = None
     max_tokens: ClassVar[int | None] = 256
 
-    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Sent:
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """The chat template has the tools. The date goes to the last user message, unless a user's message has one; the
         results of a step are one message with a JSON list."""
-        dated, date = split_date(messages)
-        if date and not any(message.get("role") == "user" and DATE in text_of(message) for message in dated):
-            dated = append_to_last_user(dated, f"{DATE} {date}")
-        return Sent(tuple(_gathered(tool_messages(dated))), tuple(tools))
+        return RenderedRequest(tuple(_gathered(tool_messages(date_to_last_user(messages)))), tuple(tools))
 
-    def read(self, text: str, *, tolerant: bool) -> Said:
+    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
         if tolerant:
-            meant = without_thoughts(text)
-            calls = find_calls(meant)
-            return Said(None, tuple(calls)) if calls else Said(meant if meant.strip() else None)
+            return read_leniently(text)
         if not (text.startswith("[") and text.endswith("]")):
-            return Said(text)
+            return ParsedReply(text)
         try:
             return calling([call_of(item) for item in json.loads(text)])
         except (ValueError, RecursionError):
-            return Said(text)
+            return ParsedReply(text)
 
-    def write(self, said: Said) -> str:
+    def write(self, said: ParsedReply) -> str:
         """Text beside calls can only be the sentence that is read there. Raises ValueError for other text, and text
         that reads as calls."""
         text = (
@@ -62,24 +55,24 @@ class Xlam2:
         return checked(self.read(text, tolerant=False), said, text)
 
 
-def calling(calls: Sequence[Called]) -> Said:
+def calling(calls: Sequence[ParsedCall]) -> ParsedReply:
     """Calls with the sentence that the published runs put beside them. Of no calls only that is left: a text reply."""
-    return Said(f"use {', '.join(call.name for call in calls)} to solve user problem", tuple(calls))
+    return ParsedReply(f"use {', '.join(call.name for call in calls)} to solve user problem", tuple(calls))
 
 
-def call_of(value: object) -> Called:
+def call_of(value: object) -> ParsedCall:
     """Raises ValueError for what is no call."""
     match value:
         case {"name": str(name), "arguments": arguments}:
-            return Called(name, arguments if isinstance(arguments, str) else as_json(arguments))
+            return ParsedCall(name, arguments if isinstance(arguments, str) else as_json(arguments))
     raise ValueError("no call")
 
 
-def checked(read: Said, said: Said, text: str) -> str:
+def checked(read: ParsedReply, said: ParsedReply, text: str) -> str:
     """The text, if it reads back as what was to be said. Raises ValueError."""
     called = tuple(map(in_one_form, said.calls))
     wanted = said.text if said.text is not None or not called else calling(called).text
-    if read != Said(wanted or "", called):
+    if read != ParsedReply(wanted or "", called):
         raise ValueError(f"a reply that xLAM's syntax cannot hold: {text}")
     return text
 

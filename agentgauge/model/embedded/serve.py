@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from agentgauge.agent.dialects.format import Called, Format, Said
+from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply
 from agentgauge.agent.dialects.registry import FAMILIES, format_of
-from agentgauge.agent.spoken import written
+from agentgauge.agent.family import render_reply
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
 from agentgauge.core.service_process import BACKLOG, end_with_parent, given_listener
@@ -61,14 +61,14 @@ def make_answer(model: str, data: dict[str, Path], dialect: str = "native") -> A
 
     def answer(request: ChatRequest, case: CaseKey | None) -> ChatReply:
         reply = oracle.answer(request, _needed(case))
-        return written(format, reply) if format else reply
+        return render_reply(format, reply) if format else reply
 
     return answer
 
 
 def _holds_two_calls(format: Format) -> bool:
     try:
-        format.write(Said(None, (Called("a", "{}"), Called("b", "{}"))))
+        format.write(ParsedReply(None, (ParsedCall("a", "{}"), ParsedCall("b", "{}"))))
     except ValueError:
         return False
     return True

@@ -1,4 +1,4 @@
-"""Process L: starts the confined processes, watches them from outside, and ends everything when AgentGauge's process ends.
+"""Process L: starts the confined processes, watches them from outside, and ends everything when AgentGauge ends.
 
 Standard input carries the order (8 bytes of length, then a marshalled dict) and stays open as a life line: when its
 other end closes, because AgentGauge closes it or has died, everything here ends.

@@ -1,0 +1,64 @@
+"""A model family's dialect for an agent: the conversation is kept in OpenAI's format and rendered in the family's for
+each request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from agentgauge.agent.actions import Reading
+from agentgauge.agent.dialect import ActionResult, Past
+from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest
+from agentgauge.agent.native import Native, function_schema
+from agentgauge.core.chat import ChatReply, Message, ToolCall
+from agentgauge.core.errors import ModelFault, UsageProblem
+from agentgauge.core.tools import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyDialect:
+    """See agentgauge.agent.dialect for what each method is for."""
+
+    format: Format
+    native: Native
+    tolerant: bool = False
+
+    def request(self, conversation: Sequence[Message], tools: Sequence[Tool]) -> RenderedRequest:
+        return self.format.request(conversation, [function_schema(tool) for tool in tools])
+
+    def read(self, reply: ChatReply, tools: Mapping[str, Tool], turn: int) -> Reading:
+        return self.native.read(parse_reply(self.format, reply, tolerant=self.tolerant), tools, turn)
+
+    def reply_messages(self, reply: ChatReply, reading: Reading) -> list[Message]:
+        return self.native.reply_messages(parse_reply(self.format, reply, tolerant=self.tolerant), reading)
+
+    def result_messages(self, results: Sequence[ActionResult]) -> list[Message]:
+        return self.native.result_messages(results)
+
+    def note(self, text: str) -> Message:
+        return self.native.note(text)
+
+    def history(self, turns: Sequence[Past]) -> list[Message]:
+        return self.native.history(turns)
+
+
+def parse_reply(format: Format, reply: ChatReply, *, tolerant: bool) -> ChatReply:
+    """A reply whose calls are parsed from its text, without ids. Raises ModelFault where the server has parsed it."""
+    if reply.tool_calls:
+        raise ModelFault(
+            "the server took calls out of the reply by itself, so the dialect cannot read what the model wrote; "
+            "use --dialect native with this server, or start it without its tool-call parser",
+            cause="server parsed",
+        )
+    parsed = format.read(reply.text or reply.refusal or "", tolerant=tolerant)
+    calls = tuple(ToolCall(call.name, call.arguments) for call in parsed.calls)
+    return replace(reply, text=parsed.text or "", tool_calls=calls, refusal=None, received=None)
+
+
+def render_reply(format: Format, reply: ChatReply) -> ChatReply:
+    """A reply as a model of the family writes it. Raises UsageProblem where the syntax cannot hold it."""
+    calls = tuple(ParsedCall(call.name, call.arguments) for call in reply.tool_calls)
+    try:
+        return ChatReply(text=format.write(ParsedReply(reply.text or None, calls)))
+    except ValueError as error:
+        raise UsageProblem(f"the reply cannot be said in this dialect: {error}") from None
