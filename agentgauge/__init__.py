@@ -1,6 +1,147 @@
-"""What the benchmarks share; knows none of them."""
+"""What the author of a benchmark needs. Names are loaded when they are first used; nothing inside imports from here."""
 
-import gc
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-# what is there already, pytest with its plugins, say, lives on; looking through it during our imports takes 20 ms
-gc.freeze()
+if TYPE_CHECKING:
+    from agentgauge.core.breakdown import Breakdown, Cell
+    from agentgauge.core.capabilities import (
+        Artifact,
+        Breakdowns,
+        CombinedScores,
+        Oracle,
+        OwnOptions,
+        PredictionFiles,
+        Presentation,
+        Prompts,
+        PublishedRows,
+        RealTools,
+        Similarity,
+        TaskOption,
+    )
+    from agentgauge.core.case import Case
+    from agentgauge.core.chat import ChatReply, ChatRequest, Sampling, ToolCall
+    from agentgauge.core.data_source import DataSource
+    from agentgauge.core.errors import DataProblem, Fault, ToolError, UsageProblem
+    from agentgauge.core.estimate import MetricFormula
+    from agentgauge.core.index import Entry, Index, Row, build_index, line_entries, list_entries, object_entries
+    from agentgauge.core.task import Task
+    from agentgauge.core.task_registry import announce
+    from agentgauge.core.tools import Tool, ToolBox, ToolOutput
+    from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Sample, Score
+    from agentgauge.pytest_plugin import benchmark_task
+
+__all__ = [
+    "ROOT_TOKEN",
+    "RUN_TOKEN",
+    "Artifact",
+    "Breakdown",
+    "Breakdowns",
+    "Case",
+    "Cell",
+    "ChatReply",
+    "ChatRequest",
+    "CombinedScores",
+    "DataProblem",
+    "DataSource",
+    "Entry",
+    "Fault",
+    "Index",
+    "MetricFormula",
+    "Oracle",
+    "OwnOptions",
+    "PredictionFiles",
+    "Presentation",
+    "Prompts",
+    "PublishedRows",
+    "RealTools",
+    "Row",
+    "Sample",
+    "Sampling",
+    "Score",
+    "Similarity",
+    "Task",
+    "TaskOption",
+    "Tool",
+    "ToolBox",
+    "ToolCall",
+    "ToolError",
+    "ToolOutput",
+    "UsageProblem",
+    "announce",
+    "benchmark_task",
+    "build_index",
+    "line_entries",
+    "list_entries",
+    "object_entries",
+]
+
+_MODULES = {
+    "agentgauge.core.breakdown": (
+        "Breakdown",
+        "Cell",
+    ),
+    "agentgauge.core.capabilities": (
+        "Artifact",
+        "Breakdowns",
+        "CombinedScores",
+        "Oracle",
+        "OwnOptions",
+        "PredictionFiles",
+        "Presentation",
+        "Prompts",
+        "PublishedRows",
+        "RealTools",
+        "Similarity",
+        "TaskOption",
+    ),
+    "agentgauge.core.case": ("Case",),
+    "agentgauge.core.chat": (
+        "ChatReply",
+        "ChatRequest",
+        "Sampling",
+        "ToolCall",
+    ),
+    "agentgauge.core.data_source": ("DataSource",),
+    "agentgauge.core.errors": (
+        "DataProblem",
+        "Fault",
+        "ToolError",
+        "UsageProblem",
+    ),
+    "agentgauge.core.estimate": ("MetricFormula",),
+    "agentgauge.core.index": (
+        "Entry",
+        "Index",
+        "Row",
+        "build_index",
+        "line_entries",
+        "list_entries",
+        "object_entries",
+    ),
+    "agentgauge.core.task": ("Task",),
+    "agentgauge.core.task_registry": ("announce",),
+    "agentgauge.core.tools": (
+        "Tool",
+        "ToolBox",
+        "ToolOutput",
+    ),
+    "agentgauge.core.types": (
+        "ROOT_TOKEN",
+        "RUN_TOKEN",
+        "Sample",
+        "Score",
+    ),
+    "agentgauge.pytest_plugin": ("benchmark_task",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(module), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -99,7 +99,7 @@ def _mean(scores: Sequence[Score]) -> Score:
 
 
 def estimate(scores: Sequence[Score], formula: MetricFormula) -> dict[str, Metric]:
-    """A metric formula's figures for a run, one score per sample, with 95 % intervals. ``n`` counts samples, not groups.
+    """A formula's figures for a run, one score per sample, with 95 % intervals. ``n`` counts samples, not groups.
 
     A figure that rests on what only joining makes, such as a session's success, counts groups.
     """

@@ -1,12 +1,13 @@
-"""Every announced task, by its name."""
+"""Every announced task, by its name. Announcing a task validates it."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
 
-from agentgauge.core.capabilities import OwnOptions, TaskOption, options_of
+from agentgauge.core.capabilities import OwnOptions, TaskOption, options_of, presentation_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task import Task
 from agentgauge.core.types import Json
@@ -41,13 +42,40 @@ def configure_tasks(given: Mapping[str, Json]) -> dict[str, str | bool]:
 
 @cache
 def known_tasks() -> dict[str, Task]:
-    """Every announced task by name."""
-    return {task.name: task for point in entry_points(group=ENTRY_POINTS) for task in point.load()}
+    """Every announced task by name. Raises UsageProblem for one that is not complete."""
+    return {task.name: task for point in entry_points(group=ENTRY_POINTS) for task in map(_complete, point.load())}
 
 
 def announce(task: Task) -> None:
-    """Add a task without an entry point: for a benchmark that lives in a ``conftest.py``."""
-    known_tasks()[task.name] = task
+    """Add a task without an entry point: for a benchmark that lives in a ``conftest.py``.
+
+    Raises UsageProblem for one that is not complete.
+    """
+    known_tasks()[_complete(task).name] = task
+
+
+def _complete(task: Task) -> Task:
+    """The task. Raises UsageProblem with one sentence that says what it lacks.
+
+    A class must set what its bases annotate without a value; that methods are there is the business of ``abc``.
+    """
+    title = getattr(task, "name", type(task).__name__)
+    if not isinstance(task, Task):
+        raise UsageProblem(f"{task!r} is no task; announce an object of a class that inherits Task")
+    if missing := [*_missing(task), *(f"data.{name}" for name in _missing(getattr(task, "data", None)))]:
+        raise UsageProblem(f"the task {title} lacks {', '.join(missing)}; see docs/adding-a-benchmark.md")
+    if not task.name.replace(".", "_").isidentifier():
+        raise UsageProblem(f"the task name {title!r} makes no marker; use letters, digits, underscores and dots")
+    shown = presentation_of(task)
+    if strange := [name for name in (*shown.published, *shown.counts) if name not in shown.columns]:
+        raise UsageProblem(f"the task {title} lacks {', '.join(strange)} among its columns; add them to ``columns``")
+    return task
+
+
+def _missing(value: object) -> list[str]:
+    """Public attributes that the value's classes annotate, and that it has not."""
+    annotated = dict.fromkeys(name for base in type(value).__mro__ for name in inspect.get_annotations(base))
+    return sorted(name for name in annotated if not name.startswith("_") and not hasattr(value, name))
 
 
 def find_task(name: str) -> Task:

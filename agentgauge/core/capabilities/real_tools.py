@@ -31,7 +31,7 @@ class RealTools(ABC):
     @abstractmethod
     def tool_server(self, config: Config, *, scoring: Scoring, allow_unsafe: bool) -> list[str]:
         """The command that starts a tool server. It listens on the socket of
-        ``agentgauge.core.service_process.given_listener``, and prints that address as ``{"url": ...}`` when it is ready."""
+        ``agentgauge.core.service_process.given_listener``, and prints that address as ``{"url": ...}`` when ready."""
 
     @abstractmethod
     def toolbox(self, url: str) -> ToolBox:

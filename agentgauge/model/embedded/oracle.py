@@ -28,7 +28,8 @@ class Oracle:
         index, rows = self._index(task, root)
         if case.sample not in rows:
             raise UsageProblem(
-                f"{task.name} has no sample {case.sample!r} in {root}; start the server with --data {task.data.name}=DIR"
+                f"{task.name} has no sample {case.sample!r} in {root}; start the server with --data"
+                f" {task.data.name}=DIR"
             )
         if not isinstance(task, capabilities.Oracle):
             raise UsageProblem(f"{task.name} has no gold replies; give --model another model than oracle")
