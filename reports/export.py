@@ -15,7 +15,7 @@ from agentgauge.data.find import find_data
 from agentgauge.data.used import find_used_data, refuse_other_data
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import CaseId
-from agentgauge.store.record_merge import RecordMerge, left_out_notes
+from agentgauge.store.record_merge import LeftOut, left_out_notes
 
 
 def export(run: Path, format: str, output: Path, data: str | None = None) -> tuple[list[Path], list[str]]:
@@ -37,9 +37,9 @@ def export(run: Path, format: str, output: Path, data: str | None = None) -> tup
         raise UsageProblem(
             f"--output {output} holds files already, such as {taken[0].name}; give an empty folder or a new one"
         )
-    merge = RecordMerge(run, Line.of)
-    lines = merge.all({})
-    notes = list(left_out_notes(run, merge.left_out))
+    left_out: list[LeftOut] = []
+    lines = folder.lines(left_out=left_out)
+    notes = list(left_out_notes(run, left_out))
     for task in known_tasks().values():
         write = task.exporters().get(format) if isinstance(task, PredictionFiles) else None
         if write is not None and task.name in roots:

@@ -39,7 +39,7 @@ from agentgauge.run.waiting_requests import waiting_requests
 from agentgauge.store import RunFolder
 from agentgauge.store.folder import LEFT_OUT
 from agentgauge.store.jsonl import CaseId
-from agentgauge.store.record_merge import left_out_notes
+from agentgauge.store.record_merge import LeftOut, left_out_notes
 
 CRASHES_PER_CASE = 2
 """A case on which a worker dies runs once more; the second time it is broken."""
@@ -350,9 +350,9 @@ class Controller:
 
         settings = self.settings
         tasks = [find_task(name) for name in dict.fromkeys(task for task, _, _ in self.plan)]
-        gathered = self.folder.record_merge()
-        outlines = self.folder.merge_records(self.plan, gathered)
-        self._notes += left_out_notes(self.folder.path, gathered.left_out, LEFT_OUT)
+        left_out: list[LeftOut] = []
+        outlines = self.folder.merge_records(self.plan, left_out)
+        self._notes += left_out_notes(self.folder.path, left_out, LEFT_OUT)
         self.summary = sum_up(
             self.folder,
             self.plan,

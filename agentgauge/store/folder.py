@@ -29,7 +29,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Record, Usage
 from agentgauge.store.jsonl import UNREADABLE, CaseId, Line, encoded_line, outlined
 from agentgauge.store.outline import CaseOutline
-from agentgauge.store.record_merge import LeftOut, RecordMerge, damaged, left_out_notes, worker_files
+from agentgauge.store.record_merge import LeftOut, best_records, damaged, left_out_notes, worker_files
 
 FORMAT = 1
 """Version of the run folder. A change that makes old folders unreadable raises it."""
@@ -100,24 +100,20 @@ class RunFolder:
         with contextlib.suppress(OSError):  # it holds something, or is not there
             (self.path / "records").rmdir()
 
-    def record_merge(self) -> RecordMerge[CaseOutline]:
-        """For ``merge_records``: reads files before the workers have completed them."""
-        return RecordMerge(self.path, CaseOutline.of)
-
     def merge_records(
-        self, order: Iterable[CaseId], merge: RecordMerge[CaseOutline] | None = None
+        self, order: Iterable[CaseId], left_out: list[LeftOut] | None = None
     ) -> dict[CaseId, CaseOutline]:
         """Write all records to records.jsonl, and remove the workers' files once it is on the disk. Returns its
         outlines. Call it when all workers have ended; a file that still grows is not removed.
 
         If the process is killed at any moment, each record is in at least one of the files that ``lines`` reads.
-        ``order``: see ``lines``. Lines that do not count go to left-out.jsonl. Raises OSError where the disk is full;
-        nothing has changed then.
+        ``order``, ``left_out``: see ``best_records``. Lines that do not count go to left-out.jsonl. Raises OSError
+        where the disk is full; nothing has changed then.
         """
         sizes = {file: file.stat().st_size for file in worker_files(self.path)}
-        merge = merge or self.record_merge()
-        found = merge.all(order)
-        self._keep_left_out(merge.left_out)
+        left_out = [] if left_out is None else left_out
+        found = best_records(self.path, CaseOutline.of, order, left_out)
+        self._keep_left_out(left_out)
         if sizes or not self._is_merged(found.values()):
             self.write_records(found.values())
         for file, size in sizes.items():
@@ -231,15 +227,15 @@ class RunFolder:
                 return
         yield from self.read_json("planned.json")
 
-    def lines(self, order: Iterable[CaseId] = ()) -> dict[CaseId, Line]:
-        """Where the record of each case is, in the order of the plan; unplanned ones last."""
-        return RecordMerge(self.path, Line.of).all(order)
+    def lines(self, order: Iterable[CaseId] = (), left_out: list[LeftOut] | None = None) -> dict[CaseId, Line]:
+        """Where the record of each case is. See ``best_records``."""
+        return best_records(self.path, Line.of, order, left_out)
 
     def own_outlines(self) -> dict[CaseId, CaseOutline]:
         """As ``lines``, each in outline. Raises UsageProblem for lines that do not count."""
-        merge = self.record_merge()
-        found = merge.all(())
-        for problem in left_out_notes(self.path, merge.left_out):
+        left_out: list[LeftOut] = []
+        found = best_records(self.path, CaseOutline.of, left_out=left_out)
+        for problem in left_out_notes(self.path, left_out):
             raise UsageProblem(problem)
         return found
 

@@ -32,12 +32,12 @@ _LONGEST = 300  # characters of a command that a message shows
 
 
 class FolderLock:
-    """A run folder in this process's hands, until ``release`` or the end of the process."""
+    """This process's lock on a run folder, until ``release`` or the end of the process."""
 
     def __init__(self, folder: Path, *, shared: bool = False) -> None:
-        """Makes the folder where it is not there. ``shared``: only to read it, together with other readers.
+        """Makes the folder if it is missing. ``shared``: a lock for reading, beside other readers.
 
-        Raises UsageProblem where another process has the folder, and OSError where it cannot be made.
+        Raises UsageProblem where another process has the lock, and OSError where the folder cannot be made.
         """
         self.folder = folder
         self._shared = shared
@@ -56,7 +56,7 @@ class FolderLock:
         return all(path.name in (FILE, NAMED) for path in self.folder.iterdir())
 
     def release(self) -> None:
-        """Let others have the folder. Takes it away where this process made it and it is empty."""
+        """Release the lock, and remove the folder if this process made it and it is empty."""
         if self._lock is not None:
             with contextlib.suppress(OSError):
                 # fails where others read the folder, whose lock this file is too
@@ -83,12 +83,12 @@ class FolderLock:
                 lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             except OSError:
                 if self._shared:
-                    return  # of a folder that cannot be written nothing changes while it is read
+                    return  # a folder that cannot be written does not change while it is read
                 raise
             try:
                 fcntl.flock(lock, (fcntl.LOCK_SH if self._shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
                 if _is_still(path, lock):
-                    break  # else the one who had it has just taken the file away, and somebody may have made another
+                    break  # else its last holder has just removed the file, and another process may have made a new one
                 os.close(lock)
             except BlockingIOError:
                 holder = _read(path)
@@ -135,7 +135,7 @@ class FolderLock:
 
 
 def _make(folder: Path) -> list[Path]:
-    """Make a folder and those above it. Returns the ones that were not there, the outermost first."""
+    """Make a folder and its parents. Returns those that were missing, the outermost first."""
     missing = []
     for one in (folder, *folder.parents):
         if one.exists():
@@ -157,7 +157,7 @@ def _is_still(path: Path, lock: int) -> bool:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """What a lock says of its process; empty while that writes it."""
+    """What the lock file says of its process; empty while that process writes it."""
     try:
         with path.open("rb") as stream:
             found = json.loads(stream.read(_MOST))

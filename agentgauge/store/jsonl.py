@@ -1,9 +1,9 @@
 """A record as one line of JSON: how it is written, and how much of it is read.
 
-``transcript`` is a line's last part, and ``output`` and ``events`` are the last of that. So everything else can be read
-without decoding what was said, which is most of a line. Where that is long it is compressed: in place of the two stands
-``zstd``, the base64 of a Zstandard frame of ``{"output", "events"}``. Lines of another layout, as older versions wrote
-them, are read as a whole.
+``transcript`` is the last field of a line, and ``output`` and ``events`` are the last fields of it. So all else can be
+read without decoding these two, which are most of a line. Where they are long they are compressed and replaced by
+``zstd``, the base64 of a Zstandard frame of ``{"output", "events"}``. Lines of another layout, which older versions
+wrote, are decoded in full.
 """
 
 from __future__ import annotations
@@ -81,20 +81,19 @@ class Line:
         return decoded(self.raw())
 
     def explanation(self) -> str | None:
-        """Why the score is what it is, read without decoding what was said; None where there is no score."""
+        """Why the score is what it is; None where there is no score. Does not decode the transcript."""
         score = outlined(self.raw())["score"]
         return score["explanation"] if score else None
 
 
 def encoded_line(record: Record) -> bytes:
-    """Equal records give equal bytes, without secrets. Half a surrogate pair, which a model may write, stays an
-    escape."""
+    """Equal records give equal bytes, without secrets. A lone surrogate, which a model may write, stays an escape."""
     line = dumps(record.to_json(), _JSON).encode("utf-8", "backslashreplace") + b"\n"
     return line if len(line) < LONG else _compressed(line)
 
 
 def _compressed(line: bytes) -> bytes:
-    """The line with what was said compressed; as it is where that saves less than half."""
+    """The line with ``output`` and ``events`` compressed; unchanged where that saves less than half."""
     begin = line.find(_TRANSCRIPT)
     if begin < 0:
         return line
@@ -128,7 +127,7 @@ def decoded(line: bytes) -> Record:
 
 
 def outlined(line: bytes) -> dict[str, Any]:
-    """A line's JSON, where it can be cut without what was said. Raises ValueError."""
+    """A line's JSON, without ``output`` and ``events`` where the line can be cut before them. Raises ValueError."""
     begin = line.find(_TRANSCRIPT)  # in no text: there a quotation mark has a backslash before it
     if begin >= 0:
         cut = line.find(b",", line.find(_LAST, begin))

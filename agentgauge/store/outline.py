@@ -1,4 +1,4 @@
-"""A case of a run in outline: how it ended, without what was said, and where the rest of its record is."""
+"""A case of a run in outline: how it ended, without its transcript, and where its record is."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from agentgauge.store.jsonl import Line
 
 @dataclass(slots=True)
 class CaseOutline:
-    """Stands for a case in memory, of which there may be hundreds of thousands: 0.4 KB. What many share is held
-    once."""
+    """Stands for a case in memory (0.4 KB), of which there may be hundreds of thousands. Equal values are shared."""
 
     task: str
     sample: str
@@ -39,7 +38,7 @@ class CaseOutline:
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """As that of its line."""
+        """As ``Line.rank``."""
         return (self.status in ("passed", "wrong"), self.finished)
 
     @classmethod

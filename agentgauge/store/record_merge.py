@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from sys import intern
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.store.jsonl import UNREADABLE, CaseId, Line, outlined
@@ -25,61 +25,49 @@ class LeftOut(NamedTuple):
     why: str | None  # what is wrong with a damaged one; None: a record of other settings
 
 
-class RecordMerge(Generic[Found]):
-    """Of several records of a case a finished one beats a broken one, and the latest beats the rest.
+def best_records(
+    run: Path,
+    kind: Callable[[Mapping[str, Any], Path, int, int], Found],
+    order: Iterable[CaseId] = (),
+    left_out: list[LeftOut] | None = None,
+) -> dict[CaseId, Found]:
+    """The record that counts for each case: the cases of ``order`` in that order, then the others.
 
-    A torn last line (the disk was full, the machine went down) is ignored, and its case runs again. ``left_out`` lists
-    damaged lines, whose cases run again too, and records of other settings (model, data) than the run's.
+    A finished record beats a broken one, and the latest beats the rest. A torn last line (the disk was full, the
+    machine crashed) is ignored, and its case runs again. To ``left_out`` are added damaged lines, whose cases run again
+    too, and records of other settings (model, data) than the run's. ``kind``: what to keep of each record, ``Line.of``
+    or the slower ``CaseOutline.of``.
     """
-
-    def __init__(self, run: Path, kind: Callable[[Mapping[str, Any], Path, int, int], Found]) -> None:
-        """``kind``: what to keep of each record, ``Line.of`` or the slower ``CaseOutline.of``."""
-        self._run = run
-        self._kind: Callable[[Mapping[str, Any], Path, int, int], Found] = kind
-        self._best: dict[CaseId, Found] = {}
-        self._read: dict[Path, tuple[int, int]] = {}  # file → bytes and lines of it that have been read
-        self._configs: Mapping[str, str] | None = None  # task → fingerprint of the run's settings
-        self.left_out: list[LeftOut] = []
-
-    def take(self, file: Path, count: int | None = None) -> None:
-        """Read the next lines of a file, at most ``count``, as far as they are whole."""
-        start, number = self._read.get(file, (0, 0))
-        last = None if count is None else number + count
-        with file.open("rb") as stream:
-            stream.seek(start)
-            while number != last and (text := stream.readline()).endswith(b"\n"):
-                number += 1
-                self._add(file, number, start, text)
-                start += len(text)
-        self._read[file] = start, number
-
-    def all(self, order: Iterable[CaseId]) -> dict[CaseId, Found]:
-        """Read the rest of all files. Returns the best record of each case: those of ``order`` in that order, then the
-        others. Afterwards only ``left_out`` is kept."""
-        merged = self._run / "records.jsonl"
-        for file in ([merged] if merged.exists() else []) + worker_files(self._run):
-            self.take(file)
-        best, self._best = self._best, {}
-        found = {case: best.pop(case) for case in order if case in best}
-        found.update((case, best[case]) for case in sorted(best))
-        return found
-
-    def _add(self, file: Path, number: int, start: int, text: bytes) -> None:
+    configs = _configs(run)
+    left_out = [] if left_out is None else left_out
+    best: dict[CaseId, Found] = {}
+    for file, number, start, text in _whole_lines(run):
         try:
             data = outlined(text)
-            found = self._kind(data, file, start, len(text))
+            found = kind(data, file, start, len(text))
             case = (intern(data["task"]), data["sample"], data["attempt"])
             config = data["config"]
         except UNREADABLE as error:
-            self.left_out.append(LeftOut(file, number, start, len(text), repr(error)))
-            return
-        if self._configs is None:
-            self._configs = _configs(self._run)
-        if self._configs and self._configs.get(case[0]) != config:
-            self.left_out.append(LeftOut(file, number, start, len(text), None))
-            return
-        if case not in self._best or found.rank >= self._best[case].rank:
-            self._best[case] = found
+            left_out.append(LeftOut(file, number, start, len(text), repr(error)))
+            continue
+        if configs and configs.get(case[0]) != config:
+            left_out.append(LeftOut(file, number, start, len(text), None))
+        elif case not in best or found.rank >= best[case].rank:
+            best[case] = found
+    ordered = {case: best.pop(case) for case in order if case in best}
+    return ordered | {case: best[case] for case in sorted(best)}
+
+
+def _whole_lines(run: Path) -> Iterator[tuple[Path, int, int, bytes]]:
+    """File, number from 1, offset and content. The order of files matters only between copies of one record."""
+    merged = run / "records.jsonl"
+    for file in ([merged] if merged.exists() else []) + worker_files(run):
+        start = 0
+        with file.open("rb") as stream:
+            for number, text in enumerate(stream, 1):
+                if text.endswith(b"\n"):
+                    yield file, number, start, text
+                start += len(text)
 
 
 def _configs(run: Path) -> Mapping[str, str]:

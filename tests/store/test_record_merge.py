@@ -1,16 +1,15 @@
-"""What is read of a run's records while they are written comes to the same as reading them all at the end."""
+"""Which record of a case counts, and which lines do not."""
 
 from __future__ import annotations
 
 import json
-import random
 import re
 from pathlib import Path
 
 import pytest
 
 from agentgauge.core.types import Record, Score
-from agentgauge.store import RunFolder, record_merge
+from agentgauge.store import RunFolder
 from agentgauge.store.folder import LEFT_OUT
 from agentgauge.store.jsonl import decoded
 from agentgauge.store.record_merge import left_out_notes
@@ -44,23 +43,10 @@ def write(folder: RunFolder, worker: str, sample: str, status: str, at: float) -
     return line.file
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_what_was_read_early_comes_to_what_is_read_at_the_end(folder, tmp_path, seed):
-    """However many lines are taken, and whenever."""
-    chance = random.Random(seed)
-    early, waiting = (
-        folder.record_merge(),
-        dict.fromkeys((folder.path / "records" / f"gw{number}.jsonl" for number in (0, 1)), 0),
-    )
+def test_the_best_record_of_each_case_counts(folder):
     for one in RECORDS:
-        waiting[write(folder, *one)] += 1
-        file = chance.choice(list(waiting))
-        count = chance.randint(0, waiting[file])
-        if count:
-            early.take(file, count)
-            waiting[file] -= count
-    at_once = RunFolder(folder.path.rename(tmp_path / "at once"))
-    merged = at_once.merge_records(ORDER)
+        write(folder, *one)
+    merged = folder.merge_records(ORDER)
     assert [(case.sample, case.finished, case.status) for case in merged.values()] == [
         ("s0", 1.5, "passed"),
         ("s1", 1.0, "passed"),
@@ -69,23 +55,6 @@ def test_what_was_read_early_comes_to_what_is_read_at_the_end(folder, tmp_path, 
         ("s4", 6.0, "wrong"),
         ("unplanned", 7.0, "passed"),
     ]
-    text = (at_once.path / "records.jsonl").read_bytes()
-    (at_once.path / "records.jsonl").unlink()
-    for one in RECORDS:
-        write(folder, *one)
-    assert folder.merge_records(ORDER, early) == merged
-    assert (folder.path / "records.jsonl").read_bytes() == text
-
-
-def test_nothing_is_read_twice(folder, monkeypatch):
-    early, read, outlined = folder.record_merge(), [], record_merge.outlined
-    monkeypatch.setattr(record_merge, "outlined", lambda text: read.append(text) or outlined(text))
-    for number in range(10):
-        file = write(folder, "main", f"s{number}", "passed", 1.0)
-    early.take(file, 7)
-    assert len(read) == 7
-    assert len(folder.merge_records(ORDER, early)) == 10
-    assert len(read) == len(set(read)) == 10
 
 
 def line(**changed) -> bytes:
@@ -111,22 +80,20 @@ DAMAGED = {
 
 @pytest.mark.parametrize("kind", DAMAGED)
 def test_a_damaged_line_is_set_aside_and_costs_no_other_record(folder, kind):
-    early = folder.record_merge()
     file = write(folder, "main", "s0", "passed", 1.0)
-    early.take(file, 1)
     with file.open("ab") as stream:
         stream.write(DAMAGED[kind])
     write(folder, "main", "s1", "passed", 1.0)
-    early.take(file, 2)
-    assert [case.sample for case in folder.merge_records(ORDER, early).values()] == ["s0", "s1"]
+    left_out = []
+    assert [case.sample for case in folder.merge_records(ORDER, left_out).values()] == ["s0", "s1"]
     assert (folder.path / LEFT_OUT).read_bytes() == DAMAGED[kind]
-    (sentence,) = left_out_notes(folder.path, early.left_out, LEFT_OUT)
+    (sentence,) = left_out_notes(folder.path, left_out, LEFT_OUT)
     expected = rf"main.jsonl is damaged in line 2 \(.*\); kept in {LEFT_OUT}; .* with --resume={folder.path}$"
     assert re.search(expected, sentence)
-    assert [line.number for line in early.left_out] == [2]
-    again = folder.record_merge()
+    assert [line.number for line in left_out] == [2]
+    again = []
     assert len(folder.merge_records(ORDER, again)) == 2
-    assert not again.left_out
+    assert not again
 
 
 def test_records_of_other_settings_are_set_aside(folder):
@@ -139,17 +106,15 @@ def test_records_of_other_settings_are_set_aside(folder):
     for record in foreign:
         appender.append(record)
     appender.close()
-    merge = folder.record_merge()
-    assert [(case.sample, case.status) for case in folder.merge_records(ORDER, merge).values()] == [("s0", "broken")]
-    (sentence,) = left_out_notes(folder.path, merge.left_out, LEFT_OUT)
+    left_out = []
+    assert [(case.sample, case.status) for case in folder.merge_records(ORDER, left_out).values()] == [("s0", "broken")]
+    (sentence,) = left_out_notes(folder.path, left_out, LEFT_OUT)
     assert "gw1.jsonl has 2 records of other settings (model, data, options), which are not this run's; " in sentence
     assert [decoded(line) for line in (folder.path / LEFT_OUT).read_bytes().splitlines()] == foreign
 
 
 def test_a_torn_end_is_passed_over(folder):
-    early = folder.record_merge()
     file = write(folder, "main", "s0", "passed", 1.0)
-    early.take(file, 1)
     with file.open("a") as stream:
         stream.write('{"task":"t","sam')
-    assert [case.sample for case in folder.merge_records(ORDER, early).values()] == ["s0"]
+    assert [case.sample for case in folder.merge_records(ORDER).values()] == ["s0"]
