@@ -114,7 +114,7 @@ def _output(record: Mapping[str, Any], scoring: Scoring, task: str) -> tuple[Out
         answer, _ = usable(kept[0], scoring)
         request = grader_request(record, answer, fixes=STRICT if scoring == "strict" else PARITY)
         if request is not None:
-            asked = ChatRequest(tuple(request["messages"]), case=CaseKey(task, "", part=JUDGE))
+            asked = ChatRequest(tuple(request["messages"]), case=CaseKey(task, "", role=JUDGE))
             output["judge"] = mathematics(record, asked).text
     return output, next(iter(problems), "")
 

@@ -1,4 +1,4 @@
-"""Answering with the gold, in whatever part: the tested model, planner, solver, judge or QA model."""
+"""Answering with the gold, in whatever role: the tested model, planner, solver, judge or QA model."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def plan_choice(record: Mapping[str, Any], request: ChatRequest) -> ChatReply:
 
 
 def mathematics(record: Mapping[str, Any], request: ChatRequest) -> ChatReply:
-    if request.case and request.case.part == JUDGE:
+    if request.case and request.case.role == JUDGE:
         return ChatReply(
             "correct" if _agrees(str(request.messages[-1]["content"]), str(record["gt_answer"])) else "wrong"
         )

@@ -58,25 +58,24 @@ async def _ask(
     case: Case,
     messages: Sequence[Message],
     *,
-    part: str = "",
+    role: str = "",
     usual: Sampling = GREEDY,
     draw: int | None = None,
 ) -> ChatReply:
-    """Raises ModelFault as ``Case.ask``, and where a model other than the tested one plays the part silently."""
-    tools = () if part else case.sample.payload.get("tools") or ()
-    reply = await case.ask(messages, tools=tools, part=part, usual=usual, draw=draw)
-    if part and case.name_of(part) != case.name_of("") and not _text(reply):
-        role = _ROLES[part]
+    """Raises ModelFault as ``Case.ask``, and where a model other than the tested one has the role and is silent."""
+    tools = () if role else case.sample.payload.get("tools") or ()
+    reply = await case.ask(messages, tools=tools, role=role, usual=usual, draw=draw)
+    if role and case.name_of(role) != case.name_of("") and not _text(reply):
         raise ModelFault(
-            f"model {case.name_of(part)}: the {role} sent no text (finish reason {reply.finish_reason!r}); "
+            f"model {case.name_of(role)}: the {_ROLES[role]} sent no text (finish reason {reply.finish_reason!r}); "
             "give it a higher max_tokens if that is the reason, and run again with --resume",
-            cause=f"{role} silent",
+            cause=f"{_ROLES[role]} silent",
         )
     return reply
 
 
-async def _sampled(case: Case, messages: Sequence[Message], part: str = "") -> list[str]:
-    return [stored(await _ask(case, messages, part=part, usual=SAMPLED, draw=draw)) for draw in range(SAMPLES)]
+async def _sampled(case: Case, messages: Sequence[Message], role: str = "") -> list[str]:
+    return [stored(await _ask(case, messages, role=role, usual=SAMPLED, draw=draw)) for draw in range(SAMPLES)]
 
 
 def _text(reply: ChatReply) -> str:
@@ -94,14 +93,14 @@ async def math_planner(case: Case) -> Output:
     """The tested model plans, another one solves."""
     texts, record = prompts.load(case.settings.prompts), case.sample.payload
     plan = await _ask(case, prompts.plan_request(record, texts["math_plan"]))
-    solution = await _ask(case, prompts.solve_request(record, _text(plan), texts["math_solve"]), part=SOLVER)
+    solution = await _ask(case, prompts.solve_request(record, _text(plan), texts["math_solve"]), role=SOLVER)
     return await _judged(case, {"responses": [stored(plan)], "solutions": [stored(solution)]})
 
 
 async def math_solver(case: Case) -> Output:
     """Another model plans, the tested one solves."""
     texts, record = prompts.load(case.settings.prompts), case.sample.payload
-    plan = await _ask(case, prompts.plan_request(record, texts["math_plan"]), part=PLANNER)
+    plan = await _ask(case, prompts.plan_request(record, texts["math_plan"]), role=PLANNER)
     solution = await _ask(case, prompts.solve_request(record, _text(plan), texts["math_solve"]))
     return await _judged(case, {"responses": [stored(solution)], "plan": _text(plan)})
 
@@ -113,7 +112,7 @@ async def _judged(case: Case, output: Output) -> Output:
     template = prompts.load(case.settings.prompts)["math_judge"]
     request = math_task.grader_request(case.sample.payload, answer, fixes=fixes, template=template)
     if request is not None:
-        output["judge"] = _text(await _ask(case, request["messages"], part=JUDGE))
+        output["judge"] = _text(await _ask(case, request["messages"], role=JUDGE))
     return output
 
 
@@ -153,7 +152,7 @@ def _contest_fixes(case: Case) -> contest_fixes.Fixes:
 # -- notebooks
 
 
-async def notebook(case: Case, *, part: str = "", again: bool = False) -> Output:
+async def notebook(case: Case, *, role: str = "", again: bool = False) -> Output:
     """Cells are written and run; ``again``: failed ones are written once more; then questions about what they show
     are asked."""
     fixes = _notebook_fixes(case)
@@ -170,7 +169,7 @@ async def notebook(case: Case, *, part: str = "", again: bool = False) -> Output
             with contextlib.suppress(StopsOnReply):  # as what cannot be decoded: the cells stay as they are
                 solution = retry.replaced(solution, list(messages), content, case.sample.id, fixes=fixes)
             execution = await _executed(solution, where, fixes)
-        solutions.append(await _answered(case, solution, execution, part))
+        solutions.append(await _answered(case, solution, execution, role))
     return {**output, "solutions": solutions}
 
 
@@ -190,17 +189,17 @@ async def notebook_oracle(case: Case) -> Output:
     return {"responses": [solution["reply"]] if "reply" in solution else [], "solutions": [solution]}
 
 
-async def _answered(case: Case, solution: cells.Solution, execution: execute.Execution, part: str) -> dict[str, Json]:
+async def _answered(case: Case, solution: cells.Solution, execution: execute.Execution, role: str) -> dict[str, Json]:
     """What came of a solution: whether it ran, why not, and the reply about it, or why there was nothing to ask."""
     record, fixes = case.sample.payload, _notebook_fixes(case)
     found: dict[str, Json] = {"execution_success": execution.success, "error": execution.error}
-    sees = qa.can_see(case.name_of(part), fixes=fixes)
+    sees = qa.can_see(case.name_of(role), fixes=fixes)
     try:
         messages = qa.request(record, solution, execution, sees=sees, fixes=fixes)
     except StopsOnReply as stop:
         return {**found, "stops": stop.reason}
     if messages is not None:
-        found["reply"] = stored(await _ask(case, messages, part=part))
+        found["reply"] = stored(await _ask(case, messages, role=role))
     return found
 
 

@@ -183,7 +183,7 @@ TASKS: tuple[MmauTask, ...] = (
         "notebooks, code generation",
         data.ORACLE,
         (_SOLVING,),
-        runs=partial(run.notebook, part=QA),
+        runs=partial(run.notebook, role=QA),
         gold=oracle.cells_then_answers,
         options=(QAS,),
     ),

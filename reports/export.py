@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agentgauge.core.capabilities import PredictionFiles
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.path_placeholders import Portable
+from agentgauge.core.path_placeholders import PathPlaceholders
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import configure_tasks, known_tasks
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Sample
@@ -63,7 +63,7 @@ def _results(
     folder: RunFolder, lines: Mapping[CaseId, Line], task: Task, root: Path, attempt: int
 ) -> Iterator[tuple[Sample, Json, Path]]:
     """Finished cases, with the paths of this machine in what they yielded."""
-    places = Portable({str(root.absolute()): ROOT_TOKEN, str(folder.path.absolute()): RUN_TOKEN})
+    placeholders = PathPlaceholders({str(root.absolute()): ROOT_TOKEN, str(folder.path.absolute()): RUN_TOKEN})
     index = task.data.index(root)
     rows = {row.id: row for row in index.rows}
     for (name, sample, number), line in lines.items():
@@ -77,6 +77,6 @@ def _results(
         if transcript is not None:
             yield (
                 task.data.load(index, rows[sample], task.name),
-                places.unpack(transcript.output),
+                placeholders.to_paths(transcript.output),
                 folder.files(name, sample, number).absolute(),
             )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.chat import CaseKey, ChatModel, ChatReply, ChatRequest, Message, Sampling
-from agentgauge.core.checkpoint import Kept, Stage
+from agentgauge.core.checkpoint import Checkpoint, CheckpointFile
 from agentgauge.core.errors import AgentGaugeError
 from agentgauge.core.redaction import redact
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput
@@ -40,24 +40,25 @@ class Case:
     model: ChatModel
     toolbox: ToolBox | None
     folder: Path  # where this case's produced files go; made when first needed
-    others: Callable[[str], ChatModel] | None = None  # the models that options name for parts of their own
-    stage: Stage | None = None  # where what is finished before the end is kept
-    kept: Json | None = None  # what ``keep`` was given, now or in an earlier run that broke afterwards
+    models: Callable[[str], ChatModel] | None = None  # the models that options name for roles of their own
+    checkpoint_file: CheckpointFile | None = None
+    checkpoint_output: Json | None = None  # what ``checkpoint`` was given, now or in an earlier run that broke later
     events: list[Event] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     _turn: int = 0
     _previous: tuple[Message, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.stage and (found := self.stage.read()):
-            self.kept, self.events, self.usage, self._turn = found.output, list(found.events), found.usage, found.turn
+        if self.checkpoint_file and (found := self.checkpoint_file.read()):
+            self.checkpoint_output, self.events, self.usage = found.output, list(found.events), found.usage
+            self._turn = found.turn
 
-    def keep(self, output: Json) -> None:
-        """Write down what the case has come to. Where a fault ends it later on, a resumed run finds that in ``kept``,
-        and the files in ``folder``, instead of asking for it again."""
-        self.kept = output
-        if self.stage:
-            self.stage.write(Kept(output, tuple(self.events), self.usage, self._turn))
+    def checkpoint(self, output: Json) -> None:
+        """Write down what the case has come to. Where a fault ends the case later on, a resumed run finds that in
+        ``checkpoint_output``, and the files in ``folder``, instead of asking for it again."""
+        self.checkpoint_output = output
+        if self.checkpoint_file:
+            self.checkpoint_file.write(Checkpoint(output, tuple(self.events), self.usage, self._turn))
 
     async def ask(
         self,
@@ -69,15 +70,15 @@ class Case:
         usual: Sampling = Sampling(),  # noqa: B008 - frozen
         stop: Sequence[str] = (),
         draw: int | None = None,
-        part: str = "",
+        role: str = "",
     ) -> ChatReply:
-        """Put a conversation to the model. Raises ModelFault.
+        """Send a conversation to the model. Raises ModelFault.
 
-        ``draw`` numbers the samples of a request that is sent several times: each has a seed of its own. ``part`` is
+        ``draw`` numbers the samples of a request that is sent several times: each has a seed of its own. ``role`` is
         the option that names another model for this request, such as a judge. The other arguments are those of
         ChatRequest.
         """
-        model = self._model_of(part)
+        model = self._model_of(role)
         own = model is self.model  # what is set for the tested model is not for others
         request = ChatRequest(
             messages=tuple(messages),
@@ -90,7 +91,7 @@ class Case:
             seed=(self.seed + (draw or 0)) & 0x7FFFFFFF,
             repeated=draw is not None or self.settings.attempts > 1,
             stop=tuple(stop),
-            case=CaseKey(self.sample.task, self.sample.id, self.attempt, self._turn, part),
+            case=CaseKey(self.sample.task, self.sample.id, self.attempt, self._turn, role),
         )
         self._turn += 1
         detail: dict[str, Any] = self._new_messages(request.messages)
@@ -111,16 +112,16 @@ class Case:
         self.events.append(Event("model", model.name, start, time.monotonic() - clock, detail))
         return reply
 
-    def _model_of(self, part: str) -> ChatModel:
-        return self.others(part) if part and self.others else self.model
+    def _model_of(self, role: str) -> ChatModel:
+        return self.models(role) if role and self.models else self.model
 
-    def name_of(self, part: str) -> str:
-        """The name of the model that plays a part; of the one that is tested without one."""
-        return self._model_of(part).name
+    def name_of(self, role: str) -> str:
+        """The name of the model with a role; without a role that of the tested model."""
+        return self._model_of(role).name
 
-    def fingerprint_of(self, part: str) -> str:
+    def fingerprint_of(self, role: str) -> str:
         """Of everything about that model which may change its replies."""
-        return self._model_of(part).fingerprint
+        return self._model_of(role).fingerprint
 
     async def catalog(self) -> Mapping[str, Tool]:
         """The real tools' own metadata; empty without a tool server."""

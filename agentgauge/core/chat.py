@@ -39,7 +39,7 @@ class CaseKey:
     sample: str
     attempt: int = 1
     turn: int = 0  # requests of this case before this one
-    part: str = ""  # the option that names the model asked, where it is not the one that is tested
+    role: str = ""  # the option that names the model asked, where that is not the tested one
 
 
 @dataclass(frozen=True, slots=True)

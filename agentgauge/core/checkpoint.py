@@ -1,4 +1,4 @@
-"""What a case has come to before its end, kept until the case is finished.
+"""A file that keeps what a case has come to, until the case is finished.
 
 A task with several stages (an agent at work, then a judge) keeps the first, so that a fault in the second does not cost
 the first one again when the run is resumed.
@@ -11,31 +11,31 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from agentgauge.core.atomic_write import encoded, write_whole
-from agentgauge.core.path_placeholders import Portable
+from agentgauge.core.path_placeholders import PathPlaceholders
 from agentgauge.core.types import Event, Json, Usage
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Checkpoint:
     output: Json
     events: tuple[Event, ...]
     usage: Usage
     turn: int  # requests so far
 
 
-class Stage:
+class CheckpointFile:
     """One case's file."""
 
-    def __init__(self, path: Path, config: str, places: Portable, *, fresh: bool = False) -> None:
+    def __init__(self, path: Path, config: str, placeholders: PathPlaceholders, *, fresh: bool = False) -> None:
         """``config``: fingerprint of everything that may change the outcome; what another one left is not taken up.
-        ``places``: folders that lie elsewhere when the run is resumed. ``fresh``: the run is new, so there is nothing
-        to read."""
+        ``placeholders``: for folders that lie elsewhere when the run is resumed. ``fresh``: the run is new, so there is
+        nothing to read."""
         self._fresh = fresh
         self._path = path
         self._config = config
-        self._places = places
+        self._placeholders = placeholders
 
-    def read(self) -> Kept | None:
+    def read(self) -> Checkpoint | None:
         """None where nothing is kept, or nothing that can be used."""
         if self._fresh:
             return None
@@ -43,21 +43,21 @@ class Stage:
             data = json.loads(self._path.read_bytes())
             if data["config"] != self._config:
                 return None
-            data = self._places.unpack(data)
-            return Kept(
+            data = self._placeholders.to_paths(data)
+            return Checkpoint(
                 data["output"], tuple(Event(**event) for event in data["events"]), Usage(**data["usage"]), data["turn"]
             )
         except (OSError, ValueError, KeyError, TypeError):
             return None  # the case begins anew
 
-    def write(self, kept: Kept) -> None:
+    def write(self, checkpoint: Checkpoint) -> None:
         """Raises OSError where the run folder cannot be written."""
         data = {
             "config": self._config,
-            "output": kept.output,
-            "events": [asdict(event) for event in kept.events],
-            "usage": asdict(kept.usage),
-            "turn": kept.turn,
+            "output": checkpoint.output,
+            "events": [asdict(event) for event in checkpoint.events],
+            "usage": asdict(checkpoint.usage),
+            "turn": checkpoint.turn,
         }
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(self._path, encoded(self._places.pack(data)))
+        write_whole(self._path, encoded(self._placeholders.to_placeholders(data)))

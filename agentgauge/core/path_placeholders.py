@@ -11,32 +11,35 @@ from typing import Any, NamedTuple
 from agentgauge.core.types import Json
 
 
-def portable(value: Json, tokens: Mapping[str, str]) -> Json:
-    """``value``, in which every text has the folders of ``tokens`` replaced by their token: a copy, or the value itself
-    where no text names one.
+def with_placeholders(value: Json, placeholders: Mapping[str, str]) -> Json:
+    """``value`` with the folders in its texts replaced by placeholders: a copy, or the value itself where no text names
+    one.
 
-    ``tokens`` maps an absolute folder, without a slash at the end, to what stands for it. Only whole folder names are
-    replaced: with ``/data/gta``, ``/data/gta2/x`` stays as it is. Where one folder lies in another, the deeper one
+    ``placeholders`` maps an absolute folder, without a slash at the end, to what stands for it. Only whole folder names
+    are replaced: with ``/data/gta``, ``/data/gta2/x`` stays as it is. Where one folder lies in another, the deeper one
     wins. The form that a folder takes inside escaped JSON text is found too.
     """
-    search = _search(tuple(tokens.items()))
+    search = _search(tuple(placeholders.items()))
     return _replaced(value, search) if search.written and _may_name(value, search) else value
 
 
 class _Search(NamedTuple):
-    written: Mapping[str, str]  # every form of a folder → its token
+    written: Mapping[str, str]  # every form of a folder → its placeholder
     pattern: re.Pattern[str]
     plain: bool  # every folder is written in JSON as it is
 
 
 @lru_cache(maxsize=64)
-def _search(tokens: tuple[tuple[str, str], ...]) -> _Search:
+def _search(placeholders: tuple[tuple[str, str], ...]) -> _Search:
     written = {
-        form: token for folder, token in tokens if folder.strip("/") for form in (folder, json.dumps(folder)[1:-1])
+        form: placeholder
+        for folder, placeholder in placeholders
+        if folder.strip("/")
+        for form in (folder, json.dumps(folder)[1:-1])
     }
     folders = "|".join(re.escape(form) for form in sorted(written, key=len, reverse=True))
     pattern = re.compile(rf"(?<![\w/.-])(?:{folders})(?![\w-]|\.\w)")
-    return _Search(written, pattern, plain=all(json.dumps(folder)[1:-1] == folder for folder, _ in tokens))
+    return _Search(written, pattern, plain=all(json.dumps(folder)[1:-1] == folder for folder, _ in placeholders))
 
 
 def _may_name(value: Json, search: _Search) -> bool:
@@ -61,29 +64,29 @@ def _replaced(value: Any, search: _Search) -> Any:
     return value
 
 
-class Portable:
-    """Folders of this machine and this run to tokens, and back.
+class PathPlaceholders:
+    """Folders of this machine and this run to placeholders, and back.
 
-    ``tokens`` maps an absolute folder to its token. Each folder needs a token of its own, or there would be no way
-    back.
+    ``placeholders`` maps an absolute folder to its placeholder. Each folder needs a placeholder of its own, or there
+    would be no way back.
     """
 
-    def __init__(self, tokens: Mapping[str, str]) -> None:
-        if len(set(tokens.values())) != len(tokens):
-            raise ValueError(f"two folders have the same token: {dict(tokens)}")
-        self._tokens = dict(tokens)
-        self._folders = {token: folder for folder, token in tokens.items()}
+    def __init__(self, placeholders: Mapping[str, str]) -> None:
+        if len(set(placeholders.values())) != len(placeholders):
+            raise ValueError(f"two folders have the same placeholder: {dict(placeholders)}")
+        self._placeholders = dict(placeholders)
+        self._folders = {placeholder: folder for folder, placeholder in placeholders.items()}
 
-    def pack(self, value: Json) -> Json:
-        """Folders to tokens."""
-        return portable(value, self._tokens)
+    def to_placeholders(self, value: Json) -> Json:
+        """Folders to placeholders."""
+        return with_placeholders(value, self._placeholders)
 
-    def unpack(self, value: Json) -> Json:
-        """Tokens to folders, in every text."""
+    def to_paths(self, value: Json) -> Json:
+        """Placeholders to folders, in every text."""
         if isinstance(value, str) and self._folders:
             return re.sub("|".join(map(re.escape, self._folders)), lambda hit: self._folders[hit[0]], value)
         if isinstance(value, Mapping):
-            return {self.unpack(key): self.unpack(item) for key, item in value.items()}
+            return {self.to_paths(key): self.to_paths(item) for key, item in value.items()}
         if isinstance(value, list):
-            return [self.unpack(item) for item in value]
+            return [self.to_paths(item) for item in value]
         return value

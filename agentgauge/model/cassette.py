@@ -131,7 +131,7 @@ def _case_words(request: ChatRequest) -> str:
 
 
 def _model_parts(request: ChatRequest, cassette: CassetteWriter | CassetteReader) -> dict[str, Any]:
-    pack = cassette.portable.pack
+    pack = cassette.placeholders.to_placeholders
     return {
         "messages": [digest(pack(by_content(message))) for message in request.messages],
         "tools": digest(pack([dict(tool) for tool in request.tools])),
@@ -152,14 +152,14 @@ class _CallCounter:
         self._calls: Counter[str] = Counter()
 
     def key(self, folder: Path, cassette: CassetteWriter | CassetteReader) -> Key:
-        place = cassette.portable.pack(str(folder.absolute()))
+        place = cassette.placeholders.to_placeholders(str(folder.absolute()))
         number = self._calls[place]
         self._calls[place] += 1
         return ("tool", f"{place}/{number}")
 
 
 def _tool_parts(name: str, arguments: Mapping[str, Any], cassette: CassetteWriter | CassetteReader) -> dict[str, Any]:
-    return {"name": name, "arguments": digest(cassette.portable.pack(dict(arguments)))}
+    return {"name": name, "arguments": digest(cassette.placeholders.to_placeholders(dict(arguments)))}
 
 
 class RecordingToolBox:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.path_placeholders import Portable
+from agentgauge.core.path_placeholders import PathPlaceholders
 from agentgauge.core.redaction import dumps
 from agentgauge.core.types import Json
 
@@ -98,7 +98,7 @@ class CassetteWriter:
 
     def __init__(self, path: Path, tokens: Mapping[str, str]) -> None:
         self.path = path
-        self.portable = Portable(tokens)
+        self.placeholders = PathPlaceholders(tokens)
         try:
             self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
         except OSError as error:
@@ -107,7 +107,7 @@ class CassetteWriter:
     def append(self, key: Key, parts: Parts, outcome: Mapping[str, Json]) -> None:
         """``outcome`` is stored without secrets, and with its folders as tokens. Raises OSError when the disk is
         full."""
-        entry = {"kind": key[0], "key": key[1], "parts": parts, "outcome": self.portable.pack(outcome)}
+        entry = {"kind": key[0], "key": key[1], "parts": parts, "outcome": self.placeholders.to_placeholders(outcome)}
         line = _line(entry)
         written = os.write(self._descriptor, line)
         if written != len(line):  # the disk is full
@@ -126,7 +126,7 @@ class CassetteReader:
     def __init__(self, path: Path, tokens: Mapping[str, str]) -> None:
         """Raises UsageProblem naming a damaged line. An incomplete last line, left by a killed run, is ignored."""
         self.path = path
-        self.portable = Portable(tokens)
+        self.placeholders = PathPlaceholders(tokens)
         self.header = read_header(path)
         self._places: dict[Key, dict[str, tuple[int, int]]] = {}
         self._parts: dict[Key, Parts] = {}
@@ -160,7 +160,7 @@ class CassetteReader:
         with self.path.open("rb") as stream:
             stream.seek(place[0])
             entry = json.loads(stream.read(place[1]))
-        outcome: Mapping[str, Any] = self.portable.unpack(entry["outcome"])
+        outcome: Mapping[str, Any] = self.placeholders.to_paths(entry["outcome"])
         return outcome
 
     def explain(self, key: Key, parts: Parts) -> str:

@@ -28,10 +28,10 @@ HEAVY = 8
 
 
 def case_header(case: CaseKey) -> str:
-    """``task/sample/attempt/turn``, each percent-encoded, and the part that is played, if it is one of its own."""
+    """``task/sample/attempt/turn``, each percent-encoded, and the role, if the model asked is not the tested one."""
     return "/".join(
         quote(str(word), safe="")
-        for word in (case.task, case.sample, case.attempt, case.turn, *filter(None, [case.part]))
+        for word in (case.task, case.sample, case.attempt, case.turn, *filter(None, [case.role]))
     )
 
 

@@ -49,8 +49,8 @@ def start_services(
 
 
 def await_services(settings: Settings, services: Mapping[str, Service]) -> None:
-    """Wait for those that must be there before the first case: all where the tested model is among them, and models for
-    parts that are not left until somebody asks. Raises UsageProblem."""
+    """Wait for those that must be there before the first case: all where the tested model is among them, and models of
+    other roles that do not start on demand. Raises UsageProblem."""
     for name, service in services.items():
         if "model" in services or name in settings.parts:
             service.ready()
@@ -62,12 +62,12 @@ def _needed(settings: Settings, folder: RunFolder, tasks: set[str]) -> dict[str,
     if settings.spec and settings.spec.embedded:
         services["model"] = _embedded(settings, folder, tasks, "model", settings.spec.name, settings.dialect)
     used = {option.name for name in tasks for option in options_of(find_task(name))}
-    for part, spec in settings.parts.items():
-        if part in used and spec.embedded:
+    for role, spec in settings.parts.items():
+        if role in used and spec.embedded:
             # one that reads a file of the user's, which may be wrong, is not left until somebody asks
             on_demand = not spec.name.startswith("scripted:")
-            services[part] = _embedded(
-                settings, folder, tasks, part.removeprefix("--"), spec.name, "native", on_demand=on_demand
+            services[role] = _embedded(
+                settings, folder, tasks, role.removeprefix("--"), spec.name, "native", on_demand=on_demand
             )
     for name in sorted(tasks):
         backend = settings.similarity[name]
@@ -172,13 +172,13 @@ class Wiring:
         self._boxes: dict[str, ToolBox | None] = {}
         self._reader: CassetteReader | None = None
 
-    def model(self, part: str = "") -> ChatModel:
-        """The model that this worker's cases talk to, or the one that an option names for a part of its own."""
-        if part and self._settings.options[part] == SAME:
-            part = ""
-        if part not in self._models:
-            self._models[part] = self._make_model(part)
-        return self._models[part]
+    def model(self, role: str = "") -> ChatModel:
+        """The model that this worker's cases talk to, or the one that an option names for a role of its own."""
+        if role and self._settings.options[role] == SAME:
+            role = ""
+        if role not in self._models:
+            self._models[role] = self._make_model(role)
+        return self._models[role]
 
     def at_rest(self) -> int:
         """How many cases only wait: for the next try of a request, or for the tool server to be there."""
@@ -225,18 +225,18 @@ class Wiring:
         if self.on_rest:
             self.on_rest()
 
-    def _make_model(self, part: str) -> ChatModel:
+    def _make_model(self, role: str) -> ChatModel:
         from agentgauge.model.cassette import Cassette, RecordingModel, ReplayModel
         from agentgauge.model.client import OpenAIModel
         from agentgauge.model.limits import AdaptiveLimiter
         from agentgauge.model.window import START
 
         if self._settings.replay:
-            return ReplayModel(self._tape(), str(self._settings.options[part]) if part else self._settings.model.name)
-        spec = self._settings.parts[part] if part else self._settings.spec
+            return ReplayModel(self._tape(), str(self._settings.options[role]) if role else self._settings.model.name)
+        spec = self._settings.parts[role] if role else self._settings.spec
         assert spec is not None, "only a replayed or rescored run has no model to reach"
         if spec.embedded:
-            spec = spec.served_at(self._addresses()[part or "model"])
+            spec = spec.served_at(self._addresses()[role or "model"])
         # START is for all workers together, whose shares may differ by one
         limiter = AdaptiveLimiter(
             self._width, start=START * self._width // self._settings.in_flight, timeout=spec.timeout

@@ -14,10 +14,10 @@ from agentgauge.core.atomic_write import DISK_FULL, is_disk_full
 from agentgauge.core.capabilities import Similarity
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import ChatModel
-from agentgauge.core.checkpoint import Stage
+from agentgauge.core.checkpoint import CheckpointFile
 from agentgauge.core.errors import AgentGaugeError, Fault
 from agentgauge.core.index import Index, Row
-from agentgauge.core.path_placeholders import Portable
+from agentgauge.core.path_placeholders import PathPlaceholders
 from agentgauge.core.task import Task
 from agentgauge.core.tools import ToolBox
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Record, Sample, Score, Scoring, Transcript
@@ -112,10 +112,12 @@ class Solver:
         return replace(record, finished=time.time())
 
     async def _run(self, planned: Planned, sample: Sample, record: Record) -> Record:
-        places = Portable({str(sample.root): ROOT_TOKEN, str(self.folder.path): RUN_TOKEN})
-        stage = Stage(self.folder.checkpoint_file(*planned.id), record.config, places, fresh=not self.earlier)
+        placeholders = PathPlaceholders({str(sample.root): ROOT_TOKEN, str(self.folder.path): RUN_TOKEN})
+        checkpoint_file = CheckpointFile(
+            self.folder.checkpoint_file(*planned.id), record.config, placeholders, fresh=not self.earlier
+        )
         folder = self.folder.files(*planned.id)
-        if self.earlier and stage.read() is None and folder.exists():
+        if self.earlier and checkpoint_file.read() is None and folder.exists():
             shutil.rmtree(folder)  # the names of produced files must not depend on leftovers
         case = Case(
             sample=sample,
@@ -123,10 +125,10 @@ class Solver:
             seed=seed_of(planned.id),
             settings=self.settings,
             model=self.models(),
-            others=self.models,
+            models=self.models,
             toolbox=self.boxes(planned.task),
             folder=folder,
-            stage=stage,
+            checkpoint_file=checkpoint_file,
         )
         clock = time.monotonic()
         output: Any = None
@@ -135,10 +137,10 @@ class Solver:
             record = replace(record, status="wrong")  # until it is scored
         except Fault as fault:
             record = replace(record, error=str(fault), cause=fault.cause)
-        if case.kept is not None:
+        if case.checkpoint_output is not None:
             self.staged.add(planned.id)
         said = [output, [[event.detail, event.error] for event in case.events]]
-        if (packed := places.pack(said)) is not said:
+        if (packed := placeholders.to_placeholders(said)) is not said:
             output, details = packed
             case.events = [
                 replace(event, detail=detail, error=error)

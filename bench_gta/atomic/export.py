@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from agentgauge.core.atomic_write import encoded, write_whole
-from agentgauge.core.path_placeholders import portable
+from agentgauge.core.path_placeholders import with_placeholders
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Sample
 from bench_gta.atomic.data import DATASET, TOOLMETA, in_data_set, index
 from bench_gta.atomic.files import PREDICTIONS
@@ -26,7 +26,7 @@ def write_predictions(results: Iterable[tuple[Sample, Json, Path]], folder: Path
     entries: dict[str, Json] = {}
     for place, (sample, output, made) in enumerate(found):
         run = made.parents[2]  # <run>/files/<task>/<case>
-        entries[str(place)] = portable(output, {str(sample.root): ROOT_TOKEN, str(run): RUN_TOKEN})
+        entries[str(place)] = with_placeholders(output, {str(sample.root): ROOT_TOKEN, str(run): RUN_TOKEN})
         if made.is_dir():
             shutil.copytree(made, folder / made.relative_to(run), symlinks=True)
     _write(folder / "predictions" / model.replace("/", "_") / f"{PREDICTIONS}.json", entries)

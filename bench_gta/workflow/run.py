@@ -68,12 +68,12 @@ def offered(known: Mapping[str, Tool], served: Mapping[str, Tool]) -> dict[str, 
 
 async def run_workflow(case: Case, judge: Judge, usual: Sampling) -> Json:
     """Deal with the task, or take up what was done before a judge failed, and judge it. Lets Fault through."""
-    if case.kept is None:
+    if case.checkpoint_output is None:
         dealt = await deal(case, usual)
         loaded = data.resolve(case.sample)
         entry = record(loaded.dialogs, dealt.turns, loaded.full_tree, task_id=case.sample.id)
-        case.keep({**entry, "delivered": attached_files(dealt.turns, extended=True, folder=dealt.folder)})
-    output = case.kept
+        case.checkpoint({**entry, "delivered": attached_files(dealt.turns, extended=True, folder=dealt.folder)})
+    output = case.checkpoint_output
     assert output is not None
     scratch = case.folder.with_name(f"{case.folder.name}.judge")
     delivery = Delivery(

@@ -28,7 +28,7 @@ from agentgauge.core.data_source import DataSource
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.estimate import MetricFormula
 from agentgauge.core.index import Entry, Index, Row, build_index
-from agentgauge.core.path_placeholders import portable
+from agentgauge.core.path_placeholders import with_placeholders
 from agentgauge.core.task import Task
 from agentgauge.core.types import Json, Sample, Score, Scoring
 from bench_gta.atomic.prompts import load_prompts
@@ -169,7 +169,7 @@ class Workflow(Task, GtaTools, OwnOptions, Presentation, PublishedRows, Prompts,
         template = prompts.load_template(case.settings.prompts)
 
         async def ask(messages: Sequence[Message], draw: int) -> ChatReply:
-            return await case.ask(messages, part=JUDGE.name, usual=USUAL, draw=draw if draw or self.votes > 1 else None)
+            return await case.ask(messages, role=JUDGE.name, usual=USUAL, draw=draw if draw or self.votes > 1 else None)
 
         return ModelJudge(
             case.name_of(JUDGE.name),
@@ -227,7 +227,7 @@ class Workflow(Task, GtaTools, OwnOptions, Presentation, PublishedRows, Prompts,
             place = f"files/{sample.id}"
             if made.is_dir():
                 shutil.copytree(made, folder / place, symlinks=True)
-            records.append(portable(output, {str(made): place}))
+            records.append(with_placeholders(output, {str(made): place}))
         folder.mkdir(parents=True, exist_ok=True)
         write(folder / f"{model.replace('/', '_')}_gta_workflow.json", records)
         return []

@@ -14,7 +14,7 @@ from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.config import Config, ModelTable
 from agentgauge.core.errors import ToolError
-from agentgauge.core.path_placeholders import portable
+from agentgauge.core.path_placeholders import with_placeholders
 from agentgauge.core.task import Task
 from agentgauge.core.tools import Tool, ToolOutput
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Record, Score, Transcript
@@ -126,7 +126,7 @@ def test_no_reply_breaks_a_case(task: Task, dialect: str, tmp_path: Path) -> Non
         run = tmp_path / str(number)
         case = Case(sample, 1, 0, CaseSettings(dialect=dialect), Model(message), Box(), run / "files")
         try:
-            output = portable(asyncio.run(task.run(case)), {str(sample.root): ROOT_TOKEN, str(run): RUN_TOKEN})
+            output = with_placeholders(asyncio.run(task.run(case)), {str(sample.root): ROOT_TOKEN, str(run): RUN_TOKEN})
             scores = [task.score(sample, output, scoring, "trigram") for scoring in ("parity", "strict")]
             task.artifacts(output, scores[0], "parity")
             transcript = Transcript(output, tuple(case.events))

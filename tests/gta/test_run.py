@@ -16,7 +16,7 @@ from agentgauge.agent.family import render_reply
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
 from agentgauge.core.errors import ToolFault, UsageProblem
-from agentgauge.core.path_placeholders import portable
+from agentgauge.core.path_placeholders import with_placeholders
 from agentgauge.core.task import Task
 from agentgauge.core.tools import Parameter, Tool, ToolOutput
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Sample
@@ -84,7 +84,7 @@ def new_case(sample: Sample, model: Model, run: Path, dialect: str = "native", b
 
 def solve(task: Task, sample: Sample, model: Model, run: Path, dialect: str = "native", box: Box | None = None) -> Any:
     output = asyncio.run(task.run(new_case(sample, model, run, dialect, box)))
-    return portable(output, {str(sample.root): ROOT_TOKEN, str(run): RUN_TOKEN})
+    return with_placeholders(output, {str(sample.root): ROOT_TOKEN, str(run): RUN_TOKEN})
 
 
 @pytest.mark.parametrize("dialect", ["native", "react"])

@@ -91,11 +91,11 @@ def sample_of(task: Task, data: Path) -> Sample:
     return task.data.load(index, next(iter(index.rows)), task.name)
 
 
-def run(task: Task, sample: Sample, tested: Fixed, *others: Fixed, scoring: Scoring = "parity", part: str = "") -> Any:
-    """The output, as a record keeps it. ``others``: the model that plays ``part``."""
+def run(task: Task, sample: Sample, tested: Fixed, *others: Fixed, scoring: Scoring = "parity", role: str = "") -> Any:
+    """The output, as a record keeps it. ``others``: the model that has ``role``."""
     settings = CaseSettings(scoring=scoring)
-    models = {part: others[0]} if others else {}
-    case = Case(sample, 1, 7, settings, tested, None, Path(), others=lambda name: models.get(name, tested))
+    models = {role: others[0]} if others else {}
+    case = Case(sample, 1, 7, settings, tested, None, Path(), models=lambda name: models.get(name, tested))
     return json.loads(json.dumps(asyncio.run(task.run(case))))
 
 
@@ -243,7 +243,7 @@ def test_outputs_of_older_runs_are_scored_again(data: Path) -> None:
     assert judged(BY_NAME["ds_oracle"], sample, {"responses": ["older"], "solutions": [solution]}).passed
 
 
-# -- parts that another model plays
+# -- roles that another model has
 
 PARTS = [
     ("math_standard", JUDGE, "#ANSWER#: 7", "judge silent"),
@@ -255,10 +255,10 @@ PARTS = [
 
 
 @pytest.mark.parametrize("content", [None, ""])
-@pytest.mark.parametrize(("name", "part", "text", "cause"), PARTS, ids=[row[0] for row in PARTS])
+@pytest.mark.parametrize(("name", "role", "text", "cause"), PARTS, ids=[row[0] for row in PARTS])
 def test_another_model_that_sends_no_text_is_at_fault(
     name: str,
-    part: str,
+    role: str,
     text: str,
     cause: str,
     content: str | None,
@@ -267,17 +267,17 @@ def test_another_model_that_sends_no_text_is_at_fault(
     task = BY_NAME[name]
     sample = sample_of(task, data)
     with pytest.raises(ModelFault, match="sent no text") as fault:
-        run(task, sample, Fixed({"content": text}), Fixed({"content": content}, "other"), part=part)
+        run(task, sample, Fixed({"content": text}), Fixed({"content": content}, "other"), role=role)
     assert fault.value.cause == cause
-    same = run(task, sample, Fixed({"content": text}), Fixed({"content": content}), part=part)
-    assert not judged(task, sample, same).passed, "the tested model plays the part: its silence is its reply"
+    same = run(task, sample, Fixed({"content": text}), Fixed({"content": content}), role=role)
+    assert not judged(task, sample, same).passed, "the tested model has the role: its silence is its reply"
 
 
 def test_a_refusal_is_a_text(data: Path) -> None:
     task = BY_NAME["math_standard"]
     sample = sample_of(task, data)
     refusal = Fixed({"content": None, "refusal": "I will not judge."}, "other")
-    output = run(task, sample, Fixed({"content": "#ANSWER#: 7"}), refusal, part=JUDGE)
+    output = run(task, sample, Fixed({"content": "#ANSWER#: 7"}), refusal, role=JUDGE)
     assert judged(task, sample, output).labels == ("invalid_judgement",)
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, ToolCall
 from agentgauge.core.errors import AgentGaugeError, ModelFault, ReplayMiss, ToolError, ToolFault, UsageProblem
-from agentgauge.core.path_placeholders import Portable
+from agentgauge.core.path_placeholders import PathPlaceholders
 from agentgauge.core.tools import Parameter, Tool, ToolOutput
 from agentgauge.core.types import Usage
 from agentgauge.model.cassette import (
@@ -264,9 +264,9 @@ def test_many_processes_append_without_mixing_lines(places: tuple[Path, Path, Pa
     )
 
 
-def test_two_folders_need_two_tokens() -> None:
-    with pytest.raises(ValueError, match="same token"):
-        Portable({"/a": "{ROOT}", "/b": "{ROOT}"})
+def test_two_folders_need_two_placeholders() -> None:
+    with pytest.raises(ValueError, match="same placeholder"):
+        PathPlaceholders({"/a": "{ROOT}", "/b": "{ROOT}"})
 
 
 @given(
@@ -276,8 +276,8 @@ def test_two_folders_need_two_tokens() -> None:
     )
 )
 def test_packing_is_undone_by_unpacking(value: Any) -> None:
-    portable = Portable({"/a/b": "{ROOT}", "/a": "{RUN}"})
-    assert portable.unpack(portable.pack(value)) == value
+    placeholders = PathPlaceholders({"/a/b": "{ROOT}", "/a": "{RUN}"})
+    assert placeholders.to_paths(placeholders.to_placeholders(value)) == value
 
 
 EARLIER = """{"cassette": 1, "settings": {}}

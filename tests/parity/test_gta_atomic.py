@@ -16,7 +16,7 @@ from agentgauge.agent.react import React, parse
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.errors import ToolError
-from agentgauge.core.path_placeholders import portable
+from agentgauge.core.path_placeholders import with_placeholders
 from agentgauge.core.tools import Tool, ToolOutput
 from agentgauge.core.types import ROOT_TOKEN, Sample
 from bench_gta.atomic import data
@@ -282,7 +282,7 @@ def test_step_by_step(case: dict[str, Any], root: str, prompts: Path) -> None:
     output = asyncio.run(run_step(new_case(sample, model, prompts)))
     assert model.messages == case["messages"]
     assert without_messages(output) == without_messages(filled(expected, root))
-    assert without_messages(portable(output, {root: ROOT_TOKEN})) == without_messages(expected)
+    assert without_messages(with_placeholders(output, {root: ROOT_TOKEN})) == without_messages(expected)
 
 
 @needs("gta_atomic", "messages_step.json")
@@ -292,7 +292,7 @@ def test_score_of_a_step_by_step_run(root: str, prompts: Path) -> None:
     for case in golden("messages_step.json")["samples"]:
         model = ScriptedModel(filled(case["replies"], root))
         sample = samples[case["sample"]]
-        output = portable(asyncio.run(task.run(new_case(sample, model, prompts))), {root: ROOT_TOKEN})
+        output = with_placeholders(asyncio.run(task.run(new_case(sample, model, prompts))), {root: ROOT_TOKEN})
         scores.append(task.score(sample, output, "parity", "trigram"))
     same_figures(step_metrics([score.values for score in scores], "parity"), golden("messages_step.json")["score"])
 
@@ -314,7 +314,7 @@ def test_end_to_end(run: dict[str, Any], root: str, prompts: Path) -> None:
     assert model.messages == filled(run["messages"], root)
     assert (model.replies, tools.script) == ([], [])
     assert without_messages(output) == without_messages(filled(run["prediction"], root))
-    stored = portable(output, {root: ROOT_TOKEN})
+    stored = with_placeholders(output, {root: ROOT_TOKEN})
     assert without_messages(stored) == without_messages(run["prediction"])
     assert without_messages(drop_thoughts(stored["prediction"])) == without_messages(run["prediction_2024"])
 
@@ -323,7 +323,7 @@ def test_end_to_end(run: dict[str, Any], root: str, prompts: Path) -> None:
 def test_score_of_an_end_to_end_run(root: str, prompts: Path) -> None:
     task, values = EndToEnd(), []
     for run in golden("messages_e2e.json")["runs"]:
-        output = portable(play(run, root, prompts)[0], {root: ROOT_TOKEN})
+        output = with_placeholders(play(run, root, prompts)[0], {root: ROOT_TOKEN})
         sample = data_set("messages_e2e.json", root, prompts)[run["sample"]]
         values.append(task.score(sample, output, "parity", "trigram").values)
     same_figures(e2e_metrics(values, "parity"), golden("messages_e2e.json")["score"])

@@ -73,7 +73,7 @@ def solve(tmp_path: Path):
             "main",
             {task.name: ""},
             {task.name: "c"},
-            lambda part="": Silent(),
+            lambda role="": Silent(),
             lambda task: None,
         )
         return [solver.solve(planned(task, number)) for number in range(count)]

@@ -17,7 +17,7 @@ from tests.plugin.project import GTA, Project, records, run_gta, summary, withou
 pytest.importorskip("av")
 
 CASES = str(Path(GTA[-1]) / "test_workflow.py")
-DATA = Path(GTA[-1]) / "mini_workflow"
+DATA = Path(GTA[-1]) / "workflow" / "mini"
 SETTINGS = """
 [tools]
 basic = true

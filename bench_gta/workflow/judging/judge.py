@@ -19,7 +19,7 @@ from stat import S_ISREG
 
 from agentgauge.core.chat import ChatReply, Message
 from agentgauge.core.errors import DataProblem, Fault
-from agentgauge.core.path_placeholders import portable
+from agentgauge.core.path_placeholders import with_placeholders
 from agentgauge.core.types import Json
 from agentgauge.run.thread_pools import apart, long_work, machine
 from bench_gta.workflow.facts.collect import Facts, facts
@@ -171,7 +171,7 @@ class ModelJudge(Judge):
             [[known.name, known.digest] for known in files],
         ]
         for one in asked:
-            one.key = key_of([*about, portable(one.prompt, delivery.tokens), one.number])
+            one.key = key_of([*about, with_placeholders(one.prompt, delivery.tokens), one.number])
             one.reply = self._judgements.find(one.key)
             one.known = one.reply is not None
         for turn in range(TRIES):
@@ -268,7 +268,7 @@ class _File:
 
 def _known_files(delivery: Delivery) -> list[_File]:
     found = [(path, shown_file(path, delivery.tokens)) for path in flatten(list(delivery.files))]
-    return [_File(file, str(portable(path, delivery.tokens)), _digest(file)) for path, file in found if file]
+    return [_File(file, str(with_placeholders(path, delivery.tokens)), _digest(file)) for path, file in found if file]
 
 
 def shown_file(path: str, folders: Iterable[str]) -> Path | None:

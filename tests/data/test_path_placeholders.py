@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentgauge.core.path_placeholders import portable
+from agentgauge.core.path_placeholders import with_placeholders
 
 TOKENS = {"/data/gta": "{ROOT}", "/data/gta/runs/1": "{RUN}", "/h\u00e9/x": "{E}"}
 
@@ -28,19 +28,19 @@ TOKENS = {"/data/gta": "{ROOT}", "/data/gta/runs/1": "{RUN}", "/h\u00e9/x": "{E}
     ],
 )
 def test_folders_become_tokens(value: Any, expected: Any) -> None:
-    assert portable(value, TOKENS) == expected
+    assert with_placeholders(value, TOKENS) == expected
 
 
 def test_the_root_of_everything_is_no_folder_to_replace() -> None:
-    assert portable("/a/b", {"/": "{ROOT}", "": "{RUN}"}) == "/a/b"
+    assert with_placeholders("/a/b", {"/": "{ROOT}", "": "{RUN}"}) == "/a/b"
 
 
 def test_a_value_without_folders_is_left_as_it_is_and_one_with_any_is_not() -> None:
     """Looking for plain folders takes a shortcut, which must miss none."""
     plain = {"/data/gta": "{ROOT}", "/data/gta/runs/1": "{RUN}"}
     silent = ({"a": ["/data/other", 1.5, None]}, "/data/gt")
-    assert portable(silent, plain) is silent
-    assert portable({"a": ({"b": ['say "/data/gta/x"']},)}, plain) == {"a": [{"b": ['say "{ROOT}/x"']}]}
-    assert portable({"/data/gta": 1}, plain) == {"{ROOT}": 1}
-    assert portable('{"a": "/data/gta/runs/1/y"}', plain) == '{"a": "{RUN}/y"}'
-    assert portable({"a": {1, 2}, "b": "/data/gta"}, plain) == {"a": {1, 2}, "b": "{ROOT}"}  # no JSON
+    assert with_placeholders(silent, plain) is silent
+    assert with_placeholders({"a": ({"b": ['say "/data/gta/x"']},)}, plain) == {"a": [{"b": ['say "{ROOT}/x"']}]}
+    assert with_placeholders({"/data/gta": 1}, plain) == {"{ROOT}": 1}
+    assert with_placeholders('{"a": "/data/gta/runs/1/y"}', plain) == '{"a": "{RUN}/y"}'
+    assert with_placeholders({"a": {1, 2}, "b": "/data/gta"}, plain) == {"a": {1, 2}, "b": "{ROOT}"}  # no JSON
