@@ -10,6 +10,7 @@ import sys
 import threading
 import zipfile
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,8 @@ STATE = "needs torch and ultralytics"
 
 def needs_models() -> None:
     pytest.importorskip("torch", reason=STATE)
-    pytest.importorskip("ultralytics", reason=STATE)
+    if find_spec("ultralytics") is None:  # importing it here would change Pillow for the tests beside these
+        pytest.skip(STATE)
 
 
 # Words
@@ -512,9 +514,9 @@ def test_a_name_is_fetched_into_the_users_cache_only_where_that_is_allowed(
 ) -> None:
     needs_models()
     from tool_impls.perception.detection import yolo
-    from tool_impls.perception.detection.yolo_env import ultralytics
+    from tool_impls.perception.detection.yolo_env import load_ultralytics
 
-    ultralytics()
+    load_ultralytics()
     from ultralytics.utils import downloads
 
     table = {"weights": "yolo11n.pt"}
@@ -557,9 +559,9 @@ def test_open_checkpoint_takes_any_words_with_an_encoder_beside_it(
     """YOLO-World of random weights, with a stand-in for the package that reads the words."""
     needs_models()
     from tool_impls.perception.detection.yolo import load
-    from tool_impls.perception.detection.yolo_env import ultralytics
+    from tool_impls.perception.detection.yolo_env import load_ultralytics
 
-    ultralytics()
+    load_ultralytics()
     import torch
     from ultralytics.nn.tasks import WorldModel
 

@@ -201,8 +201,8 @@ def test_batches_raise_the_throughput_of_a_gpu() -> None:
 
 def test_a_damaged_picture_stays_pillows_business() -> None:
     """ultralytics puts a function of its own in place of Pillow's; other tools share the process."""
-    from tool_impls.perception.detection.yolo_env import ultralytics
+    from tool_impls.perception.detection.yolo_env import load_ultralytics
 
-    ultralytics()
+    load_ultralytics()
     with pytest.raises(UnidentifiedImageError):
         Image.open(io.BytesIO(b"no picture"))

@@ -150,7 +150,7 @@ class _Writer:
         if number is None or item.number != last + 1:
             number = self._new_list(style, item.number)
         self._counters[item.depth] = (number, item.number)
-        properties = paragraph._p.get_or_add_pPr().get_or_add_numPr()
+        properties = _element(paragraph).get_or_add_pPr().get_or_add_numPr()
         properties.get_or_add_ilvl().val = 0
         properties.get_or_add_numId().val = number
 
@@ -161,12 +161,12 @@ class _Writer:
 
         element = OxmlElement("w:p")
         self._end.addprevious(element)
-        return Paragraph(element, self.document._body)
+        return Paragraph(element, self.document)
 
     def _styled(self, style: str) -> Paragraph:
         """A new paragraph. The library itself takes a millisecond to find a style."""
         paragraph = self._paragraph()
-        paragraph._p.style = self._styles[style].style_id
+        _element(paragraph).style = self._styles[style].style_id
         return paragraph
 
     def _new_list(self, style: str, start: int) -> int:
@@ -181,7 +181,7 @@ class _Writer:
     def _code(self, text: str) -> None:
         paragraph = self._paragraph()
         paragraph.paragraph_format.line_spacing = 1.0
-        _shade(paragraph._p.get_or_add_pPr(), "F2F2F2")
+        _shade(_element(paragraph).get_or_add_pPr(), "F2F2F2")
         run = paragraph.add_run(text)
         _mono(run, SIZE - 2)
 
@@ -200,16 +200,17 @@ class _Writer:
         from docx.shared import Inches
         from docx.table import Table
 
-        table = Table(CT_Tbl.new_tbl(0, len(rows[0]), Inches(TEXT_WIDTH)), self.document._body)
-        self._end.addprevious(table._tbl)
-        table._tbl.tblPr.style = self._styles["Table Grid"].style_id
+        element = CT_Tbl.new_tbl(0, len(rows[0]), Inches(TEXT_WIDTH))
+        self._end.addprevious(element)
+        table = Table(element, self.document)
+        element.tblPr.style = self._styles["Table Grid"].style_id
         for place, row in enumerate(rows):
             for cell, spans in zip(table.add_row().cells, row, strict=True):
                 _write(cell.paragraphs[0], spans, bold=place == 0)
                 cell.paragraphs[0].paragraph_format.space_after = _points(2)
                 if place == 0:
                     cell.paragraphs[0].paragraph_format.keep_with_next = True
-                    _shade(cell._tc.get_or_add_tcPr(), "F2F2F2")
+                    _shade(_element(cell.paragraphs[0]).getparent().get_or_add_tcPr(), "F2F2F2")
         self._paragraph().paragraph_format.space_after = _points(0)
 
 
@@ -220,6 +221,11 @@ def _write(paragraph: Paragraph, spans: Sequence[markdown.Span], bold: bool = Fa
         run.italic = True if span.italic else None
         if span.code:
             _mono(run)
+
+
+def _element(paragraph: Paragraph) -> Any:
+    """The XML element of a paragraph, which the library gives out by way of its format."""
+    return paragraph.paragraph_format.element
 
 
 def _mono(run: Any, size: int | None = None) -> None:

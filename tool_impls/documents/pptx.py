@@ -159,7 +159,7 @@ def _add(presentation: Any, slide: Slide, album: Album) -> None:
     pictures = [ready for picture in slide.pictures if isinstance(ready := album.find(picture), Ready)]
     body = made.placeholders[1]
     if not slide.lines:
-        body._element.getparent().remove(body._element)  # else the slide invites to fill it in
+        body.element.getparent().remove(body.element)  # else the slide invites to fill it in
     else:
         room = TOP - 1.55 if pictures else BODY_HEIGHT
         if pictures:

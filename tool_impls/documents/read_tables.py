@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import datetime
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from io import StringIO
 from itertools import zip_longest
 from pathlib import Path
@@ -85,18 +86,15 @@ class ReadXLSX(ReadingTool):
 
 
 def _workbook(stream: IO[bytes], data_only: bool) -> Any:
-    """The workbook, its chart sheets as empty ones: openpyxl fails on charts that it does not know."""
-    from openpyxl.chartsheet import Chartsheet
+    """The workbook. Chart sheets are not shown, so they may hold charts that openpyxl cannot read."""
     from openpyxl.reader.excel import ExcelReader
 
-    def read_chartsheet(sheet: Any, rel: Any) -> None:
-        chart = Chartsheet()
-        chart._parent = reader.wb
-        chart.title = sheet.name
-        reader.wb._add_sheet(chart)
+    class Reader(ExcelReader):  # type: ignore[misc]  # it has no types
+        def read_chartsheet(self, sheet: Any, rel: Any) -> None:
+            with suppress(Exception):
+                super().read_chartsheet(sheet, rel)
 
-    reader = ExcelReader(stream, read_only=True, data_only=data_only, keep_links=False)
-    reader.read_chartsheet = read_chartsheet
+    reader = Reader(stream, read_only=True, data_only=data_only, keep_links=False)
     reader.read()
     return reader.wb
 

@@ -1,4 +1,8 @@
-"""The form of a call, read by the server: counted as it arrives, whole before it is looked at, files to disk."""
+"""The form of a call, read by the server: counted as it arrives, whole before it is parsed, files to disk.
+
+aiohttp's own reader does not keep the same bounds: it counts neither the bytes before the first boundary nor those of
+the headers of parts, and a body that ends within a part fails an assertion there.
+"""
 
 from __future__ import annotations
 

@@ -59,7 +59,8 @@ def encode_call(
     """Content type and body of a call. Texts are form fields, bytes are file parts (upstream names a part's file after
     its input).
 
-    ``files``: content of the files that texts name, by their paths there.
+    ``files``: content of the files that texts name, by their paths there. Written by hand: the original client gives
+    parts no content type, and aiohttp's FormData gives each one.
     """
     if not values:
         return None, b""

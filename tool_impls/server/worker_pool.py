@@ -2,8 +2,8 @@
 die.
 
 Neither pebble nor loky does this: their workers run one task at a time (here the calls of several threads become one
-batch of a model), inherit the environment with its keys or share one among all, and a task that is timed out leaves
-the programs behind that it has started. See "Decisions" in docs/architecture.md.
+batch of a model), take the server's environment with its keys or one for all, and leave the programs behind that a
+task has started when it is timed out. See "Decisions" in docs/architecture.md.
 """
 
 from __future__ import annotations

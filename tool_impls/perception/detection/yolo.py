@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from agentgauge.core.errors import ToolUnavailable
 from tool_impls.perception.detection.seam import Box, Detector, Hit, Names, not_loaded
 from tool_impls.perception.detection.weights_file import lacks_encoder
-from tool_impls.perception.detection.yolo_env import ultralytics
+from tool_impls.perception.detection.yolo_env import load_ultralytics
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -65,11 +65,7 @@ class OpenYolo(_Yolo):
         super().__init__(model, device)
         vars(text_model)["WEIGHTS_DIR"] = encoder  # where the encoders are looked for, before they are downloaded
         SETTINGS.update({"weights_dir": str(encoder)})
-        network = model.model.to(torch.device(device))
-        embed = network.get_text_pe
-        network.get_text_pe = lambda text, *_, **__: embed(
-            text, cache_clip_model=True
-        )  # else the encoder is loaded for each list
+        model.model.to(torch.device(device))
         self._set: Names | None = None
 
     @property
@@ -81,11 +77,23 @@ class OpenYolo(_Yolo):
         for wanted in dict.fromkeys(names):  # not all names at once: they change each other's scores
             places = [place for place, own in enumerate(names) if own == wanted]
             if wanted is not None and wanted != self._set:
-                self._model.set_classes(list(wanted))
+                self._set_classes(list(wanted))
                 self._set = wanted
             for place, hits in zip(places, self._predict([images[place] for place in places], threshold), strict=True):
                 found[place] = hits
         return found
+
+    def _set_classes(self, names: list[str]) -> None:
+        """As the package's own ``set_classes``, which loads the text encoder again for each list."""
+        from ultralytics import YOLOE  # type: ignore[attr-defined]  # it is made lazily
+
+        network = self._model.model
+        if isinstance(self._model, YOLOE):
+            self._model.set_classes(names, network.get_text_pe(names, cache_clip_model=True))
+        else:
+            network.set_classes(names, cache_clip_model=True)
+            network.names = names
+            self._model.predictor = None
 
 
 def _hits(result: Any) -> list[Hit]:
@@ -97,7 +105,7 @@ def _hits(result: Any) -> list[Hit]:
 
 def load(weights: Path | str, device: str) -> Detector:
     """The detector in a checkpoint; a name is fetched first. Raises ToolUnavailable for a file that holds none."""
-    package = ultralytics()
+    package = load_ultralytics()
     if isinstance(weights, str):
         weights = _fetch(weights)
     model = _opened(package.YOLO, weights)

@@ -24,7 +24,7 @@ FONTS = ("Arial.ttf", "Arial.Unicode.ttf")  # downloaded where they are missing
 _lock = threading.Lock()
 
 
-def ultralytics() -> Any:
+def load_ultralytics() -> Any:
     """The package (AGPL-3.0), imported once, with its analytics off whatever the user's own settings of it say."""
     with _lock:
         return _load()
@@ -41,17 +41,19 @@ def _load() -> Any:
     os.environ["YOLO_CONFIG_DIR"] = str(own)
     logging.getLogger("ultralytics").setLevel(logging.ERROR)
     ready_torchvision()
-    import ultralytics as package
     from PIL import Image
-    from ultralytics.utils import SETTINGS, USER_CONFIG_DIR, patches
+
+    opened = Image.open
+    import ultralytics
+    from ultralytics.utils import SETTINGS, USER_CONFIG_DIR
     from ultralytics.utils.events import events  # made on import, so before the setting can be changed
 
     SETTINGS.update({"sync": False, "runs_dir": str(own / "runs"), "weights_dir": str(own / "weights")})
     events.enabled = False
-    # Theirs looks for a package of HEIF pictures wherever a picture is damaged, in all of this process.
-    Image.open = getattr(patches, "_image_open", Image.open)
+    # The package has replaced it in all of this process, to look for a package of HEIF pictures where one is damaged.
+    Image.open = opened
     _supply_fonts(USER_CONFIG_DIR)
-    return package
+    return ultralytics
 
 
 def _supply_fonts(folder: Path) -> None:

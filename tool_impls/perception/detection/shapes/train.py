@@ -18,7 +18,7 @@ from random import Random
 from typing import Any
 
 from tool_impls.perception.detection.shapes.draw import KINDS, draw
-from tool_impls.perception.detection.yolo_env import ultralytics
+from tool_impls.perception.detection.yolo_env import load_ultralytics
 
 SIDE = 224  # pixels of the squares that it is trained on
 SEEN = (
@@ -103,7 +103,7 @@ def train(steps: int = STEPS, seed: int = SEED, report: Any = None) -> Any:
     """The trained model: its weights averaged over the last steps. ``report`` is called with step and loss."""
     import torch
 
-    ultralytics()
+    load_ultralytics()
     from ultralytics.cfg import get_cfg
     from ultralytics.nn.tasks import DetectionModel
     from ultralytics.utils.torch_utils import ModelEMA
