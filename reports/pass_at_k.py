@@ -31,7 +31,7 @@ def pass_all(k: int, tried: int, right: int) -> float:
     return math.comb(right, k) / math.comb(tried, k)
 
 
-def passes(tries: Iterable[Try], most: int) -> dict[str, dict[str, dict[str, Any]]]:
+def pass_at_k(tries: Iterable[Try], most: int) -> dict[str, dict[str, dict[str, Any]]]:
     """``{"pass@k": {"1": {"value", "low", "high", "n"}, ...}, "pass^k": ...}``, in percent, for every k up to ``most``.
 
     A sample has part in a k if it was tried at least k times; ``n`` says how many were.

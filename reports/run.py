@@ -18,7 +18,7 @@ from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
 from agentgauge.store.outline import CaseOutline
 from reports.leaderboard import leaderboard
-from reports.pass_at_k import passes
+from reports.pass_at_k import pass_at_k
 from reports.radar import radar
 
 
@@ -131,7 +131,7 @@ def summarise(
             )
             for name, metric in metrics.items()
         },
-        **({"pass": _passes(counted, scored, most)} if most > 1 else {}),
+        **({"pass": _pass_at_k(counted, scored, most)} if most > 1 else {}),
         **({"breakdowns": breakdowns} if breakdowns else {}),
         "stops": sum(bool(score.stops) for score in scored.values()),
         "causes": dict(sorted(Counter(records[case].cause or "unknown" for case in broken).items())),
@@ -158,7 +158,7 @@ def _one_per_sample(scores: Mapping[CaseId, Score]) -> list[Score]:
     return list(by_sample((sample, score) for (_, sample, _), score in scores.items()).values())
 
 
-def _passes(
+def _pass_at_k(
     counted: Mapping[CaseId, Score], scored: Mapping[CaseId, Score], most: int
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """pass@k and pass^k up to ``most`` attempts. A broken attempt is one that failed; ``value_clean`` leaves it out."""
@@ -166,8 +166,8 @@ def _passes(
         (sample, score if (task, sample, attempt) in scored else replace(score, passed=False))
         for (task, sample, attempt), score in counted.items()
     ]
-    found = passes(tries, most)
-    clean = passes(((sample, score) for (_, sample, _), score in scored.items()), most)
+    found = pass_at_k(tries, most)
+    clean = pass_at_k(((sample, score) for (_, sample, _), score in scored.items()), most)
     broken = len(counted) - len(scored)
     return {
         kind: {k: {**one, "broken": broken, **(_clean(clean[kind][k]) if broken else {})} for k, one in by_k.items()}

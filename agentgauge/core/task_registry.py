@@ -46,12 +46,12 @@ def known_tasks() -> dict[str, Task]:
     return {task.name: task for point in entry_points(group=ENTRY_POINTS) for task in map(_complete, point.load())}
 
 
-def announce(task: Task) -> None:
-    """Add a task without an entry point: for a benchmark that lives in a ``conftest.py``.
+def announce(*tasks: Task) -> None:
+    """Add tasks without an entry point: for a benchmark that lives in a ``conftest.py``.
 
     Raises UsageProblem for one that is not complete.
     """
-    known_tasks()[_complete(task).name] = task
+    known_tasks().update({task.name: task for task in map(_complete, tasks)})
 
 
 def _complete(task: Task) -> Task:

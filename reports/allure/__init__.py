@@ -45,7 +45,7 @@ def write_run(run: Path, folder: Path, *, unshown: Unshown | None = None) -> int
     loaded = load_run(run, tolerant=True)
     unshown = Unshown() if unshown is None else unshown
     unshown.problems += loaded.problems
-    configure_tasks(loaded.about["settings"]["options"])  # exhibits depend on them
+    configure_tasks(loaded.about["settings"]["options"])  # artifacts depend on them
     try:
         folder.mkdir(parents=True, exist_ok=True)
         attachments = Attachments(loaded, folder, Counter(case.task for case in loaded.cases))

@@ -16,7 +16,7 @@ from reports.load import CaseOutline, Run
 PASSED = "Passed"
 """A row that every task has: the share of cases that passed."""
 
-_PASSES = MetricFormula(lambda sums: {PASSED: 100 * sums["passed"] / sums["cases"] if sums.get("cases") else None})
+_PASS_RATE = MetricFormula(lambda sums: {PASSED: 100 * sums["passed"] / sums["cases"] if sums.get("cases") else None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def pair(task: Task, first: Sequence[CaseOutline], second: Sequence[CaseOutline]
                     for score, group in zip(run.values(), groups, strict=True)
                 ]
             ),
-            _PASSES.units(
+            _PASS_RATE.units(
                 [
                     Score(False, {"passed": share, "cases": 1.0}, group=group)
                     for share, group in zip(passed, groups, strict=True)
@@ -62,7 +62,7 @@ def pair(task: Task, first: Sequence[CaseOutline], second: Sequence[CaseOutline]
         )
         for run, passed in zip(scores, shares, strict=True)
     ]
-    found = effects(outcomes[0][0], outcomes[1][0], formula) | effects(outcomes[0][1], outcomes[1][1], _PASSES)
+    found = effects(outcomes[0][0], outcomes[1][0], formula) | effects(outcomes[0][1], outcomes[1][1], _PASS_RATE)
     moves = [(sample, b - a) for sample, a, b in zip(common, *shares, strict=True)]
     return TaskPairs(
         task.name,

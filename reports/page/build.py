@@ -42,7 +42,7 @@ def write_page(
     is full.
     """
     read = loaded or load_run(run, tolerant=True)
-    configure_tasks(read.about["settings"]["options"])  # exhibits depend on them
+    configure_tasks(read.about["settings"]["options"])  # artifacts depend on them
     target.parent.mkdir(parents=True, exist_ok=True)
     if begun is None or not begun.tell_of(read.cases):
         begun = begin_page(run, read.about, read.summary["run"]["scoring"], target, embed=embed)

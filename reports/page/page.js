@@ -335,9 +335,9 @@
     const chips = make("div", { class: "chips" }, make("span", { class: `chip status is-${status}` }, status), ...cases.tags[place].map((tag) => put(make("span", { class: "chip" }), data.tags[tag])));
     const facts = said.unshown ? make("p", { class: "unshown" }, said.unshown) : said.usage ? make("p", { class: "quiet" }, `${said.usage[0]} requests · ${whole.format(said.usage[1])} + ${whole.format(said.usage[2])} tokens · ${dollars(said.usage[3])} · ${seconds(times.seconds[place])} · seed ${said.seed}`) : make("p", {}, "This case was not attempted.");
     const parts = [chips, facts];
-    const judged = (said.exhibits || []).length; // its tree says what the verdict says
+    const judged = (said.artifacts || []).length; // its tree says what the verdict says
     if (said.verdict || said.error) parts.push(make("details", { open: !judged, class: `verdict is-${status}` }, make("summary", {}, said.error ? `Broken: ${said.cause || "unknown cause"}` : "Verdict"), textBlock(said.error || said.verdict, "mono")));
-    for (const exhibit of said.exhibits || []) parts.push(make("h3", {}, "Judged"), make("div", { class: "exhibit" }, grown(exhibit)));
+    for (const artifact of said.artifacts || []) parts.push(make("h3", {}, "Judged"), make("div", { class: "artifact" }, grown(artifact)));
     if (said.gold && said.gold.length) parts.push(make("h3", {}, "Expected beside what came"), goldTable(said.gold, files));
     if (said.delivered && said.delivered.length) parts.push(make("h3", {}, "Delivered"), ...said.delivered.map((path) => make("div", {}, put(make("code"), path))), pictures(said.delivered.join("\n"), files));
     if (said.steps && said.steps.length) parts.push(make("h3", {}, "Transcript"), ...said.steps.map((step) => stepBlock(step, took, files)));

@@ -18,7 +18,7 @@ def transcript(record: Record, files: Files, scoring: Scoring) -> tuple[dict[str
     """A case as plain data, and apart from it the seconds of each of its steps. ::
 
     {"steps": [{"is": "message" | "model" | "tool", ...}], "verdict": text, "error", "cause", "labels", "values",
-     "gold": [row of side_by_side], "exhibits": [tree of [tag, children]], "delivered": [path], "files": {path: link}}
+     "gold": [row of side_by_side], "artifacts": [tree of [tag, children]], "delivered": [path], "files": {path: link}}
     """
     said, score = record.transcript, record.score
     events = said.events if said else ()
@@ -37,7 +37,7 @@ def transcript(record: Record, files: Files, scoring: Scoring) -> tuple[dict[str
         else None,
         "seed": said.seed if said else None,
         "gold": side_by_side(said.output) if said else [],
-        "exhibits": [tree(artifact.html) for artifact in shown if artifact.html],
+        "artifacts": [tree(artifact.html) for artifact in shown if artifact.html],
         "delivered": [artifact.path for artifact in shown if artifact.path],
     }
     named: list[str] = []
@@ -165,7 +165,7 @@ class _Tree(HTMLParser):
 
 
 def tree(html: str) -> list[Any]:
-    """An exhibit's page as ``[tag, [child, ...]]``, children being texts or trees: harmless tags, no attributes at
+    """An artifact's page as ``[tag, [child, ...]]``, children being texts or trees: harmless tags, no attributes at
     all."""
     parser = _Tree()
     parser.feed(html)

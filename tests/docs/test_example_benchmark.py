@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+import agentgauge
 from tests.docs.pages import ROOT, block, text
 from tests.model.fault_server import FaultServer, Seen, answer
 
 PAGE = text("docs/adding-a-benchmark.md")
 FILES = {
     "sums/sums.jsonl": '"id": "one"',
-    "sums.py": "class Sums(Task)",
+    "sums.py": "class Sums(Task, Oracle)",
     "test_sums.py": "def test_add(outcome)",
-    "conftest.py": "announce(Sums())",
+    "conftest.py": "announce(*TASKS)",
 }
 
 
@@ -28,33 +33,61 @@ def reckon(seen: Seen):
     return answer(str(sum(numbers)) if max(numbers) < 20 else "many")
 
 
-def test_it_runs_in_a_folder_of_its_own(tmp_path: Path) -> None:
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
     for name, containing in FILES.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(block(PAGE, containing), encoding="utf-8")
+    return tmp_path
+
+
+def run(project: Path, *arguments: str) -> tuple[str, dict[str, Any]]:
+    """The output of a run, and its summary of the task."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "AGENTGAUGE_"))}
-    with FaultServer(choose=reckon) as endpoint:
-        done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "pytest",
-                "-p",
-                "no:cacheprovider",
-                "--data=mini",
-                "--model=m",
-                f"--model-url={endpoint.url}",
-                "--run-dir=run",
-            ],
-            cwd=tmp_path,
-            env={**environment, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(tmp_path / ".cache")},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--data=mini", "--run-dir=run", *arguments],
+        cwd=project,
+        env={**environment, "PYTHONPATH": f"{ROOT}{os.pathsep}{project}", "XDG_CACHE_HOME": str(project / ".cache")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "expected '42', got 'many'" in done.stdout
-    task = json.loads((tmp_path / "run" / "summary.json").read_text())["tasks"]["sums.add"]
+    task: dict[str, Any] = json.loads((project / "run" / "summary.json").read_text())["tasks"]["sums.add"]
+    return done.stdout, task
+
+
+def test_it_runs_in_a_folder_of_its_own(project: Path) -> None:
+    with FaultServer(choose=reckon) as endpoint:
+        output, task = run(project, "--model=m", f"--model-url={endpoint.url}")
+    assert "expected '42', got 'many'" in output
     assert (task["passed"], task["wrong"]) == (1, 1)
     assert task["metrics"]["Acc"]["value"] == 50
+    assert "sums.add" in (project / "run" / "leaderboard.md").read_text()
+
+
+def test_installed_as_a_package_it_is_known_to_the_oracle(project: Path) -> None:
+    """An entry point announces it in every process, that of the embedded model included."""
+    metadata = project / "sums-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: sums\nVersion: 1\n")
+    (metadata / "entry_points.txt").write_text(
+        block(PAGE, "entry-points").replace("project.entry-points.", "").replace('"', "")
+    )
+    (project / "conftest.py").unlink()
+    (project / "pytest.ini").write_text("[pytest]\naddopts = -p agentgauge.pytest_plugin\n")
+    assert run(project, "--model=oracle")[1]["passed"] == 2
+
+
+@pytest.mark.parametrize("name", re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE))
+def test_each_capability_of_the_page_is_there_and_its_example_too(name: str) -> None:
+    row = next(line for line in PAGE.splitlines() if line.startswith(f"| `{name}` |"))
+    assert isinstance(getattr(agentgauge, name), type)
+    assert (ROOT / row.rstrip(" |`").rpartition("`")[2]).is_file()
+
+
+def test_every_capability_is_on_the_page() -> None:
+    folder = ROOT / "agentgauge" / "core" / "capabilities"
+    classes = re.findall(r"^class ([A-Z]\w+)\(ABC\)", "".join(f.read_text() for f in folder.glob("*.py")), re.MULTILINE)
+    assert sorted(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)) == sorted(classes)

@@ -120,7 +120,7 @@ def test_a_transcript_says_everything_once(toy, tmp_path):
     assert case["seconds"] == [0.1, 0.2, 0.3, 0.4]
 
 
-def test_an_exhibit_keeps_its_words_and_loses_everything_that_could_act():
+def test_an_artifact_keeps_its_words_and_loses_everything_that_could_act():
     table = "<table onclick='x()'><tr><td style='a:b'>one<br><b>two</b></td></tr></table>"
     page = f"{table}<script>three</script><img src=x onerror=y><a href=z>four</a>"
     assert tree(page) == ["div", [["table", [["tr", [["td", ["one", ["br", []], ["b", ["two"]]]]]]]], "three", "four"]]

@@ -13,7 +13,7 @@ from agentgauge.core.index import Index, Row
 from agentgauge.core.intervals import wilson
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Record, Score
-from reports.pass_at_k import pass_all, pass_at, passes
+from reports.pass_at_k import pass_all, pass_at, pass_at_k
 from reports.run import _combine, summarise
 from tests.plugin.toy import Toy, ToyData
 
@@ -46,7 +46,7 @@ def tries(**outcomes: str) -> list[tuple[str, Score]]:
 
 
 def test_passes_by_k_with_samples_that_were_tried_often_enough() -> None:
-    found = passes(tries(a="++-", b="---", c="+-"), 3)
+    found = pass_at_k(tries(a="++-", b="---", c="+-"), 3)
     values = {kind: [found[kind][k]["value"] for k in "123"] for kind in found}
     assert values["pass@k"] == pytest.approx([100 * (2 / 3 + 0 + 1 / 2) / 3, 100 * (1 + 0 + 1) / 3, 50])
     assert values["pass^k"] == pytest.approx([100 * (2 / 3 + 0 + 1 / 2) / 3, 100 * (1 / 3 + 0 + 0) / 3, 0])
@@ -55,7 +55,7 @@ def test_passes_by_k_with_samples_that_were_tried_often_enough() -> None:
 
 
 def test_passes_without_enough_attempts_have_no_value() -> None:
-    assert passes(tries(a="+"), 2)["pass@k"]["2"] == {"value": None, "low": None, "high": None, "n": 0}
+    assert pass_at_k(tries(a="+"), 2)["pass@k"]["2"] == {"value": None, "low": None, "high": None, "n": 0}
 
 
 # -- a task's part of the summary

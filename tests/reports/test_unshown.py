@@ -34,7 +34,7 @@ class Refusing(Toy):
 
     def artifacts(self, output, score, scoring):
         if output == "bad":
-            raise LookupError("no exhibit")
+            raise LookupError("no artifact")
         return ()
 
 
@@ -100,9 +100,9 @@ def test_allure_results_and_a_log_have_the_other_cases_too(run, tmp_path, reques
     assert len(names) == 3
     if "page part" in request.node.name:
         assert by_name["toy.say s1"]["statusDetails"]["message"] == (
-            "This case cannot be shown here (LookupError: no exhibit); its record is in records.jsonl."
+            "This case cannot be shown here (LookupError: no artifact); its record is in records.jsonl."
         )
-        return  # a log has no exhibits
+        return  # a log has no artifacts
     told = json.loads(archive.read("samples/toy.say/s1_epoch_1.json"))
     assert told["metadata"]["unshown"].startswith("This case cannot be shown here (")
     assert len(log.told("x")) == 1
