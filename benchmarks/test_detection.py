@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from bundled_data.shapes.draw import KINDS, Drawing, draw
 from tool_impls.perception.detection import finder
-from tool_impls.perception.detection.shapes.draw import KINDS, Drawing, draw
 from tool_impls.settings import ToolSettings
 
 pytest.importorskip("torch")
@@ -23,7 +23,7 @@ THRESHOLD = 0.4
 
 @pytest.fixture(scope="module")
 def detector() -> finder.Finder:
-    return finder.finder(ToolSettings(tables={"detection": {"weights": "shapes", "batch": 16}}), "cpu")
+    return finder.load_finder(ToolSettings(tables={"detection": {"weights": "shapes", "batch": 16}}), "cpu")
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from pathlib import Path
 from agentgauge.core.errors import UsageProblem
 from tool_impls import documents
 from tool_impls.audio import speech
-from tool_impls.audio import tools as audio
+from tool_impls.audio.tools import TOOLS as AUDIO_TOOLS
 from tool_impls.base import BenchTool
 from tool_impls.creativity import generate
 from tool_impls.creativity.generate import ImageStylization, TextToImage
@@ -20,13 +20,12 @@ from tool_impls.logic.code import Calculator, Plot, Solver
 from tool_impls.operation.drawing import AddText, DrawBox
 from tool_impls.operation.search import GoogleSearch
 from tool_impls.options import Option
-from tool_impls.perception import describe, detection
-from tool_impls.perception import vision as asking
+from tool_impls.perception import describe, detection, vision
 from tool_impls.perception.describe import ImageDescription, RegionAttributeDescription
 from tool_impls.perception.detection import CountGivenObject, TextToBbox, VideoObjectDetection
 from tool_impls.perception.mathocr import MathOCR
 from tool_impls.perception.ocr import OCR
-from tool_impls.video import tools as video
+from tool_impls.video.tools import TOOLS as VIDEO_TOOLS
 
 GTA_ATOMIC: tuple[type[BenchTool], ...] = (
     OCR,
@@ -47,9 +46,9 @@ GTA_ATOMIC: tuple[type[BenchTool], ...] = (
 
 GTA_WORKFLOW: tuple[type[BenchTool], ...] = (
     *documents.TOOLS,
-    *audio.TOOLS,
+    *AUDIO_TOOLS,
     *speech.TOOLS,
-    *video.TOOLS,
+    *VIDEO_TOOLS,
     *describe.VIDEO_TOOLS,
     VideoObjectDetection,
     *prover.TOOLS,
@@ -59,7 +58,7 @@ GTA_WORKFLOW: tuple[type[BenchTool], ...] = (
 TOOLS: dict[str, type[BenchTool]] = {kind.meta.name: kind for kind in (*GTA_ATOMIC, *GTA_WORKFLOW)}
 
 BACKENDS: Mapping[str, tuple[Option, ...]] = {
-    asking.TABLE: asking.OPTIONS,
+    vision.TABLE: vision.OPTIONS,
     generate.TABLE: generate.OPTIONS,
     detection.TABLE: detection.OPTIONS,
     speech.TABLE: speech.OPTIONS,

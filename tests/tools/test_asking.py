@@ -110,7 +110,7 @@ def test_answer_of_an_endpoint_is_as_long_as_the_settings_say() -> None:
         200, {"choices": [{"message": {"role": "assistant", "content": "a"}, "finish_reason": "stop", "index": 0}]}
     )
     with canned_server({"/v1/chat/completions": [reply]}) as server:
-        asking.asker(vision(url=f"{server.url}/v1", model="m", max_tokens=7), "cpu").ask(RED, "What?")
+        asking.vision_model(vision(url=f"{server.url}/v1", model="m", max_tokens=7), "cpu").ask(RED, "What?")
     assert server.requests[0].json()["max_tokens"] == 7
 
 
@@ -197,7 +197,7 @@ def test_local_model_answers_from_picture_and_question(weights: Path) -> None:
     settings = vision(weights=str(weights), max_tokens=12)
     assert (ImageDescription.state(settings), ImageDescription.backend(settings)) == (READY, "transformers seer")
     assert (ImageDescription.weights(settings), ImageDescription.on_device(settings)) == ((weights,), True)
-    seer = asking.asker(settings, "cpu")
+    seer = asking.vision_model(settings, "cpu")
     answers = [seer.ask(RED, "What is it?"), seer.ask(BLUE, "What is it?"), seer.ask(RED, "How many?")]
     assert len(set(answers)) == 3 and all(answers)
     assert seer.ask(RED, "What is it?") == answers[0]
@@ -210,13 +210,13 @@ def test_local_model_contacts_no_host(weights: Path) -> None:
 
 def test_tools_of_a_process_share_one_model(weights: Path) -> None:
     settings = vision(weights=str(weights), max_tokens=8)
-    assert asking.asker(settings, "cpu") is asking.asker(settings, "cpu")
+    assert asking.vision_model(settings, "cpu") is asking.vision_model(settings, "cpu")
     tool, other = ImageDescription(settings), RegionAttributeDescription(settings)
     tool.setup("cpu")
     other.setup("cpu")
-    assert tool._asker is other._asker
+    assert tool._model is other._model
     described = tool.apply(Path(), image=RED)
-    assert described == asking.asker(settings, "cpu").ask(RED, "Describe this picture in detail.")
+    assert described == asking.vision_model(settings, "cpu").ask(RED, "Describe this picture in detail.")
     assert other.apply(Path(), image=RED, bbox="0 0 20 20", attribute="colour") != described
 
 
@@ -322,7 +322,7 @@ class Scripted:
 
 def describe(video: Path, asker: Any = None, settings: ToolSettings | None = None, **values: Any) -> str:
     tool = VideoDescription(settings or ToolSettings(basic=True))
-    tool._asker = asker
+    tool._model = asker
     return tool.apply(video.parent, video=video, **values)
 
 

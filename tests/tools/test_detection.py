@@ -18,10 +18,10 @@ import pytest
 from PIL import Image, ImageDraw
 
 from agentgauge.core.errors import ToolError, ToolUnavailable
+from bundled_data.shapes.draw import KINDS, draw
 from tool_impls.perception.detection import CountGivenObject, TextToBbox, VideoObjectDetection, finder, weights_file
 from tool_impls.perception.detection.hues import has_colour
 from tool_impls.perception.detection.seam import Box, Hit, Names
-from tool_impls.perception.detection.shapes.draw import KINDS, draw
 from tool_impls.perception.detection.weights_file import SHIPPED, Vocabulary, vocabulary
 from tool_impls.perception.detection.words import Wanted, wanted
 from tool_impls.settings import ToolSettings
@@ -311,7 +311,7 @@ def test_counting_by_vision_takes_the_first_number_of_the_answer_on_the_crop() -
     asked: list[Any] = []
     answers = ["There are 12 of them, not 7.", "None."]
     made = CountGivenObject(ToolSettings(tables={"vision": {"url": "http://127.0.0.1:9/v1", "model": "m"}}))
-    made._asker = Asker()
+    made._model = Asker()
     assert made.apply(SCRATCH, image=PICTURE, text="plate", bbox="(10, 10, 40, 30)") == 12
     assert made.apply(SCRATCH, image=PICTURE, text="plate") == 0
     assert [size for size, _ in asked] == [(30, 20), (100, 90)] and all("plate" in question for _, question in asked)
@@ -424,7 +424,7 @@ def test_broken_video_and_frame_skip_of_zero_are_refused(tmp_path: Path) -> None
 @pytest.fixture(scope="module")
 def shapes() -> finder.Finder:
     needs_models()
-    return finder.finder(SHAPES, "cpu")
+    return finder.load_finder(SHAPES, "cpu")
 
 
 def test_bundled_detector_counts_shapes_in_fresh_pictures(shapes: finder.Finder) -> None:
@@ -614,7 +614,7 @@ def test_drawing_is_repeatable_and_its_boxes_hold_its_shapes() -> None:
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")  # torch's loading of samples
 def test_training_makes_a_checkpoint_that_loads(tmp_path: Path) -> None:
     needs_models()
-    from tool_impls.perception.detection.shapes.train import save, train
+    from bundled_data.shapes.train import save, train
     from tool_impls.perception.detection.yolo import load
 
     losses: list[float] = []

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter, Tool
 from tool_impls import base, naming
-from tool_impls.audio import denoise, features
-from tool_impls.audio import sound_file as sound
+from tool_impls.audio import denoise, features, sound_file
 from tool_impls.settings import ToolSettings
 
 if TYPE_CHECKING:
@@ -87,12 +86,14 @@ class AudioClipTool(base.BenchTool):
         """Raises ToolError for times that are none or lie behind the end, an unreadable file, and an unknown format."""
         start, end = check_times(start_time, end_time)
         target = folder / _clip_name(filename, f"audio_clip_{seconds_text(start)}_{seconds_text(end)}")
-        with sound.open_sound(audio) as container:
+        with sound_file.open_sound(audio) as container:
             stream = container.streams.audio[0]
-            rate, layout = sound.shape_for(target.suffix, stream.rate, sound.layout_of(stream), stream.channels)
-            sound.write(
+            rate, layout = sound_file.shape_for(
+                target.suffix, stream.rate, sound_file.layout_of(stream), stream.channels
+            )
+            sound_file.write(
                 target,
-                _part(sound.pieces(container, audio.name, rate, layout), start, end, rate, audio.name),
+                _part(sound_file.pieces(container, audio.name, rate, layout), start, end, rate, audio.name),
                 rate,
                 layout,
             )
@@ -103,8 +104,8 @@ def _clip_name(wanted: str | None, default: str) -> str:
     """The name of a clip with the suffix of what will be written. Raises ToolError for a format that is known but
     not written."""
     suffix = Path((wanted or "").strip()).suffix.lower()
-    kinds = sound.writable()
-    if suffix in OTHERS or (suffix in sound.KINDS and suffix not in kinds):
+    kinds = sound_file.writable()
+    if suffix in OTHERS or (suffix in sound_file.KINDS and suffix not in kinds):
         raise ToolError(f"filename must end in one of {', '.join(kinds)}; {suffix} cannot be written")
     return naming.file_name(wanted, default, suffix if suffix in kinds else ".mp3")
 
@@ -113,7 +114,7 @@ def _part(pieces: Iterator[Any], start: float, end: float, rate: int, name: str)
     """What lies between two times. Raises ToolError where that is nothing."""
     first, last, position = round(start * rate), round(end * rate), 0
     for piece in pieces:
-        samples = sound.samples_of(piece)
+        samples = sound_file.samples_of(piece)
         begin, stop = max(first - position, 0), min(last - position, samples.shape[1])
         if begin < stop:
             yield samples[:, begin:stop]
@@ -157,9 +158,9 @@ class NoiseReduction(base.BenchTool):
 
     def apply(self, folder: Path, /, audio: Path, output_dir: str | None = None) -> Path:
         """Raises ToolError for a file that is no sound or too long."""
-        noisy = sound.read(audio, denoise.MOST)
+        noisy = sound_file.read(audio, denoise.MOST)
         target = folder / naming.file_name(f"{naming.plain_name(audio.stem)}_denoised", "denoised", ".wav")
-        sound.write_sound(target, replace(noisy, samples=denoise.reduce(noisy.samples, noisy.rate)))
+        sound_file.write_sound(target, replace(noisy, samples=denoise.reduce(noisy.samples, noisy.rate)))
         return target
 
 
@@ -195,14 +196,17 @@ class PitchShifting(base.BenchTool):
         """Raises ToolError for a file that is no sound or too long, and for steps beyond two octaves."""
         if not abs(n_steps) <= MOST_STEPS:
             raise ToolError(f"n_steps must be semitones from {-MOST_STEPS:g} to {MOST_STEPS:g}; got {n_steps:g}")
-        shifted = features.shift(features.at_rate(sound.read(audio)), n_steps, audio.name)
+        shifted = features.shift(features.at_rate(sound_file.read(audio)), n_steps, audio.name)
         suffix = audio.suffix.lower()
-        if suffix not in sound.writable() or sound.shape_for(suffix, features.RATE, "mono", 1)[0] != features.RATE:
+        if (
+            suffix not in sound_file.writable()
+            or sound_file.shape_for(suffix, features.RATE, "mono", 1)[0] != features.RATE
+        ):
             suffix = ".wav"
         target = folder / naming.file_name(
             f"{naming.plain_name(audio.stem)}_pitchshift_{n_steps:+g}", "pitchshift", suffix
         )
-        sound.write_sound(target, shifted)
+        sound_file.write_sound(target, shifted)
         return target
 
 
@@ -225,7 +229,7 @@ class SoundCharacteristicExtraction(base.BenchTool):
 
     def apply(self, folder: Path, /, audio: Path, output_dir: str | None = None) -> str:
         """Raises ToolError for a file that is no sound or too long."""
-        heard = features.at_rate(sound.mixed(sound.read(audio)))
+        heard = features.at_rate(sound_file.mixed(sound_file.read(audio)))
         return json.dumps(features.measure(heard.samples[0]), indent=4)
 
 

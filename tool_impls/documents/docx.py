@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,8 @@ from tool_impls import base
 from tool_impls.documents import markdown
 from tool_impls.documents.pictures import Album
 from tool_impls.documents.repeatable import without_times
-from tool_impls.documents.tables import FILENAME, OUTPUT_DIR
-from tool_impls.documents.words import check_length, clean, paragraphs
-from tool_impls.naming import file_name
+from tool_impls.documents.words import paragraphs
+from tool_impls.documents.writing import INPUTS, TABLES, WritingTool
 from tool_impls.options import Option
 
 if TYPE_CHECKING:
@@ -27,69 +26,33 @@ TEXT_WIDTH = 6.0  # inches, of a page of the library's pattern
 SIZE = 12  # points
 MONO = "Courier New"
 LEVELS = 3  # of lists, in the styles of Word
-TABLES = Option("tables", "bool", True, "with render_markdown, make tables of Markdown tables", released=False)
-
-CONTENT = Parameter(
-    "text",
-    "content",
-    "The text. {{image_1}} stands for the first picture of image_paths, and so on.",
-    attach="markdown",
-)
-IMAGE_PATHS = Parameter(
-    "text", "image_paths", "Paths of pictures, with commas between them.", optional=True, default="", attach="files"
-)
-RENDER = base.optional(
-    "bool",
-    "render_markdown",
-    False,
-    "Whether content is Markdown: headings, lists, code, pictures, bold, italic and links. Else it is plain text with"
-    " empty lines between paragraphs.",
-)
-INPUTS = (CONTENT, FILENAME, IMAGE_PATHS, RENDER, OUTPUT_DIR)
 
 
-class DocxFileGenerator(base.BenchTool):
+class DocxFileGenerator(WritingTool):
     meta = base.tool(
         "DocxFileGenerator",
         "Makes a Word document from plain text or Markdown, with pictures.",
         INPUTS,
         Parameter("file", filetype="application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
     )
-    category = "operation"
-    confined = True
+    suffix = ".docx"
     packages = ("docx", "PIL", "markdown_it")
-    version = 2  # Markdown is CommonMark
     options = (Option("font", "text", "SimSun", "name of the font, for Latin and Chinese text"), TABLES)
     concurrency = 2
-    seconds = 120.0
 
     @classmethod
     def backend(cls, settings: ToolSettings) -> str:
         return "python-docx"
 
-    def apply(
-        self,
-        folder: Path,
-        /,
-        content: str,
-        filename: str,
-        image_paths: str = "",
-        render_markdown: bool = False,
-        output_dir: str | None = None,
-        files: Mapping[str, Path] | None = None,
-    ) -> Path:
-        path = folder / file_name(filename, "document", ".docx")
-        check_length("content", content)
-        content = clean(content)
-        writer = _Writer(self.option("font"), Album(image_paths, files or {}))
-        if render_markdown:
+    def write(self, path: Path, content: str, album: Album, as_markdown: bool) -> None:
+        writer = _Writer(self.option("font"), album)
+        if as_markdown:
             for block in markdown.blocks(content, tables=self.option("tables")):
                 writer.add(block)
         else:
             writer.add_plain(content)
         writer.document.save(str(path))
         without_times(path)
-        return path
 
 
 class _Writer:

@@ -11,7 +11,7 @@ from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
 from tool_impls import base
 from tool_impls.documents.markdown import fenced
-from tool_impls.documents.tables import FILENAME, OUTPUT_DIR
+from tool_impls.documents.writing import FILENAME, OUTPUT_DIR
 from tool_impls.naming import file_name
 
 if TYPE_CHECKING:

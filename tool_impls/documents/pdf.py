@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 from agentgauge.core.tools import Parameter
 from tool_impls import base
 from tool_impls.documents import markdown
-from tool_impls.documents.docx import INPUTS, TABLES
 from tool_impls.documents.pdf_fonts import DOT, DOTS, MONO, SANS, Fonts
 from tool_impls.documents.pictures import Album
-from tool_impls.documents.words import check_length, clean, paragraphs
-from tool_impls.naming import file_name
+from tool_impls.documents.words import paragraphs
+from tool_impls.documents.writing import INPUTS, TABLES, WritingTool
 from tool_impls.options import Option
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ FONT = Option(
 )
 
 
-class PdfFileGenerator(base.BenchTool):
+class PdfFileGenerator(WritingTool):
     """Latin text in Helvetica, Chinese and Korean in fonts that every PDF program knows, which are not embedded.
 
     Signs that none of the fonts has become an empty square.
@@ -50,12 +49,9 @@ class PdfFileGenerator(base.BenchTool):
         INPUTS,
         Parameter("file", filetype="application/pdf"),
     )
-    category = "operation"
-    confined = True
+    suffix = ".pdf"
     packages = ("reportlab", "PIL", "markdown_it")
-    version = 2  # Markdown is CommonMark
     options = (FONT, TABLES)
-    seconds = 120.0
     concurrency = 1  # the library keeps its fonts in the module
 
     @classmethod
@@ -67,28 +63,14 @@ class PdfFileGenerator(base.BenchTool):
             else base.unavailable(f"font in [tools.{cls.meta.name}] names no file: {font}")
         )
 
-    def apply(
-        self,
-        folder: Path,
-        /,
-        content: str,
-        filename: str,
-        image_paths: str = "",
-        render_markdown: bool = False,
-        output_dir: str | None = None,
-        files: Mapping[str, Path] | None = None,
-    ) -> Path:
+    def write(self, path: Path, content: str, album: Album, as_markdown: bool) -> None:
         from reportlab.lib.pagesizes import letter
         from reportlab.platypus import SimpleDocTemplate
 
-        path = folder / file_name(filename, "document", ".pdf")
-        check_length("content", content)
-        content = clean(content)
-        maker = _Maker(Fonts(self.option("font")), Album(image_paths, files or {}))
-        if render_markdown:
-            story = [
-                part for block in markdown.blocks(content, tables=self.option("tables")) for part in maker.parts(block)
-            ]
+        maker = _Maker(Fonts(self.option("font")), album)
+        if as_markdown:
+            blocks = markdown.blocks(content, tables=self.option("tables"))
+            story = [part for block in blocks for part in maker.parts(block)]
         else:
             story = list(maker.plain(content))
         document = SimpleDocTemplate(
@@ -102,7 +84,6 @@ class PdfFileGenerator(base.BenchTool):
             invariant=1,
         )
         document.build(story or [maker.text("")])
-        return path
 
 
 class _Maker:

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
 from tool_impls import base
-from tool_impls.documents.docx import IMAGE_PATHS
 from tool_impls.documents.markdown import Picture, with_pictures
 from tool_impls.documents.pictures import Album, Ready
 from tool_impls.documents.repeatable import without_times
-from tool_impls.documents.tables import FILENAME, OUTPUT_DIR
 from tool_impls.documents.words import check_length, clean
+from tool_impls.documents.writing import FILENAME, IMAGE_PATHS, OUTPUT_DIR
 from tool_impls.naming import file_name
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from agentgauge.core.tools import Parameter
 from tool_impls import base
 from tool_impls.documents.repeatable import without_times
 from tool_impls.documents.words import clean
+from tool_impls.documents.writing import FILENAME, OUTPUT_DIR
 from tool_impls.naming import file_name
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ MAX_ROWS, MAX_COLUMNS, MAX_CELL = 1_048_576, 16_384, 32_767  # of a sheet; the l
 MAX_CELLS = 2_000_000
 WIDEST = 60  # characters of a column
 DATA = base.text("data_str", "The table as JSON: a list of rows, each a list of texts, numbers, true, false or null.")
-FILENAME = base.text("filename", "Name of the file to make, without folders.")
-OUTPUT_DIR = base.optional("text", "output_dir", None, "Has no effect: files lie in the task's output folder.")
 
 
 class CsvFileGenerator(base.BenchTool):

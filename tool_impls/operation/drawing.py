@@ -24,7 +24,15 @@ FILL_ALPHA = 64  # of 255
 FAR = 50_000.0  # pixels; keeps numbers that no C integer can hold away from Pillow
 
 
-class DrawBox(base.BenchTool):
+class _DrawingTool(base.BenchTool):
+    category = "operation"
+    confined = True
+    version = 2
+    packages = ("PIL",)
+    concurrency = 2
+
+
+class DrawBox(_DrawingTool):
     meta = base.tool(
         "DrawBox",
         "Draws a red box on a picture, with a label if one is given.",
@@ -36,11 +44,6 @@ class DrawBox(base.BenchTool):
         ),
         base.IMAGE_OUT,
     )
-    category = "operation"
-    confined = True
-    version = 2
-    packages = ("PIL",)
-    concurrency = 2
 
     def apply(
         self,
@@ -65,7 +68,7 @@ class DrawBox(base.BenchTool):
         return _saved(picture, folder, output_dir, filename, "image_with_box")
 
 
-class AddText(base.BenchTool):
+class AddText(_DrawingTool):
     meta = base.tool(
         "AddText",
         "Writes text on a picture.",
@@ -82,11 +85,6 @@ class AddText(base.BenchTool):
         ),
         base.IMAGE_OUT,
     )
-    category = "operation"
-    confined = True
-    version = 2
-    packages = ("PIL",)
-    concurrency = 2
 
     def apply(
         self,

@@ -12,7 +12,7 @@ from agentgauge.core.errors import ToolError
 from tool_impls import base
 from tool_impls.geometry import crop
 from tool_impls.options import Option
-from tool_impls.perception import vision as asking
+from tool_impls.perception import vision
 from tool_impls.perception.colours import main_colours, name_of
 from tool_impls.perception.ocr import PACKAGES, reader
 from tool_impls.settings import ToolSettings
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 BOX = base.text("bbox", "The part to look at, as (x1, y1, x2, y2) in pixels.")
 
 
-class _Seeing(asking.AskingTool):
+class _Seeing(vision.VisionTool):
     """A tool that asks the vision model, or tells what can be told without one, where ``has_basic`` and the settings
     allow it."""
 
@@ -32,14 +32,14 @@ class _Seeing(asking.AskingTool):
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
-        if asking.configured(settings) or not cls.has_basic:
-            return asking.state(settings)
-        return base.BASIC if settings.basic else f"{asking.state(settings)}; or set basic = true in [tools]"
+        if vision.configured(settings) or not cls.has_basic:
+            return vision.state(settings)
+        return base.BASIC if settings.basic else f"{vision.state(settings)}; or set basic = true in [tools]"
 
     @classmethod
     def on_device(cls, settings: ToolSettings) -> bool:
-        return asking.on_device(settings) or (
-            not asking.configured(settings) and cls.packages == PACKAGES
+        return vision.on_device(settings) or (
+            not vision.configured(settings) and cls.packages == PACKAGES
         )  # the reader is a model too
 
     def _plain(self, image: Image) -> str:
@@ -57,7 +57,7 @@ class ImageDescription(_Seeing):
     has_basic = True
 
     def apply(self, folder: Path, /, image: Image) -> str:
-        return self._ask(image, "Describe this picture in detail.") if self._asker else self._plain(image)
+        return self._ask(image, "Describe this picture in detail.") if self._model else self._plain(image)
 
 
 class RegionAttributeDescription(_Seeing):
@@ -75,7 +75,7 @@ class RegionAttributeDescription(_Seeing):
         part = crop(image, bbox)
         return (
             self._ask(part, f"Describe this attribute of the picture in detail: {attribute}.")
-            if self._asker
+            if self._model
             else self._plain(part)
         )
 
@@ -108,7 +108,7 @@ class VideoDescription(_Seeing):
     def apply(self, folder: Path, /, video: Path, frame_skip: int | None = None) -> str:
         frame_skip = 5 if frame_skip is None else frame_skip
         frames = spread(video, self.option("max_frames") or sys.maxsize, frame_skip)
-        if self._asker is None:
+        if self._model is None:
             return "\n".join(
                 (outline(video), *(f"Frame {frame.number}: {mean_colour(frame.image)}" for frame in frames))
             )

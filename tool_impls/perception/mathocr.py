@@ -14,7 +14,7 @@ from agentgauge.core.errors import ToolError, ToolFault
 from tool_impls import base
 from tool_impls.endpoints import png
 from tool_impls.options import Option
-from tool_impls.perception import vision as asking
+from tool_impls.perception import vision
 from tool_impls.settings import ToolSettings
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ LONGEST = 4096  # pixels of a side; larger pictures are scaled down
 QUESTION = "Write the formula in this picture as LaTeX. Answer with the LaTeX alone."
 
 
-class MathOCR(asking.AskingTool):
+class MathOCR(vision.VisionTool):
     meta = base.tool("MathOCR", "Reads a formula in a picture and writes it in LaTeX.", (base.IMAGE,), base.TEXT_OUT)
     category = "logic"
     packages = ("PIL",)
@@ -42,27 +42,27 @@ class MathOCR(asking.AskingTool):
         missing = [name for name in (ID, KEY) if not os.environ.get(name)]
         if not missing:
             return base.READY
-        if not asking.configured(settings):
+        if not vision.configured(settings):
             help = (
                 f"set the environment variables {ID} and {KEY}"
                 if len(missing) == 2
                 else f"set the environment variable {missing[0]} too"
             )
-            return base.unavailable(f"{help}; or {asking.state(settings).removeprefix(f'{base.UNAVAILABLE}: ')}")
-        state = asking.state(settings)
-        return base.substitute(f"{asking.backend(settings)} in place of Mathpix") if state == base.READY else state
+            return base.unavailable(f"{help}; or {vision.state(settings).removeprefix(f'{base.UNAVAILABLE}: ')}")
+        state = vision.state(settings)
+        return base.substitute(f"{vision.backend(settings)} in place of Mathpix") if state == base.READY else state
 
     @classmethod
     def backend(cls, settings: ToolSettings) -> str:
-        return "Mathpix" if has_keys() else asking.backend(settings)
+        return "Mathpix" if has_keys() else vision.backend(settings)
 
     @classmethod
     def weights(cls, settings: ToolSettings) -> tuple[Path, ...]:
-        return () if has_keys() else asking.weights(settings)
+        return () if has_keys() else vision.weights(settings)
 
     @classmethod
     def on_device(cls, settings: ToolSettings) -> bool:
-        return not has_keys() and asking.on_device(settings)
+        return not has_keys() and vision.on_device(settings)
 
     def setup(self, device: str = "cpu") -> None:
         if not has_keys():

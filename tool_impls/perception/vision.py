@@ -28,7 +28,7 @@ MAX_TOKENS = Option("max_tokens", "int", 512, "length of an answer in tokens, at
 OPTIONS = (*ENDPOINT, WEIGHTS, ALLOW_DOWNLOAD, BATCH, MAX_TOKENS)
 
 
-class Asker(Protocol):
+class VisionModel(Protocol):
     def ask(self, image: Image, question: str) -> str:
         """The answer, stripped. Raises ToolFault when the model cannot be reached, ToolError when it refuses the
         request."""
@@ -77,11 +77,11 @@ def on_device(settings: ToolSettings) -> bool:
     return endpoint_of(settings, TABLE) is None and settings.value(TABLE, WEIGHTS) is not None
 
 
-_loaded: dict[tuple[str, str, int, int], Asker] = {}
+_loaded: dict[tuple[str, str, int, int], VisionModel] = {}
 _loading = threading.Lock()
 
 
-def asker(settings: ToolSettings, device: str) -> Asker:
+def vision_model(settings: ToolSettings, device: str) -> VisionModel:
     """What answers; a local model is one for all tools of this process. Only where ``state`` is ready."""
     limit = settings.value(TABLE, MAX_TOKENS)
     if endpoint := endpoint_of(settings, TABLE):
@@ -97,8 +97,8 @@ def asker(settings: ToolSettings, device: str) -> Asker:
         return _loaded[key]
 
 
-class AskingTool(BenchTool):
-    """A tool that asks whatever ``[tools.vision]`` names."""
+class VisionTool(BenchTool):
+    """A tool that asks the model of ``[tools.vision]``."""
 
     tables = ("vision",)
     concurrency = 8  # a local model answers them together
@@ -106,7 +106,7 @@ class AskingTool(BenchTool):
 
     def __init__(self, settings: ToolSettings) -> None:
         super().__init__(settings)
-        self._asker: Asker | None = None
+        self._model: VisionModel | None = None
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
@@ -126,8 +126,8 @@ class AskingTool(BenchTool):
 
     def setup(self, device: str = "cpu") -> None:
         if configured(self.settings):
-            self._asker = asker(self.settings, device)
+            self._model = vision_model(self.settings, device)
 
     def _ask(self, image: Image, question: str) -> str:
-        assert self._asker is not None, "setup comes first, and only with something to ask"
-        return self._asker.ask(image, question)
+        assert self._model is not None, "setup comes first, and only with something to ask"
+        return self._model.ask(image, question)

@@ -1,7 +1,7 @@
 """The form of a call, read by the server: counted as it arrives, whole before it is parsed, files to disk.
 
-aiohttp's own reader does not keep the same bounds: it counts neither the bytes before the first boundary nor those of
-the headers of parts, and a body that ends within a part fails an assertion there.
+aiohttp's own reader does not keep the bound in bytes: a form that is sent in chunks may begin with any number of lines
+before its first boundary, which it passes over and does not count.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from tool_impls.audio import sound_file as sound
+from tool_impls.audio import sound_file
 from tool_impls.bounds import check_result
 from tool_impls.video.frames import open_media, upright
 
@@ -98,7 +98,9 @@ class Writer:
         self._container.mux(packets)
         if self._track is not None:
             for samples, place in self._track.until((tick + self._step) / CLOCK):
-                self._container.mux(self._sound.encode(sound.frame_of(samples, SOUND_RATE, self._track.layout, place)))
+                self._container.mux(
+                    self._sound.encode(sound_file.frame_of(samples, SOUND_RATE, self._track.layout, place))
+                )
 
 
 def fitting(frame: Any, width: int, height: int) -> Any:
@@ -134,11 +136,11 @@ class Track:
     """The sound of a video from a moment on, at SOUND_RATE, in step with its pictures. Use with ``with``."""
 
     def __init__(self, path: Path, begin: float) -> None:
-        """``begin``: seconds of the file's clock at which the new video begins. Raises ToolError for broken sound."""
-        self._container = sound.open_sound(path)
+        """``begin``: seconds of the file's clock at which the new video begins. Raises ToolError for broken sound_file."""
+        self._container = sound_file.open_sound(path)
         channels = self._container.streams.audio[0].channels
         self.layout = "mono" if channels == 1 else "stereo"
-        self._pieces = sound.pieces(self._container, path.name, SOUND_RATE, self.layout)
+        self._pieces = sound_file.pieces(self._container, path.name, SOUND_RATE, self.layout)
         self._begin = begin
         self._place = 0  # samples handed out
         self._rest: NDArray[numpy.float32] | None = None  # read, but not yet due
@@ -175,7 +177,7 @@ class Track:
         """Fetch the next piece, its beginning cut or silence put before it such that it is in step; False at the
         end."""
         for piece in self._pieces:
-            samples = sound.samples_of(piece)
+            samples = sound_file.samples_of(piece)
             offset = 0 if piece.time is None else round((piece.time - self._begin) * SOUND_RATE) - self._place
             if offset < 0 and (self._place == 0 or offset < -DRIFT * SOUND_RATE):
                 samples = samples[:, -offset:]

@@ -172,7 +172,7 @@ def _fits(hit: Hit, image: Image, meant: Wanted) -> bool:
 _loading = threading.Lock()
 
 
-def finder(settings: ToolSettings, device: str) -> Finder:
+def load_finder(settings: ToolSettings, device: str) -> Finder:
     """The one of this process for these settings and this device. Only where ``state`` is not unavailable."""
     choice = chosen(settings)
     assert choice is not None, "only where the state says so"

@@ -13,8 +13,8 @@ from agentgauge.core.tools import Parameter
 from tool_impls import base
 from tool_impls.geometry import crop
 from tool_impls.options import Option
-from tool_impls.perception import vision as asking
-from tool_impls.perception.detection import finder as finding
+from tool_impls.perception import vision
+from tool_impls.perception.detection import finder
 from tool_impls.perception.detection.seam import Hit, Names
 from tool_impls.settings import ToolSettings
 from tool_impls.video.frames import Frame, frames
@@ -47,42 +47,42 @@ class _Detecting(base.BenchTool):
 
     def __init__(self, settings: ToolSettings) -> None:
         super().__init__(settings)
-        self._finder: finding.Finder | None = None
+        self._finder: finder.Finder | None = None
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
-        state = finding.state(settings)
+        state = finder.state(settings)
         if state != base.READY:
             return state
-        vocabulary = finding.known(settings)
-        if vocabulary.any_words is False and (cls.takes_words or finding.shipped(settings)):
+        vocabulary = finder.known(settings)
+        if vocabulary.any_words is False and (cls.takes_words or finder.shipped(settings)):
             return base.substitute(f"detector of fixed classes: {vocabulary}")
-        if vocabulary.any_words and cls.takes_words and (missing := finding.missing_encoder(settings)):
+        if vocabulary.any_words and cls.takes_words and (missing := finder.missing_encoder(settings)):
             return base.substitute(f"detector of fixed classes: its free text needs {missing}")
         return base.READY
 
     @classmethod
     def backend(cls, settings: ToolSettings) -> str:
-        return finding.label(settings)
+        return finder.label(settings)
 
     @classmethod
     def weights(cls, settings: ToolSettings) -> tuple[Path, ...]:
-        return finding.files(settings)
+        return finder.files(settings)
 
     @classmethod
     def on_device(cls, settings: ToolSettings) -> bool:
-        return finding.chosen(settings) is not None
+        return finder.chosen(settings) is not None
 
     def setup(self, device: str = "cpu") -> None:
-        self._finder = finding.finder(self.settings, device)
+        self._finder = finder.load_finder(self.settings, device)
 
     @property
-    def finder(self) -> finding.Finder:
+    def finder(self) -> finder.Finder:
         assert self._finder is not None, "setup comes first"
         return self._finder
 
     def least(self, own: float) -> float:
-        return finding.threshold(self.settings, own)
+        return finder.threshold(self.settings, own)
 
 
 class TextToBbox(_Detecting):
@@ -139,32 +139,32 @@ class CountGivenObject(_Detecting):
 
     def __init__(self, settings: ToolSettings) -> None:
         super().__init__(settings)
-        self._asker: asking.Asker | None = None
+        self._model: vision.VisionModel | None = None
 
     @classmethod
     def _asks(cls, settings: ToolSettings) -> bool:
         by = settings.value(cls.meta.name, BY)
-        return by == "vision" or (by is None and asking.configured(settings))
+        return by == "vision" or (by is None and vision.configured(settings))
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
-        return asking.state(settings) if cls._asks(settings) else super().back_end(settings)
+        return vision.state(settings) if cls._asks(settings) else super().back_end(settings)
 
     @classmethod
     def backend(cls, settings: ToolSettings) -> str:
-        return asking.backend(settings) if cls._asks(settings) else super().backend(settings)
+        return vision.backend(settings) if cls._asks(settings) else super().backend(settings)
 
     @classmethod
     def weights(cls, settings: ToolSettings) -> tuple[Path, ...]:
-        return asking.weights(settings) if cls._asks(settings) else super().weights(settings)
+        return vision.weights(settings) if cls._asks(settings) else super().weights(settings)
 
     @classmethod
     def on_device(cls, settings: ToolSettings) -> bool:
-        return asking.on_device(settings) if cls._asks(settings) else super().on_device(settings)
+        return vision.on_device(settings) if cls._asks(settings) else super().on_device(settings)
 
     def setup(self, device: str = "cpu") -> None:
         if self._asks(self.settings):
-            self._asker = asking.asker(self.settings, device)
+            self._model = vision.vision_model(self.settings, device)
         else:
             super().setup(device)
 
@@ -172,9 +172,9 @@ class CountGivenObject(_Detecting):
         """The number of hits; by vision the first run of digits in the answer, 0 if there is none (GTA tools spec
         4)."""
         part, thing = crop(image, bbox) if bbox else image, described(text)
-        if self._asker is None:
+        if self._model is None:
             return len(self.finder.find(part, thing, self.least(COUNTED)))
-        answer = self._asker.ask(part, f"How many of these are in the picture: {thing}? Answer with a digit.")
+        answer = self._model.ask(part, f"How many of these are in the picture: {thing}? Answer with a digit.")
         number = re.search(r"[0-9]+", answer)
         return int(number[0]) if number else 0
 

@@ -1,4 +1,4 @@
-"""Train the detector of drawn shapes: ``python -m tool_impls.perception.detection.shapes.train [CHECKPOINT]``.
+"""Train the detector of drawn shapes: ``python -m bundled_data.shapes.train [CHECKPOINT]``.
 
 About ten minutes on two CPU cores, one of which draws. Every picture is new and drawn from its own number, so a seed
 makes the same checkpoint on the same machine and versions. Beside the checkpoint goes a JSON file with the names of its
@@ -17,13 +17,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tool_impls.perception.detection.shapes.draw import KINDS, draw
+from bundled_data.shapes.draw import KINDS, draw
 from tool_impls.perception.detection.yolo_env import load_ultralytics
 
 SIDE = 224  # pixels of the squares that it is trained on
-SEEN = (
-    384  # and of those that it works on; so that shapes have as many pixels in both, they are drawn larger for training
-)
+SEEN = 384  # of those that it works on; training shapes are drawn larger, so that shapes have as many pixels in both
 STEPS = 4000
 BATCH = 16
 AHEAD = 4  # batches drawn while the model works
