@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
 from agentgauge.core.redaction import register_login
 from agentgauge.data.fetch.dataset import find_data_set, known_data_sets
-from agentgauge.data.fetch.fetching import Order, fetch
+from agentgauge.data.fetch.fetching import FetchOptions, fetch
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as a shell has it."""
@@ -24,12 +24,12 @@ def main(argv: Sequence[str]) -> int:
     on."""
     options = parser().parse_args(argv)
     base = data_folder(options.dir)
-    order = Order(base, _mirror(options.mirror), options.origin, tuple(options.only or ()))
+    order = FetchOptions(base, _mirror(options.mirror), options.origin, tuple(options.only or ()))
     chosen = [find_data_set(name) for name in dict.fromkeys(options.names)]
     worst = 0
     for data_set in chosen:
         try:
-            status = 0 if fetch(data_set, order, say) else 1
+            status = 0 if fetch(data_set, order, report) else 1
         except AgentGaugeError as problem:
             print(f"agentgauge: {shown(str(problem))}", file=sys.stderr)
             status = 4
@@ -99,7 +99,7 @@ def _mirror(given: str | None) -> str | None:
     return given.rstrip("/")
 
 
-def say(text: str) -> None:
+def report(text: str) -> None:
     print(shown(text), flush=True)
 
 

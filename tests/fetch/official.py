@@ -94,7 +94,7 @@ _MORE = ("mmau.dag_reasoning", "mmau.dag_planning", "mmau.math_comprehend")
 
 
 def _kind(task: Any) -> mmau.Kind:
-    return task.kind  # type: ignore[no-any-return]
+    return task.data.kind  # type: ignore[no-any-return]
 
 
 def _pattern(shown: str) -> str:

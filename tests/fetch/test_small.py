@@ -12,8 +12,17 @@ import pytest
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.data.fetch.dataset import known_data_sets
-from agentgauge.data.fetch.lock import FIRST_USE, PUBLISHED, Entry, Locked, compare, lock_path, read_lock, write_lock
-from agentgauge.data.fetch.net import Patience
+from agentgauge.data.fetch.lock import (
+    FIRST_USE,
+    PUBLISHED,
+    Entry,
+    LockedFile,
+    compare,
+    lock_path,
+    read_lock,
+    write_lock,
+)
+from agentgauge.data.fetch.net import RetrySettings
 from agentgauge.data.fetch.progress import Progress, size
 from agentgauge.data.fetch.source import mirrored
 
@@ -31,11 +40,11 @@ def test_a_mirror_stands_for_scheme_and_host(url: str, mirror: str | None, found
 
 
 def test_a_date_that_comes_is_waited_for() -> None:
-    assert 50 < Patience().wait(1, formatdate(time.time() + 60, usegmt=True)) <= 60
+    assert 50 < RetrySettings().wait(1, formatdate(time.time() + 60, usegmt=True)) <= 60
 
 
 def test_waits_are_doubled_up_to_the_longest() -> None:
-    patience = Patience(first=1, most=5)
+    patience = RetrySettings(first=1, most=5)
     assert [patience.wait(failures, None) for failures in (1, 2, 3, 4, 9)] == [1, 2, 4, 5, 5]
     assert patience.wait(3, "0") == 0
     with pytest.raises(UsageProblem, match="asks to wait 6 s"):
@@ -57,14 +66,14 @@ class Terminal(io.StringIO):
 def test_progress_is_a_bar_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     for stream, shown in ((Terminal(), True), (io.StringIO(), False)):
         progress = Progress("wild", 1000, stream)
-        progress.here(500)
+        progress.found(500)
         progress.add(100)
         progress.close()
         assert ("wild" in stream.getvalue()) is shown
     monkeypatch.setattr("agentgauge.data.fetch.progress._EVERY", 0.0)
     stream = io.StringIO()
     progress = Progress("wild", 1000, stream)
-    progress.here(500)
+    progress.found(500)
     progress.add(100)
     assert stream.getvalue() == "wild: 600 B of 1.0 kB (60%)\n"
 
@@ -72,7 +81,7 @@ def test_progress_is_a_bar_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) 
 def test_the_lock_file_keeps_what_it_knows_and_is_sorted(tmp_path: Path) -> None:
     lock = lock_path(tmp_path / "agentgauge-data")
     assert lock == tmp_path / "agentgauge-data.lock"
-    one, two = Locked("https://x/1", 1, "a" * 64, PUBLISHED), Locked("https://x/2", 2, "b" * 64, FIRST_USE)
+    one, two = LockedFile("https://x/1", 1, "a" * 64, PUBLISHED), LockedFile("https://x/2", 2, "b" * 64, FIRST_USE)
     write_lock(lock, "wild", "s", Entry("1", {"one": one}))
     write_lock(lock, "mmau", "s", Entry("1", {"one": one}))
     write_lock(lock, "wild", "s", Entry("2", {"two": two}))

@@ -1,6 +1,5 @@
-"""What a benchmark has to say about its official data: one ``DataSet`` per command line name.
-
-Data sets are announced under the entry point group ``agentgauge.data``; what fetches them knows no benchmark.
+"""What a benchmark declares about its official data: one ``DataSet`` per command line name, announced under the
+entry point group ``agentgauge.data``.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ ENTRY_POINTS = "agentgauge.data"
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What a look at a data set brought, in sentences."""
+    """The outcome of a verification, in sentences."""
 
     samples: int  # that its tasks would run, each file counted once
     found: tuple[str, ...]  # "229 queries, 252 pictures"
-    problems: tuple[str, ...] = ()  # what must not be so in the official data
-    strange: tuple[str, ...] = ()  # what differs from figures that are not certain
+    problems: tuple[str, ...] = ()  # what the official data must not have
+    strange: tuple[str, ...] = ()  # what differs from uncertain figures
 
 
 def _never(_task: str, _file: str) -> bool:
@@ -62,7 +61,7 @@ def served(data_set: DataSet, base: Path) -> dict[str, Path]:
     """The tasks of a data set whose files are below a data folder, with the folder of each."""
     found: dict[str, Path] = {}
     for name in data_set.tasks:
-        with suppress(AgentGaugeError):  # damaged: what fetched it tells why
+        with suppress(AgentGaugeError):  # damaged: the fetch command reports why
             if root := known_tasks()[name].data.find(base):
                 found[name] = root
     return found

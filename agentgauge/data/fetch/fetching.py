@@ -1,4 +1,4 @@
-"""Fetching one data set, from what is here already to what was verified."""
+"""Fetches one data set and verifies it; what is here already stays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agentgauge.data.fetch.lock import (
     FIRST_USE,
     PUBLISHED,
     Entry,
-    Locked,
+    LockedFile,
     compare,
     lock_path,
     read_lock,
@@ -25,49 +25,52 @@ from agentgauge.data.fetch.lock import (
     write_lock,
 )
 from agentgauge.data.fetch.marker import NAME, Marker, read_marker, write_marker
-from agentgauge.data.fetch.net import Patience, open_client
+from agentgauge.data.fetch.net import RetrySettings, open_client
 from agentgauge.data.fetch.placement import check_space, clear, put, stage, work_folder
 from agentgauge.data.fetch.progress import Progress, size
-from agentgauge.data.fetch.source import Say, Source, Wanted, stays_inside
-from agentgauge.data.fetch.transfer import Got, disk_problem, fetch_file
+from agentgauge.data.fetch.source import RemoteFile, Report, Source, stays_inside
+from agentgauge.data.fetch.transfer import Downloaded, disk_problem, fetch_file
 
 _SHOWN = 8
-"""Notes and problems that are printed, each."""
+"""Notes that are printed, and problems."""
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What the user asked for."""
+class FetchOptions:
+    """What to fetch, and from where."""
 
     base: Path  # data folder
     mirror: str | None = None
     origin: str | None = None  # github, hub, hub:OWNER/NAME[@REVISION]; None: the data set's usual one
     only: tuple[str, ...] = ()  # task names and file name patterns; empty: everything
-    patience: Patience = field(default_factory=Patience)
+    patience: RetrySettings = field(default_factory=RetrySettings)
 
 
-def fetch(data_set: DataSet, order: Order, say: Say) -> bool:
-    """Have a data set in ``order.base``. Returns whether it is as it should be. Raises UsageProblem, DataProblem."""
-    if order.only and not data_set.divisible:
+def fetch(data_set: DataSet, options: FetchOptions, report: Report) -> bool:
+    """Fetch a data set to ``options.base``. Returns whether it was verified without problems.
+
+    Raises UsageProblem, DataProblem.
+    """
+    if options.only and not data_set.divisible:
         raise UsageProblem(f"{data_set.title} is of use as a whole only; fetch it without --only")
-    source = source_of(data_set, order.origin)
-    target = order.base / data_set.folder
-    say(f"{data_set.title}: {data_set.licence}")
+    source = source_of(data_set, options.origin)
+    target = options.base / data_set.folder
+    report(f"{data_set.title}: {data_set.licence}")
     for line in data_set.citation:
-        say(f"  {line}")
-    say(f"  {data_set.homepage}; please cite it where you report figures")
+        report(f"  {line}")
+    report(f"  {data_set.homepage}; please cite it where you report figures")
     marker = read_marker(target)
     if marker is None and target.exists():
-        return _theirs(data_set, target, say)
+        return _users_own(data_set, target, report)
     if marker is not None:
-        _compare_all(order, data_set, marker)
+        _check_lock(options, data_set, marker)
         if marker.complete:
-            _chosen(data_set, [Wanted(name, one.url, one.url) for name, one in marker.files.items()], order.only)
-            say(f"{data_set.title} is already here: {target}, from {marker.source} at {marker.revision}")
-            return _verify(data_set, target, marker, say)
-    say(f"from {source.shown}" + (f", by {without_logins(order.mirror)}" if order.mirror else ""))
-    with work_folder(order.base, data_set.name) as work:
-        return _fetch(data_set, source, order, marker, target, work, say)
+            _chosen(data_set, [RemoteFile(name, one.url, one.url) for name, one in marker.files.items()], options.only)
+            report(f"{data_set.title} is already here: {target}, from {marker.source} at {marker.revision}")
+            return _verify(data_set, target, marker, report)
+    report(f"from {source.shown}" + (f", by {without_logins(options.mirror)}" if options.mirror else ""))
+    with work_folder(options.base, data_set.name) as work:
+        return _fetch(data_set, source, options, marker, target, work, report)
 
 
 def source_of(data_set: DataSet, origin: str | None) -> Source:
@@ -90,32 +93,38 @@ def source_of(data_set: DataSet, origin: str | None) -> Source:
 
 
 def _fetch(
-    data_set: DataSet, source: Source, order: Order, marker: Marker | None, target: Path, work: Path, say: Say
+    data_set: DataSet,
+    source: Source,
+    options: FetchOptions,
+    marker: Marker | None,
+    target: Path,
+    work: Path,
+    report: Report,
 ) -> bool:
-    lock = lock_path(order.base)
+    lock = lock_path(options.base)
     refuse_unwritable(lock)
     known = read_lock(lock).get(data_set.name, {}).get(source.identity)
-    with open_client(order.patience) as client:
-        listing = source.offered(client, order.mirror, known.revision if known else None, say)
-        if outside := next((one.name for one in listing.files if not stays_inside(one.name)), None):
+    with open_client(options.patience) as client:
+        offered = source.listing(client, options.mirror, known.revision if known else None, report)
+        if outside := next((one.name for one in offered.files if not stays_inside(one.name)), None):
             raise DataProblem(
-                f"{listing.source} lists a file {outside!r}, which does not stay plainly in its folder; nothing is"
+                f"{offered.source} lists a file {outside!r}, which does not stay plainly in its folder; nothing is"
                 " taken from it"
             )
-        chosen = _chosen(data_set, listing.files, order.only)
+        chosen = _chosen(data_set, offered.files, options.only)
         have = (
-            marker.files if marker and marker.source == listing.source and marker.revision == listing.revision else {}
+            marker.files if marker and marker.source == offered.source and marker.revision == offered.revision else {}
         )
         if marker and not have:
             raise UsageProblem(
                 f"{target} holds a part of {data_set.title} from {marker.source} at {marker.revision}, and"
-                f" {listing.source} is at {listing.revision}; parts of both are not mixed: move the folder away, or ask"
+                f" {offered.source} is at {offered.revision}; parts of both are not mixed: move the folder away, or ask"
                 " for the same source"
             )
         missing = [one for one in chosen if one.name not in have]
         if marker and not missing:
-            say(f"{data_set.title}: what was asked for is already here, in {target}")
-            return _verify(data_set, target, marker, say)
+            report(f"{data_set.title}: what was asked for is already here, in {target}")
+            return _verify(data_set, target, marker, report)
         held = known.files if known else {}
         for one in missing:
             compare(lock, data_set.name, one.name, held.get(one.name), one.size, one.sha256)
@@ -123,21 +132,21 @@ def _fetch(
             replace(one, size=held[one.name].size) if one.size is None and one.name in held else one for one in missing
         ]
         _check_space(missing, work)
-        got = _download(client, data_set, missing, order, work)
+        got = _download(client, data_set, missing, options, work)
     locked = {one.name: _locked(one, got[one.name]) for one in missing}
     for one in missing:
         compare(lock, data_set.name, one.name, held.get(one.name), got[one.name].size, got[one.name].sha256)
     staged, notes = stage(data_set, got, work)
     for note in notes:
-        say(f"note: {note}")
-    write_lock(lock, data_set.name, listing.source, Entry(listing.revision, {**locked, **_recorded(locked, held)}))
+        report(f"note: {note}")
+    write_lock(lock, data_set.name, offered.source, Entry(offered.revision, {**locked, **_recorded(locked, held)}))
     files = {**have, **locked}
     marker = Marker(
         data_set.name,
-        listing.source,
-        listing.revision,
+        offered.source,
+        offered.revision,
         files,
-        complete=set(files) >= {one.name for one in listing.files},
+        complete=set(files) >= {one.name for one in offered.files},
     )
     try:
         write_marker(staged, marker)
@@ -146,35 +155,35 @@ def _fetch(
     put(staged, target)
     clear(work)
     first = sum(one.checksum == FIRST_USE and name not in held for name, one in locked.items())
-    say(
+    report(
         f"{len(locked)} {'file' if len(locked) == 1 else 'files'}, {size(sum(one.size for one in locked.values()))},"
-        " checksums: " + _told(locked)
+        " checksums: " + _checksums(locked)
     )
     if first:
-        say(f"  {lock} keeps those that nobody publishes; commit it, and every later fetch is held to them")
-    return _verify(data_set, target, marker, say)
+        report(f"  {lock} keeps those that are not published; commit it, and every later fetch is checked against them")
+    return _verify(data_set, target, marker, report)
 
 
-def _recorded(locked: Mapping[str, Locked], held: Mapping[str, Locked]) -> dict[str, Locked]:
-    """Entries that the lock file has already, so that a mirror's run does not change how they are known."""
+def _recorded(locked: Mapping[str, LockedFile], held: Mapping[str, LockedFile]) -> dict[str, LockedFile]:
+    """Published entries of the lock file, which a fetch from a mirror must not turn into recorded ones."""
     return {name: one for name, one in held.items() if name in locked and one.checksum == PUBLISHED}
 
 
-def _told(locked: Mapping[str, Locked]) -> str:
+def _checksums(locked: Mapping[str, LockedFile]) -> str:
     published = sum(one.checksum == PUBLISHED for one in locked.values())
     rest = len(locked) - published
     return " and ".join([f"{published} as published"] * bool(published) + [f"{rest} {FIRST_USE}"] * bool(rest))
 
 
-def _locked(wanted: Wanted, got: Got) -> Locked:
-    return Locked(wanted.url, got.size, got.sha256, PUBLISHED if wanted.published else FIRST_USE)
+def _locked(wanted: RemoteFile, got: Downloaded) -> LockedFile:
+    return LockedFile(wanted.url, got.size, got.sha256, PUBLISHED if wanted.published else FIRST_USE)
 
 
-def _chosen(data_set: DataSet, files: Sequence[Wanted], only: Sequence[str]) -> list[Wanted]:
+def _chosen(data_set: DataSet, files: Sequence[RemoteFile], only: Sequence[str]) -> list[RemoteFile]:
     """Raises UsageProblem for a word that fits nothing."""
     if not only:
         return list(files)
-    tasks, chosen = data_set.tasks, dict[str, Wanted]()
+    tasks, chosen = data_set.tasks, dict[str, RemoteFile]()
     for word in only:
         fitting = [
             one for one in files if (data_set.serves(word, one.name) if word in tasks else fnmatchcase(one.name, word))
@@ -188,9 +197,8 @@ def _chosen(data_set: DataSet, files: Sequence[Wanted], only: Sequence[str]) -> 
     return [one for one in files if one.name in chosen]
 
 
-def _check_space(missing: Sequence[Wanted], work: Path) -> None:
-    """Archives need room for what is in them as well, at least as much again; the exact figure is checked before
-    they are unpacked."""
+def _check_space(missing: Sequence[RemoteFile], work: Path) -> None:
+    """Archives need space for their content too, at least as much again; it is checked exactly before unpacking."""
     needed = 0
     for one in missing:
         there = sum(
@@ -204,23 +212,23 @@ def _check_space(missing: Sequence[Wanted], work: Path) -> None:
 
 
 def _download(
-    client: httpx2.Client, data_set: DataSet, missing: Sequence[Wanted], order: Order, work: Path
-) -> dict[str, Got]:
+    client: httpx2.Client, data_set: DataSet, missing: Sequence[RemoteFile], options: FetchOptions, work: Path
+) -> dict[str, Downloaded]:
     sizes = [one.size for one in missing]
     progress = Progress(
         data_set.name, sum(one or 0 for one in sizes) if all(one is not None for one in sizes) else None
     )
     try:
         return {
-            one.name: fetch_file(client, one, work / "files" / one.name, progress, order.patience) for one in missing
+            one.name: fetch_file(client, one, work / "files" / one.name, progress, options.patience) for one in missing
         }
     finally:
         progress.close()
 
 
-def _compare_all(order: Order, data_set: DataSet, marker: Marker) -> None:
-    """Hold what is here to the lock file; what that does not know yet is added. Raises DataProblem."""
-    lock = lock_path(order.base)
+def _check_lock(options: FetchOptions, data_set: DataSet, marker: Marker) -> None:
+    """Check what is here against the lock file, and add what the lock file lacks. Raises DataProblem."""
+    lock = lock_path(options.base)
     known = read_lock(lock).get(data_set.name, {}).get(marker.source)
     for name, one in marker.files.items():
         compare(lock, data_set.name, name, known.files.get(name) if known else None, one.size, one.sha256)
@@ -228,7 +236,7 @@ def _compare_all(order: Order, data_set: DataSet, marker: Marker) -> None:
         write_lock(lock, data_set.name, marker.source, Entry(marker.revision, marker.files))
 
 
-def _theirs(data_set: DataSet, target: Path, say: Say) -> bool:
+def _users_own(data_set: DataSet, target: Path, report: Report) -> bool:
     """A folder that this command did not make."""
     try:
         verified = data_set.verify(target)
@@ -237,11 +245,11 @@ def _theirs(data_set: DataSet, target: Path, say: Say) -> bool:
             f"{target} is in the way: it was not fetched by this command and is no sound {data_set.title} ({problem}); "
             "move it, or give another --dir"
         ) from None
-    say(f"{data_set.title} is already here: {target}, not fetched by this command; it is left as it is")
-    return tell(verified, say)
+    report(f"{data_set.title} is already here: {target}, not fetched by this command; it is left as it is")
+    return report_verification(verified, report)
 
 
-def _verify(data_set: DataSet, target: Path, marker: Marker, say: Say) -> bool:
+def _verify(data_set: DataSet, target: Path, marker: Marker, report: Report) -> bool:
     """Look at the data and note what was found."""
     try:
         verified = data_set.verify(target)
@@ -250,28 +258,28 @@ def _verify(data_set: DataSet, target: Path, marker: Marker, say: Say) -> bool:
     try:
         write_marker(target, marker.after(verified))
     except OSError as error:
-        say(f"note: {target} cannot be written ({error.strerror}), so that it does not keep what was found")
-    good = tell(verified, say)
+        report(f"note: {target} cannot be written ({error.strerror}), so that it does not keep what was found")
+    good = report_verification(verified, report)
     if good:
-        say(f"ready: {target}, for {', '.join(shortened(served(data_set, target.parent))) or 'no task'}")
+        report(f"ready: {target}, for {', '.join(shortened(served(data_set, target.parent))) or 'no task'}")
     else:
         lock = lock_path(target.parent)
-        say(
+        report(
             f"to get it anew, remove {target} and run the command again; where {lock} knows a file that is wrong,"
             " remove its entry too"
         )
     return good
 
 
-def tell(verified: Verified, say: Say) -> bool:
+def report_verification(verified: Verified, report: Report) -> bool:
     """Print what a verification found. Returns whether there was no problem."""
     for text in verified.found:
-        say(f"  {text}")
+        report(f"  {text}")
     for title, texts in (("note", verified.strange), ("problem", verified.problems)):
         for text in texts[:_SHOWN]:
-            say(f"  {title}: {text}")
+            report(f"  {title}: {text}")
         if len(texts) > _SHOWN:
-            say(f"  {title}: ... and {len(texts) - _SHOWN} more, in {NAME} of the data set's folder")
+            report(f"  {title}: ... and {len(texts) - _SHOWN} more, in {NAME} of the data set's folder")
     if verified.problems:
-        say(f"{len(verified.problems)} {'problem' if len(verified.problems) == 1 else 'problems'} in the data")
+        report(f"{len(verified.problems)} {'problem' if len(verified.problems) == 1 else 'problems'} in the data")
     return not verified.problems

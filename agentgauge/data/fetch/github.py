@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.data.fetch.net import BUSY, Patience, offline, refused, unreachable
-from agentgauge.data.fetch.source import Listing, Say, Wanted, mirrored
+from agentgauge.data.fetch.net import BUSY, RetrySettings, Temporary, offline, refused, retried, unreachable
+from agentgauge.data.fetch.source import Listing, RemoteFile, Report, mirrored
 
 if TYPE_CHECKING:
     import httpx2
 
 API, WEB, RAW = "https://api.github.com", "https://github.com", "https://raw.githubusercontent.com"
 
-_SHORT = Patience(tries=3, first=0.5, most=5.0)
-"""For what can be done without."""
+_SHORT = RetrySettings(tries=3, first=0.5, most=5.0)
+"""For requests that have a fallback."""
 
 _SHA256 = re.compile(r"sha256:([0-9a-f]{64})")
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The assets of a release, by GitHub's API, which tells sizes and, for newer ones, SHA-256.
+    """The assets of a release, by GitHub's API, which lists sizes and, for newer ones, SHA-256.
 
-    Where the API does not answer (its rate limit, a mirror without one) the assets of the names in ``usual`` are asked
-    for.
+    Where the API does not answer (its rate limit, a mirror without one) the assets named in ``usual`` are requested.
     """
 
     repo: str  # OWNER/NAME
@@ -43,17 +41,17 @@ class Release:
     def shown(self) -> str:
         return self.identity
 
-    def offered(self, client: httpx2.Client, mirror: str | None, pinned: str | None, say: Say) -> Listing:
+    def listing(self, client: httpx2.Client, mirror: str | None, pinned: str | None, report: Report) -> Listing:
         refuse_offline(self.identity)
         try:
             files = self._by_api(client, mirror)
         except UsageProblem as problem:
-            say(f"note: {problem}")
-            say(f"note: sizes and checksums are not known beforehand; asking for {', '.join(self.usual)}")
+            report(f"note: {problem}")
+            report(f"note: sizes and checksums are not known beforehand; asking for {', '.join(self.usual)}")
             files = [self._wanted(name, mirror) for name in self.usual]
         return Listing(self.identity, self.tag, tuple(files))
 
-    def _by_api(self, client: httpx2.Client, mirror: str | None) -> list[Wanted]:
+    def _by_api(self, client: httpx2.Client, mirror: str | None) -> list[RemoteFile]:
         address = mirrored(f"{API}/repos/{self.repo}/releases/tags/{self.tag}", mirror)
         answer = ask(client, address, {"Accept": "application/vnd.github+json"}, patience=_SHORT)
         try:
@@ -67,20 +65,19 @@ class Release:
             )
         return [self._wanted(name, mirror, offered[name]) for name in fitting]
 
-    def _wanted(self, name: str, mirror: str | None, told: dict[str, Any] | None = None) -> Wanted:
+    def _wanted(self, name: str, mirror: str | None, asset: dict[str, Any] | None = None) -> RemoteFile:
         url = f"{WEB}/{self.repo}/releases/download/{self.tag}/{name}"
-        told = told or {}
-        digest = _SHA256.fullmatch(str(told.get("digest")))
-        size = told.get("size")
-        return Wanted(
+        asset = asset or {}
+        digest = _SHA256.fullmatch(str(asset.get("digest")))
+        size = asset.get("size")
+        return RemoteFile(
             name, url, mirrored(url, mirror), size if isinstance(size, int) else None, digest[1] if digest else None
         )
 
 
 @dataclass(frozen=True, slots=True)
 class RawFile:
-    """One file of a repository. It has no published checksum. ``paths``: where it may be, the first that exists is
-    taken."""
+    """One file of a repository, without a published checksum. The first of ``paths`` that exists is taken."""
 
     repo: str
     ref: str  # branch, tag or commit; HEAD is the default branch
@@ -95,18 +92,23 @@ class RawFile:
     def shown(self) -> str:
         return f"{self.identity} ({self.paths[0]})"
 
-    def offered(self, client: httpx2.Client, mirror: str | None, pinned: str | None, say: Say) -> Listing:
+    def listing(self, client: httpx2.Client, mirror: str | None, pinned: str | None, report: Report) -> Listing:
         refuse_offline(self.identity)
         for path in self.paths:
             url = f"{RAW}/{self.repo}/{self.ref}/{path}"
             answer = ask(
-                client, mirrored(url, mirror), {}, method="HEAD", missing=path != self.paths[-1], patience=Patience()
+                client,
+                mirrored(url, mirror),
+                {},
+                method="HEAD",
+                missing=path != self.paths[-1],
+                patience=RetrySettings(),
             )
             if answer.status_code == 200:
                 break
         length = answer.headers.get("Content-Length", "")
         size = int(length) if length.isdecimal() and not answer.headers.get("Content-Encoding") else None
-        return Listing(self.identity, self.ref, (Wanted(self.name, url, mirrored(url, mirror), size),))
+        return Listing(self.identity, self.ref, (RemoteFile(self.name, url, mirrored(url, mirror), size),))
 
 
 def ask(
@@ -116,27 +118,24 @@ def ask(
     *,
     method: str = "GET",
     missing: bool = False,
-    patience: Patience,
+    patience: RetrySettings,
 ) -> httpx2.Response:
-    """A small answer, of status 200, or 404 where ``missing`` is allowed. Raises UsageProblem."""
+    """A small answer of status 200, or 404 where ``missing`` is allowed. Raises UsageProblem."""
     import httpx2
 
-    for failures in range(1, patience.tries + 1):
+    def attempt() -> httpx2.Response:
         try:
             answer = client.request(method, address, headers=headers)
         except (httpx2.RequestError, httpx2.InvalidURL) as error:
-            problem, retry_after = unreachable(address, error), None
-            if not isinstance(error, httpx2.TransportError) or isinstance(error, httpx2.UnsupportedProtocol):
-                raise problem from None
-        else:
-            if answer.status_code == 200 or (missing and answer.status_code == 404):
-                return answer
-            problem, retry_after = refused(answer.status_code, address), answer.headers.get("Retry-After")
-            if answer.status_code not in BUSY:
-                break
-        if failures < patience.tries:
-            time.sleep(patience.wait(failures, retry_after))
-    raise problem
+            final = not isinstance(error, httpx2.TransportError) or isinstance(error, httpx2.UnsupportedProtocol)
+            problem = unreachable(address, error)
+            raise (problem if final else Temporary(problem)) from None
+        if answer.status_code == 200 or (missing and answer.status_code == 404):
+            return answer
+        problem = refused(answer.status_code, address)
+        raise Temporary(problem, answer.headers.get("Retry-After")) if answer.status_code in BUSY else problem
+
+    return retried(attempt, patience)
 
 
 def refuse_offline(where: str) -> None:

@@ -1,14 +1,13 @@
 """Data sets of the Hugging Face hub, listed by ``huggingface_hub``.
 
-The library says what is there, which commit that is, what each file's checksum is, and how to sign in (``HF_ENDPOINT``,
-``HF_TOKEN`` and ``HF_HUB_OFFLINE`` are its own). The bytes come by our transfer: since version 2 the library's download
-begins anew after its process was killed. In offline mode the library's cache is the source.
+The library lists files, their commit and checksums, and signs in (``HF_ENDPOINT``, ``HF_TOKEN`` and ``HF_HUB_OFFLINE``
+are its own). ``transfer`` downloads them, because since version 2 the library cannot resume after its process was
+killed. In offline mode the library's cache is the source.
 """
 
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -17,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import register, register_login
-from agentgauge.data.fetch.net import BUSY, Patience, offline, refused, unreachable
-from agentgauge.data.fetch.source import Listing, Say, Wanted
+from agentgauge.data.fetch.net import BUSY, RetrySettings, Temporary, offline, refused, retried, unreachable
+from agentgauge.data.fetch.source import Listing, RemoteFile, Report
 
 if TYPE_CHECKING:
     import httpx2
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 HUB = "https://huggingface.co"
 MAIN = "main"
 
-_PATIENCE = Patience()
+_RETRIES = RetrySettings()
 _NAMED = re.compile(r"hub:([\w.-]+/[\w.-]+)(?:@([\w./-]+))?")
 
 
@@ -46,7 +45,7 @@ class Hub:
     def shown(self) -> str:
         return self.identity
 
-    def offered(self, client: httpx2.Client, mirror: str | None, pinned: str | None, say: Say) -> Listing:
+    def listing(self, client: httpx2.Client, mirror: str | None, pinned: str | None, report: Report) -> Listing:
         revision = self.revision or pinned or MAIN
         listing = self._cached(revision) if offline() else self._online(mirror, revision)
         if not listing.files:
@@ -62,14 +61,14 @@ class Hub:
         from huggingface_hub import HfApi, hf_hub_url
         from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]  # documented, and not listed
 
-        token = False if mirror else None  # None: the user's, if there is one; a mirror is not whom it was made for
+        token = False if mirror else None  # None: the user's, if any; a mirror must not get it
         api = HfApi(endpoint=mirror.rstrip("/") if mirror else None, token=token)
         headers = {
             name: value for name, value in build_hf_headers(token=token).items() if name.lower() == "authorization"
         }
         register(*(value.removeprefix("Bearer ") for value in headers.values()))
         register_login(api.endpoint)
-        info = _told(api, self.repo, revision)
+        info = _dataset_info(api, self.repo, revision)
         commit = str(info.sha or revision)
         files = []
         for one in sorted(info.siblings or (), key=lambda one: one.rfilename):
@@ -79,7 +78,7 @@ class Hub:
                 address = hf_hub_url(self.repo, one.rfilename, endpoint=api.endpoint, **where)
                 sha256 = one.lfs.sha256 if one.lfs else None
                 files.append(
-                    Wanted(one.rfilename, url, address, one.size, sha256, None if one.lfs else one.blob_id, headers)
+                    RemoteFile(one.rfilename, url, address, one.size, sha256, None if one.lfs else one.blob_id, headers)
                 )
         return Listing(self.identity, commit, tuple(files))
 
@@ -96,41 +95,38 @@ class Hub:
             ) from None
         return Listing(self.identity, folder.name, tuple(self._copies(folder)))
 
-    def _copies(self, folder: Path) -> Iterator[Wanted]:
+    def _copies(self, folder: Path) -> Iterator[RemoteFile]:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             name = path.relative_to(folder).as_posix()
             if self._fits(name):
                 url = f"{self.identity}/resolve/{folder.name}/{name}"
-                yield Wanted(name, url, str(path), path.stat().st_size, local=path)
+                yield RemoteFile(name, url, str(path), path.stat().st_size, local=path)
 
 
-def _told(api: Any, repo: str, revision: str) -> Any:
-    """What the hub says of a repository. Raises UsageProblem."""
+def _dataset_info(api: Any, repo: str, revision: str) -> Any:
+    """The hub's description of a repository. Raises UsageProblem."""
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
     where = f"{api.endpoint}/datasets/{repo}"
-    for failures in range(1, _PATIENCE.tries + 1):
-        retry_after = None
+
+    def attempt() -> Any:
         try:
-            return api.dataset_info(repo, revision=revision, files_metadata=True, timeout=_PATIENCE.connect)
+            return api.dataset_info(repo, revision=revision, files_metadata=True, timeout=_RETRIES.connect)
         except HfHubHTTPError as error:
             status = error.response.status_code
-            problem, retry_after = (
-                refused(status, f"{where} at revision {revision}"),
-                error.response.headers.get("Retry-After"),
-            )
-            if status not in BUSY:
-                break
+            problem = refused(status, f"{where} at revision {revision}")
+            raise (
+                Temporary(problem, error.response.headers.get("Retry-After")) if status in BUSY else problem
+            ) from None
         except HFValidationError:
             raise UsageProblem(f"{repo!r} is no name of a repository of the hub; give OWNER/NAME") from None
         except (httpx2.RequestError, httpx2.InvalidURL) as error:
-            problem = unreachable(where, error)
+            raise Temporary(unreachable(where, error)) from None
         except (ValueError, KeyError, TypeError, RecursionError):
             raise UsageProblem(f"{where} does not answer as the hub does; check HF_ENDPOINT or --mirror") from None
-        if failures < _PATIENCE.tries:
-            time.sleep(_PATIENCE.wait(failures, retry_after))
-    raise problem
+
+    return retried(attempt, _RETRIES)
 
 
 def named(text: str, usual: Hub | None, patterns: tuple[str, ...]) -> Hub:

@@ -1,4 +1,4 @@
-"""The lock file: what was downloaded, with checksums. It is made to be committed, so that a team has the same data.
+"""The lock file: what was downloaded, with checksums. Committed, it gives a team the same data.
 
 It lies beside the data folder, ``agentgauge-data.lock`` for ``agentgauge-data``, and holds, by data set and source,
 every file's URL (never a mirror's), size, SHA-256, and whether that was ``published`` or is ``recorded at first use``.
@@ -21,8 +21,8 @@ PUBLISHED, FIRST_USE = "published", "recorded at first use"
 
 
 @dataclass(frozen=True, slots=True)
-class Locked:
-    """What is known of a file."""
+class LockedFile:
+    """One file's entry."""
 
     url: str
     size: int
@@ -32,10 +32,10 @@ class Locked:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is known of a data set from one source."""
+    """The files of a data set from one source."""
 
     revision: str
-    files: Mapping[str, Locked]
+    files: Mapping[str, LockedFile]
 
 
 def lock_path(base: Path) -> Path:
@@ -66,17 +66,17 @@ def read_lock(path: Path) -> dict[str, dict[str, Entry]]:
 
 
 def _entry(one: Mapping[str, Any]) -> Entry:
-    return Entry(str(one["revision"]), {name: _file(Locked(**file)) for name, file in one["files"].items()})
+    return Entry(str(one["revision"]), {name: _file(LockedFile(**file)) for name, file in one["files"].items()})
 
 
-def _file(one: Locked) -> Locked:
+def _file(one: LockedFile) -> LockedFile:
     if not isinstance(one.size, int) or not all(isinstance(text, str) for text in (one.url, one.sha256, one.checksum)):
         raise TypeError(f"{one} has a value of another kind")
     return one
 
 
 def refuse_unwritable(path: Path) -> None:
-    """Raises UsageProblem where the lock file cannot be written: to be told before hours of download, not after."""
+    """Raises UsageProblem where the lock file cannot be written: before hours of download, not after."""
     if not os.access(path.parent, os.W_OK) or (path.exists() and not path.is_file()):
         raise _unwritable(path, "permission denied")
 
@@ -88,7 +88,7 @@ def _unwritable(path: Path, why: str) -> UsageProblem:
 
 
 def write_lock(path: Path, name: str, source: str, entry: Entry) -> None:
-    """Add what is known of one data set from one source; files of an earlier fetch that are not in ``entry`` stay.
+    """Add the entry of one data set from one source; files of an earlier fetch that ``entry`` lacks stay.
 
     Raises DataProblem for a lock file that cannot be read, UsageProblem where it cannot be written.
     """
@@ -112,8 +112,8 @@ def write_lock(path: Path, name: str, source: str, entry: Entry) -> None:
         raise _unwritable(path, error.strerror or str(error)) from None
 
 
-def compare(path: Path, name: str, file: str, held: Locked | None, size: int | None, sha256: str | None) -> None:
-    """Raises DataProblem where a file is not the one that the lock file knows. What is None is not known yet."""
+def compare(path: Path, name: str, file: str, held: LockedFile | None, size: int | None, sha256: str | None) -> None:
+    """Raises DataProblem where a file differs from its lock entry. None: not known yet."""
     if held is None:
         return
     for what, before, now in (("SHA-256", held.sha256, sha256), ("size", held.size, size)):

@@ -1,4 +1,4 @@
-"""The note that a fetched data set carries: where it came from, and what a look at it found."""
+"""The note in a fetched data set's folder: where it came from, and what its verification found."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from pathlib import Path
 
 from agentgauge.core.atomic_write import write_whole
 from agentgauge.data.fetch.dataset import Verified
-from agentgauge.data.fetch.lock import Locked
+from agentgauge.data.fetch.lock import LockedFile
 
 NAME = "agentgauge-source.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """What is kept in the data set's folder."""
+    """The content of the note."""
 
     data_set: str
     source: str
     revision: str
-    files: Mapping[str, Locked]  # as downloaded: archives, not what was in them
+    files: Mapping[str, LockedFile]  # as downloaded: archives, not what was in them
     complete: bool  # False: with ``--only``
-    verified: str = ""  # time, UTC; empty: it never came to that
+    verified: str = ""  # time, UTC; empty: not yet
     samples: int = 0
     found: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     strange: list[str] = field(default_factory=list)
 
     def after(self, verified: Verified) -> Marker:
-        """With the outcome of a verification that just ended."""
+        """With the outcome of a verification."""
         return replace(
             self,
             verified=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -43,11 +43,10 @@ class Marker:
 
 
 def read_marker(root: Path) -> Marker | None:
-    """The note in a data set's folder; None where there is none, or none that can be read: the data is then the
-    user's own."""
+    """None where there is no readable note: the data is then the user's own."""
     try:
         data = json.loads((root / NAME).read_bytes())
-        return Marker(**{**data, "files": {name: Locked(**file) for name, file in data["files"].items()}})
+        return Marker(**{**data, "files": {name: LockedFile(**file) for name, file in data["files"].items()}})
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 

@@ -1,4 +1,4 @@
-"""HTTP for downloads: one client, and what its failures mean to a user.
+"""HTTP for downloads: one client, its retries, and messages for its failures.
 
 Proxies (``HTTPS_PROXY``, ``HTTP_PROXY``, ``ALL_PROXY``, ``NO_PROXY``) and certificates come from the environment.
 """
@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.model.retry import asked_seconds
@@ -16,15 +17,17 @@ from agentgauge.model.retry import asked_seconds
 if TYPE_CHECKING:
     import httpx2
 
+T = TypeVar("T")
+
 BUSY = (408, 429, 500, 502, 503, 504)
-"""Answers after which asking again may help."""
+"""Statuses after which a retry may help."""
 
 _TRUE = {"1", "on", "yes", "true"}
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How long a download is tried. All in seconds but ``tries``."""
+class RetrySettings:
+    """How long a download is retried. All in seconds but ``tries``."""
 
     tries: int = 6  # in a row without a new byte
     first: float = 0.5  # wait after the first failure; doubled each time
@@ -33,8 +36,7 @@ class Patience:
     read: float = 60.0
 
     def wait(self, failures: int, retry_after: str | None) -> float:
-        """Seconds to wait after so many failures in a row (from 1). Raises UsageProblem where the server asks for
-        too much."""
+        """Seconds to wait after so many failures in a row (from 1). Raises UsageProblem for a too long Retry-After."""
         asked = asked_seconds(retry_after, time.time())
         if asked is None:
             return min(self.first * 2.0 ** (failures - 1), self.most)
@@ -45,7 +47,27 @@ class Patience:
         return asked
 
 
-def open_client(patience: Patience) -> httpx2.Client:
+class Temporary(Exception):
+    """A failure after which a retry may help."""
+
+    def __init__(self, problem: UsageProblem, retry_after: str | None = None) -> None:
+        super().__init__(str(problem))
+        self.problem, self.retry_after = problem, retry_after
+
+
+def retried(attempt: Callable[[], T], settings: RetrySettings) -> T:
+    """The result of ``attempt``, which raises Temporary to be called again. Raises its UsageProblem in the end."""
+    for failures in range(1, settings.tries + 1):
+        try:
+            return attempt()
+        except Temporary as failure:
+            if failures == settings.tries:
+                raise failure.problem from None
+            time.sleep(settings.wait(failures, failure.retry_after))
+    raise AssertionError("at least one try")
+
+
+def open_client(patience: RetrySettings) -> httpx2.Client:
     """A client that follows redirects; a session of downloads shares its connections. Raises UsageProblem for a bad
     proxy setting."""
     import httpx2
@@ -68,7 +90,7 @@ def offline() -> bool:
 
 
 def refused(status: int, address: str) -> UsageProblem:
-    """What a final HTTP status means."""
+    """A final HTTP status as a message."""
     if status in (404, 410):
         return UsageProblem(
             f"{address} does not exist (HTTP {status}); it may have moved: try another --mirror or --from"
@@ -87,7 +109,7 @@ def refused(status: int, address: str) -> UsageProblem:
 
 
 def unreachable(address: str, error: Exception) -> UsageProblem:
-    """What a connection that keeps failing means."""
+    """A connection that keeps failing as a message."""
     what = str(error) or type(error).__name__
     return UsageProblem(
         f"{address} cannot be reached ({what}); check the network and HTTPS_PROXY, or give a --mirror, "

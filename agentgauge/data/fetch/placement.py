@@ -13,18 +13,18 @@ from agentgauge.data.fetch.archive import archives
 from agentgauge.data.fetch.dataset import DataSet
 from agentgauge.data.fetch.marker import NAME
 from agentgauge.data.fetch.progress import size
-from agentgauge.data.fetch.transfer import Got, disk_problem
+from agentgauge.data.fetch.transfer import Downloaded, disk_problem
 from agentgauge.data.fetch.unpack import unpack
 
 WORK = ".fetch"
 """Folder below the data folder for what is not complete; nothing looks for data in it."""
 
 _RESERVE = 64 << 20
-"""Bytes that stay free: a full disk harms more than a refused download."""
+"""Bytes that stay free."""
 
 
 def check_space(folder: Path, needed: int, what: str) -> None:
-    """Raises UsageProblem where the disk of ``folder`` has not the room."""
+    """Raises UsageProblem where the disk of ``folder`` is too full."""
     free = shutil.disk_usage(folder).free
     if free < needed + _RESERVE:
         raise UsageProblem(
@@ -35,7 +35,7 @@ def check_space(folder: Path, needed: int, what: str) -> None:
 
 @contextmanager
 def work_folder(base: Path, name: str) -> Iterator[Path]:
-    """The folder that a data set is made in, for one process at a time. Raises UsageProblem where another has it."""
+    """The folder that a data set is built in, for one process at a time. Raises UsageProblem where another uses it."""
     import fcntl
 
     work = base / WORK / name
@@ -56,13 +56,13 @@ def work_folder(base: Path, name: str) -> Iterator[Path]:
         os.close(handle)
 
 
-def stage(data_set: DataSet, got: Mapping[str, Got], work: Path) -> tuple[Path, list[str]]:
+def stage(data_set: DataSet, got: Mapping[str, Downloaded], work: Path) -> tuple[Path, list[str]]:
     """Put a data set together from its downloaded files, in a folder of ``work``. Returns it and notes.
 
     Raises DataProblem for archives that cannot be used, which are removed, and UsageProblem where the disk is full.
     """
     staged = work / "staged"
-    shutil.rmtree(staged, ignore_errors=True)  # of a process that was ended
+    shutil.rmtree(staged, ignore_errors=True)  # left by a killed process
     notes: list[str] = []
     packed = archives(got)
     try:
@@ -70,7 +70,7 @@ def stage(data_set: DataSet, got: Mapping[str, Got], work: Path) -> tuple[Path, 
         for name, one in got.items():
             if not any(name in parts for parts in packed.values()):
                 (staged / name).parent.mkdir(parents=True, exist_ok=True)
-                _same(one.path, staged / name)
+                _link_or_copy(one.path, staged / name)
         for archive, parts in packed.items():
             target = staged / data_set.unpacked_below.get(archive, "")
             target.mkdir(parents=True, exist_ok=True)
@@ -90,8 +90,8 @@ def stage(data_set: DataSet, got: Mapping[str, Got], work: Path) -> tuple[Path, 
     return _root(data_set, staged), notes
 
 
-def _same(source: Path, target: Path) -> None:
-    """Have a file in two places: it is not moved, so that it is there should the rest fail."""
+def _link_or_copy(source: Path, target: Path) -> None:
+    """Link or copy a file: the downloaded one stays, should the rest fail."""
     try:
         os.link(source, target)
     except OSError:  # not every file system has links
@@ -112,20 +112,22 @@ def _root(data_set: DataSet, staged: Path) -> Path:
 
 
 def clear(work: Path) -> None:
-    """Remove what a complete data set has no more use for."""
+    """Remove the work folder of a complete data set."""
     shutil.rmtree(work, ignore_errors=True)
     with suppress(OSError):  # another data set is being fetched
         work.parent.rmdir()
 
 
 def put(staged: Path, target: Path) -> None:
-    """Move a complete data set to where it is looked for, or its new files into what is there. Raises UsageProblem."""
+    """Move a complete data set to its final folder, or its new files into that folder. Raises UsageProblem."""
     try:
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             staged.replace(target)
             return
-        for path in sorted(staged.iterdir(), key=lambda path: path.name == NAME):  # the note comes last
+        for path in sorted(
+            staged.iterdir(), key=lambda path: path.name == NAME
+        ):  # the note comes last: it marks the rest as complete
             goal = target / path.name
             if goal.is_dir():
                 raise UsageProblem(

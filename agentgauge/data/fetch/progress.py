@@ -1,4 +1,4 @@
-"""How a download is shown: a bar on a terminal, elsewhere a line now and then."""
+"""The progress of a download: a bar on a terminal, elsewhere a line every 15 seconds."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ def size(count: float) -> str:
 
 
 class Progress:
-    """Bytes of one or more files that arrive."""
+    """Counts the bytes of one or more files."""
 
     def __init__(self, title: str, total: int | None, stream: TextIO | None = None) -> None:
         self.title, self.total, self.done = title, total, 0
         self._stream = stream or sys.stderr
-        self._told = time.monotonic()
+        self._printed = time.monotonic()
         self._bar: Any = None
         if self._stream.isatty():
             from tqdm import tqdm
 
             self._bar = tqdm(total=total, desc=title, unit="B", unit_scale=True, file=self._stream, leave=False)
 
-    def here(self, count: int) -> None:
-        """So many bytes are there already, from an earlier process; negative: they are of no use after all."""
+    def found(self, count: int) -> None:
+        """Bytes that an earlier process downloaded; negative: they were discarded."""
         self.done += count
         if self._bar is not None:
             self._bar.initial += count
             self._bar.update(count)
 
     def add(self, count: int) -> None:
-        """So many bytes came."""
+        """Bytes that arrived."""
         self.done += count
         if self._bar is not None:
             self._bar.update(count)
-        elif time.monotonic() - self._told >= _EVERY:
-            self._told = time.monotonic()
+        elif time.monotonic() - self._printed >= _EVERY:
+            self._printed = time.monotonic()
             share = f" of {size(self.total)} ({self.done / self.total:.0%})" if self.total else ""
             print(f"{self.title}: {size(self.done)}{share}", file=self._stream, flush=True)
 

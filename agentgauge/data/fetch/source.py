@@ -1,5 +1,4 @@
-"""Where official data comes from: a source lists files, each with an address and whatever its publisher says of its
-content."""
+"""Where official data comes from: a source lists files with their addresses and published sizes and checksums."""
 
 from __future__ import annotations
 
@@ -16,17 +15,17 @@ from agentgauge.core.redaction import without_logins
 if TYPE_CHECKING:
     import httpx2
 
-Say = Callable[[str], None]
-"""Tells the user one line."""
+Report = Callable[[str], None]
+"""Prints one line for the user."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RemoteFile:
     """One file of a source."""
 
     name: str  # relative path, with slashes
     url: str  # without a mirror: what the lock file keeps
-    address: str  # what is asked
+    address: str  # what is requested
     size: int | None = None  # bytes, where it is published
     sha256: str | None = None  # where it is published
     git_sha1: str | None = None  # of the git object with this content, where that is published instead
@@ -35,12 +34,12 @@ class Wanted:
 
     @property
     def published(self) -> bool:
-        """Whether its publisher tells a checksum."""
+        """Whether a checksum is published."""
         return bool(self.sha256 or self.git_sha1)
 
     @property
     def shown(self) -> str:
-        """For people: what is asked, without a password."""
+        """The address without a password, for messages."""
         return without_logins(self.address)
 
 
@@ -50,11 +49,11 @@ class Listing:
 
     source: str  # names it in the lock file, the same for every mirror: "https://github.com/OWNER/REPO/releases/tag/v1"
     revision: str
-    files: tuple[Wanted, ...]
+    files: tuple[RemoteFile, ...]
 
 
 class Source(Protocol):
-    """A place that data is published at."""
+    """A publisher of data."""
 
     @property
     def identity(self) -> str:
@@ -62,18 +61,17 @@ class Source(Protocol):
 
     @property
     def shown(self) -> str:
-        """For people: where it is."""
+        """Its address, for messages."""
 
-    def offered(self, client: httpx2.Client, mirror: str | None, pinned: str | None, say: Say) -> Listing:
-        """What is there. ``mirror`` stands for scheme and host; ``pinned`` is the revision of a lock file.
+    def listing(self, client: httpx2.Client, mirror: str | None, pinned: str | None, report: Report) -> Listing:
+        """The files. ``mirror`` replaces scheme and host; ``pinned`` is the revision of a lock file.
 
-        Raises UsageProblem where the place cannot be reached or has nothing that fits.
+        Raises UsageProblem where the source cannot be reached or has no fitting file.
         """
 
 
 def stays_inside(name: str) -> bool:
-    """Whether a stranger's relative path means one file or folder below the folder that it is put in, on every
-    system."""
+    """Whether an untrusted relative path stays below the folder that it is put in, on every system."""
     parts = name.removesuffix("/").split("/")
     odd = "\\" in name or re.match(r"[A-Za-z]:", name) or any(unicodedata.category(sign) == "Cc" for sign in name)
     return not odd and not any(part in ("", ".", "..") for part in parts)

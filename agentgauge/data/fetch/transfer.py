@@ -1,9 +1,8 @@
-"""One file from the network to the disk, resumable by a later process.
+"""Downloads one file; a later process can resume it.
 
-Why not a library: of those that are well kept, ``pooch`` and ``pypdl`` begin anew after their process was killed or
-resume without asking whether the file is still the same, and since version 2 ``huggingface_hub`` gives each process a
-part file of its own. What is needed is small: a part file, what its server called that content (``ETag``), and a
-conditional range request.
+Why no library: ``pooch`` and ``pypdl`` start again after their process was killed, or resume without checking that the
+file is still the same, and since version 2 ``huggingface_hub`` gives each process a part file of its own. A part file,
+its server's ``ETag`` and a conditional range request are enough.
 """
 
 from __future__ import annotations
@@ -21,22 +20,22 @@ from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.errors import DataProblem, UsageProblem
-from agentgauge.data.fetch.net import BUSY, Patience, refused, unreachable
+from agentgauge.data.fetch.net import BUSY, RetrySettings, refused, unreachable
 from agentgauge.data.fetch.progress import Progress
-from agentgauge.data.fetch.source import Wanted
+from agentgauge.data.fetch.source import RemoteFile
 
 if TYPE_CHECKING:
     import httpx2
 
 _CHUNK = 1 << 20
 _MOST_REQUESTS = 200
-"""For one file in one process: a server that gives a few bytes at a time does not hold it for ever."""
+"""For one file in one process: bounds the time with a server that sends a few bytes at a time."""
 
 _RANGE = re.compile(r"bytes (?:(\d+)-\d+|\*)/(\d+|\*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Got:
+class Downloaded:
     """A complete file."""
 
     path: Path
@@ -45,14 +44,14 @@ class Got:
 
 
 class _Part:
-    """What is there of a file: its first bytes, and what they belong to."""
+    """The first bytes of a file, and a note on which file they belong to."""
 
-    def __init__(self, path: Path, wanted: Wanted) -> None:
+    def __init__(self, path: Path, wanted: RemoteFile) -> None:
         self.path = path
         self.note = path.with_name(f"{path.name}.json")
         self.belongs = {"url": wanted.url, "sha256": wanted.sha256, "git_sha1": wanted.git_sha1}
         self.validator: str | None = None  # ETag, or the date of the last change
-        self.certain = wanted.published  # its checksum would tell a mixture of two answers
+        self.certain = wanted.published  # its checksum reveals a mixture of two answers
         self.published_size = wanted.size
         self.total = wanted.size
         self.size = path.stat().st_size if path.exists() else 0
@@ -61,7 +60,7 @@ class _Part:
 
     @property
     def resumable(self) -> bool:
-        """Whether a request for the rest can be trusted to be of the same file."""
+        """Whether a range request is sure to get the rest of the same file."""
         return bool(self.validator or self.certain)
 
     def _recalled(self) -> bool:
@@ -75,16 +74,14 @@ class _Part:
 
     @property
     def whole_of_this(self) -> bool:
-        """Whether a complete file that is here came from the same URL: the same name may stand for another source's
-        file."""
+        """Whether the complete file here came from the same URL: another source may use the same name."""
         try:
             return bool(json.loads(self.note.read_bytes())["belongs"]["url"] == self.belongs["url"])
         except (OSError, ValueError, KeyError, TypeError):
             return False
 
     def begin(self, answer: httpx2.Response, *, coded: bool) -> None:
-        """Bytes of this answer follow. ``coded``: on the way they are others, so that a range of them means nothing
-        here."""
+        """Bytes of this answer follow. ``coded``: in a content encoding, so that ranges do not apply to them."""
         tag = answer.headers.get("ETag")
         self.certain = self.certain and not coded
         # a weak tag does not promise the same bytes, so that ranges must not rest on it
@@ -105,25 +102,26 @@ class _Part:
         self.size, self.validator, self.total = 0, None, self.published_size
 
 
-def fetch_file(client: httpx2.Client, wanted: Wanted, target: Path, progress: Progress, patience: Patience) -> Got:
-    """Get a file to ``target``, where it appears complete and with the published size and checksum, or not at all.
+def fetch_file(
+    client: httpx2.Client, wanted: RemoteFile, target: Path, progress: Progress, patience: RetrySettings
+) -> Downloaded:
+    """Download a file to ``target``, which appears only complete and with the published size and checksum.
 
-    What an earlier process got of it lies at ``target`` with the ending ``.part`` and is gone on with. Raises
-    UsageProblem where the server refuses for good or the disk is full, DataProblem where the content is not the
-    published one.
+    Resumes ``target`` with the ending ``.part``, which an earlier process may have left. Raises UsageProblem where the
+    server refuses for good or the disk is full, DataProblem where the content is not the published one.
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         part = _Part(target.with_name(f"{target.name}.part"), wanted)
         if target.exists() and part.whole_of_this:  # of an earlier process
-            progress.here(target.stat().st_size)
+            progress.found(target.stat().st_size)
         elif wanted.local:
             shutil.copyfile(wanted.local, part.path)
             part.write_note(resumable=False)
-            progress.here(part.path.stat().st_size)
+            progress.found(part.path.stat().st_size)
             part.path.replace(target)
         else:
-            progress.here(part.size)
+            progress.found(part.size)
             _download(client, wanted, part, progress, patience)
             part.path.replace(target)
         return _checked(wanted, target)
@@ -131,8 +129,10 @@ def fetch_file(client: httpx2.Client, wanted: Wanted, target: Path, progress: Pr
         raise disk_problem(error, target) from None
 
 
-def _download(client: httpx2.Client, wanted: Wanted, part: _Part, progress: Progress, patience: Patience) -> None:
-    """Bring the part to its full size."""
+def _download(
+    client: httpx2.Client, wanted: RemoteFile, part: _Part, progress: Progress, patience: RetrySettings
+) -> None:
+    """Complete the part."""
     import httpx2
 
     failures = 0
@@ -143,7 +143,7 @@ def _download(client: httpx2.Client, wanted: Wanted, part: _Part, progress: Prog
         try:
             status, retry_after = _request(client, wanted, part, progress)
             if status == 200 and part.total is None:
-                return  # its end was told by the protocol
+                return  # the protocol marked its end
             problem = refused(status, wanted.address) if status != 200 else _cut(wanted, part)
             if status not in (200, *BUSY):
                 raise problem
@@ -162,31 +162,31 @@ def _download(client: httpx2.Client, wanted: Wanted, part: _Part, progress: Prog
     )
 
 
-def _cut(wanted: Wanted, part: _Part) -> UsageProblem:
+def _cut(wanted: RemoteFile, part: _Part) -> UsageProblem:
     return UsageProblem(
         f"{wanted.shown} ends after {part.size} of {part.total} bytes, again and again; "
         "try another --mirror, or run the command again later"
     )
 
 
-def _request(client: httpx2.Client, wanted: Wanted, part: _Part, progress: Progress) -> tuple[int, str | None]:
-    """Ask once for what is missing and write what comes. Returns 200, or the status of a refusal with its
+def _request(client: httpx2.Client, wanted: RemoteFile, part: _Part, progress: Progress) -> tuple[int, str | None]:
+    """Request the missing bytes once and write them. Returns 200, or the status of a refusal and its
     ``Retry-After``."""
     headers = dict(wanted.headers)
     if part.size and not part.resumable:
-        _anew(part, progress)
+        _restart(part, progress)
     if part.size:
         headers["Range"] = f"bytes={part.size}-"
         if part.validator:
             headers["If-Range"] = part.validator
     with client.stream("GET", wanted.address, headers=headers) as answer:
-        if answer.status_code == 416 or (answer.status_code == 206 and not _goes_on(answer, part)):
-            _anew(part, progress)
+        if answer.status_code == 416 or (answer.status_code == 206 and not _continues(answer, part)):
+            _restart(part, progress)
             return 503, "0"  # once more from the start
         if answer.status_code not in (200, 206):
             return answer.status_code, answer.headers.get("Retry-After")
         if answer.status_code == 200:
-            _anew(part, progress)
+            _restart(part, progress)
             coded = answer.headers.get("Content-Encoding", "identity") != "identity"
             length = answer.headers.get("Content-Length", "")
             if part.total is None and length.isdecimal() and not coded:
@@ -202,20 +202,20 @@ def _request(client: httpx2.Client, wanted: Wanted, part: _Part, progress: Progr
     return 200, None
 
 
-def _other_size(wanted: Wanted, part: _Part) -> DataProblem:
+def _other_size(wanted: RemoteFile, part: _Part) -> DataProblem:
     part.forget()
     return DataProblem(
         f"{wanted.shown} is longer than the {part.total} bytes that are published; it is not the file that is meant"
     )
 
 
-def _anew(part: _Part, progress: Progress) -> None:
-    progress.here(-part.size)
+def _restart(part: _Part, progress: Progress) -> None:
+    progress.found(-part.size)
     part.forget()
 
 
-def _goes_on(answer: httpx2.Response, part: _Part) -> bool:
-    """Whether a partial answer continues exactly what is there; takes over the total that it tells."""
+def _continues(answer: httpx2.Response, part: _Part) -> bool:
+    """Whether a partial answer continues exactly this part; adopts the total that it names."""
     found = _RANGE.fullmatch(answer.headers.get("Content-Range", ""))
     if not part.size or not found or found[1] is None or int(found[1]) != part.size:
         return False
@@ -227,7 +227,7 @@ def _goes_on(answer: httpx2.Response, part: _Part) -> bool:
     return not (tag and part.validator and part.validator.startswith('"') and tag != part.validator)
 
 
-def _checked(wanted: Wanted, path: Path) -> Got:
+def _checked(wanted: RemoteFile, path: Path) -> Downloaded:
     """Raises DataProblem, and removes the file, where its content is not the published one."""
     count, sha256 = path.stat().st_size, hashlib.sha256()
     git = hashlib.sha1(b"blob %d\0" % count, usedforsecurity=False)
@@ -236,20 +236,23 @@ def _checked(wanted: Wanted, path: Path) -> Got:
             sha256.update(chunk)
             if wanted.git_sha1:
                 git.update(chunk)
-    told: list[tuple[str, Any, Any]] = [("size", wanted.size, count), ("SHA-256", wanted.sha256, sha256.hexdigest())]
-    told.append(("git checksum", wanted.git_sha1, git.hexdigest()))
-    for what, published, found in told:
+    checks: list[tuple[str, Any, Any]] = [
+        ("size", wanted.size, count),
+        ("SHA-256", wanted.sha256, sha256.hexdigest()),
+        ("git checksum", wanted.git_sha1, git.hexdigest()),
+    ]
+    for what, published, found in checks:
         if published is not None and published != found:
             path.unlink()
             raise DataProblem(
                 f"{wanted.name} from {wanted.shown} is not the published file: {what} {found} instead of {published};"
                 " it was removed, run the command again, or use another --mirror"
             )
-    return Got(path, count, sha256.hexdigest())
+    return Downloaded(path, count, sha256.hexdigest())
 
 
 def disk_problem(error: OSError, target: Path) -> UsageProblem:
-    """What a failure of the file system means to a user."""
+    """A file system's error as a message for the user."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return UsageProblem(
             f"no space is left in {target.parent}; free some and run the command again (it goes on from there), or give"

@@ -1,6 +1,6 @@
-"""Unpacking of archives that strangers made.
+"""Unpacking of untrusted archives with ``zipfile``.
 
-Every name and every number of an archive is looked at before the first byte is written, and what is written is counted.
+Every name and size is checked before the first byte is written, and written bytes are counted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DIRECTORY = 32 << 20
 """Bytes of an archive's directory, which is read as a whole: far more than ``Limits.entries`` names."""
 
 _LITTLE = 64 << 20
-"""Bytes up to which no ratio is looked at: a few tables of zeros are no attack."""
+"""Bytes up to which the ratio is not checked: a few tables of zeros are no attack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def unpack(
     damaged, holds what no data set needs, or is larger than it may be; ``target`` is then in pieces, and OSError where
     it cannot be written.
     """
-    with Joined(parts) as raw, _Careful(raw, _CHUNK) as stream:
+    with Joined(parts) as raw, _BoundedReader(raw, _CHUNK) as stream:
         whole = stream.seek(0, io.SEEK_END)
         try:
             opened = zipfile.ZipFile(stream)
@@ -88,8 +88,8 @@ def unpack(
     return notes
 
 
-class _Careful(io.BufferedReader):
-    """An archive whose directory is not read where it is so large that reading it would be the harm."""
+class _BoundedReader(io.BufferedReader):
+    """Refuses a directory of the archive that is so large that reading it would exhaust memory."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is not None and size > _DIRECTORY:
@@ -98,8 +98,7 @@ class _Careful(io.BufferedReader):
 
 
 def listed(archive: str, infos: Sequence[zipfile.ZipInfo], whole: int, limits: Limits) -> tuple[list[Entry], list[str]]:
-    """The files of an archive of ``whole`` bytes, and what is strange about their names. Raises DataProblem as
-    ``unpack``."""
+    """The files of an archive of ``whole`` bytes, and notes on their names. Raises DataProblem as ``unpack``."""
     if len(infos) > limits.entries:
         raise DataProblem(
             f"{archive} holds {len(infos)} entries, more than the {limits.entries} that a data set may have; it is not"
@@ -153,7 +152,7 @@ def _name(info: zipfile.ZipInfo) -> str:
 
 
 def _litter(name: str) -> bool:
-    """What the file managers of some systems add."""
+    """Files that file managers add."""
     return name.startswith("__MACOSX/") or PurePosixPath(name).name in (".DS_Store", "Thumbs.db", "desktop.ini")
 
 
