@@ -221,8 +221,10 @@ class Wild(Task, OwnOptions, Presentation, PublishedRows, Prompts, PredictionFil
 
         place = folder / "result" / model.replace("/", "_")
         place.mkdir(parents=True, exist_ok=True)
-        told = ((*data.resolve(sample), output) for sample, output, _ in results)
-        missing = write_result_lines(place / RESULTS, told, model, sending=self.sending, tolerant=scoring == "strict")
+        resolved = ((*data.resolve(sample), output) for sample, output, _ in results)
+        missing = write_result_lines(
+            place / RESULTS, resolved, model, sending=self.sending, tolerant=scoring == "strict"
+        )
         return [f"session {session} is left out: one of its tasks is missing before another" for session in missing]
 
     def _export_csv(

@@ -86,21 +86,22 @@ def task_notes(task: Task, part: Mapping[str, Any]) -> list[str]:
 
 
 def not_comparable(run: Mapping[str, Any], task: Task, part: Mapping[str, Any]) -> list[str]:
-    """Why this run's row of a task may not stand beside published ones. Empty if it may."""
+    """Why this run's row of a task may not stand beside published ones. Empty if it may, or if there are none."""
+    if not isinstance(task, PublishedRows):
+        return []
     reasons = []
     if not run["data"][task.name]["official"]:
         reasons.append("bundled samples instead of the official data")
     if not part["comparable"]:
         reasons.append(f"similarity {part['similarity']} instead of the published model")
-    if isinstance(task, PublishedRows) and run["dialect"] not in task.published_dialects:
+    if run["dialect"] not in task.published_dialects:
         reasons.append(f"dialect {run['dialect']} instead of {task.published_dialects[0]}")
     if run["scoring"] != "parity":
         reasons.append("strict scoring")
     if isinstance(task, RealTools):
         reasons += by_state(run["tools"], reasons=False)
-    if isinstance(task, PublishedRows):
-        reasons += task.not_comparable(run["options"])
-        reasons += task.not_official(run["data"][task.name].get("differences", ()))
+    reasons += task.not_comparable(run["options"])
+    reasons += task.not_official(run["data"][task.name].get("differences", ()))
     if left_out := run["data"][task.name]["left_out"]:
         reasons.append(f"{len(left_out)} left out as invalid")
     if part["planned"] < run["data"][task.name]["samples"] or part["missing"]:

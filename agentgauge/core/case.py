@@ -128,7 +128,7 @@ class Case:
         return await self.toolbox.catalog() if self.toolbox else {}
 
     async def use(self, name: str, arguments: Mapping[str, Any]) -> tuple[ToolOutput, ...]:
-        """Run a real tool. Raises ToolError (tell the model) or ToolFault."""
+        """Run a real tool. Raises ToolError, for the model to read, or ToolFault."""
         assert self.toolbox is not None, f"{self.sample.task} declares no real tools"
         start, clock = time.time(), time.monotonic()
         detail: dict[str, Any] = {"arguments": dict(arguments)}

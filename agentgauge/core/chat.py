@@ -16,8 +16,8 @@ LocalFile."""
 class LocalFile(TypedDict):
     """A part of a message that shows the model a file of this machine. Our own: no endpoint ever gets it in this form.
 
-    Requests hold the path, never the bytes. Whoever sends a request reads the file then; a cassette compares content,
-    name and the other fields, not the path.
+    Requests hold the path, never the bytes. The client reads the file when it sends a request; a cassette compares
+    content, name and the other fields, not the path.
     """
 
     type: Literal["local_file"]

@@ -9,7 +9,7 @@ AgentGaugeError
 │   ├── ToolFault      the tool server failed
 │   ├── SandboxFault   code could not be run at all
 │   └── ReplayMiss     a cassette lacks an exchange
-└── ToolError          a tool refused or failed on what the model asked; the model is told
+└── ToolError          a tool refused or failed on what the model asked; the model sees why
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ _T = TypeVar("_T")
 
 
 def recently(size: int) -> Callable[[Callable[..., _T]], Callable[..., _T]]:
-    """For a function whose first argument is told apart by identity: keeps its last ``size`` results, and the arguments
+    """For a function whose first argument is compared by identity: keeps its last ``size`` results, and the arguments
     with them.
 
     What is kept must not be changed, neither the argument nor the result.

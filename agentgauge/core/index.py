@@ -59,7 +59,7 @@ class Index:
 
 
 class _Open:
-    """A file that is closed when nobody reads it any more."""
+    """A file that is closed when no sample is read from it any more."""
 
     def __init__(self, file: Path) -> None:
         self.number = os.open(file, os.O_RDONLY | os.O_CLOEXEC)

@@ -157,7 +157,7 @@ def redact_file(content: bytes) -> bytes:
 
 
 def redact_logs() -> Callable[[], None]:
-    """Let every message of ``logging`` be without secrets and logins, whoever writes it wherever: libraries tell of
+    """Keep secrets and logins out of every message of ``logging``, whatever module writes it: libraries log
     requests and their headers. Returns what undoes it."""
     before = logging.getLogRecordFactory()
     formatter = logging.Formatter()
@@ -166,7 +166,7 @@ def redact_logs() -> Callable[[], None]:
         record = before(*args, **options)
         try:
             record.msg, record.args = printed(record.getMessage()), ()
-        except Exception:  # a message that does not fit its arguments, of which the handlers will tell
+        except Exception:  # a message that does not fit its arguments, which the handlers will report
             return record
         if record.exc_info and record.exc_info[0]:
             record.exc_text = printed(formatter.formatException(record.exc_info))

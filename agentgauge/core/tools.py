@@ -45,7 +45,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool's metadata: what the model is told about it."""
+    """A tool's metadata: what the model learns about it."""
 
     name: str
     description: str

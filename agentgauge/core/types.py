@@ -1,4 +1,4 @@
-"""The words that every part of a run shares: sample, transcript, score, record.
+"""The types that every part of a run shares: sample, transcript, score, record.
 
 All of them are frozen and made of plain data, so that they can cross process boundaries and be written as JSON.
 """
@@ -63,7 +63,7 @@ class Event:
     start: float  # seconds since the epoch
     seconds: float
     detail: Mapping[str, Json]  # model: messages (new ones only), reply; tool: arguments, result
-    error: str | None = None  # what the model was told, or the fault
+    error: str | None = None  # the message that the model got, or the fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Score:
     values: Mapping[str, float]
     labels: tuple[str, ...] = ()  # why it is wrong: "wrong_tool", "wrong_argument" ...
     explanation: str = ""  # for a person: what was expected, what came, at which step
-    group: str = ""  # samples that hang together, such as the tasks of a session; empty: the sample stands alone
+    group: str = ""  # dependent samples, such as the tasks of a session, have one group; empty: an independent sample
     stops: str = (
         ""  # why the published evaluator stops on the model's reply, which counts as invalid here; empty: it does not
     )

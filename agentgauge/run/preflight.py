@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from agentgauge import sandbox
-from agentgauge.core.capabilities import OwnOptions, RealTools
+from agentgauge.core.capabilities import Oracle, OwnOptions, RealTools
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
@@ -51,8 +51,8 @@ def is_asked_for(task: Task, config: pytest.Config) -> bool:
 def check(settings: Settings, plan: Iterable[CaseId]) -> Checked:
     """The run's tools, and what confines its programs.
 
-    Raises UsageProblem for options that do not fit the data, for tools that cannot work or that a resumed run had
-    otherwise, and where programs cannot run.
+    Raises UsageProblem for a model or options that do not fit the tasks or their data, for tools that cannot work or
+    that a resumed run had otherwise, and where programs cannot run.
     """
     planned = {(task, sample) for task, sample, _ in plan}
     chosen = {name: find_task(name) for name in sorted({task for task, _ in planned})}
@@ -60,6 +60,9 @@ def check(settings: Settings, plan: Iterable[CaseId]) -> Checked:
     serves_tools = settings.tool_server is None and any(isinstance(task, RealTools) for task in chosen.values())
     if settings.earlier_tools is None and (runs_code or serves_tools):
         sandbox.look_early()
+    without_gold = [name for name, task in chosen.items() if not isinstance(task, Oracle)]
+    if without_gold and settings.spec and settings.spec.kind == "oracle":
+        raise UsageProblem(f"--model oracle: {', '.join(without_gold)} has no gold replies; give another model")
     for name, task in chosen.items():
         if isinstance(task, OwnOptions):
             task.check_options(settings.roots[name])

@@ -41,8 +41,8 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(project: Path, *arguments: str) -> tuple[str, dict[str, Any]]:
-    """The output of a run, and its summary of the task."""
+def run(project: Path, *arguments: str, status: int = 0) -> tuple[str, dict[str, Any]]:
+    """The output of a run, and its summary of the task if there is one."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "AGENTGAUGE_"))}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--data=mini", "--run-dir=run", *arguments],
@@ -53,7 +53,9 @@ def run(project: Path, *arguments: str) -> tuple[str, dict[str, Any]]:
         timeout=60,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == status, done.stdout + done.stderr
+    if status:
+        return done.stdout + done.stderr, {}
     task: dict[str, Any] = json.loads((project / "run" / "summary.json").read_text())["tasks"]["sums.add"]
     return done.stdout, task
 
@@ -78,6 +80,13 @@ def test_installed_as_a_package_it_is_known_to_the_oracle(project: Path) -> None
     (project / "conftest.py").unlink()
     (project / "pytest.ini").write_text("[pytest]\naddopts = -p agentgauge.pytest_plugin\n")
     assert run(project, "--model=oracle")[1]["passed"] == 2
+
+
+def test_without_gold_the_oracle_is_refused_before_the_first_request(project: Path) -> None:
+    (project / "sums.py").write_text(
+        (project / "sums.py").read_text().replace("class Sums(Task, Oracle)", "class Sums(Task)")
+    )
+    assert "--model oracle: sums.add has no gold replies" in run(project, "--model=oracle", status=4)[0]
 
 
 @pytest.mark.parametrize("name", re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE))
