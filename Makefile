@@ -9,6 +9,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 BUNDLED := $(VENV)/.installed-bundled
+CHECK := $(VENV)/.installed-check
 DEV := $(VENV)/.installed-dev
 ALLURE := $(VENV)/.tried-allure
 
@@ -45,10 +46,12 @@ test: $(DEV) $(ALLURE)
 faults: $(DEV)
 	@start=$$(date +%s); $(BIN)/pytest tests -m faults -W error; status=$$?; echo "make faults took $$(($$(date +%s) - start)) s"; exit $$status
 
-lint: $(DEV)
+lint: $(CHECK)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/vulture
 
 # about 6 minutes; what takes longer is left to make perf
 benchmarks: $(DEV)

@@ -156,7 +156,7 @@ def _page(run: Path) -> object:
 
 
 def _compare(run: Path) -> object:
-    from reports.compare import compare
+    from reports.comparison.compare import compare
 
     return compare([run, run])
 

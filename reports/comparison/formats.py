@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reports.compare import compare
+from reports.comparison.compare import compare
 from reports.comparison.page import page
 from reports.comparison.shown import shown
 from reports.comparison.text import markdown, text

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task_registry import find_task
-from reports.compare import common_tasks, incomparable, pairs_of
+from reports.comparison.compare import common_tasks, incomparable, pairs_of
 from reports.comparison.paired import ALPHA, Effect, holm
 from reports.comparison.text import chance
 from reports.load import load_run

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task_registry import find_task
-from reports.compare import Against, Comparison
+from reports.comparison.compare import Against, Comparison
 from reports.comparison.paired import ALPHA, Effect
 from reports.comparison.pairs import TaskPairs
 from reports.load import Run

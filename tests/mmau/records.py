@@ -29,10 +29,6 @@ def user(text: str) -> list[dict[str, Any]]:
     return [{"role": "user", "content": text}]
 
 
-def booked(seats: int) -> dict[str, Any]:
-    return {"name": "book", "arguments": {"place": "Lumen", "seats": seats}}
-
-
 def tools(prefix: str) -> list[dict[str, Any]]:
     return [
         {

@@ -10,8 +10,8 @@ import random
 import pytest
 
 from agentgauge.core.estimate import MetricFormula
-from reports.compare import correct
 from reports.comparison import paired
+from reports.comparison.compare import correct
 from reports.comparison.paired import Effect, effects, holm
 from reports.comparison.pairs import TaskPairs
 from tests.docs.pages import rows, text
@@ -162,13 +162,15 @@ def few_draws(monkeypatch):
     monkeypatch.setattr(paired, "DRAWS", 499)
 
 
+@pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize("kind", KINDS)
-def test_equal_models_are_told_apart_in_at_most_six_percent_of_comparisons(kind, few_draws):
+def test_equal_models_are_told_apart_in_at_most_six_percent_of_comparisons(kind):
     make, formula, n = KINDS[kind]
     assert power.found(lambda source: make(source, n, 0.0), formula, 1000, seed=1) <= 0.06
 
 
-def test_a_whole_comparison_of_equal_models_says_so_in_at_most_six_percent_of_cases(few_draws):
+@pytest.mark.usefixtures("few_draws")
+def test_a_whole_comparison_of_equal_models_says_so_in_at_most_six_percent_of_cases():
     source = np.random.default_rng(2)
     alarms = 0
     for _ in range(400):
@@ -180,8 +182,9 @@ def test_a_whole_comparison_of_equal_models_says_so_in_at_most_six_percent_of_ca
     assert 0 < alarms / 400 <= 0.06
 
 
+@pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_interval_holds_the_true_difference_of_equal_models_and_the_detectable_one_is_detected(kind, few_draws):
+def test_the_interval_holds_the_true_difference_of_equal_models_and_the_detectable_one_is_detected(kind):
     make, formula, n = KINDS[kind]
     source = np.random.default_rng(3)
     held, known = 0, []

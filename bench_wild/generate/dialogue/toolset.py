@@ -45,11 +45,6 @@ def digest_of(lists: Sequence[Tools]) -> str:
     return hashlib.sha256(json.dumps(list(lists), sort_keys=True).encode()).hexdigest()[:12]
 
 
-def real_tools(tools: Sequence[dict[str, Any]]) -> Tools:
-    """A list without its pseudo tools."""
-    return [tool for tool in tools if tool["function"]["name"] not in PSEUDO]
-
-
 def as_text(tools: Sequence[dict[str, Any]]) -> str:
     """Tools as a prompt shows them: one JSON object a line."""
     return "\n".join(json.dumps(tool, ensure_ascii=False) for tool in tools)

@@ -27,8 +27,6 @@ ASKS = {"name": ASK, "arguments": {"tool_name": "getTide", "missing_required_par
 DONE = {"name": PREPARE, "arguments": {"answer_type": "tool"}}
 CHAT = {"name": PREPARE, "arguments": {"answer_type": "chat"}}
 
-AGENTS = {"user": "user", "planner": "planner", "tool": "tool", "agent": "agent", "checker_planner": "checker"}
-
 
 def tasks(text: str = "the tide at Brest?") -> str:
     return fence({f"Task {number}": text for number in range(1, 6)})
