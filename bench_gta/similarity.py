@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
+from bench_gta.similarity_client import remote
 
 Similarity = Callable[[str, str], float]
 """A number from 0 to 1."""
@@ -42,8 +43,6 @@ def similarity(backend: str) -> Similarity:
     name, _, url = backend.partition("@")
     check(name)
     if url:
-        from bench_gta.similarity_server import remote
-
         return remote(url)
 
     def similar(a: str, b: str) -> float:

@@ -1,73 +1,23 @@
-"""One process that compares texts for all workers of a run, so that the model is in memory once: ``python -m
-bench_gta.similarity_server --backend minilm``; and how a worker asks it.
+"""One process that compares texts for all workers of a run, so that the model is in memory once:
+``python -m bench_gta.similarity_server --backend minilm``.
 
-The process loads the model with the first two texts, and compares as a run in one process would, by the same functions
-and one text after the other: in a batch a sentence model's last digits depend on the other texts. It speaks HTTP on
-loopback, a pair of texts as a JSON list and a number back, which JSON keeps to the last bit.
+The process loads the model with the first two texts. It encodes one text after the other, as a run in one process does,
+because the last digits of a sentence model's vectors depend on the other texts of a batch. It speaks HTTP on loopback:
+a request is a JSON list of two texts, the reply a JSON number, which JSON keeps to the last bit.
 """
 
 from __future__ import annotations
 
 import argparse
-import http.client
 import json
 import signal
 import sys
-import time
 from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import urlsplit
 
-from agentgauge.core.errors import Fault, UsageProblem
+from agentgauge.core.errors import UsageProblem
 from agentgauge.core.service_process import BACKLOG, end_with_parent, given_listener
 from bench_gta.similarity import Similarity, similarity
-
-ANSWER_SECONDS = 300.0
-"""How long a pair may take: the model loads first, and other workers' pairs come before it."""
-
-GONE_SECONDS = 30.0
-"""How long a server may be away: a dead one is started again on its port."""
-
-_PAUSE = 0.2  # seconds between two tries
-
-
-class SimilarityFault(Fault):
-    """Texts could not be compared: the server is gone, or its model does not load."""
-
-
-def remote(url: str, *, gone: float = GONE_SECONDS) -> Similarity:
-    """The measure of a server. It raises SimilarityFault where that is away for ``gone`` seconds or cannot load its
-    model."""
-    return lambda a, b: _asked(url, a, b, time.monotonic() + gone)
-
-
-def _asked(url: str, a: str, b: str, until: float) -> float:
-    place = urlsplit(url)
-    body = json.dumps([a, b])
-    while True:
-        connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=ANSWER_SECONDS)
-        try:
-            connection.request("POST", "/", body)
-            answer = connection.getresponse()
-            said = json.loads(answer.read())
-        except TimeoutError:
-            raise SimilarityFault(
-                f"{url} has not compared two texts within {ANSWER_SECONDS:g} s", cause="similarity timeout"
-            ) from None
-        except (OSError, http.client.HTTPException, ValueError) as error:  # it ended before or while it answered
-            if time.monotonic() > until:
-                raise SimilarityFault(
-                    f"the similarity server at {url} does not answer ({type(error).__name__}); see logs/similarity.log"
-                    " in the run folder",
-                    cause="similarity server",
-                ) from None
-            time.sleep(_PAUSE)
-        else:
-            if answer.status != 200:
-                raise SimilarityFault(f"the similarity server failed: {said}", cause="similarity server")
-            return float(said)
-        finally:
-            connection.close()
 
 
 def _handler(similar: Similarity) -> type[BaseHTTPRequestHandler]:
@@ -84,13 +34,13 @@ def _handler(similar: Similarity) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(said.encode())
 
         def log_message(self, format: str, *args: object) -> None:
-            """Nothing: one line for every pair tells nobody anything."""
+            """Log nothing: a line for every pair would drown the messages that matter."""
 
     return Handler
 
 
 class Server(ThreadingHTTPServer):
-    """A thread for each pair that waits; the measure itself lets one in at a time."""
+    """A thread for each waiting pair; the measure compares one pair at a time."""
 
     daemon_threads = True
     request_queue_size = BACKLOG

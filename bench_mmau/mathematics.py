@@ -16,17 +16,19 @@ from bench_mmau.tool_use.replies import Call, Message, record_id, text_of
 
 MARKER = "#ANSWER#"
 
-GRADER = """You are an expert in mathematics and check a student's work. Below are a problem, the student's answer and the true answer.
-Judge whether the student's final answer and the true answer say the same thing mathematically. Form does not matter: equal \
-fractions and decimals, terms in another order or another way to write the same set agree, as x*(y+2) and (2+y)*x do.
+GRADER = """You are an expert in mathematics and check a student's work. Below are a problem, the student's answer and \
+the true answer.
+Judge whether the student's final answer and the true answer say the same thing mathematically. Form does not matter: \
+equal fractions and decimals, terms in another order or another way to write the same set agree, as x*(y+2) and \
+(2+y)*x do.
 Judge the final answer alone, not the way to it.
 
 #Question#: {question}
 #Answer#: {answer}
 #Ground Truth#: {ground_truth}
 
-The last line below begins your reply. Complete it with the single word correct or wrong and nothing else: no punctuation, no \
-formatting, no comment.
+The last line below begins your reply. Complete it with the single word correct or wrong and nothing else: no \
+punctuation, no formatting, no comment.
 
 #Response#:"""
 """Our own wording; the labels and the two verdicts are the reference's."""

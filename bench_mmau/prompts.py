@@ -14,8 +14,9 @@ from agentgauge.core.errors import UsageProblem
 from bench_mmau.contests.prompts import SOLVER
 from bench_mmau.mathematics import GRADER
 
-MATH_PLAN = """Below is a mathematics problem. Do not solve it. Write a plan for solving it: a few numbered steps, each with what is to be \
-computed and how, so that somebody who follows them reaches the answer. Compute nothing yourself.
+MATH_PLAN = """Below is a mathematics problem. Do not solve it. Write a plan for solving it: a few numbered steps, \
+each with what is to be computed and how, so that somebody who follows them reaches the answer. Compute nothing \
+yourself.
 
 #PROBLEM#: {problem}
 
@@ -27,8 +28,8 @@ MATH_SOLVE = """Below are a mathematics problem and a plan for solving it. Follo
 
 #PLAN#: {plan}
 
-Write your solution in two parts. Behind #THOUGHTS# go through the plan step by step, in a few sentences. Behind #ANSWER#: give the \
-answer and nothing else."""
+Write your solution in two parts. Behind #THOUGHTS# go through the plan step by step, in a few sentences. Behind \
+#ANSWER#: give the answer and nothing else."""
 
 TEXTS: Mapping[str, str] = {
     "math_plan": MATH_PLAN,

@@ -104,18 +104,16 @@ def page(result: Scored, judge: str, thresholds: Thresholds) -> str:
         verdict = next(verdicts) if leaf else None
         least = thresholds.leaf if leaf else thresholds.root
         colour = "#1a7f37" if value.value >= least else "#b35900" if value.value > 0 else "#b3261e"
-        bar = (
-            "<span"
-            f' style="display:inline-block;width:{max(value.value, 0) * 6:.0f}px;height:9px;background:{colour}"></span>'
-        )
+        width = max(value.value, 0) * 6
+        bar = f'<span style="display:inline-block;width:{width:.0f}px;height:9px;background:{colour}"></span>'
         words = _words(value, verdict)
         weight = "" if value.depth == 0 else f"{value.node.weight}"
         rows.append(
-            "<tr><td"
-            f' style="padding-left:{value.depth * 18 + 4}px;white-space:nowrap"><b>{escape(str(value.node.id))}</b></td><td'
-            f' style="text-align:right">{escape(weight)}</td><td'
-            f' style="color:{colour};text-align:right"><b>{value.value:.2f}</b></td><td'
-            f' style="width:64px">{bar}</td><td>{words}</td></tr>'
+            f'<tr><td style="padding-left:{value.depth * 18 + 4}px;white-space:nowrap">'
+            f"<b>{escape(str(value.node.id))}</b></td>"
+            f'<td style="text-align:right">{escape(weight)}</td>'
+            f'<td style="color:{colour};text-align:right"><b>{value.value:.2f}</b></td>'
+            f'<td style="width:64px">{bar}</td><td>{words}</td></tr>'
         )
     return (
         '<table style="border-collapse:collapse;font:14px sans-serif" cellpadding="4">'

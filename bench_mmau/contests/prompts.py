@@ -23,8 +23,9 @@ SOLVER = """Below are a programming problem and a plan for solving it. Turn the 
 #PLAN#
 {plan}
 
-Reply with the code and nothing else. The program stands alone and imports everything that it uses. It reads its data with \
-input() and prints the bare results, without any words around them. Write it in this shape: functions first, then the main guard.
+Reply with the code and nothing else. The program stands alone and imports everything that it uses. It reads its data \
+with input() and prints the bare results, without any words around them. Write it in this shape: functions first, then \
+the main guard.
 
 ```python
 def solve(data):

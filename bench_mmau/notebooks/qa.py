@@ -19,13 +19,15 @@ QUESTIONS = """The code was run. This is the notebook's last cell that shows som
 
 {cell}
 
-Where an output was a picture, <image_1>, <image_2> and so on stand in its place; the pictures follow this text in that order.
+Where an output was a picture, <image_1>, <image_2> and so on stand in its place; the pictures follow this text in \
+that order.
 
 Now answer these multiple-choice questions, given as a JSON list, from what the outputs show:
 
 {questions}
 
-Reply with one JSON list and nothing else: one upper-case letter per question, in the order of the questions, such as ["A", "C"]."""
+Reply with one JSON list and nothing else: one upper-case letter per question, in the order of the questions, such as \
+["A", "C"]."""
 
 Message = Mapping[str, Any]
 

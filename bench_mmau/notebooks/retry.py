@@ -32,8 +32,9 @@ AGAIN = """Running the notebook with your cells failed:
 
 Please write your cells again, corrected. They replace your earlier ones; the cells before them stay and run first.
 
-Reply with one JSON list of notebook cells (nbformat 4) and nothing else. Each cell is an object with "cell_type" ("code" or "markdown"), \
-"metadata" (an empty object) and "source", a list of lines that each end with a line break. For example:
+Reply with one JSON list of notebook cells (nbformat 4) and nothing else. Each cell is an object with "cell_type" \
+("code" or "markdown"), "metadata" (an empty object) and "source", a list of lines that each end with a line break. \
+For example:
 
 [{"cell_type": "code", "metadata": {}, "source": ["total = 1 + 1\\n", "print(total)\\n"]}]
 

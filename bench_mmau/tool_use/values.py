@@ -51,19 +51,21 @@ _NORMALISED = str.maketrans("'", '"', " ,./-_*?+^")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 _STOP_WORDS = """
-a about above after again against ain all am an and any are aren as at be because been before being below between both but by can
-couldn d did didn do does doesn doing don down during each few for from further had hadn has hasn have haven having he her here hers
-herself him himself his how i if in into is isn it its itself just ll m ma me mightn more most mustn my myself needn no nor not now
-o of off on once only or other our ours ourselves out over own re s same shan she should shouldn so some such t than that the their
-theirs them themselves then there these they this those through to too under until up ve very was wasn we were weren what when where
-which while who whom why will with won wouldn y you your yours yourself yourselves
+a about above after again against ain all am an and any are aren as at be because been before being below between both
+but by can couldn d did didn do does doesn doing don down during each few for from further had hadn has hasn have
+haven having he her here hers herself him himself his how i if in into is isn it its itself just ll m ma me mightn
+more most mustn my myself needn no nor not now o of off on once only or other our ours ourselves out over own re s
+same shan she should shouldn so some such t than that the their theirs them themselves then there these they this
+those through to too under until up ve very was wasn we were weren what when where which while who whom why will with
+won wouldn y you your yours yourself yourselves
 """
 _FRAGMENTS = """
-a ain aren couldn d didn doesn don hadn hasn haven i isn ll m ma mightn mustn needn o re s shan shouldn t ve wasn weren won wouldn y
+a ain aren couldn d didn doesn don hadn hasn haven i isn ll m ma mightn mustn needn o re s shan shouldn t ve wasn
+weren won wouldn y
 """
 _CONTRACTIONS = """
-arent couldnt didnt doesnt dont hadnt hasnt havent isnt its mightnt mustnt neednt shant shes shouldnt shouldve thatll wasnt werent wont
-wouldnt youd youll youre youve
+arent couldnt didnt doesnt dont hadnt hasnt havent isnt its mightnt mustnt neednt shant shes shouldnt shouldve thatll
+wasnt werent wont wouldnt youd youll youre youve
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 """Those of the usual 179 English stop words that can match: punctuation is gone before they are looked for [Q8]."""

@@ -35,8 +35,8 @@ PROBLEMS = """# Gear ratios: worksheet
 
 Name: ______________________    Date: ______________
 
-A **gear ratio** is the number of teeth on the chainring divided by the number of teeth on the sprocket. One turn of the pedals \
-turns the wheel that many times. Our wheel rolls 2.1 metres in one turn.
+A **gear ratio** is the number of teeth on the chainring divided by the number of teeth on the sprocket. One turn of \
+the pedals turns the wheel that many times. Our wheel rolls 2.1 metres in one turn.
 
 ## Problems
 

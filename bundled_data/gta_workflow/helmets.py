@@ -33,7 +33,8 @@ To: the owners of Spoke & Anchor
 
 ## The two offers
 
-- Alpenrad: 343.00 + 459.00 + 212.00 EUR for the helmets and 39.00 EUR for delivery, in all **1,053.00 EUR**. Delivery within 12 days.
+- Alpenrad: 343.00 + 459.00 + 212.00 EUR for the helmets and 39.00 EUR for delivery, in all **1,053.00 EUR**. Delivery \
+within 12 days.
 - Velo Nord: 40 helmets at 26.00 EUR less 10 %, delivery free, in all **936.00 EUR**. Delivery in 5 days.
 
 Velo Nord costs 117.00 EUR less.

@@ -116,7 +116,8 @@ PAGE = """<!DOCTYPE html>
   table { width: 100%; border-collapse: collapse; font-size: 1.2rem; }
   td, th { padding: .6rem; border-bottom: 1px solid #b9ad94; text-align: left; }
   td:last-child, th:last-child { text-align: right; }
-  .offer { background: #d9824b; color: white; padding: 1rem; border-radius: .5rem; text-align: center; font-size: 1.2rem; }
+  .offer { background: #d9824b; color: white; padding: 1rem; border-radius: .5rem; text-align: center; font-size: \
+1.2rem; }
   footer { text-align: center; padding: 2rem 1rem; }
 </style>
 </head>

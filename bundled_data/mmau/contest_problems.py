@@ -1,8 +1,6 @@
 """The bundled contest problems: a description, a plan, a program, and the inputs of its tests. No output is written
 down here."""
 
-# Long texts stay on one line.
-
 from __future__ import annotations
 
 from dataclasses import dataclass

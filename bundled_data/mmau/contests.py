@@ -11,20 +11,22 @@ from bundled_data.mmau.contest_problems import PROBLEMS, Problem
 
 __all__ = ["PROBLEMS", "files", "parsed_input", "printed"]
 
-_SOLVE_ALONE = """Write a Python program for the following problem. It reads its data with input() and prints the bare results, \
-without any words around them. It may use the standard library only.
+_SOLVE_ALONE = """Write a Python program for the following problem. It reads its data with input() and prints the bare \
+results, without any words around them. It may use the standard library only.
 
 {description}
 
 Reply with the whole program in one fence that begins with ```python."""
 
-_PLAN_ONLY = """Below is a programming problem. Write a plan for solving it, in a few sentences: what to read, what to keep, what to \
-compute in which order, and what to print. Somebody else will write the program from your plan. Write no code yourself.
+_PLAN_ONLY = """Below is a programming problem. Write a plan for solving it, in a few sentences: what to read, what to \
+keep, what to compute in which order, and what to print. Somebody else will write the program from your plan. Write no \
+code yourself.
 
 {description}"""
 
-_SOLVE_WITH_PLAN = """Below are a programming problem and a plan for solving it. Turn the plan into a Python program. It reads its data \
-with input() and prints the bare results, without any words around them. It may use the standard library only.
+_SOLVE_WITH_PLAN = """Below are a programming problem and a plan for solving it. Turn the plan into a Python program. \
+It reads its data with input() and prints the bare results, without any words around them. It may use the standard \
+library only.
 
 #PROBLEM#
 {description}
@@ -34,15 +36,16 @@ with input() and prints the bare results, without any words around them. It may 
 
 Reply with the whole program in one fence that begins with ```python."""
 
-_PARSE = """Below are a programming problem and one input for it. Find out what a correct program prints for this input. Write no \
-code; work through the input by hand.
+_PARSE = """Below are a programming problem and one input for it. Find out what a correct program prints for this \
+input. Write no code; work through the input by hand.
 
 #PROBLEM#
 {description}
 
 #INPUT#
 {given}
-First explain how you come to the output. Then end your reply with a part in this form, the output and nothing else behind the mark:
+First explain how you come to the output. Then end your reply with a part in this form, the output and nothing else \
+behind the mark:
 
 #ANSWER#: the output"""
 

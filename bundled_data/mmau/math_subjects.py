@@ -1,7 +1,5 @@
 """The subjects of the bundled mathematics: each draws a problem and computes its answer exactly."""
 
-# Long texts stay on one line.
-
 from __future__ import annotations
 
 import math

@@ -11,8 +11,8 @@ from bundled_data.mmau.math_subjects import SUBJECTS, TOLD
 _SEED = 20240712
 _EACH = 2  # problems of a subject
 
-_PROMPT = """Solve the mathematics problem below. Write your reply in two parts. Behind #THOUGHTS# go through your solution step by step, \
-in a few sentences. Behind #ANSWER#: give the final answer and nothing else.
+_PROMPT = """Solve the mathematics problem below. Write your reply in two parts. Behind #THOUGHTS# go through your \
+solution step by step, in a few sentences. Behind #ANSWER#: give the final answer and nothing else.
 
 #PROBLEM#: {problem}
 

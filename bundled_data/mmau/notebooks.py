@@ -35,11 +35,13 @@ You are a data scientist and continue a Jupyter notebook by one request.
 {request}
 
 # Reply
-Reply with one JSON list of the notebook cells that are to be added, and nothing else. A cell is an object with "cell_type" ("code" or \
-"markdown"), "metadata" ({{}}) and "source", a list of lines that each end with a line break, such as
+Reply with one JSON list of the notebook cells that are to be added, and nothing else. A cell is an object with \
+"cell_type" ("code" or "markdown"), "metadata" ({{}}) and "source", a list of lines that each end with a line break, \
+such as
 [{{"cell_type": "code", "metadata": {{}}, "source": ["total = 1 + 1\\n", "print(total)\\n"]}}]
-The cells are run after those of the notebook so far, whose variables they can use. pandas, numpy, matplotlib and the standard library \
-are at hand. Afterwards only the last cell that shows anything is looked at, so what was asked for must be in its output."""
+The cells are run after those of the notebook so far, whose variables they can use. pandas, numpy, matplotlib and the \
+standard library are at hand. Afterwards only the last cell that shows anything is looked at, so what was asked for \
+must be in its output."""
 
 
 def write_more(folder: Path) -> list[Path]:

@@ -215,7 +215,8 @@ PROBLEMS = (
         find_customer(login) returns customer_number: Number of the customer with a login.
         last_purchase(customer_number) returns purchase_number: The latest purchase of a customer.
         payment_card(customer_number) returns card_number: The card of a customer's latest purchase.
-        refund_to_card(purchase_number, card_number) returns refund_receipt: Pays the price of a purchase back to a card.
+        refund_to_card(purchase_number, card_number) returns refund_receipt: Pays the price of a purchase back to a \
+card.
         refund_as_voucher(purchase_number) returns voucher_code: Turns the price of a purchase into a voucher.
         first_purchase(customer_number) returns oldest_purchase: The first purchase of a customer.
         """,

@@ -14,12 +14,15 @@ Plan = tuple[str, ...]
 
 _TASK = """\
 # Task
-Someone asks for something, and some functions are at hand. Several plans say which functions to call, one after the other. A call can
-use what the request itself gives and what earlier calls of the same plan returned, nothing else. The right plan leads to
+Someone asks for something, and some functions are at hand. Several plans say which functions to call, one after the \
+other. A call can
+use what the request itself gives and what earlier calls of the same plan returned, nothing else. The right plan leads \
+to
 everything that was asked for and has no call that could be left out. Exactly one of the plans is right: find it."""
 _ELABORATE = """\
 # Answer
-First explain in detail: go through the plans step by step and say which inputs each call has and whether it is needed. After that
+First explain in detail: go through the plans step by step and say which inputs each call has and whether it is \
+needed. After that
 write, on a line of its own, the number of the right plan in this form:
 Chosen Plan: N"""
 _CONCISE = """\

@@ -21,7 +21,8 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.run.services import Service
 from bench_gta import similarity as module
 from bench_gta.similarity import similarity
-from bench_gta.similarity_server import SimilarityFault, make_server, remote
+from bench_gta.similarity_client import SimilarityFault, remote
+from bench_gta.similarity_server import make_server
 from tests.plugin.project import ROOT, records, start_gta
 
 COMMAND = [sys.executable, "-m", "bench_gta.similarity_server"]
@@ -123,7 +124,7 @@ def test_a_server_that_stays_away_is_a_fault_that_says_where_to_look(serve) -> N
     with pytest.raises(
         SimilarityFault, match=r"at http://127.0.0.1:9 does not answer .*; see logs/similarity.log in the run folder"
     ):
-        remote("http://127.0.0.1:9", gone=0.3)("a", "b")
+        remote("http://127.0.0.1:9", patience=0.3)("a", "b")
 
 
 PARENT = """

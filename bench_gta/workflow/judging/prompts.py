@@ -16,9 +16,9 @@ FILE = "workflow_judge.txt"
 SLOTS = ("task", "answer", "requirement")
 
 JUDGE = """\
-You are a professional evaluator of AI agents. An agent was given a task and has delivered an answer, and perhaps files. You see \
-the files it made, as far as they can be shown: documents as PDF, pictures as they are, videos as single frames. Of audio you are \
-only told that it exists.
+You are a professional evaluator of AI agents. An agent was given a task and has delivered an answer, and perhaps \
+files. You see the files it made, as far as they can be shown: documents as PDF, pictures as they are, videos as \
+single frames. Of audio you are only told that it exists.
 
 # The task
 {task}
@@ -29,8 +29,8 @@ only told that it exists.
 # The checkpoint to judge
 {requirement}
 
-Judge this checkpoint alone, by what was delivered. Give a score from 0 (not met at all) to 10 (fully met). If the checkpoint asks \
-for files that are missing, the score must be low.
+Judge this checkpoint alone, by what was delivered. Give a score from 0 (not met at all) to 10 (fully met). If the \
+checkpoint asks for files that are missing, the score must be low.
 Reply with JSON and nothing else, in this form:
 {{"score": <number from 0 to 10>, "analysis": "<your reasons, in fewer than 80 words>"}}"""
 

@@ -43,7 +43,8 @@ class Finder:
     @staticmethod
     def find_spec(name, path=None, target=None):
         place = places.get(name)
-        return place and importlib.util.spec_from_file_location(name, place + "/__init__.py", submodule_search_locations=[place])
+        load = importlib.util.spec_from_file_location
+        return place and load(name, place + "/__init__.py", submodule_search_locations=[place])
 sys.path += more
 sys.meta_path.insert(0, Finder)
 runpy.run_module(module, run_name="__main__", alter_sys=True)

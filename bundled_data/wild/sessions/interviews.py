@@ -118,7 +118,8 @@ TALK = Talk(
             answer=t(
                 "Three are at that stage: Tarik Demir (4.4), Wen Li (4.1) and Oda Friis (3.6). "
                 "Tarik's video interview with Mona is on Thursday at 10:30 (IV-61).",
-                "共三位：Tarik Demir（4.4）、Wen Li（4.1）、Oda Friis（3.6）。Tarik与梦娜的视频面试定在周四10:30（IV-61）。",
+                "共三位：Tarik Demir（4.4）、Wen Li（4.1）、Oda Friis（3.6）。"
+                "Tarik与梦娜的视频面试定在周四10:30（IV-61）。",
             ),
         ),
         turn(

@@ -126,7 +126,8 @@ TALK = Talk(
                 "French: La vanne doit être fermée avant la mise en marche de la pompe.\n\nSpanish: La válvula debe"
                 " cerrarse antes de poner en marcha la bomba.\n\nThe glossary has Pumpe, pompe and bomba.",
                 "法语：La vanne doit être fermée avant la mise en marche de la pompe.\n\n"
-                "西班牙语：La válvula debe cerrarse antes de poner en marcha la bomba.\n\n术语表中为Pumpe、pompe和bomba。",
+                "西班牙语：La válvula debe cerrarse antes de poner en marcha la bomba.\n\n"
+                "术语表中为Pumpe、pompe和bomba。",
             ),
         ),
         turn(

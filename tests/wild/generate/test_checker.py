@@ -114,7 +114,9 @@ DEFECTS: dict[str, tuple[str, str, str]] = {  # plan, part of the verdict, a wor
     "an unknown parameter": (plan(tide(depth="3")), "parameters", "depth"),
     "a required parameter is missing": (plan({"name": "getTide", "arguments": {"port": "Brest"}}), "parameters", "day"),
     "a required parameter is empty": (plan(tide(day="")), "parameters", "empty"),
-    "the second call lacks a parameter": (plan(TIDE, {"name": "getTide", "arguments": {"day": "2024-05-01"}}), "parameters", "port"),
+    "the second call lacks a parameter": (
+        plan(TIDE, {"name": "getTide", "arguments": {"day": "2024-05-01"}}), "parameters", "port"
+    ),
     "a question about no tool": (plan(ask("getMoon")), "parameters", "getMoon"),
     "a question about a pseudo tool": (plan(ask(PREPARE, ["answer_type"])), "parameters", PREPARE),
     "a question about a tool that is no text": (plan(ask(["getTide"])), "parameters", "no tool"),
@@ -122,14 +124,21 @@ DEFECTS: dict[str, tuple[str, str, str]] = {  # plan, part of the verdict, a wor
     "a question for an unknown parameter": (plan(ask(missing=["day", "depth"])), "parameters", "depth"),
     "a question for nothing": (plan(ask(missing=[])), "parameters", "no missing"),
     "a question with a text for the list": (
-        plan({"name": ASK, "arguments": {"tool_name": "getTide", "missing_required_parameters": "day"}}), "parameters", "no missing"
+        plan({"name": ASK, "arguments": {"tool_name": "getTide", "missing_required_parameters": "day"}}),
+        "parameters", "no missing"
     ),
     "a question about null": (plan(ask(None)), "parameters", "no tool"),
     "a question about an empty list": (plan(ask([])), "parameters", "no tool"),
     "a question for null": (plan(ask(missing=None)), "parameters", "no missing"),
-    "an answer of kind null": (plan({"name": PREPARE, "arguments": {"answer_type": None}}), "parameters", "answer_type is None"),
-    "an answer of kind list": (plan({"name": PREPARE, "arguments": {"answer_type": ["tool"]}}), "parameters", "answer_type is"),
-    "a question without a tool": (plan({"name": ASK, "arguments": {"missing_required_parameters": ["day"]}}), "parameters", "tool_name"),
+    "an answer of kind null": (
+        plan({"name": PREPARE, "arguments": {"answer_type": None}}), "parameters", "answer_type is None"
+    ),
+    "an answer of kind list": (
+        plan({"name": PREPARE, "arguments": {"answer_type": ["tool"]}}), "parameters", "answer_type is"
+    ),
+    "a question without a tool": (
+        plan({"name": ASK, "arguments": {"missing_required_parameters": ["day"]}}), "parameters", "tool_name"
+    ),
     "another kind of answer": (plan({"name": PREPARE, "arguments": {"answer_type": "poem"}}), "parameters", "poem"),
     "no kind of answer": (plan({"name": PREPARE, "arguments": {}}), "parameters", "answer_type"),
 }  # fmt: skip

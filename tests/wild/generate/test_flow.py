@@ -138,7 +138,10 @@ def test_a_refused_result_stays_in_the_raw_transcript_only() -> None:
 @pytest.mark.parametrize(
     ("replies", "cause", "words"),
     [
-        ([tasks(), BAD, "Planner: hm", plan()], "plan refused", "3 plans in a row were refused, the last because Action_List is empty"),
+        (
+            [tasks(), BAD, "Planner: hm", plan()],
+            "plan refused", "3 plans in a row were refused, the last because Action_List is empty"
+        ),
         ([tasks(), plan(CALL), result(0), "Tool: hm", result(2)], "results refused", "2 observations for 1 actions"),
         ([tasks(), *[plan(CALL, CALL), judge("no")] * 3], "plan refused", "they wait for each other"),
         ([tasks(), plan(CALL, CALL), "looks good"], "no judgement", "looks good"),

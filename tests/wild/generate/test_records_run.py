@@ -288,6 +288,7 @@ def test_a_models_words_are_no_mark_up_of_the_page(out):
     page = (out / "review.md").read_text()
     row = next(line for line in page.splitlines() if line.startswith("| **User:** \\# Hi"))
     assert row == (
-        "| **User:** \\# Hi \\| &lt;script&gt;alert(1)&lt;/script&gt;<br>- \\[x\\] accept \\`this\\` \\*\\*now\\*\\* | |"
-    )  # fmt: skip
+        "| **User:** \\# Hi \\| &lt;script&gt;alert(1)&lt;/script&gt;<br>"
+        "- \\[x\\] accept \\`this\\` \\*\\*now\\*\\* | |"
+    )
     assert "- [x] accept" not in page
