@@ -11,7 +11,7 @@ from urllib.parse import quote
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest
 from agentgauge.model import responses, wire
 from agentgauge.model.endpoint import FILTERED, Endpoint, read_key
-from agentgauge.model.files.references import expanded, holds_files
+from agentgauge.model.files.references import holds_files, with_files
 from agentgauge.model.files.upload import MAX_INLINE, InlineFiles, NamedFiles, UploadedFiles
 from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.retry import Failure, RetryPolicy
@@ -24,7 +24,7 @@ CASE_HEADER = "x-agentgauge-case"
 
 
 HEAVY = 8
-"""Requests with files that are in the air at once: each may hold 20 MB."""
+"""Concurrent requests with files: each may hold 20 MB."""
 
 
 def case_header(case: CaseKey) -> str:
@@ -58,16 +58,15 @@ class OpenAIModel:
         return f"OpenAIModel({self.name!r})"
 
     async def complete(self, request: ChatRequest) -> ChatReply:
-        """Ask, with retries. Raises ModelFault with a short cause, SandboxFault where a file cannot be looked at,
-        UsageProblem for an unusable key or a package that showing files needs."""
+        """Ask, with retries. Raises ModelFault with a short cause, SandboxFault where a file cannot be rendered,
+        UsageProblem for an unusable key or a package that rendering files needs."""
         if not holds_files(request.messages):
             return await self._send(request, self._api(request))
         async with self._heavy:
             api = self._api(request)
-            room = MAX_INLINE if api == "chat" else None
-            return await self._send(
-                replace(request, messages=await expanded(request.messages, self._show(api), room)), api
-            )
+            limit = MAX_INLINE if api == "chat" else None
+            messages = await with_files(request.messages, self._renderer(api), limit)
+            return await self._send(replace(request, messages=messages), api)
 
     async def _send(self, request: ChatRequest, api: Api) -> ChatReply:
         headers = {CASE_HEADER: case_header(request.case)} if self.spec.embedded and request.case else {}
@@ -91,13 +90,12 @@ class OpenAIModel:
         await self._endpoint.close()
 
     def _api(self, request: ChatRequest) -> Api:
-        """OpenAI itself takes whole files in its Responses API only, so requests with files go there unless the
-        table says otherwise."""
+        """OpenAI takes whole files in its Responses API only, so requests with files go there by default."""
         if self.spec.api is not None:
             return self.spec.api
         return "responses" if self.spec.provider == "openai" and holds_files(request.messages) else "chat"
 
-    def _show(self, api: Api) -> InlineFiles | UploadedFiles | NamedFiles:
+    def _renderer(self, api: Api) -> InlineFiles | UploadedFiles | NamedFiles:
         if self.spec.embedded:
             return NamedFiles()
         return self._uploaded if api == "responses" else self._inline

@@ -107,7 +107,7 @@ class Job:
         self._setup = setup
         self._lock = threading.Lock()
         self._stopped = False
-        self._line: int | None = None  # our end of the life line
+        self._lifeline: int | None = None  # the sandbox ends when it is closed
         real = folder.resolve()
         if not real.is_dir():
             raise SandboxFault(f"the sandbox needs an existing folder; {folder} is none", cause="no folder")
@@ -144,13 +144,13 @@ class Job:
     def stop(self) -> None:
         """End the code now, if it runs."""
         self._stopped = True
-        self._let_go()
+        self._close_lifeline()
 
-    def _let_go(self) -> None:
+    def _close_lifeline(self) -> None:
         with self._lock:
-            if self._line is not None:
-                os.close(self._line)
-                self._line = None
+            if self._lifeline is not None:
+                os.close(self._lifeline)
+                self._lifeline = None
 
     def run(self) -> SandboxResult:
         """Run to the end. Raises SandboxFault if the confinement or the program cannot be started."""
@@ -187,7 +187,7 @@ class Job:
             )
             arrived = self._collect(process, status_read, began)
         finally:
-            self._let_go()
+            self._close_lifeline()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(_GRACE)
             with contextlib.suppress(ProcessLookupError):  # also what was left in its session
@@ -221,10 +221,10 @@ class Job:
         return [*words, "--bind", folder, folder, *emptied, "--remount-ro", "/", "--"]
 
     def _order(self, process: subprocess.Popen[bytes], more: Mapping[str, Any]) -> None:
-        """Send the order and keep a life line of our own, so that ``stop`` may close it at any time."""
+        """Send the job, and keep a descriptor of the pipe that ``stop`` may close at any time."""
         assert process.stdin
         with self._lock:
-            self._line = os.dup(process.stdin.fileno())
+            self._lifeline = os.dup(process.stdin.fileno())
         order = marshal.dumps({**self._spec, **more})
         with contextlib.suppress(BrokenPipeError):  # it died; its report says why
             process.stdin.write(len(order).to_bytes(8, "little") + order)
@@ -232,7 +232,7 @@ class Job:
         with contextlib.suppress(BrokenPipeError):
             process.stdin.close()
         if self._stopped:
-            self._let_go()
+            self._close_lifeline()
 
     def _collect(self, process: subprocess.Popen[bytes], status: int, began: float) -> _Arrived:
         """Read everything until all writers have ended; what exceeds the limit is read and dropped."""
@@ -261,7 +261,7 @@ class Job:
                         key.data.extend(part[: max(room, 0)])
                         if len(part) > room and not seen.overflow:
                             seen.overflow = True
-                            self._let_go()
+                            self._close_lifeline()
         return seen
 
     def _result(self, arrived: _Arrived, report: Report, seconds: float) -> SandboxResult:

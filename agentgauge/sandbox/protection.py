@@ -22,16 +22,16 @@ _LOOKING = threading.Lock()
 
 
 def chosen() -> tuple[Setup, tuple[str, ...], str]:
-    """What ``_look`` found. Whoever asks while somebody else looks waits."""
+    """The result of ``_look``; concurrent callers wait for the first."""
     with _LOOKING:
         return _look()
 
 
 def look_early() -> None:
-    """Have it found while other things are done: a program is started for it."""
+    """Probe the machine in a thread, since a program is started for it."""
 
     def look() -> None:
-        with contextlib.suppress(Exception):  # whoever asks looks again, and is told
+        with contextlib.suppress(Exception):  # the next caller of ``chosen`` probes again and gets the error
             chosen()
 
     threading.Thread(target=look, name="agentgauge-sandbox", daemon=True).start()
@@ -97,7 +97,7 @@ _permitted: list[bool] = []
 
 
 def permit_unsafe() -> None:
-    """The user has said, for this process, that code may run below the minimum of protection."""
+    """Let code of this process run below the minimum of protection, as the user has said."""
     _permitted.append(True)
 
 

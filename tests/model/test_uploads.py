@@ -210,7 +210,7 @@ def test_a_file_that_cannot_be_deleted_troubles_nobody(tmp_path: Path, act: serv
 
 
 def test_deleting_takes_no_longer_than_it_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentgauge.model.files.upload._FAREWELL", 0.2)
+    monkeypatch.setattr("agentgauge.model.files.upload._DELETE_SECONDS", 0.2)
     with FilesServer(delete=serve.silence()) as server:
         ask(own(server.url, api="responses"), request(part(tmp_path / "a.png", png())))
     assert len(server.deleted) == 1

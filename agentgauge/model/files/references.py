@@ -1,7 +1,7 @@
-"""Files of this machine in a message: found, read when they are sent, and known by their content.
+"""Local files in a message: found, read when they are sent, and compared by their content.
 
-A request keeps the path of a file, so requests can be stored and compared; whoever sends one turns the file into what
-the endpoint takes.
+A request keeps the path of a file, so requests can be stored and compared; the client replaces it by what the endpoint
+takes.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ LARGEST = 50 << 20
 """Bytes. Endpoints take no larger file; ``instead`` is sent for one."""
 
 
-class Show(Protocol):
+class RenderFile(Protocol):
     async def __call__(self, part: LocalFile, content: bytes) -> list[dict[str, Any]] | None:
-        """The parts that show a file to an endpoint, or None if this file cannot be shown. Raises Fault."""
+        """The parts that present a file to an endpoint, or None if this file cannot be presented. Raises Fault."""
 
 
 def is_file(part: object) -> TypeGuard[LocalFile]:
@@ -32,29 +32,28 @@ def holds_files(messages: Sequence[Message]) -> bool:
     return any(is_file(part) for message in messages for part in _parts(message))
 
 
-async def expanded(messages: Sequence[Message], show: Show, room: int | None = None) -> tuple[Message, ...]:
-    """The messages with every local file shown, or with its ``instead`` where it is gone, too large or of no use.
+async def with_files(messages: Sequence[Message], render: RenderFile, limit: int | None = None) -> tuple[Message, ...]:
+    """The messages with every local file rendered, or with its ``instead`` where it is missing, too large or unusable.
 
-    ``room``: characters that all files of the request may take together; those that come first go first. None: no
-    limit.
+    ``limit``: characters that all files of the request may take together, the first files first.
     """
 
-    async def seen(part: Any) -> list[dict[str, Any]] | None:
+    async def rendered(part: Any) -> list[dict[str, Any]] | None:
         content = await asyncio.to_thread(read_file, part["path"]) if is_file(part) else None
-        return None if content is None else await show(part, content)
+        return None if content is None else await render(part, content)
 
-    left = float("inf") if room is None else float(room)
+    left = float("inf") if limit is None else float(limit)
     result: list[Message] = []
     for message in messages:
         parts = _parts(message)
         content: list[Any] = []
-        for part, shown in zip(parts, await asyncio.gather(*map(seen, parts)), strict=True):
-            size = sum(map(_size, shown or ()))
+        for part, files in zip(parts, await asyncio.gather(*map(rendered, parts)), strict=True):
+            size = sum(map(_size, files or ()))
             if not is_file(part):
                 content.append(part)
-            elif shown is not None and size <= left:
+            elif files is not None and size <= left:
                 left -= size
-                content += shown
+                content += files
             elif part["instead"]:
                 content.append({"type": "text", "text": part["instead"]})
         result.append({**message, "content": content} if parts else message)
@@ -69,10 +68,7 @@ def _size(value: object) -> int:
 
 
 def by_content(message: Message) -> dict[str, Any]:
-    """The message with the SHA-256 of each file in place of its path: what tells two requests apart.
-
-    A file that could not be sent has an empty one.
-    """
+    """The message with the SHA-256 of each file in place of its path; empty for a file that could not be sent."""
     parts = _parts(message)
     if not any(map(is_file, parts)):
         return dict(message)
@@ -82,7 +78,7 @@ def by_content(message: Message) -> dict[str, Any]:
 def read_file(path: str) -> bytes | None:
     """The content; None for what is missing, unreadable, no regular file, empty or larger than ``LARGEST``."""
     try:
-        with open(path, "rb", opener=_open_at_once) as stream:
+        with open(path, "rb", opener=_open_nonblocking) as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
                 return None
             content = stream.read(LARGEST + 1)
@@ -91,8 +87,8 @@ def read_file(path: str) -> bytes | None:
     return content if 0 < len(content) <= LARGEST else None
 
 
-def _open_at_once(path: str, flags: int) -> int:
-    """A pipe without a writer would be waited for."""
+def _open_nonblocking(path: str, flags: int) -> int:
+    """A blocking open of a pipe would wait for a writer."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 

@@ -1,8 +1,5 @@
-"""Looking at files that somebody else made, in the sandbox: is a picture whole, what do the pages of a PDF look like.
-
-Decoders of pictures and documents are a way in for whoever made the file, so they run confined. Needs Pillow and
-pypdfium2.
-"""
+"""Renders untrusted pictures and PDF pages in the sandbox, because their decoders can be attacked. Needs Pillow and
+pypdfium2."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ MAX_PIXELS = 64_000_000  # of a picture that is decoded; a few kilobytes may cla
 _CHILD = Path(__file__).with_name("rendering_child.py")
 _LIMITS = sandbox.Limits(wall_seconds=60, memory_bytes=2 << 30, output_bytes=64 << 20)
 _PACKAGES = ("PIL", "pypdfium2")
-_KEPT = 64  # files whose view is kept
+_KEPT = 64  # files whose rendering is cached
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +43,24 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """A PDF: how many pages it has, and those that could be drawn, in order."""
+    """A PDF: its number of pages, and those that could be drawn, in order."""
 
     total: int
     drawn: tuple[Picture, ...]
 
 
-class Viewer:
-    """Remembers what it saw, by content. Belongs to one event loop; two requests for the same file look once."""
+class FileRenderer:
+    """Caches by content. Belongs to one event loop; concurrent requests for one file render it once."""
 
     def __init__(self) -> None:
-        self._seen: OrderedDict[tuple[str, int, str], asyncio.Task[list[Mapping[str, Any]]]] = OrderedDict()
-        self._places = asyncio.Semaphore(2)  # each may take the memory that the limits give
+        self._tasks: OrderedDict[tuple[str, int, str], asyncio.Task[list[Mapping[str, Any]]]] = OrderedDict()
+        self._slots = asyncio.Semaphore(2)  # each may take the memory that the limits give
 
     async def picture(self, content: bytes) -> Picture | None:
         """The picture itself if it is whole and endpoints take it; drawn again if it is too large, moves or has another
         format (JPEG, at most 2048 pixels a side); None if it is no picture, or claims more than MAX_PIXELS. Raises
         Fault, UsageProblem."""
-        for line in await self._look("picture", content):
+        for line in await self._rendered("picture", content):
             if line.get("fits") in ("image/png", "image/jpeg", "image/gif", "image/webp"):
                 return Picture(content, line["fits"])
             return _jpeg(line)
@@ -74,27 +71,27 @@ class Viewer:
         ``limit`` 0 draws none. Raises Fault, UsageProblem."""
         if b"%PDF" not in content[:1024]:
             return None
-        lines = await self._look("pages", content, limit)
+        lines = await self._rendered("pages", content, limit)
         total = lines[0].get("pages") if lines else None
         if not isinstance(total, int) or total < 1:
             return None
         return Pages(total, tuple(picture for line in lines[1 : limit + 1] if (picture := _jpeg(line))))
 
-    async def _look(self, kind: str, content: bytes, limit: int = 0) -> list[Mapping[str, Any]]:
+    async def _rendered(self, kind: str, content: bytes, limit: int = 0) -> list[Mapping[str, Any]]:
         key = (kind, limit, digest(content))
-        task = self._seen.get(key)
+        task = self._tasks.get(key)
         if task is None:
             task = asyncio.create_task(self._run(kind, content, limit))
-            self._seen[key] = task
-            if len(self._seen) > _KEPT:
-                self._seen.popitem(last=False)
-        self._seen.move_to_end(key)
+            self._tasks[key] = task
+            if len(self._tasks) > _KEPT:
+                self._tasks.popitem(last=False)
+        self._tasks.move_to_end(key)
         try:
-            # Whoever gives up must not take the view away from the others.
+            # A cancelled caller must not cancel the rendering for the others.
             return await asyncio.shield(task)
         except Exception:
-            if self._seen.get(key) is task:
-                del self._seen[key]
+            if self._tasks.get(key) is task:
+                del self._tasks[key]
             raise
 
     async def _run(self, kind: str, content: bytes, limit: int) -> list[Mapping[str, Any]]:
@@ -108,7 +105,7 @@ class Viewer:
             "pixels": MAX_PIXELS,
         }
         _check_packages()
-        async with self._places:
+        async with self._slots:
             with sandbox.scratch_folder() as folder:
                 result = await sandbox.run_async(
                     [sys.executable, "-I", "-S", "-c", _child_source(), json.dumps(order)],
@@ -116,7 +113,7 @@ class Viewer:
                     limits=_LIMITS,
                     stdin=content,
                 )
-        # However it ended: the pages that were done by then are good.
+        # However the program ended, the lines that it has printed are good.
         return [line for text in result.stdout.splitlines() if (line := _parsed(text)) is not None]
 
 

@@ -1,4 +1,4 @@
-"""What ``viewing`` runs in the sandbox: the file comes on standard input, one JSON object a line goes out.
+"""What ``rendering`` runs in the sandbox: the file is standard input, the output is one JSON object a line.
 
 A picture: ``{"fits": media type}`` if it may be sent as it is, else ``{"jpeg": base64}``. A PDF: ``{"pages": n}``, then
 ``{"jpeg": base64}`` for each page, empty for one that cannot be drawn. Nothing for what cannot be read.

@@ -1,4 +1,4 @@
-"""How an endpoint is shown a file of this machine: inside the request, uploaded before it, or by its name only."""
+"""How an endpoint gets a local file: inside the request, uploaded before it, or as its name only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from agentgauge.core.chat import LocalFile
 from agentgauge.model.endpoint import Endpoint, file_path
 from agentgauge.model.files.references import digest
-from agentgauge.model.files.rendering import MAX_PAGES, Picture, Viewer
+from agentgauge.model.files.rendering import MAX_PAGES, FileRenderer, Picture
 from agentgauge.model.retry import Failure
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import clean
@@ -25,18 +25,17 @@ _SUFFIXES = {
     "image/webp": (".webp",),
 }
 _REFUSED = ("http 400", "http 413", "http 415", "http 422")
-"""Answers to an upload that are about this very file."""
+"""Failures of an upload that this file has caused."""
 
 MAX_INLINE = 24_000_000
-"""Characters (base64) of all files inside one request: endpoints refuse bodies of somewhat more, and then the whole
-request."""
+"""Characters (base64) of all files inside one request: endpoints refuse requests that are somewhat larger."""
 
 _EXPIRY = 7 * 24 * 3600  # seconds; what a run that was killed could not delete goes by itself
-_FAREWELL = 10.0  # seconds for deleting what was uploaded
+_DELETE_SECONDS = 10.0  # for deleting all uploads
 
 
 class NamedFiles:
-    """For models of our own, which look at no files."""
+    """For embedded models, which read no files."""
 
     async def __call__(self, part: LocalFile, content: bytes) -> list[dict[str, Any]] | None:
         return [_text(f"[{part['kind']}: {clean(part['name'])}]")]
@@ -48,14 +47,14 @@ class InlineFiles:
 
     def __init__(self, spec: ModelSpec) -> None:
         self._whole = spec.pdf == "file"
-        self._viewer = Viewer()
+        self._renderer = FileRenderer()
 
     async def __call__(self, part: LocalFile, content: bytes) -> list[dict[str, Any]] | None:
         """None for a damaged file. Raises SandboxFault, UsageProblem."""
         if part["kind"] == "image":
-            picture = await self._viewer.picture(content)
+            picture = await self._renderer.picture(content)
             return None if picture is None else [_image(picture)]
-        pages = await self._viewer.pages(content, limit=0 if self._whole else MAX_PAGES)
+        pages = await self._renderer.pages(content, limit=0 if self._whole else MAX_PAGES)
         if pages is None:
             return None
         if self._whole:
@@ -64,13 +63,13 @@ class InlineFiles:
             return None
         left, name = pages.total - len(pages.drawn), clean(part["name"])
         if left:
-            said = f"[{name}: {pages.total} pages, of which {len(pages.drawn)} follow as images; {left} left out]"
+            note = f"[{name}: {pages.total} pages, of which {len(pages.drawn)} follow as images; {left} left out]"
         else:
-            said = (
+            note = (
                 f"[{name}: {pages.total}"
                 f" {'page follows as an image' if pages.total == 1 else 'pages follow as images'}]"
             )
-        return [_text(said), *map(_image, pages.drawn)]
+        return [_text(note), *map(_image, pages.drawn)]
 
 
 class UploadedFiles:
@@ -82,15 +81,15 @@ class UploadedFiles:
     def __init__(self, spec: ModelSpec, endpoint: Endpoint) -> None:
         self._spec = spec
         self._endpoint = endpoint
-        self._viewer = Viewer()
+        self._renderer = FileRenderer()
         self._uploads: dict[str, asyncio.Task[str | Failure | None]] = {}
 
     async def __call__(self, part: LocalFile, content: bytes) -> list[dict[str, Any]] | None:
         """None for a damaged file and for one that the endpoint refuses. Raises Fault, UsageProblem."""
         if part["kind"] == "image":
-            picture = await self._viewer.picture(content)
+            picture = await self._renderer.picture(content)
         else:
-            picture = Picture(content, _PDF) if await self._viewer.pages(content, limit=0) else None
+            picture = Picture(content, _PDF) if await self._renderer.pages(content, limit=0) else None
         identity = picture and await self._identity(picture, _file_name(part, picture.media))
         if not identity:
             return None
@@ -109,7 +108,7 @@ class UploadedFiles:
             task.cancel()
         outcomes = await asyncio.gather(*tasks, return_exceptions=True)
         await self._endpoint.delete(
-            [file_path(outcome) for outcome in outcomes if isinstance(outcome, str)], seconds=_FAREWELL
+            [file_path(outcome) for outcome in outcomes if isinstance(outcome, str)], seconds=_DELETE_SECONDS
         )
 
     async def _identity(self, picture: Picture, name: str) -> str | None:
@@ -120,7 +119,7 @@ class UploadedFiles:
             self._uploads[key] = asyncio.create_task(self._upload(picture, name))
         task = self._uploads[key]
         try:
-            # Whoever gives up must not take the upload away from the others.
+            # A cancelled caller must not cancel the upload for the others.
             outcome = await asyncio.shield(task)
         except Exception:
             self._forget(key, task)
@@ -167,7 +166,7 @@ def _data(content: bytes, media: str) -> str:
 
 
 def _file_name(part: LocalFile, media: str) -> str:
-    """The shown name with an ending that fits: endpoints tell kinds of files by it."""
+    """The name with an ending that fits: endpoints recognise kinds of files by it."""
     name = clean(part["name"])
     endings = _SUFFIXES[media]
     return name if Path(name).suffix.lower() in endings else name + endings[0]

@@ -8,9 +8,9 @@ other end closes, because AgentGauge closes it or has died, everything here ends
 # ruff: noqa: PTH123, PTH208
 from __future__ import annotations
 
-import _socket  # socket itself would cost 5 ms
 import marshal
 import os
+import socket
 import sys
 import time
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .confine import Spec
 
 _FIRST_OWN_UID = 1_000_000_000
-"""User ids from here on belong to nobody; this one plus our process id is shared with no other sandbox."""
+"""User ids from here on are unused; this one plus our process id is shared with no other sandbox."""
 
 
 class Ends:
@@ -35,19 +35,21 @@ class Ends:
         self.steps = steps
         self.ended, self.ending = os.pipe()
         """How the program has ended, from process I."""
-        self._ours, self._theirs = _socket.socketpair()
+        self._ours, self._theirs = socket.socketpair()
 
     def hand_over(self, proc: int | None) -> None:
         """Process I sends its /proc, or says that it has none."""
-        rights = [] if proc is None else [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, proc.to_bytes(4, sys.byteorder))]
-        self._theirs.sendmsg([b"."], rights)
+        if proc is None:
+            self._theirs.send(b".")
+        else:
+            socket.send_fds(self._theirs, [b"."], [proc])
 
     def take_proc(self) -> int | None:
         """The /proc of the sandbox; None where there is none, and if process I has ended before."""
         self._theirs.close()
         os.close(self.ending)
-        _, rights, _, _ = self._ours.recvmsg(1, _socket.CMSG_SPACE(4))
-        return int.from_bytes(rights[0][2], sys.byteorder) if rights else None
+        _, descriptors, _, _ = socket.recv_fds(self._ours, 1, 1)
+        return descriptors[0] if descriptors else None
 
     def leave_to_program(self) -> None:
         """Close this process's copies of what the program alone holds."""
