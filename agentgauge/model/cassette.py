@@ -1,7 +1,7 @@
-"""Recording and replaying what a model and its tools said.
+"""Recording and replaying the exchanges with a model and its tools.
 
-A replayed run asks nobody: an exchange that the cassette lacks is a ReplayMiss, never a live call. Faults are recorded
-too, so that a replay ends in the same statuses.
+A replayed run makes no live call: an exchange that the cassette lacks is a ReplayMiss. Faults are recorded too, so that
+a replay ends in the same statuses.
 """
 
 from __future__ import annotations
@@ -18,50 +18,14 @@ from agentgauge.core.chat import ChatModel, ChatReply, ChatRequest, ToolCall
 from agentgauge.core.errors import ModelFault, ReplayMiss, ToolError, ToolFault
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput
 from agentgauge.core.types import Usage
-from agentgauge.model.cassette_file import (
-    CassetteReader,
-    CassetteWriter,
-    Header,
-    Key,
-    create_cassette,
-    digest,
-    read_header,
-)
+from agentgauge.model.cassette_file import CassetteReader, CassetteWriter, Key, digest
 from agentgauge.model.files.references import by_content
-
-__all__ = [
-    "Cassette",
-    "CassetteReader",
-    "CassetteWriter",
-    "Header",
-    "RecordingModel",
-    "RecordingToolBox",
-    "ReplayModel",
-    "ReplayToolBox",
-    "create_cassette",
-    "read_header",
-]
 
 _CATALOG: Key = ("catalog", "")
 
 
-class Cassette:
-    """The two ways to open a cassette. ``tokens`` maps absolute folders to what stands for them, one token a folder."""
-
-    @staticmethod
-    def read(path: Path, tokens: Mapping[str, str]) -> CassetteReader:
-        """For replaying. Raises UsageProblem for a missing or damaged file."""
-        return CassetteReader(path, tokens)
-
-    @staticmethod
-    def append_to(path: Path, tokens: Mapping[str, str]) -> CassetteWriter:
-        """For recording; ``create_cassette`` comes first. Raises UsageProblem where the file is not there or not
-        writable."""
-        return CassetteWriter(path, tokens)
-
-
 class RecordingModel:
-    """Passes requests on and writes down what came back."""
+    """Forwards requests and records the replies."""
 
     def __init__(self, model: ChatModel, cassette: CassetteWriter) -> None:
         self.name = model.name
@@ -108,11 +72,11 @@ class ReplayModel:
         return ChatReply(**data)
 
     async def close(self) -> None:
-        """Nothing to do: the cassette belongs to whoever opened it."""
+        """Nothing to do: the caller has opened the cassette and closes it."""
 
 
 def _call(data: Mapping[str, Any]) -> ToolCall:
-    # cassettes of earlier versions say what they made up of a call, as ``flaw``
+    # cassettes of earlier versions have a field ``flaw`` for what they made up of a call
     return ToolCall(**{name: value for name, value in data.items() if name != "flaw"})
 
 
@@ -163,7 +127,7 @@ def _tool_parts(name: str, arguments: Mapping[str, Any], cassette: CassetteWrite
 
 
 class RecordingToolBox:
-    """Passes calls on and writes down results, the content of produced files included."""
+    """Forwards calls and records results, the content of produced files included."""
 
     def __init__(self, box: ToolBox, cassette: CassetteWriter) -> None:
         self._box = box
@@ -231,13 +195,13 @@ class ReplayToolBox:
         return tuple(self._restored(data, folder) for data in outcome["outputs"])
 
     async def close(self) -> None:
-        """Nothing to do: the cassette belongs to whoever opened it."""
+        """Nothing to do: the caller has opened the cassette and closes it."""
 
     def _restored(self, data: Mapping[str, Any], folder: Path) -> ToolOutput:
         if "data" not in data:
             return ToolOutput(data["type"], data["content"])
         target = folder / data["file"]
-        # A cassette may come from somebody else; its file names must not lead out of the case's folder.
+        # A cassette is untrusted: its file names must not lead out of the case's folder.
         if not target.resolve().is_relative_to(folder.resolve()):
             raise ReplayMiss(
                 f"the cassette {self._cassette.path} names the file {data['file']!r} outside of its case's folder; do"

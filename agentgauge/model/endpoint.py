@@ -32,7 +32,7 @@ from agentgauge.model.wire import clean, error_text, excerpt, without_shapes
 
 T = TypeVar("T")
 Read = Callable[[object], T | Failure]
-"""A decoded JSON answer to what it says."""
+"""From a decoded JSON answer to its content."""
 
 FILTERED = "content filter"
 """The cause of a Failure that is a filter's answer in the model's place; its message is what the filter said."""
@@ -78,21 +78,19 @@ class Endpoint:
         return await persist(lambda: self._limited(request, read), self._policy, self._health, self._limiter.resting)
 
     def fault(self, failure: Failure) -> ModelFault:
-        """A Failure as what a case breaks of."""
+        """A Failure as the fault that breaks a case."""
         tries = "" if failure.tries == 1 else f", after {failure.tries} tries"
         return ModelFault(f"model {self._spec.name}: {failure.message}{tries}", cause=failure.cause)
 
     async def delete(self, paths: Sequence[str], *, seconds: float) -> None:
-        """Delete as many of these as can be deleted within ``seconds``, one try each; the rest stays, and nothing is
-        raised."""
+        """Delete these within ``seconds``, one attempt each. What cannot be deleted stays; nothing is raised."""
         transport = self._transport
         if transport is None or not paths:
             return
-        places = asyncio.Semaphore(8)
+        slots = asyncio.Semaphore(8)
 
         async def one(path: str) -> None:
-            async with places:
-                # What is left over does no harm to the run, which has ended.
+            async with slots:
                 await transport.send(Outgoing("DELETE", path))
 
         with contextlib.suppress(TimeoutError):

@@ -12,18 +12,17 @@ from agentgauge.model.window import START, Ticket, Window
 
 
 class AdaptiveLimiter:
-    """Belongs to one worker and one event loop, whose clock it reads; see Window for how its size adapts.
+    """Belongs to one worker and one event loop; see Window for how its size adapts.
 
-    ``start``: slots to begin with. ``timeout``: seconds for one request. A request that waits for a slot has not been
-    sent, so the wait is not counted into its time-out.
+    ``start``: slots to begin with. ``timeout``: seconds for one request, without its wait for a slot.
     """
 
     def __init__(self, max_in_flight: int, *, start: int = START, timeout: float = DEFAULT_TIMEOUT) -> None:
         self._window = Window(max_in_flight, start=start, timeout=timeout)
         self.at_rest = 0
-        """Requests that wait for their next try. They hold no slot, so others can be sent."""
+        """Requests that wait for their next attempt. They hold no slot."""
         self.on_rest: Callable[[], None] | None = None
-        """Called when ``at_rest`` has changed: more requests may be wanted."""
+        """Called when ``at_rest`` has changed: more requests may start."""
         self._sent: dict[Ticket, None] = {}  # without an answer, the oldest first
         self._waiting: deque[asyncio.Future[None]] = deque()
 
@@ -44,7 +43,7 @@ class AdaptiveLimiter:
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[Ticket]:
-        """Wait for a slot, first come, first served. Yields a ticket by which the request's end is reported."""
+        """Wait for a slot, first come, first served. Yields a ticket for reporting the request's end."""
         loop = asyncio.get_running_loop()
         if self.in_flight >= self.limit or self._waiting:
             future: asyncio.Future[None] = loop.create_future()
@@ -53,7 +52,7 @@ class AdaptiveLimiter:
                 await future
             except asyncio.CancelledError:
                 if future.done() and not future.cancelled():
-                    self._leave(loop.time())  # the slot was given and is not wanted any more
+                    self._leave(loop.time())  # the slot was granted before the cancellation
                 elif future in self._waiting:
                     self._waiting.remove(future)
                 raise

@@ -38,25 +38,29 @@ class Preset:
 
 
 _NO_SEED = Quirks(seed=False)
-_NO_SEED_SYSTEM_FIRST = Quirks(seed=False, later_system="user")
+_STRICT = Quirks(seed=False, later_system="user")
+
+
+def _self_hosted(name: str, title: str, port: int) -> Preset:
+    url, key_env = f"http://localhost:{port}/v1", f"{name.upper()}_API_KEY"
+    return Preset(name, title, url, key_env, key_required=False, self_hosted=True)
+
 
 PRESETS: Mapping[str, Preset] = {
     preset.name: preset
     for preset in (
         Preset("openai", "OpenAI", "https://api.openai.com/v1", "OPENAI_API_KEY"),
         Preset("azure", "Azure OpenAI", None, "AZURE_OPENAI_API_KEY"),
-        Preset(
-            "anthropic", "Anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", quirks=_NO_SEED_SYSTEM_FIRST
-        ),
+        Preset("anthropic", "Anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", quirks=_STRICT),
         Preset(
             "gemini",
             "Google Gemini",
             "https://generativelanguage.googleapis.com/v1beta/openai",
             "GEMINI_API_KEY",
-            quirks=_NO_SEED_SYSTEM_FIRST,
+            quirks=_STRICT,
         ),
         Preset("deepseek", "DeepSeek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", quirks=_NO_SEED),
-        Preset("mistral", "Mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", quirks=_NO_SEED_SYSTEM_FIRST),
+        Preset("mistral", "Mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", quirks=_STRICT),
         Preset("groq", "Groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
         Preset("together", "Together AI", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
         Preset(
@@ -73,33 +77,12 @@ PRESETS: Mapping[str, Preset] = {
             "DASHSCOPE_API_KEY",
         ),
         Preset("nvidia", "NVIDIA NIM", "https://integrate.api.nvidia.com/v1", "NVIDIA_API_KEY"),
-        Preset("vllm", "vLLM", "http://localhost:8000/v1", "VLLM_API_KEY", key_required=False, self_hosted=True),
-        Preset(
-            "lmdeploy",
-            "LMDeploy",
-            "http://localhost:23333/v1",
-            "LMDEPLOY_API_KEY",
-            key_required=False,
-            self_hosted=True,
-        ),
-        Preset("sglang", "SGLang", "http://localhost:30000/v1", "SGLANG_API_KEY", key_required=False, self_hosted=True),
-        Preset("ollama", "Ollama", "http://localhost:11434/v1", "OLLAMA_API_KEY", key_required=False, self_hosted=True),
-        Preset(
-            "llamacpp",
-            "llama.cpp server",
-            "http://localhost:8080/v1",
-            "LLAMACPP_API_KEY",
-            key_required=False,
-            self_hosted=True,
-        ),
-        Preset(
-            "lmstudio",
-            "LM Studio",
-            "http://localhost:1234/v1",
-            "LMSTUDIO_API_KEY",
-            key_required=False,
-            self_hosted=True,
-        ),
+        _self_hosted("vllm", "vLLM", 8000),
+        _self_hosted("lmdeploy", "LMDeploy", 23333),
+        _self_hosted("sglang", "SGLang", 30000),
+        _self_hosted("ollama", "Ollama", 11434),
+        _self_hosted("llamacpp", "llama.cpp server", 8080),
+        _self_hosted("lmstudio", "LM Studio", 1234),
     )
 }
 

@@ -1,6 +1,6 @@
-"""When to ask again, and after how long. Knows nothing of HTTP clients; sleep and chance can be injected.
+"""When to retry, and after how long. Knows nothing of HTTP clients; sleep and chance can be injected.
 
-A failed try is a value, not an exception: a fault may happen in thousands of cases, and tracebacks are expensive.
+A failed attempt is a value, not an exception: thousands of cases may fail, and tracebacks are expensive.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Literal, TypeVar
 T = TypeVar("T")
 
 FailureKind = Literal["final", "again", "limit", "unreachable", "crowded"]
-"""``final``: asking again cannot help. ``again``: it may. ``limit``: the endpoint asks for patience. ``unreachable``:
-no answer at all. ``crowded``: none in time, while other requests were answered."""
+"""``final``: a retry cannot help. ``again``: it may. ``limit``: the endpoint limits the rate. ``unreachable``: no
+answer at all. ``crowded``: none in time, while other requests were answered."""
 UNANSWERED: tuple[FailureKind, ...] = ("unreachable", "crowded")
 
 RETRY_AFTER_CAP = 60.0
@@ -38,7 +38,7 @@ DEAD_TIMEOUT = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One try that failed."""
+    """A failed attempt."""
 
     cause: str  # short and stable: "http 500", "timeout"
     message: str  # for a person, without secrets
@@ -48,7 +48,7 @@ class Failure:
 
 
 def failure_kind(status: int) -> FailureKind:
-    """What an HTTP status means for a further try."""
+    """What an HTTP status means for a retry."""
     if status in (429, 529):
         return "limit"
     if status in (408, 409, 425) or status >= 500:
@@ -100,7 +100,7 @@ def backoff_scale(environ: Mapping[str, str] = os.environ) -> float:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How patient to be."""
+    """How often, and how long, a request is retried."""
 
     max_retries: int = 6  # tries after the first
     limit_patience: int = 3  # rate limits get this many times max_retries
@@ -122,8 +122,7 @@ class RetryPolicy:
 
 @dataclass(slots=True)
 class EndpointHealth:
-    """Shared by the requests of one worker to one endpoint, so that a dead endpoint is waited for once, not
-    thousands of times."""
+    """Shared by a worker's requests to one endpoint, so that a dead endpoint is waited for once, not per request."""
 
     dead: bool = False
     answers: int = 0  # of any kind, errors too
@@ -144,7 +143,7 @@ class EndpointHealth:
             self.dead = True
 
     def patience(self, timeout: float) -> float:
-        """Seconds that the next try gets. A run against a dead endpoint is to end soon."""
+        """Time-out in seconds of the next attempt: shorter at a dead endpoint, so that the run ends soon."""
         return min(timeout, DEAD_TIMEOUT) if self.dead else timeout
 
 
@@ -154,11 +153,11 @@ async def persist(
     health: EndpointHealth,
     resting: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> T | Failure:
-    """Try until it works or the policy says stop; the last Failure is returned, never raised.
+    """Retry until success or until the policy stops; the last Failure is returned, never raised.
 
-    Once a request used up its tries without reaching the endpoint (and nothing else reached it meanwhile), the endpoint
-    counts as dead: later requests are tried once until one gets an answer. ``resting`` is entered around each wait.
-    Only waits between tries count as patience: how long a try takes, or waits for its turn, is not the request's doing.
+    Once a request has used up its attempts without reaching the endpoint (and no other request has reached it
+    meanwhile), the endpoint counts as dead: later requests get one attempt until one is answered. ``resting`` is
+    entered around each wait; only these waits count against ``total``.
     """
     answers = health.answers
     tries = same = 0
@@ -173,7 +172,7 @@ async def persist(
         if outcome.kind not in UNANSWERED:
             health.answered()  # an error is an answer too
         same = same + 1 if outcome.cause == previous else 1
-        previous = outcome.cause if outcome.kind != "crowded" else ""  # which may not be the request's doing
+        previous = outcome.cause if outcome.kind != "crowded" else ""  # whose cause may be other requests
         wait = policy.wait(outcome, tries)
         if _hopeless(outcome, policy, tries, same) or waited + wait > policy.total:
             if outcome.kind == "unreachable" and health.answers == answers:

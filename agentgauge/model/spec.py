@@ -1,4 +1,4 @@
-"""What is known of a model before it is asked: where it is, how it is asked, what it costs. Holds no secret."""
+"""A model's settings: address, request options, prices. Holds no secret."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ModelSpec:
 
     @property
     def embedded(self) -> bool:
-        """Is it one of AgentGauge's own models, which have to be served first?"""
+        """Whether it is one of AgentGauge's own models, which have to be served first."""
         return self.kind in EMBEDDED_KINDS
 
     def served_at(self, url: str) -> ModelSpec:

@@ -1,11 +1,11 @@
 """How many requests to one endpoint may be concurrent: a state machine, to which every event brings its time in
 seconds.
 
-As TCP does, the window begins small, grows, and halves when requests are refused or time out. What does harm is a queue
-at the endpoint that makes answers too late: an endpoint that answers one request at a time answers the 32nd after 32
-times the first. So the window grows freely where the time-out is far, and near it only where that gains something:
-answers come about as fast as the fastest one ever, or more of them come per second than before the last step. Latency
-by itself is no sign of a queue, since long answers take long.
+As TCP does, the window begins small, grows, and halves when requests are refused or time out. A queue at the endpoint
+does harm where it makes answers miss the time-out: an endpoint that answers one request at a time answers the 32nd
+after 32 times the first. So the window grows freely while latency is far below the time-out. Near the time-out it grows
+only if latency is close to the lowest one seen, or throughput rose with the last step. Latency alone does not indicate
+a queue, since long answers take long.
 """
 
 from __future__ import annotations

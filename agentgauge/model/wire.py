@@ -1,6 +1,6 @@
 """The OpenAI chat completion format: a request to its body, a body to a reply.
 
-Lenient in what it reads. What a reply says is free of the secrets of this process.
+Lenient in what it reads. Texts of replies are redacted.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from agentgauge.run.thread_pools import drop_waiting
 from agentgauge.store import RunFolder
 
 if TYPE_CHECKING:
-    from agentgauge.model.cassette import CassetteReader
+    from agentgauge.model.cassette_file import CassetteReader
     from agentgauge.model.limits import AdaptiveLimiter
 
 SERVICES = "services.json"
@@ -226,13 +226,16 @@ class Wiring:
             self.on_rest()
 
     def _make_model(self, role: str) -> ChatModel:
-        from agentgauge.model.cassette import Cassette, RecordingModel, ReplayModel
+        from agentgauge.model.cassette import RecordingModel, ReplayModel
+        from agentgauge.model.cassette_file import CassetteWriter
         from agentgauge.model.client import OpenAIModel
         from agentgauge.model.limits import AdaptiveLimiter
         from agentgauge.model.window import START
 
         if self._settings.replay:
-            return ReplayModel(self._tape(), str(self._settings.options[role]) if role else self._settings.model.name)
+            return ReplayModel(
+                self._cassette(), str(self._settings.options[role]) if role else self._settings.model.name
+            )
         spec = self._settings.parts[role] if role else self._settings.spec
         assert spec is not None, "only a replayed or rescored run has no model to reach"
         if spec.embedded:
@@ -245,28 +248,29 @@ class Wiring:
         self._limiters.append(limiter)
         model: ChatModel = OpenAIModel(spec, limiter)
         if self._settings.record:
-            model = RecordingModel(model, Cassette.append_to(self._settings.record, self._tokens()))
+            model = RecordingModel(model, CassetteWriter(self._settings.record, self._tokens()))
         return model
 
     def _make_box(self, task: RealTools) -> ToolBox:
-        from agentgauge.model.cassette import Cassette, RecordingToolBox, ReplayToolBox
+        from agentgauge.model.cassette import RecordingToolBox, ReplayToolBox
+        from agentgauge.model.cassette_file import CassetteWriter
 
         if self._settings.replay:
-            return ReplayToolBox(self._tape())
+            return ReplayToolBox(self._cassette())
         box = task.toolbox(self._settings.tool_server or self._addresses()["tools"])
         if self._settings.record:
-            box = RecordingToolBox(box, Cassette.append_to(self._settings.record, self._tokens()))
+            box = RecordingToolBox(box, CassetteWriter(self._settings.record, self._tokens()))
         spec = self._settings.spec
         waited_for = self._settings.tool_server or (spec and spec.embedded)  # see await_services
         return box if waited_for else _Arriving(box, self._rested)
 
-    def _tape(self) -> CassetteReader:
+    def _cassette(self) -> CassetteReader:
         """One reader for the model and the tools: it indexes the whole file."""
-        from agentgauge.model.cassette import Cassette
+        from agentgauge.model.cassette_file import CassetteReader
 
         if self._reader is None:
             assert self._settings.replay is not None
-            self._reader = Cassette.read(self._settings.replay, self._tokens())
+            self._reader = CassetteReader(self._settings.replay, self._tokens())
         return self._reader
 
     def _tokens(self) -> Mapping[str, str]:

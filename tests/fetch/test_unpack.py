@@ -1,4 +1,4 @@
-"""Archives that strangers made: names, numbers, parts."""
+"""Untrusted archives: names, numbers, parts."""
 
 from __future__ import annotations
 

@@ -22,13 +22,12 @@ from agentgauge.core.path_placeholders import PathPlaceholders
 from agentgauge.core.tools import Parameter, Tool, ToolOutput
 from agentgauge.core.types import Usage
 from agentgauge.model.cassette import (
-    Cassette,
     RecordingModel,
     RecordingToolBox,
     ReplayModel,
     ReplayToolBox,
-    create_cassette,
 )
+from agentgauge.model.cassette_file import CassetteReader, CassetteWriter, create_cassette
 
 
 def _tokens(place: Path) -> dict[str, str]:
@@ -41,7 +40,7 @@ def places(tmp_path: Path) -> tuple[Path, Path, Path]:
     here, there = tmp_path / "here", tmp_path / "the other place"
     for place in (here, there):
         (place / "data").mkdir(parents=True)
-    cassette = tmp_path / "tape.jsonl"
+    cassette = tmp_path / "cassette.jsonl"
     create_cassette(cassette, {"model": "m"})
     return cassette, here, there
 
@@ -95,7 +94,7 @@ def _request(place: Path, turn: int = 0, text: str = "Look at", **changes: Any) 
 
 def _record(cassette: Path, here: Path, *answers: ChatReply | AgentGaugeError) -> None:
     async def main() -> None:
-        writer = Cassette.append_to(cassette, _tokens(here))
+        writer = CassetteWriter(cassette, _tokens(here))
         model = RecordingModel(FakeModel(list(answers)), writer)
         for turn, answer in enumerate(answers):
             expected = pytest.raises(type(answer)) if isinstance(answer, AgentGaugeError) else nullcontext()
@@ -108,7 +107,7 @@ def _record(cassette: Path, here: Path, *answers: ChatReply | AgentGaugeError) -
 
 
 def _replay(cassette: Path, there: Path, request: ChatRequest) -> ChatReply:
-    return asyncio.run(ReplayModel(Cassette.read(cassette, _tokens(there)), "m").complete(request))
+    return asyncio.run(ReplayModel(CassetteReader(cassette, _tokens(there)), "m").complete(request))
 
 
 def test_replies_come_back_with_the_paths_of_the_other_place(places: tuple[Path, Path, Path]) -> None:
@@ -171,10 +170,10 @@ def test_tools_come_back_with_files_errors_and_faults(places: tuple[Path, Path, 
                 results.append((type(error), str(error).replace(str(place), ""), getattr(error, "cause", None)))
         return results
 
-    writer = Cassette.append_to(cassette, _tokens(here))
+    writer = CassetteWriter(cassette, _tokens(here))
     recorded = asyncio.run(use(RecordingToolBox(FakeBox(), writer), here))
     writer.close()
-    replayed = asyncio.run(use(ReplayToolBox(Cassette.read(cassette, _tokens(there))), there))
+    replayed = asyncio.run(use(ReplayToolBox(CassetteReader(cassette, _tokens(there))), there))
     assert replayed == recorded
     assert recorded[2] == [("text", "done"), ("image", "/run/files/1/sub/out.png")] and recorded[4][2] == "connection"
     assert (there / "run/files/1/sub/out.png").read_bytes() == b"\x89PNG\x00"
@@ -183,10 +182,10 @@ def test_tools_come_back_with_files_errors_and_faults(places: tuple[Path, Path, 
 def test_a_tool_miss_names_call_and_difference(places: tuple[Path, Path, Path]) -> None:
     cassette, here, there = places
     folder = Path("run") / "files" / "1"
-    writer = Cassette.append_to(cassette, _tokens(here))
+    writer = CassetteWriter(cassette, _tokens(here))
     asyncio.run(RecordingToolBox(FakeBox(), writer).call("Draw", {"image": "x"}, folder=here / folder, readable=()))
     writer.close()
-    box = ReplayToolBox(Cassette.read(cassette, _tokens(there)))
+    box = ReplayToolBox(CassetteReader(cassette, _tokens(there)))
     with pytest.raises(ReplayMiss, match=r"tool call 1 \(Draw\) of \{RUN\}/files/1: the arguments differ"):
         asyncio.run(box.call("Draw", {"image": "y"}, folder=there / folder, readable=()))
     with pytest.raises(ReplayMiss, match=r"tool call 2 .*nothing was recorded"):
@@ -197,13 +196,13 @@ def test_a_tool_miss_names_call_and_difference(places: tuple[Path, Path, Path]) 
 
 def test_a_recorded_file_name_cannot_lead_out_of_the_folder(places: tuple[Path, Path, Path]) -> None:
     cassette, here, there = places
-    writer = Cassette.append_to(cassette, _tokens(here))
+    writer = CassetteWriter(cassette, _tokens(here))
     asyncio.run(RecordingToolBox(FakeBox(), writer).call("Draw", {}, folder=here / "run", readable=()))
     writer.close()
     cassette.write_text(cassette.read_text().replace("sub/out.png", "../../evil.png"))
     with pytest.raises(ReplayMiss, match="outside of its case's folder"):
         asyncio.run(
-            ReplayToolBox(Cassette.read(cassette, _tokens(there))).call("Draw", {}, folder=there / "run", readable=())
+            ReplayToolBox(CassetteReader(cassette, _tokens(there))).call("Draw", {}, folder=there / "run", readable=())
         )
     assert not list(there.parent.rglob("evil.png"))
 
@@ -230,10 +229,10 @@ def test_a_truncated_last_line_is_ignored_and_taken_off_on_the_next_recording(pl
     ],
 )
 def test_a_damaged_cassette_is_refused(tmp_path: Path, content: str, said: str) -> None:
-    path = tmp_path / "tape.jsonl"
+    path = tmp_path / "cassette.jsonl"
     path.write_text(content)
     with pytest.raises(UsageProblem) as problem:
-        Cassette.read(path, {})
+        CassetteReader(path, {})
     assert said in str(problem.value)
 
 
@@ -241,9 +240,9 @@ def test_a_missing_cassette_and_one_of_another_model_are_refused(
     places: tuple[Path, Path, Path], tmp_path: Path
 ) -> None:
     with pytest.raises(UsageProblem, match="make one with --record"):
-        Cassette.read(tmp_path / "none", {})
+        CassetteReader(tmp_path / "none", {})
     with pytest.raises(UsageProblem, match="cannot be written"):
-        Cassette.append_to(tmp_path / "none", {})
+        CassetteWriter(tmp_path / "none", {})
     with pytest.raises(UsageProblem, match="recorded with other settings"):
         create_cassette(places[0], {"model": "other"})
     with pytest.raises(UsageProblem, match="cannot be written"):
@@ -252,13 +251,13 @@ def test_a_missing_cassette_and_one_of_another_model_are_refused(
 
 def test_many_processes_append_without_mixing_lines(places: tuple[Path, Path, Path]) -> None:
     code = (
-        "import sys; from pathlib import Path; from agentgauge.model.cassette import Cassette\n"
-        "writer = Cassette.append_to(Path(sys.argv[1]), {})\n"
+        "import sys; from pathlib import Path; from agentgauge.model.cassette_file import CassetteWriter\n"
+        "writer = CassetteWriter(Path(sys.argv[1]), {})\n"
         "for n in range(100): writer.append(('model', f'{sys.argv[2]}/{n}'), {}, {'text': sys.argv[2] * 5000})"
     )
     workers = [subprocess.Popen([sys.executable, "-c", code, str(places[0]), name]) for name in "abcd"]
     assert [worker.wait(60) for worker in workers] == [0] * 4
-    reader = Cassette.read(places[0], {})
+    reader = CassetteReader(places[0], {})
     assert all(
         reader.find(("model", f"{name}/{n}"), {}) == {"text": name * 5000} for name in "abcd" for n in range(100)
     )
@@ -292,7 +291,7 @@ def test_a_cassette_of_an_earlier_version_replays(tmp_path: Path) -> None:
     """Recorded when every request had a seed, and calls said what was made up of them."""
     (file := tmp_path / "earlier.jsonl").write_text(EARLIER)
     request = ChatRequest(({"role": "user", "content": "Hi"},), seed=7, case=CaseKey("wild", "1"))
-    reply = asyncio.run(ReplayModel(Cassette.read(file, {}), "m").complete(request))
+    reply = asyncio.run(ReplayModel(CassetteReader(file, {}), "m").complete(request))
     assert reply == ChatReply(tool_calls=(ToolCall("OCR", "{}", "call_0"),), reasoning="Hm.")
     assert (reply.message["content"], reply.message["reasoning_content"]) == (None, "Hm.")
 
@@ -307,7 +306,7 @@ def test_what_came_is_recorded_as_it_came(tmp_path: Path) -> None:
     requests = [
         ChatRequest(({"role": "user", "content": "Hi"},), case=CaseKey("wild", "1", turn=turn)) for turn in range(2)
     ]
-    recording = RecordingModel(FakeModel(list(replies)), Cassette.append_to(file, {}))
+    recording = RecordingModel(FakeModel(list(replies)), CassetteWriter(file, {}))
     assert [asyncio.run(recording.complete(request)) for request in requests] == replies
-    replay = ReplayModel(Cassette.read(file, {}), "m")
+    replay = ReplayModel(CassetteReader(file, {}), "m")
     assert [asyncio.run(replay.complete(request)) for request in requests] == replies

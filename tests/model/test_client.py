@@ -381,7 +381,8 @@ def test_an_error_beside_a_reply_passes() -> None:
         assert _ask(_spec(server), HELLO)[0].text == "whole"
 
 
-ABSURD = ["-5", "nan", "inf", "-Infinity", "1e308", "9" * 5000, "\u0663", "1_0", "Nov 99999999999999999999 22:13:30 9999",
+ABSURD = ["-5", "nan", "inf", "-Infinity", "1e308", "9" * 5000, "\u0663", "1_0",
+          "Nov 99999999999999999999 22:13:30 9999",
           "Fri, 31 Dec 9999 23:59:59 GMT", "Thu, 01 Jan 0001 00:00:00 GMT", "\x00", "soon"]  # fmt: skip
 
 
@@ -485,7 +486,7 @@ def test_the_key_is_shown_nowhere(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_many_requests_at_once_take_little_longer_than_one() -> None:
-    """No accidental serialisation: 64 requests of 50 ms, 64 in the air."""
+    """No accidental serialisation: 64 concurrent requests of 50 ms."""
 
     async def main(server: FaultServer) -> float:
         model = OpenAIModel(_spec(server), AdaptiveLimiter(64), environ=ENVIRON)

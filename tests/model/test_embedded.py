@@ -217,8 +217,10 @@ def _called(name: str, result: str) -> list[dict[str, Any]]:
     [
         ("What does the sign in the picture say?", [CALCULATOR, OCR], [], ("OCR", {"image": "/d/a.png"})),
         ("Work out 3 * (4 + 5).", [OCR, CALCULATOR], [], ("Calculator", {"expression": "3 * (4 + 5)"})),
-        ("Draw a box around (1, 2, 30, 40).", [OCR, DRAW], [], ("DrawBox", {"image": "/d/a.png", "bbox": "(1, 2, 30, 40)"})),
-        ("Read the prices, then work out their sum.", [OCR, CALCULATOR], _called("OCR", "(3, 4, 40, 20) $12\n(3, 24, 40, 40) $30"),
+        ("Draw a box around (1, 2, 30, 40).", [OCR, DRAW], [],
+         ("DrawBox", {"image": "/d/a.png", "bbox": "(1, 2, 30, 40)"})),
+        ("Read the prices, then work out their sum.", [OCR, CALCULATOR],
+         _called("OCR", "(3, 4, 40, 20) $12\n(3, 24, 40, 40) $30"),
          ("Calculator", {"expression": "12+30"})),
         ("Read the sign.", [OCR, CALCULATOR], _called("OCR", "(3, 4, 40, 20) NO ENTRY"), "NO ENTRY"),
         ("Read the sign.", [OCR, CALCULATOR], [*_called("OCR", "12 and 30"), CLOSING], "12 and 30"),

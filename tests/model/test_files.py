@@ -17,8 +17,9 @@ from PIL import Image
 
 from agentgauge.core.chat import ChatRequest, LocalFile
 from agentgauge.core.errors import ReplayMiss, UsageProblem
-from agentgauge.model.cassette import Cassette, RecordingModel, ReplayModel, create_cassette
-from agentgauge.model.files import rendering as viewing
+from agentgauge.model.cassette import RecordingModel, ReplayModel
+from agentgauge.model.cassette_file import CassetteReader, CassetteWriter, create_cassette
+from agentgauge.model.files import rendering
 from agentgauge.model.files.references import LARGEST, read_file
 from agentgauge.model.presets import resolve
 from tests.model import fault_server as serve
@@ -176,13 +177,13 @@ def test_models_of_our_own_are_told_the_name(tmp_path: Path) -> None:
 
 def test_a_file_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = []
-    real = viewing.sandbox.run_async
+    real = rendering.sandbox.run_async
 
     async def counted(*args: Any, **options: Any) -> Any:
         runs.append(options["stdin"])
         return await real(*args, **options)
 
-    monkeypatch.setattr(viewing.sandbox, "run_async", counted)
+    monkeypatch.setattr(rendering.sandbox, "run_async", counted)
     asked = request(
         part(tmp_path / "a.png", png(1)), part(tmp_path / "b.png", png(1)), part(tmp_path / "c.png", png(2))
     )
@@ -192,24 +193,24 @@ def test_a_file_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(viewing, "find_spec", lambda name: None)
+    monkeypatch.setattr(rendering, "find_spec", lambda name: None)
     with pytest.raises(UsageProblem, match=r"needs pillow and pypdfium2; pip install 'agentgauge\[tools\]'"):
         ask(own("http://127.0.0.1:9/v1"), request(part(tmp_path / "a.png", png())))
 
 
 def test_a_replay_knows_files_by_their_content(tmp_path: Path) -> None:
-    here, there, tape = tmp_path / "here", tmp_path / "there", tmp_path / "tape.jsonl"
+    here, there, cassette = tmp_path / "here", tmp_path / "there", tmp_path / "cassette.jsonl"
     here.mkdir()
     there.mkdir()
-    create_cassette(tape, {})
+    create_cassette(cassette, {})
 
     async def record(url: str) -> None:
-        model = RecordingModel(client(own(url, api="responses")), Cassette.append_to(tape, {}))
+        model = RecordingModel(client(own(url, api="responses")), CassetteWriter(cassette, {}))
         await model.complete(request(part(here / "a.png", png(1)), part(here / "gone.png")))
         await model.close()
 
     def replayed(*parts: LocalFile) -> str:
-        return asyncio.run(ReplayModel(Cassette.read(tape, {}), "m").complete(request(*parts))).text
+        return asyncio.run(ReplayModel(CassetteReader(cassette, {}), "m").complete(request(*parts))).text
 
     with FilesServer() as server:
         asyncio.run(record(server.url))
@@ -226,6 +227,6 @@ def test_a_replay_knows_files_by_their_content(tmp_path: Path) -> None:
         with pytest.raises(ReplayMiss, match="number 1 of the messages differs"):
             replayed(other, part(there / "gone.png"))
     assert (
-        str(here) not in tape.read_text()
-        and json.loads(tape.read_text().splitlines()[1])["outcome"]["reply"]["text"] == "ok"
+        str(here) not in cassette.read_text()
+        and json.loads(cassette.read_text().splitlines()[1])["outcome"]["reply"]["text"] == "ok"
     )

@@ -31,7 +31,8 @@ from agentgauge.core.redaction import (
 )
 from agentgauge.core.tools import ToolOutput
 from agentgauge.core.types import Record, Sample, Transcript, Usage
-from agentgauge.model.cassette import Cassette, RecordingModel, ReplayModel, create_cassette
+from agentgauge.model.cassette import RecordingModel, ReplayModel
+from agentgauge.model.cassette_file import CassetteReader, CassetteWriter, create_cassette
 from agentgauge.model.client import OpenAIModel
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import clean, excerpt
@@ -108,10 +109,10 @@ def test_what_is_written_holds_no_secret(words: int, tmp_path: Path) -> None:
     line = encoded_line(record)
     assert decoded(line).error == MARK
     assert decoded(line).transcript.output == {"answer": said.replace(ODD, MARK)}  # type: ignore[union-attr]
-    create_cassette(tmp_path / "tape.jsonl", {"note": PLAIN})
-    writer = Cassette.append_to(tmp_path / "tape.jsonl", {})
+    create_cassette(tmp_path / "cassette.jsonl", {"note": PLAIN})
+    writer = CassetteWriter(tmp_path / "cassette.jsonl", {})
     writer.append(("model", "k"), {}, {"reply": said})
-    reader = Cassette.read(tmp_path / "tape.jsonl", {})
+    reader = CassetteReader(tmp_path / "cassette.jsonl", {})
     assert reader.header.settings == {"note": MARK}
     assert reader.find(("model", "k"), {}) == {"reply": said.replace(ODD, MARK)}
 
@@ -256,12 +257,12 @@ def test_a_reply_holds_no_secret_and_its_cassette_is_found_by_the_same_requests(
         ),
         "responses": serve.data({"status": "completed", "output": [message, call]}),
     }
-    cassette = tmp_path / "tape.jsonl"
+    cassette = tmp_path / "cassette.jsonl"
     create_cassette(cassette, {})
     first = ChatRequest(({"role": "user", "content": "Hello"},), case=CaseKey("t", "s"))
 
     async def talk(model: OpenAIModel) -> list[dict[str, object]]:
-        recording = RecordingModel(model, Cassette.append_to(cassette, {}))
+        recording = RecordingModel(model, CassetteWriter(cassette, {}))
         reply = await recording.complete(first)
         await recording.complete(
             replace(first, messages=(*first.messages, reply.message), case=CaseKey("t", "s", turn=1))
@@ -277,7 +278,7 @@ def test_a_reply_holds_no_secret_and_its_cassette_is_found_by_the_same_requests(
     assert PLAIN.encode() not in cassette.read_bytes()
 
     async def again(_: OpenAIModel) -> None:
-        model = ReplayModel(Cassette.read(cassette, {}), "m")
+        model = ReplayModel(CassetteReader(cassette, {}), "m")
         reply = await model.complete(first)
         await model.complete(replace(first, messages=(*first.messages, reply.message), case=CaseKey("t", "s", turn=1)))
 

@@ -20,13 +20,12 @@ import pytest
 from agentgauge.core.chat import ChatRequest
 from agentgauge.core.config import Config, ModelTable, load_config
 from agentgauge.core.errors import ModelFault, UsageProblem
-from agentgauge.model import endpoint as words
+from agentgauge.model import endpoint
 from agentgauge.model.client import OpenAIModel
 from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.presets import resolve
 from agentgauge.model.spec import TransportName
-from agentgauge.model.transport import aiohttp_client as lean
-from agentgauge.model.transport import openai_client as packaged
+from agentgauge.model.transport import aiohttp_client, openai_client
 from tests.model import fault_server as serve
 from tests.model.fault_server import Act, FaultServer
 from tests.model.talking import ENVIRON, HELLO, SECRET, spec_at, talk_to
@@ -122,7 +121,7 @@ def test_a_connection_that_the_server_closed_meanwhile_costs_no_try() -> None:
     assert len(server.requests) == 3
 
 
-def test_lean_looks_at_a_kept_connection_even_where_the_loop_had_no_time_to() -> None:
+def test_the_aiohttp_client_checks_a_kept_connection_even_where_the_loop_had_no_time_to() -> None:
     async def talk(model: OpenAIModel) -> None:
         for _ in range(3):
             await model.complete(HELLO)
@@ -179,7 +178,7 @@ def test_closing_ends_every_connection_and_can_be_repeated() -> None:
 
 
 @both
-def test_as_many_connections_as_requests_in_the_air() -> None:
+def test_as_many_connections_as_concurrent_requests() -> None:
     """150 requests that are answered only when all of them have come."""
     together = threading.Barrier(150, timeout=10)
 
@@ -241,7 +240,7 @@ def test_an_answer_without_end_is_cut_off(transport: TransportName, monkeypatch:
             sent += 100_000
         return False
 
-    for module in (lean, packaged, words):
+    for module in (aiohttp_client, openai_client, endpoint):
         monkeypatch.setattr(module, "MAX_ANSWER", 5_000_000)
     with FaultServer([act]) as server, pytest.raises(ModelFault) as fault:
         talk_to(spec_at(server.url))
@@ -255,9 +254,9 @@ def test_a_long_answer_within_the_bound_is_read_whole() -> None:
         assert len(talk_to(spec_at(server.url)).text) == 20_000_000
 
 
-def test_lean_counts_a_packed_answer_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_aiohttp_client_counts_a_packed_answer_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = gzip.compress(b" " * 20_000_000)
-    monkeypatch.setattr(lean, "MAX_ANSWER", 5_000_000)
+    monkeypatch.setattr(aiohttp_client, "MAX_ANSWER", 5_000_000)
     with (
         FaultServer([serve.body(bomb, headers={"Content-Encoding": "gzip"})]) as server,
         pytest.raises(ModelFault) as fault,
@@ -331,7 +330,7 @@ PACKAGE = {"openai", "httpx2", "httpcore2", "pydantic", "anyio"}
 
 
 @pytest.mark.parametrize(("name", "expected"), [("lean", set()), ("openai", PACKAGE)])
-def test_nothing_of_the_package_is_imported_on_the_lean_way(name: str, expected: set[str]) -> None:
+def test_nothing_of_the_package_is_imported_by_the_aiohttp_client(name: str, expected: set[str]) -> None:
     with FaultServer([serve.answer("fine")]) as server:
         done = subprocess.run(
             [sys.executable, "-c", PROBE, server.url, name],

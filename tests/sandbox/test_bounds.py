@@ -131,7 +131,8 @@ time.sleep(0.3)
     "removed files that are mapped": (
         """
 for n in range(12):
-    f = piece('x'); must(libc.mmap(None, ctypes.c_size_t(PIECE), 3, 1, f, ctypes.c_long(0))); os.close(f); os.unlink('x')
+    f = piece('x'); must(libc.mmap(None, ctypes.c_size_t(PIECE), 3, 1, f, ctypes.c_long(0)))
+    os.close(f); os.unlink('x')
 time.sleep(0.3)
 """
     ),

@@ -1,6 +1,6 @@
 """``baseline``: a lexical policy without any learning. The floor that a model should beat.
 
-It sees the request only. It calls the offered tool whose name and description share most words with the query, fills
+It sees only the request. It calls the offered tool whose name and description share most words with the query, fills
 the arguments from what stands in the query, in the files note and in the last observation, and after at most three
 calls answers with the last observation.
 """
@@ -81,7 +81,7 @@ def score(tool: OfferedTool, words: frozenset[str]) -> float:
 
 
 def _fit(tool: OfferedTool, view: View) -> float:
-    """A tool that takes a file suits a query about files that nobody looked at; one that takes an expression needs
+    """A tool that takes a file suits a query about files that no call has read; one that takes an expression needs
     numbers."""
     needed = {name.lower() for name, _ in tool.parameters if name in tool.required}
     if needed & set(_EXPRESSIONS):

@@ -1,8 +1,7 @@
 """The server of the embedded models: ``python -m agentgauge.model.embedded.serve --model oracle``.
 
-Speaks OpenAI's chat completions, so that a run with an embedded model goes through the same client as a real one. The
-same request always gets the same bytes back: ids are digests, token counts are computed from the text, and no clock is
-in it.
+Speaks OpenAI's chat completions, so that a run with an embedded model goes through the same client as a real one. Equal
+requests get equal bytes: ids are digests, token counts are computed from the text, and there is no clock.
 """
 
 from __future__ import annotations
@@ -111,7 +110,7 @@ def completion(model: str, request: ChatRequest, reply: ChatReply, identity: str
     if reply.refusal is not None:
         message["refusal"] = reply.refusal
     prompt = count_tokens(json.dumps([request.messages, request.tools], ensure_ascii=False))
-    spoken = count_tokens(reply.text + "".join(call.name + call.arguments for call in reply.tool_calls))
+    written = count_tokens(reply.text + "".join(call.name + call.arguments for call in reply.tool_calls))
     finish = "tool_calls" if reply.tool_calls else reply.finish_reason
     return {
         "id": f"chatcmpl-{identity}",
@@ -119,7 +118,7 @@ def completion(model: str, request: ChatRequest, reply: ChatReply, identity: str
         "created": 0,
         "model": model,
         "choices": [{"index": 0, "message": message, "finish_reason": finish}],
-        "usage": {"prompt_tokens": prompt, "completion_tokens": spoken, "total_tokens": prompt + spoken},
+        "usage": {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": prompt + written},
     }
 
 
@@ -138,7 +137,7 @@ def make_app(model: str, answer: Answer, *, latency: float = 0.0) -> web.Applica
         except (ValueError, AgentGaugeError) as error:
             return _error(400, str(error))
         except Exception as error:
-            # A defect of ours, or data that a task did not expect. The server must live on, and somebody must see why.
+            # A defect of ours, or data that a task did not expect: the server lives on, and its log says why.
             traceback.print_exc()
             return _error(500, f"{type(error).__name__}: {error}")
         identity = hashlib.sha256((header or "").encode() + b"\0" + raw).hexdigest()[:24]

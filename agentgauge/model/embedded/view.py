@@ -1,4 +1,4 @@
-"""What a request says, sorted: the offered tools, the query, its files, the calls so far and what came of them.
+"""A request taken apart: the offered tools, the query, its files, the calls so far and their results.
 
 Reads native function calling and ReAct, whose system prompt holds the tools.
 """
@@ -31,7 +31,7 @@ class OfferedTool:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What the policy makes of a request."""
+    """What the policy sees of a request."""
 
     tools: tuple[OfferedTool, ...]
     query: str

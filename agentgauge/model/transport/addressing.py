@@ -69,7 +69,7 @@ class Proxy:
 
     @property
     def headers(self) -> dict[str, str]:
-        """What the proxy itself is told."""
+        """Headers for the proxy itself."""
         return (
             {}
             if self.login is None
@@ -87,13 +87,13 @@ def proxy_for(url: str) -> Proxy | None:
     if is_loopback(url) or proxy_bypass(parts.hostname or ""):
         return None
     proxies = getproxies()
-    said = proxies.get(parts.scheme) or proxies.get("all")
-    if not said:
+    named = proxies.get(parts.scheme) or proxies.get("all")
+    if not named:
         return None
     try:
-        said = said if "://" in said else f"http://{said}"
-        register_login(said)
-        proxy = urlsplit(said)
+        named = named if "://" in named else f"http://{named}"
+        register_login(named)
+        proxy = urlsplit(named)
         usable = proxy.scheme in ("http", "https") and bool(proxy.hostname) and (proxy.port is None or proxy.port > 0)
     except ValueError:
         usable = False

@@ -109,10 +109,9 @@ class AiohttpTransport:
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Looks at a kept connection before it is used again: one that the server closed meanwhile is dropped, and nothing
-    was sent.
+    """Checks a kept connection before it is used again, and drops one that the server has closed.
 
-    aiohttp does so as soon as its loop has heard of the closing, which may be too late; and it tries a POST only once.
+    aiohttp drops it only when its loop has processed the closing, which may be too late; and it never retries a POST.
     """
 
     def __init__(self, *, limit: int, keepalive_timeout: float) -> None:
@@ -127,13 +126,13 @@ class _Connector(aiohttp.TCPConnector):
             if protocol not in self._used:
                 self._used.add(protocol)
                 return connection
-            if not _has_news(connection):
+            if not _is_readable(connection):
                 return connection
             connection.close()
 
 
-def _has_news(connection: Connection) -> bool:
-    """Can something be read from an idle connection? Then it is its end."""
+def _is_readable(connection: Connection) -> bool:
+    """Whether an idle connection can be read: then it has been closed."""
     channel: Any = connection.transport and connection.transport.get_extra_info("socket")
     number: int = -1 if channel is None else channel.fileno()
     if number < 0:

@@ -13,7 +13,7 @@ from bench_wild.generate.sequences import Tasks, name_of
 from bench_wild.generate.settings import Settings
 
 if TYPE_CHECKING:
-    from agentgauge.model.cassette import CassetteReader, CassetteWriter
+    from agentgauge.model.cassette_file import CassetteReader, CassetteWriter
 
 TASK = "wild.generate"
 """The task's name in a cassette."""
@@ -72,19 +72,20 @@ class Studio:
         return self._models[name]
 
     def _make(self, name: str) -> ChatModel:
-        from agentgauge.model.cassette import Cassette, RecordingModel, ReplayModel
+        from agentgauge.model.cassette import RecordingModel, ReplayModel
+        from agentgauge.model.cassette_file import CassetteReader, CassetteWriter
         from agentgauge.model.client import OpenAIModel
         from agentgauge.model.limits import AdaptiveLimiter
 
         settings = self._settings
         if settings.replay:
-            self._reader = self._reader or Cassette.read(settings.replay, {})
+            self._reader = self._reader or CassetteReader(settings.replay, {})
             return ReplayModel(self._reader, name)
         model: ChatModel = OpenAIModel(
             settings.specs[name], AdaptiveLimiter(settings.in_flight, timeout=settings.specs[name].timeout)
         )
         if settings.record:
-            self._writer = self._writer or Cassette.append_to(settings.record, {})
+            self._writer = self._writer or CassetteWriter(settings.record, {})
             model = RecordingModel(model, self._writer)
         return model
 
