@@ -61,4 +61,4 @@ def render_reply(format: Format, reply: ChatReply) -> ChatReply:
     try:
         return ChatReply(text=format.write(ParsedReply(reply.text or None, calls)))
     except ValueError as error:
-        raise UsageProblem(f"the reply cannot be said in this dialect: {error}") from None
+        raise UsageProblem(f"the reply cannot be rendered in this dialect: {error}") from None

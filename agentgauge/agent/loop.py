@@ -17,7 +17,7 @@ from agentgauge.core.tools import Tool, ToolOutput
 class Exchange:
     """One action of the model and what came of it."""
 
-    thought: str  # what the model said beside it; empty for the second and later of parallel calls
+    thought: str  # the text beside it; empty for the second and later of parallel calls
     action: Action  # a call that its tool refused has become a CallError
     outputs: tuple[ToolOutput, ...] | None = None  # None: the call failed, or there was none
 

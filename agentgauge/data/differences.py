@@ -1,7 +1,7 @@
-"""How a data set's layout differs from the official one, told in a few sentences.
+"""How a data set's layout differs from the official one, in a few sentences.
 
-A benchmark that understands another layout reads it as the official one, and says so: nothing is guessed silently. Many
-records differ in the same way, so the ways are counted and the first record of each is named.
+A benchmark that understands another layout reads it as the official one, and reports it. Many records differ in the
+same way, so each way is counted, and its first record is named.
 """
 
 from __future__ import annotations

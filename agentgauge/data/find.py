@@ -35,7 +35,7 @@ def find_data(data: str, rootpath: Path) -> tuple[dict[str, Path], dict[str, boo
             if name in found or task.data.name not in theirs
         }
         return roots, {name: name in found for name in roots}
-    folder = Path(data).resolve()  # without "..": the model is shown paths in it
+    folder = Path(data).resolve()  # without "..": prompts hold paths in it
     if not folder.is_dir():
         raise UsageProblem(
             f"--data {data!r} is no folder; give auto, mini, or a folder with a data set in its official layout"
@@ -47,17 +47,16 @@ def find_data(data: str, rootpath: Path) -> tuple[dict[str, Path], dict[str, boo
             f"--data {data!r} holds no data set that is known; looked for {looked_for} there and in its folders"
         )
     for name, root in found.items():
-        tasks[name].data.index(root)  # damaged data is told now; the index is kept for the workers
+        tasks[name].data.index(root)  # reports damaged data now; the workers use the cached index
     return found, dict.fromkeys(found, True)
 
 
-def told_differences(roots: Mapping[str, Path], most: int = 6) -> Iterator[str]:
-    """How the tasks' data differs from the official layouts, for a person: what tasks share once, of each folder
-    ``most`` lines."""
-    told: dict[Path, dict[str, None]] = {}
+def difference_notes(roots: Mapping[str, Path], most: int = 6) -> Iterator[str]:
+    """How the tasks' data differs from the official layouts: each difference once, ``most`` lines of each folder."""
+    noted: dict[Path, dict[str, None]] = {}
     for name, root in roots.items():
-        told.setdefault(root, {}).update(dict.fromkeys(find_task(name).data.differences(root)))
-    for root, found in told.items():
+        noted.setdefault(root, {}).update(dict.fromkeys(find_task(name).data.differences(root)))
+    for root, found in noted.items():
         yield from (f"{root} differs from the official layout: {sentence}" for sentence in list(found)[:most])
         if len(found) > most:
             yield f"{root} differs from the official layout in {len(found) - most} more ways (see run.json)"

@@ -1,4 +1,4 @@
-"""The data that a run used: kept in its run.json, found again from there, and refused where it has become another."""
+"""The data that a run used: kept in its run.json, found again from there, and refused where it has changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentgauge.store import RunFolder
 
 
 def used_data(roots: Mapping[str, Path], official: Mapping[str, bool], planned: Iterable[str]) -> dict[str, Any]:
-    """What run.json keeps of each task's data.
+    """The entry of run.json for each task's data.
 
     ``planned``: tasks with cases, whose data has a fingerprint; none before there is a plan.
     """
@@ -32,7 +32,7 @@ def used_data(roots: Mapping[str, Path], official: Mapping[str, bool], planned: 
 def find_used_data(about: Mapping[str, Any], rootpath: Path) -> tuple[dict[str, Path], dict[str, bool]]:
     """As ``find_data``, for the data of an earlier run. ``about``: its run.json.
 
-    Raises UsageProblem where it is not there any more.
+    Raises UsageProblem where it is missing.
     """
     if not about.get("data"):  # an earlier version wrote it
         return find_data(about["settings"].get("data") or "auto", rootpath)

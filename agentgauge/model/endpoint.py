@@ -35,7 +35,7 @@ Read = Callable[[object], T | Failure]
 """From a decoded JSON answer to its content."""
 
 FILTERED = "content filter"
-"""The cause of a Failure that is a filter's answer in the model's place; its message is what the filter said."""
+"""The cause of a Failure that is a filter's answer in the model's place; its message is the filter's."""
 
 
 class Endpoint:

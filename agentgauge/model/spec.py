@@ -55,7 +55,7 @@ class ModelSpec:
         return self.kind in EMBEDDED_KINDS
 
     def served_at(self, url: str) -> ModelSpec:
-        """An embedded model, once its server told its address (without ``/v1``)."""
+        """An embedded model at the address of its server (without ``/v1``)."""
         return replace(self, url=url.rstrip("/") + "/v1")
 
     @property

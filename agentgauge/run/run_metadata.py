@@ -18,7 +18,7 @@ from agentgauge.core.redaction import without_logins
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import by_state, not_ready
-from agentgauge.data.find import told_differences
+from agentgauge.data.find import difference_notes
 from agentgauge.data.used import used_data
 from agentgauge.model.cassette_file import digest
 from agentgauge.pytest_plugin.options import Settings, config_fingerprint, stored_settings
@@ -41,7 +41,7 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
             yield f"{name}: left out: {left_out[0]}" + (
                 f", and {len(left_out) - 1} more (see run.json)" if len(left_out) > 1 else ""
             )
-    yield from told_differences({name: settings.roots[name] for name, _, _ in plan})
+    yield from difference_notes({name: settings.roots[name] for name, _, _ in plan})
     yield from by_state(not_ready(tools))
     if settings.rescore:
         yield f"scoring the transcripts of {settings.rescore} again; no model is asked"

@@ -34,7 +34,7 @@ CaseId = tuple[str, str, int]
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 """What reading a line raises that is no record, or one nested deeper than Python's JSON reader goes."""
 
-_TRANSCRIPT, _LAST, _SAID = b',"transcript":{"usage":', b'"seed":', b',"output":'
+_TRANSCRIPT, _LAST, _OUTPUT = b',"transcript":{"usage":', b'"seed":', b',"output":'
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +99,10 @@ def _compressed(line: bytes) -> bytes:
         return line
     import zstandard
 
-    cut = line.find(_SAID, begin)
-    said = b"{" + line[cut + 1 : -3] + b"}"  # without the braces that end transcript and record, and the line's end
-    packed = base64.b64encode(zstandard.ZstdCompressor(level=LEVEL).compress(said))
-    return line if 2 * len(packed) > len(said) else b'%b,"zstd":"%b"}}\n' % (line[:cut], packed)
+    cut = line.find(_OUTPUT, begin)
+    content = b"{" + line[cut + 1 : -3] + b"}"  # without the braces that end transcript and record, and the line's end
+    packed = base64.b64encode(zstandard.ZstdCompressor(level=LEVEL).compress(content))
+    return line if 2 * len(packed) > len(content) else b'%b,"zstd":"%b"}}\n' % (line[:cut], packed)
 
 
 def plain(data: Mapping[str, Json]) -> dict[str, Json]:
@@ -115,10 +115,10 @@ def plain(data: Mapping[str, Json]) -> dict[str, Json]:
 
     rest = {name: value for name, value in transcript.items() if name != "zstd"}
     try:
-        said = zstandard.ZstdDecompressor().decompress(base64.b64decode(transcript["zstd"]))
+        content = zstandard.ZstdDecompressor().decompress(base64.b64decode(transcript["zstd"]))
     except zstandard.ZstdError as error:
         raise ValueError(f"a compressed transcript cannot be read: {error}") from None
-    return {**data, "transcript": {**rest, **json.loads(said)}}
+    return {**data, "transcript": {**rest, **json.loads(content)}}
 
 
 def decoded(line: bytes) -> Record:

@@ -45,7 +45,7 @@ class CaseOutline:
     def of(cls, data: Mapping[str, Any], file: Path, start: int, size: int) -> CaseOutline:
         """``data``: see ``outlined``. Raises one of UNREADABLE for what is no record."""
         line = Line.of(data, file, start, size)
-        said, score = data["transcript"], data["score"]
+        transcript, score = data["transcript"], data["score"]
         return cls(
             intern(data["task"]),
             data["sample"],
@@ -53,8 +53,8 @@ class CaseOutline:
             line.status,
             _tags(tuple(data.get("tags", ()))),
             _score(**_hashable(score)) if score else None,
-            Usage(**said["usage"]) if said else _NOTHING,
-            said["seconds"] if said else 0.0,
+            Usage(**transcript["usage"]) if transcript else _NOTHING,
+            transcript["seconds"] if transcript else 0.0,
             line.at,
             data["error"],
             data["cause"] and intern(data["cause"]),

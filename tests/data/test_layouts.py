@@ -17,7 +17,7 @@ from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.core.types import Sample
 from agentgauge.data.differences import Differences
-from agentgauge.data.find import told_differences
+from agentgauge.data.find import difference_notes
 from bench_gta import layout as gta_layout
 from bench_gta.atomic import data as atomic
 from bench_gta.workflow import data as workflow
@@ -395,7 +395,7 @@ def test_files_of_no_task_are_named_once(tmp_path: Path) -> None:
     for name in ("math_standard_20240712", "tool_use_execution_all_20240712", "surprise"):
         (tmp_path / f"{name}.jsonl").write_text(json.dumps(problem()), encoding="utf-8")
     roots = dict.fromkeys(("mmau.math_standard", "mmau.math_planner"), tmp_path)
-    assert list(told_differences(roots)) == [
+    assert list(difference_notes(roots)) == [
         f"{tmp_path} differs from the official layout: surprise.jsonl belongs to no task and is left alone"
     ]
 

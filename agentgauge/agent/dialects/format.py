@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 from agentgauge.core.chat import Message
 from agentgauge.core.types import Json
@@ -38,17 +39,15 @@ class RenderedRequest:
     raw: bool = True  # the server shall not look for calls in the reply
 
 
-class Format(Protocol):
+class Format(ABC):
     """A family. Without state; the only field that differs between instances is the wording of a prompt."""
 
-    @property
-    def temperature(self) -> float | None:
-        """What the published runs were made with; None: the server's default."""
+    __slots__ = ()
 
-    @property
-    def max_tokens(self) -> int | None:
-        """The published runs' limit of new tokens; None: the server's."""
+    temperature: ClassVar[float | None] = None  # of the published runs; None: the server's default
+    max_tokens: ClassVar[int | None] = None  # new tokens in the published runs; None: the server's limit
 
+    @abstractmethod
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """A conversation and function tools in OpenAI's format, as the family reads them. Neither is changed.
 
@@ -57,6 +56,7 @@ class Format(Protocol):
         parts are joined, others are left as they are where the family has chat messages.
         """
 
+    @abstractmethod
     def read(self, text: str, *, tolerant: bool) -> ParsedReply:
         """What a reply means. Never raises.
 
@@ -64,7 +64,8 @@ class Format(Protocol):
         is one: surrounding text, thoughts in ``<think>`` tags, code fences and near misses of the syntax are ignored.
         """
 
-    def write(self, said: ParsedReply) -> str:
+    @abstractmethod
+    def write(self, reply: ParsedReply) -> str:
         """The reply as a model of the family writes it. ``read`` gives it back wherever the syntax can hold it.
 
         Raises ValueError where it cannot: an argument that is no identifier in ToolACE's syntax, a second call in

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from agentgauge.agent.dialects.conversation import (
     Turn,
@@ -18,7 +18,7 @@ from agentgauge.agent.dialects.conversation import (
     prompted,
     value_of,
 )
-from agentgauge.agent.dialects.format import ParsedCall, ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest
 from agentgauge.agent.dialects.lenient import find_calls, read_leniently
 from agentgauge.core.chat import Message
 
@@ -39,16 +39,13 @@ _NAMED = re.compile(r"^[ \t]*([\w.-]+)[ \t]*\n\s*(?=\{)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Glm4:
+class Glm4(Format):
     """See agentgauge.agent.dialects.format for what each method is for. The slot of the prompt is ``tools``.
 
     The published prompt is a text in which each message stands behind the special token of its role, ``<|user|>`` and a
     line break. The model's own chat template writes just that, so the messages are sent as messages: in a text, a
     server would wrap them once more.
     """
-
-    temperature: ClassVar[float | None] = None
-    max_tokens: ClassVar[int | None] = None
 
     prompt: str = _PROMPT
 
@@ -63,10 +60,10 @@ class Glm4:
     def _turn(self, turn: Turn) -> list[Message]:
         """Several calls of one step stand below each other. The model cannot write that, but earlier tasks may hold
         it."""
-        said: list[Message] = [
+        sent: list[Message] = [
             {"role": turn.role, "content": "\n".join(map(self._call, turn.calls)) if turn.calls else turn.text}
         ]
-        return [*said, {"role": "observation", "content": as_json(named_results(turn))}] if turn.results else said
+        return [*sent, {"role": "observation", "content": as_json(named_results(turn))}] if turn.results else sent
 
     def _call(self, call: ParsedCall) -> str:
         return f"{call.name}\n{as_json(value_of(call.arguments))}"
@@ -101,11 +98,11 @@ class Glm4:
                 continue  # no JSON behind it: no call
         return calls
 
-    def write(self, said: ParsedReply) -> str:
+    def write(self, reply: ParsedReply) -> str:
         """Raises ValueError for a second call, text beside a call, arguments that are no JSON object, and text that
         reads as a call."""
-        text = "\n".join(map(self._call, said.calls)) if said.calls else said.text or ""
-        called = tuple(map(in_one_form, said.calls))
-        if (said.text and called) or self.read(text, tolerant=False).calls != called:
+        text = "\n".join(map(self._call, reply.calls)) if reply.calls else reply.text or ""
+        called = tuple(map(in_one_form, reply.calls))
+        if (reply.text and called) or self.read(text, tolerant=False).calls != called:
             raise ValueError(f"a reply that GLM-4's syntax cannot hold: {text}")
         return text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from agentgauge.agent.dialects.conversation import (
     Turn,
@@ -15,7 +15,7 @@ from agentgauge.agent.dialects.conversation import (
     named_results,
     split_question,
 )
-from agentgauge.agent.dialects.format import ParsedCall, ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest
 from agentgauge.agent.dialects.pycalls import parse, read_anywhere, render, render_history
 from agentgauge.core.chat import Message
 
@@ -31,14 +31,11 @@ _PROMPT = """\
 
 
 @dataclass(frozen=True, slots=True)
-class Gorilla:
+class Gorilla(Format):
     """See agentgauge.agent.dialects.format for what each method is for.
 
     The slots of the prompt are ``system``, ``history``, ``tools`` and ``query``.
     """
-
-    temperature: ClassVar[float | None] = None
-    max_tokens: ClassVar[int | None] = None
 
     prompt: str = _PROMPT
 
@@ -58,8 +55,8 @@ class Gorilla:
         return RenderedRequest(({"role": "user", "content": content},))
 
     def _lines(self, turn: Turn) -> list[str]:
-        said = f"<<{turn.role}>>{self._marked(turn.calls) or turn.text}<<{turn.role}>>"
-        return [said, f"<<tool>>{as_json(named_results(turn))}<<tool>>"] if turn.results else [said]
+        sent = f"<<{turn.role}>>{self._marked(turn.calls) or turn.text}<<{turn.role}>>"
+        return [sent, f"<<tool>>{as_json(named_results(turn))}<<tool>>"] if turn.results else [sent]
 
     def _marked(self, calls: Sequence[ParsedCall]) -> str:
         return "".join(f"{_MARK}{render_history([call])}" for call in calls)
@@ -76,14 +73,14 @@ class Gorilla:
             return ParsedReply(text, tuple(calls))
         return read_anywhere(text.replace(_MARK, "\n"))
 
-    def write(self, said: ParsedReply) -> str:
+    def write(self, reply: ParsedReply) -> str:
         """The text beside calls can only be the reply itself, as which it is read back.
 
         Raises ValueError for what ``render`` refuses, for other text beside calls, and for text that reads as calls.
         """
-        text = "".join(f"{_MARK}{render([call])}" for call in said.calls) or said.text or ""
-        if said.text not in (None, text) or self.read(text, tolerant=False).calls != tuple(
-            map(in_one_form, said.calls)
+        text = "".join(f"{_MARK}{render([call])}" for call in reply.calls) or reply.text or ""
+        if reply.text not in (None, text) or self.read(text, tolerant=False).calls != tuple(
+            map(in_one_form, reply.calls)
         ):
             raise ValueError(f"a reply that Gorilla's syntax cannot hold: {text}")
         return text

@@ -16,7 +16,7 @@ from agentgauge.agent.dialects.conversation import (
     value_of,
     with_results,
 )
-from agentgauge.agent.dialects.format import ParsedCall, ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest
 from agentgauge.agent.dialects.lenient import read_leniently
 from agentgauge.core.chat import Message
 
@@ -27,16 +27,15 @@ PLACEHOLDER = "(an answer without a call)"
 
 
 @dataclass(frozen=True, slots=True)
-class Hammer:
+class Hammer(Format):
     """See agentgauge.agent.dialects.format for what each method is for.
 
     The published runs gave the template bare function objects; servers take only OpenAI's wrapped ones.
     """
 
-    temperature: ClassVar[float | None] = None
     max_tokens: ClassVar[int | None] = 128
 
-    keeps_text: bool = False  # for benchmarks that judge what is said
+    keeps_text: bool = False  # for benchmarks that judge texts
 
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """Results of a step are one message: a user's in the running task, that is behind the last user message, a
@@ -47,9 +46,9 @@ class Hammer:
             sent.append(message)
             left -= message.get("role") == "user"
             if results:
-                told = [{"name": one.get("name"), "results": result_of(text_of(one))} for one in results]
+                named = [{"name": one.get("name"), "results": result_of(text_of(one))} for one in results]
                 # non-ASCII is escaped, other than everywhere else: as published
-                sent.append({"role": "tool" if left else "user", "content": json.dumps(told)})
+                sent.append({"role": "tool" if left else "user", "content": json.dumps(named)})
         return RenderedRequest(tuple(sent), tuple(tools))
 
     def read(self, text: str, *, tolerant: bool) -> ParsedReply:
@@ -66,13 +65,13 @@ class Hammer:
         found = [_call(item) for item in value] if isinstance(value, list) else [None]
         return ParsedReply(None, tuple(call for call in found if call) if all(found) else ())
 
-    def write(self, said: ParsedReply) -> str:
+    def write(self, reply: ParsedReply) -> str:
         """Text is not read back, only that there was some. Raises ValueError for text beside calls, and text that
         reads as calls."""
-        calls = [{"name": call.name, "arguments": value_of(call.arguments)} for call in said.calls]
-        text = f"```\n{as_json(calls)}\n```" if calls else said.text or ""
-        called = tuple(map(in_one_form, said.calls))
-        if (said.text and called) or self.read(text, tolerant=False).calls != called:
+        calls = [{"name": call.name, "arguments": value_of(call.arguments)} for call in reply.calls]
+        text = f"```\n{as_json(calls)}\n```" if calls else reply.text or ""
+        called = tuple(map(in_one_form, reply.calls))
+        if (reply.text and called) or self.read(text, tolerant=False).calls != called:
             raise ValueError(f"a reply that Hammer's syntax cannot hold: {text}")
         return text
 

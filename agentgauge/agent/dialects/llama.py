@@ -15,7 +15,7 @@ from agentgauge.agent.dialects.conversation import (
     value_of,
     with_results,
 )
-from agentgauge.agent.dialects.format import ParsedCall, ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest
 from agentgauge.agent.dialects.lenient import read_leniently, without_thoughts
 from agentgauge.core.chat import Message
 
@@ -23,13 +23,12 @@ _WORDS = ("function", "name", "parameters")
 
 
 @dataclass(frozen=True, slots=True)
-class Llama:
+class Llama(Format):
     """See agentgauge.agent.dialects.format for what each method is for.
 
     The published runs gave the template bare function objects; servers take only OpenAI's wrapped ones.
     """
 
-    temperature: ClassVar[float | None] = None
     max_tokens: ClassVar[int | None] = 1024
 
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
@@ -61,17 +60,17 @@ class Llama:
             return ParsedReply(None)
         return ParsedReply(None, tuple(calls))
 
-    def write(self, said: ParsedReply) -> str:
+    def write(self, reply: ParsedReply) -> str:
         """Several calls are a list of JSON texts. Raises ValueError for text beside calls, and for text that reads
         as a call."""
         calls = [
             as_json({"type": "function", "name": call.name, "parameters": value_of(call.arguments)})
-            for call in map(in_one_form, said.calls)
+            for call in map(in_one_form, reply.calls)
         ]
-        text = (said.text or "") if not calls else calls[0] if len(calls) == 1 else as_json(calls)
-        called = tuple(map(in_one_form, said.calls))
-        if (said.text and called) or self.read(text, tolerant=False) != ParsedReply(
-            None if called else said.text or "", called
+        text = (reply.text or "") if not calls else calls[0] if len(calls) == 1 else as_json(calls)
+        called = tuple(map(in_one_form, reply.calls))
+        if (reply.text and called) or self.read(text, tolerant=False) != ParsedReply(
+            None if called else reply.text or "", called
         ):
             raise ValueError(f"a reply that Llama's syntax cannot hold: {text}")
         return text

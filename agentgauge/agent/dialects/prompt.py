@@ -1,5 +1,4 @@
-"""Models without function calling of their own, told of tools in a prompt, as DeepSeek-R1 and QwQ were (wild spec 8,
-prompt-only).
+"""Models without function calling: a prompt lists the tools, as for DeepSeek-R1 and QwQ (wild spec 8, prompt-only).
 
 The spec infers this family from the published results; how a reply is read is ours.
 """
@@ -9,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from agentgauge.agent.dialects.conversation import (
     Turn,
@@ -21,7 +20,7 @@ from agentgauge.agent.dialects.conversation import (
     prompted,
     value_of,
 )
-from agentgauge.agent.dialects.format import ParsedCall, ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest
 from agentgauge.agent.dialects.lenient import find_calls, without_thoughts
 from agentgauge.core.chat import Message
 
@@ -44,11 +43,8 @@ _OPEN, _CLOSE = "<tool_calls>", "</tool_calls>"
 
 
 @dataclass(frozen=True, slots=True)
-class PromptOnly:
+class PromptOnly(Format):
     """See agentgauge.agent.dialects.format for what each method is for. The slot of the prompt is ``tools``."""
-
-    temperature: ClassVar[float | None] = None
-    max_tokens: ClassVar[int | None] = None
 
     prompt: str = _PROMPT
 
@@ -60,13 +56,13 @@ class PromptOnly:
     def _turn(self, turn: Turn) -> list[Message]:
         if turn.role == "user":
             return [{"role": "user", "content": turn.text}]
-        said: list[Message] = [{"role": "assistant", "content": self._written(ParsedReply(turn.text, turn.calls))}]
+        sent: list[Message] = [{"role": "assistant", "content": self._written(ParsedReply(turn.text, turn.calls))}]
         results = f"<tool_response>{as_json(named_results(turn))}</tool_response>"
-        return [*said, {"role": "user", "content": results}] if turn.results else said
+        return [*sent, {"role": "user", "content": results}] if turn.results else sent
 
-    def _written(self, said: ParsedReply) -> str:
-        calls: list[Any] = [{"name": call.name, "arguments": value_of(call.arguments)} for call in said.calls]
-        return f"{_OPEN}{as_json(calls)}{_CLOSE}" if calls else f"{_ANSWER} {said.text or ''}"
+    def _written(self, reply: ParsedReply) -> str:
+        calls: list[Any] = [{"name": call.name, "arguments": value_of(call.arguments)} for call in reply.calls]
+        return f"{_OPEN}{as_json(calls)}{_CLOSE}" if calls else f"{_ANSWER} {reply.text or ''}"
 
     def read(self, text: str, *, tolerant: bool) -> ParsedReply:
         """Calls in the tags, wherever these stand behind the thoughts; an empty reply if one of them cannot be read."""
@@ -85,13 +81,13 @@ class PromptOnly:
         answer = meant.partition(_ANSWER)[2].removeprefix(" ") if meant.lstrip().startswith(_ANSWER) else meant
         return ParsedReply(answer if answer.strip() or not tolerant else None)
 
-    def write(self, said: ParsedReply) -> str:
+    def write(self, reply: ParsedReply) -> str:
         """Raises ValueError for text beside calls, and for calls or text that do not read back: those with the tags
         in them."""
-        text = self._written(said)
-        called = tuple(map(in_one_form, said.calls))
-        if (said.text and called) or self.read(text, tolerant=False) != ParsedReply(
-            None if called else said.text or "", called
+        text = self._written(reply)
+        called = tuple(map(in_one_form, reply.calls))
+        if (reply.text and called) or self.read(text, tolerant=False) != ParsedReply(
+            None if called else reply.text or "", called
         ):
             raise ValueError(f"a reply that cannot be written between tags: {text}")
         return text

@@ -253,10 +253,10 @@ def read_anywhere(text: str) -> ParsedReply:
     return read_leniently(text, lambda answer: find(answer) or find_calls(answer))
 
 
-def write_list(said: ParsedReply) -> str:
+def write_list(reply: ParsedReply) -> str:
     """A reply of ToolACE or watt-tool. ValueError for what ``render`` refuses, text beside calls, and text that
     reads as calls."""
-    text = f"[{render(said.calls)}]" if said.calls else said.text or ""
-    if (said.text and said.calls) or (not said.calls and read_list(text, tolerant=False).text != text):
+    text = f"[{render(reply.calls)}]" if reply.calls else reply.text or ""
+    if (reply.text and reply.calls) or (not reply.calls and read_list(text, tolerant=False).text != text):
         raise ValueError(f"a reply that cannot be written as a list of calls: {text}")
     return text

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from agentgauge.agent.dialects.conversation import as_json, in_one_form, tool_messages, value_of
-from agentgauge.agent.dialects.format import ParsedCall, ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest
 from agentgauge.agent.dialects.lenient import find_calls, without_thoughts
 from agentgauge.core.chat import Message
 
@@ -18,10 +18,9 @@ _OPEN, _END = "<tool_call>", "<|im_end|>"
 
 
 @dataclass(frozen=True, slots=True)
-class Qwen:
+class Qwen(Format):
     """See agentgauge.agent.dialects.format for what each method is for."""
 
-    temperature: ClassVar[float | None] = None
     max_tokens: ClassVar[int | None] = 512
 
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
@@ -34,8 +33,8 @@ class Qwen:
         if tolerant:
             meant = without_thoughts(text).removesuffix(_END)
             calls = find_calls(meant)
-            said = meant.partition(_OPEN)[0] if _OPEN in meant else "" if calls else meant
-            return ParsedReply(said if said.strip() else None, tuple(calls))
+            before = meant.partition(_OPEN)[0] if _OPEN in meant else "" if calls else meant
+            return ParsedReply(before if before.strip() else None, tuple(calls))
         blocks = list(_BLOCK.finditer(text))
         found = []
         for block in blocks:
@@ -50,15 +49,15 @@ class Qwen:
         before = text[: blocks[0].start()]
         return ParsedReply(before if before.strip() else None, tuple(found))
 
-    def write(self, said: ParsedReply) -> str:
+    def write(self, reply: ParsedReply) -> str:
         """Raises ValueError for text beside calls that is blank or holds a block, and for text alone that holds one."""
         blocks = (
             f"{_OPEN}\n{as_json({'name': call.name, 'arguments': value_of(call.arguments)})}\n</tool_call>"
-            for call in said.calls
+            for call in reply.calls
         )
-        text = (said.text or "") + "\n".join(blocks)
-        called = tuple(map(in_one_form, said.calls))
-        if self.read(text, tolerant=False) != ParsedReply(said.text if called else said.text or "", called):
+        text = (reply.text or "") + "\n".join(blocks)
+        called = tuple(map(in_one_form, reply.calls))
+        if self.read(text, tolerant=False) != ParsedReply(reply.text if called else reply.text or "", called):
             raise ValueError(f"a reply that Qwen's syntax cannot hold: {text}")
         return text
 

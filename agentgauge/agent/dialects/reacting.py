@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from agentgauge.agent.dialects.conversation import Turn, as_json, fill, functions, turns, value_of
-from agentgauge.agent.dialects.format import ParsedCall, ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest
 from agentgauge.agent.react import ACTION, ACTION_INPUT, FINISH, RESPONSE, THOUGHT
 from agentgauge.core.chat import Message
 
@@ -40,11 +40,8 @@ _FENCE = re.compile(r"\A```(?:json)?\s*(.*?)\s*```\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Reacting:
+class Reacting(Format):
     """See agentgauge.agent.dialects.format for what each method is for."""
-
-    temperature: ClassVar[float | None] = None
-    max_tokens: ClassVar[int | None] = None
 
     prompt: str = _PROMPT
 
@@ -60,11 +57,11 @@ class Reacting:
     def _turn(self, turn: Turn) -> list[Message]:
         if turn.role != "assistant":
             return [{"role": turn.role, "content": turn.text}]
-        said: list[Message] = [{"role": "assistant", "content": self.write(ParsedReply(turn.text, turn.calls))}]
+        sent: list[Message] = [{"role": "assistant", "content": self.write(ParsedReply(turn.text, turn.calls))}]
         return (
-            [*said, {"role": "user", "content": "\n".join(f"{RESPONSE} {result}" for result in turn.results)}]
+            [*sent, {"role": "user", "content": "\n".join(f"{RESPONSE} {result}" for result in turn.results)}]
             if turn.results
-            else said
+            else sent
         )
 
     def read(self, text: str, *, tolerant: bool) -> ParsedReply:
@@ -84,12 +81,12 @@ class Reacting:
         value = value_of(given)
         return as_json(value) if isinstance(value, dict) else given
 
-    def write(self, said: ParsedReply) -> str:
+    def write(self, reply: ParsedReply) -> str:
         """Raises ValueError for a call without a name, and one whose name has a line break."""
-        if not said.calls:
-            return f"{FINISH}{said.text or ''}"  # GTA's reader takes a blank for a part of the answer
-        lines = [f"{THOUGHT} {said.text}"] if said.text else []
-        for call in said.calls:
+        if not reply.calls:
+            return f"{FINISH}{reply.text or ''}"  # GTA's reader takes a blank for a part of the answer
+        lines = [f"{THOUGHT} {reply.text}"] if reply.text else []
+        for call in reply.calls:
             if not call.name or "\n" in call.name:
                 raise ValueError(f"ReAct cannot hold a call named {call.name!r}")
             lines += [f"{ACTION} {call.name}", f"{ACTION_INPUT} {call.arguments}"]

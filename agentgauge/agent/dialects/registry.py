@@ -35,7 +35,7 @@ PROMPT_FILE = "dialect_{}.txt"
 def format_of(name: str, prompts: Path | None = None, *, judged: bool = False) -> Format:
     """The family of that name, or ReAct, with the wording that the folder ``prompts`` holds for it, if any.
 
-    ``judged``: the benchmark judges what is said, so that a text must not be replaced as Hammer's published runs did.
+    ``judged``: the benchmark judges texts, so they must not be replaced as in Hammer's published runs.
 
     Raises UsageProblem for an unknown name, and for a text that cannot be read or that belongs to no family.
     """
@@ -68,7 +68,7 @@ def _reworded(made: Format, file: Path) -> Format:
     for slot in ("{tools}", "{query}"):
         if slot in made.prompt and slot not in text:
             raise UsageProblem(
-                f"{file} lacks the slot {slot}, without which the model is not told what it needs; put it in"
+                f"{file} lacks the slot {slot}, without which the model does not get what it needs; put it in"
             )
     return replace(made, prompt=text)  # type: ignore[type-var]
 

@@ -15,7 +15,7 @@ from agentgauge.agent.dialects.conversation import (
     named_results,
     prompted,
 )
-from agentgauge.agent.dialects.format import ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.format import Format, ParsedReply, RenderedRequest
 from agentgauge.agent.dialects.pycalls import read_list, render_history, write_list
 from agentgauge.core.chat import Message
 
@@ -31,7 +31,7 @@ Any other text has no place in such a reply. The functions you may call, with JS
 
 
 @dataclass(frozen=True, slots=True)
-class ToolAce:
+class ToolAce(Format):
     """See agentgauge.agent.dialects.format for what each method is for. The slot of the prompt is ``tools``."""
 
     temperature: ClassVar[float | None] = 0.0
@@ -45,13 +45,13 @@ class ToolAce:
         return prompted(fill(self.prompt, tools=repr(functions(tools))), date_to_last_user(messages), self._turn)
 
     def _turn(self, turn: Turn) -> list[Message]:
-        said: list[Message] = [
+        sent: list[Message] = [
             {"role": turn.role, "content": f"[{render_history(turn.calls)}]" if turn.calls else turn.text}
         ]
-        return [*said, {"role": "tool", "content": as_json(named_results(turn))}] if turn.results else said
+        return [*sent, {"role": "tool", "content": as_json(named_results(turn))}] if turn.results else sent
 
     def read(self, text: str, *, tolerant: bool) -> ParsedReply:
         return read_list(text, tolerant=tolerant)
 
-    def write(self, said: ParsedReply) -> str:
-        return write_list(said)
+    def write(self, reply: ParsedReply) -> str:
+        return write_list(reply)

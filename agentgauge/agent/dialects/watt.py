@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from agentgauge.agent.dialects.conversation import Turn, fill, functions, prompted
-from agentgauge.agent.dialects.format import ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.format import Format, ParsedReply, RenderedRequest
 from agentgauge.agent.dialects.pycalls import read_list, render_history, write_list
 from agentgauge.agent.dialects.toolace import PROMPT
 from agentgauge.core.chat import Message
 
 
 @dataclass(frozen=True, slots=True)
-class Watt:
+class Watt(Format):
     """See agentgauge.agent.dialects.format for what each method is for. The slot of the prompt is ``tools``.
 
     The published runs asked up to five times where a reply could not be had; that is the endpoint's business here.
@@ -42,5 +42,5 @@ class Watt:
     def read(self, text: str, *, tolerant: bool) -> ParsedReply:
         return read_list(text, tolerant=tolerant)
 
-    def write(self, said: ParsedReply) -> str:
-        return write_list(said)
+    def write(self, reply: ParsedReply) -> str:
+        return write_list(reply)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from agentgauge.agent.dialects.conversation import Turn, as_json, fill, functions, result_of, split_question, value_of
-from agentgauge.agent.dialects.format import ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.format import Format, ParsedReply, RenderedRequest
 from agentgauge.agent.dialects.lenient import read_leniently
 from agentgauge.agent.dialects.xlam2 import call_of, calling, checked
 from agentgauge.core.chat import Message
@@ -45,7 +45,7 @@ _HISTORY = """\
 
 
 @dataclass(frozen=True, slots=True)
-class Xlam:
+class Xlam(Format):
     """See agentgauge.agent.dialects.format for what each method is for.
 
     The slots of the prompt are ``system``, ``tools``, ``query`` and ``history``.
@@ -80,12 +80,12 @@ class Xlam:
         except (ValueError, TypeError, KeyError, RecursionError):
             return ParsedReply(text)
 
-    def write(self, said: ParsedReply) -> str:
+    def write(self, reply: ParsedReply) -> str:
         """Text beside calls can only be the sentence that is read there. Raises ValueError for other text, and text
         that reads as calls."""
-        calls = [{"name": call.name, "arguments": value_of(call.arguments)} for call in said.calls]
-        text = as_json({"tool_calls": calls}) if calls else said.text or ""
-        return checked(self.read(text, tolerant=False), said, text)
+        calls = [{"name": call.name, "arguments": value_of(call.arguments)} for call in reply.calls]
+        text = as_json({"tool_calls": calls}) if calls else reply.text or ""
+        return checked(self.read(text, tolerant=False), reply, text)
 
 
 def _tool(function: Mapping[str, Any]) -> dict[str, Json]:

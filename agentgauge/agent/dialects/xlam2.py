@@ -17,16 +17,15 @@ from agentgauge.agent.dialects.conversation import (
     value_of,
     with_results,
 )
-from agentgauge.agent.dialects.format import ParsedCall, ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest
 from agentgauge.agent.dialects.lenient import read_leniently
 from agentgauge.core.chat import Message
 
 
 @dataclass(frozen=True, slots=True)
-class Xlam2:
+class Xlam2(Format):
     """See agentgauge.agent.dialects.format for what each method is for."""
 
-    temperature: ClassVar[float | None] = None
     max_tokens: ClassVar[int | None] = 256
 
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
@@ -44,15 +43,15 @@ class Xlam2:
         except (ValueError, RecursionError):
             return ParsedReply(text)
 
-    def write(self, said: ParsedReply) -> str:
+    def write(self, reply: ParsedReply) -> str:
         """Text beside calls can only be the sentence that is read there. Raises ValueError for other text, and text
         that reads as calls."""
         text = (
-            as_json([{"name": c.name, "arguments": value_of(c.arguments)} for c in said.calls])
-            if said.calls
-            else said.text or ""
+            as_json([{"name": c.name, "arguments": value_of(c.arguments)} for c in reply.calls])
+            if reply.calls
+            else reply.text or ""
         )
-        return checked(self.read(text, tolerant=False), said, text)
+        return checked(self.read(text, tolerant=False), reply, text)
 
 
 def calling(calls: Sequence[ParsedCall]) -> ParsedReply:
@@ -68,10 +67,10 @@ def call_of(value: object) -> ParsedCall:
     raise ValueError("no call")
 
 
-def checked(read: ParsedReply, said: ParsedReply, text: str) -> str:
-    """The text, if it reads back as what was to be said. Raises ValueError."""
-    called = tuple(map(in_one_form, said.calls))
-    wanted = said.text if said.text is not None or not called else calling(called).text
+def checked(read: ParsedReply, reply: ParsedReply, text: str) -> str:
+    """The text, if it is read back as ``reply``. Raises ValueError."""
+    called = tuple(map(in_one_form, reply.calls))
+    wanted = reply.text if reply.text is not None or not called else calling(called).text
     if read != ParsedReply(wanted or "", called):
         raise ValueError(f"a reply that xLAM's syntax cannot hold: {text}")
     return text
