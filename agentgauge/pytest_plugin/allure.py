@@ -15,26 +15,24 @@ import allure_commons
 import pytest
 from allure_commons.logger import AllureFileLogger
 
-from agentgauge.pytest_plugin.options import Settings
-from agentgauge.pytest_plugin.worker import PLANNED
+from agentgauge.pytest_plugin.collection import PLANNED
 
 
-class AllureSide:
+class AllureFilter:
     """Registered where cases run and ``--alluredir`` is given."""
 
-    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+    def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.settings = settings
         self._ours: set[str] = set()  # ids of results of benchmark cases
 
     def pytest_sessionstart(self) -> None:
-        """Stand between allure-pytest and the writer that it has registered by now."""
+        """Stand filtered allure-pytest and the writer that it has registered by now."""
         for writer in allure_commons.plugin_manager.get_plugins():
             if isinstance(writer, AllureFileLogger):
                 allure_commons.plugin_manager.unregister(writer)
-                between = _Between(writer, self._ours)
-                allure_commons.plugin_manager.register(between)
-                self.config.add_cleanup(partial(_restore, writer, between))
+                filtered = _Writer(writer, self._ours)
+                allure_commons.plugin_manager.register(filtered)
+                self.config.add_cleanup(partial(_restore, writer, filtered))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
@@ -44,13 +42,13 @@ class AllureSide:
             self._ours.add(listener.allure_logger.get_test(None).uuid)
 
 
-def _restore(writer: AllureFileLogger, between: _Between) -> None:
+def _restore(writer: AllureFileLogger, filtered: _Writer) -> None:
     """allure-pytest takes its writer away itself when pytest ends, and wants to find it."""
-    allure_commons.plugin_manager.unregister(between)
+    allure_commons.plugin_manager.unregister(filtered)
     allure_commons.plugin_manager.register(writer)
 
 
-class _Between:
+class _Writer:
     """Lets pass what ordinary tests leave."""
 
     def __init__(self, writer: AllureFileLogger, ours: set[str]) -> None:

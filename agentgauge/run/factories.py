@@ -15,8 +15,8 @@ from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput
 from agentgauge.core.types import RUN_TOKEN
-from agentgauge.pytest_plugin.options import Settings
 from agentgauge.run.services import Service
+from agentgauge.run.settings import Settings
 from agentgauge.run.thread_pools import drop_waiting
 from agentgauge.store import RunFolder
 
@@ -118,9 +118,8 @@ def stop_services(services: Mapping[str, Service]) -> None:
         service.stop()
 
 
-class _Arriving:
-    """A tool box whose server may not be there yet. Counts the cases that wait for it: they need no place in the
-    air."""
+class PendingToolBox:
+    """A tool box whose server may not be there yet. Counts the cases that wait for it: they use no slot."""
 
     def __init__(self, box: ToolBox, on_change: Callable[[], None]) -> None:
         self._box = box
@@ -158,7 +157,7 @@ class _Arriving:
         await self._box.close()
 
 
-class Wiring:
+class Clients:
     """The clients of one worker. Made inside the event loop, when the first case needs them."""
 
     def __init__(self, settings: Settings, folder: RunFolder, width: int) -> None:
@@ -182,7 +181,7 @@ class Wiring:
 
     def at_rest(self) -> int:
         """How many cases only wait: for the next try of a request, or for the tool server to be there."""
-        arriving = sum(box.waiting for box in self._boxes.values() if isinstance(box, _Arriving))
+        arriving = sum(box.waiting for box in self._boxes.values() if isinstance(box, PendingToolBox))
         return arriving + sum(limiter.at_rest for limiter in self._limiters)
 
     def older_than(self, seconds: float) -> int:
@@ -192,13 +191,13 @@ class Wiring:
     def ready(self, task: Task) -> bool:
         """Whether one more case of a task has what it needs, or is needed to find that out."""
         box = self._boxes.get(task.name)
-        return not isinstance(box, _Arriving) or box.takes_more
+        return not isinstance(box, PendingToolBox) or box.takes_more
 
-    def widen(self, room: int) -> None:
-        """As many requests in the air as solves in flight: workers lend each other places."""
-        self._width = room
+    def resize(self, slots: int) -> None:
+        """As many concurrent requests as running cases: idle workers give up slots."""
+        self._width = slots
         for limiter in self._limiters:
-            limiter.resize(room)
+            limiter.resize(slots)
 
     def box(self, task: Task) -> ToolBox | None:
         """The real tools of a task, or None where it uses none."""
@@ -262,7 +261,7 @@ class Wiring:
             box = RecordingToolBox(box, CassetteWriter(self._settings.record, self._tokens()))
         spec = self._settings.spec
         waited_for = self._settings.tool_server or (spec and spec.embedded)  # see await_services
-        return box if waited_for else _Arriving(box, self._rested)
+        return box if waited_for else PendingToolBox(box, self._rested)
 
     def _cassette(self) -> CassetteReader:
         """One reader for the model and the tools: it indexes the whole file."""

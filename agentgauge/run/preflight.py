@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import pytest
 
 from agentgauge import sandbox
 from agentgauge.core.capabilities import Oracle, OwnOptions, RealTools
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
-from agentgauge.pytest_plugin.options import Settings
+from agentgauge.run.settings import Settings
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
 
@@ -24,12 +22,12 @@ class Checked(NamedTuple):
     sandbox: tuple[str, ...]  # see ``sandbox.layers``; empty where no real tool and no program runs on this machine
 
 
-def get_ready(settings: Settings, config: pytest.Config) -> None:
-    """Load what ``check`` takes, before it is known which cases there will be."""
+def load_early(settings: Settings, paths: Sequence[Path]) -> None:
+    """Load what ``check`` needs, before the cases are known. ``paths``: where pytest looks for tests."""
     if settings.earlier_tools is not None or settings.tool_server is not None:
         return
     tasks = [
-        task for task in map(find_task, settings.roots) if isinstance(task, RealTools) and is_asked_for(task, config)
+        task for task in map(find_task, settings.roots) if isinstance(task, RealTools) and _may_be_selected(task, paths)
     ]
     if tasks:
         sandbox.look_early()
@@ -37,15 +35,17 @@ def get_ready(settings: Settings, config: pytest.Config) -> None:
         task.prepare_check()
 
 
-def is_asked_for(task: Task, config: pytest.Config) -> bool:
-    """Whether a task's test functions may be among those that pytest was started for, before anything is collected:
-    they are where its package is."""
-    package = getattr(sys.modules.get(type(task).__module__.partition(".")[0]), "__file__", None)
-    if package is None:
-        return False
-    folder = Path(package).parent
-    places = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
-    return any(place.is_relative_to(folder) or folder.is_relative_to(place) for place in places)
+def _may_be_selected(task: Task, paths: Sequence[Path]) -> bool:
+    """Whether tests of a task may lie below one of the paths: they lie in its package."""
+    folder = package_of(task)
+    return folder is not None and any(path.is_relative_to(folder) or folder.is_relative_to(path) for path in paths)
+
+
+def package_of(task: Task) -> Path | None:
+    """The folder of a task's top-level package. None where its module is in no package, such as a ``conftest.py``."""
+    package = sys.modules.get(type(task).__module__.partition(".")[0])
+    file = getattr(package, "__file__", None)
+    return Path(file).parent if file and hasattr(package, "__path__") else None
 
 
 def check(settings: Settings, plan: Iterable[CaseId]) -> Checked:

@@ -7,10 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from agentgauge.agent.dialects.registry import wording
 from agentgauge.core.capabilities import options_of, prompt_version
@@ -21,7 +18,7 @@ from agentgauge.core.tools import by_state, not_ready
 from agentgauge.data.find import difference_notes
 from agentgauge.data.used import used_data
 from agentgauge.model.cassette_file import digest
-from agentgauge.pytest_plugin.options import Settings, config_fingerprint, stored_settings
+from agentgauge.run.settings import Settings, config_fingerprint, stored_settings
 from agentgauge.store import RunFolder
 from agentgauge.store.folder import FORMAT
 from agentgauge.store.jsonl import CaseId
@@ -53,7 +50,9 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
     )
 
 
-def run_json(config: pytest.Config, settings: Settings, plan: Sequence[CaseId] = (), **more: Any) -> dict[str, Any]:
+def run_json(
+    settings: Settings, selection: Mapping[str, Any], plan: Sequence[CaseId] = (), **more: Any
+) -> dict[str, Any]:
     """What run.json says. A resumed run keeps its first command and selection.
 
     ``plan``: empty before it is known. ``more``: ``tools``, what identifies each; ``sandbox``, what confines code that
@@ -72,7 +71,7 @@ def run_json(config: pytest.Config, settings: Settings, plan: Sequence[CaseId] =
         "agentgauge": version("agentgauge"),
         "python": platform.python_version(),
         "command": earlier.get("command") or [without_logins(word) for word in sys.argv[1:]],
-        "selection": earlier.get("selection") or _selection(config),
+        "selection": earlier.get("selection") or selection,
         "settings": kept,
         "data": used_data(settings.roots, settings.official, tasks),
         "configs": {name: config_fingerprint(settings, find_task(name)) for name in tasks},
@@ -84,14 +83,6 @@ def run_json(config: pytest.Config, settings: Settings, plan: Sequence[CaseId] =
         "finished": None,
         **more,
     }
-
-
-def _selection(config: pytest.Config) -> dict[str, Any]:
-    """What was chosen of all cases, for a run that is killed before it has a plan."""
-    option, here = config.option, config.invocation_params.dir
-    given = config.args if config.args_source is pytest.Config.ArgsSource.ARGS else []
-    paths = [str(here / word) if (here / Path(word.partition("::")[0])).exists() else word for word in given]
-    return {"keyword": option.keyword, "markexpr": option.markexpr, "limit": option.limit, "arguments": paths}
 
 
 def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -63,7 +63,13 @@ class Solver:
     earlier: bool = (
         True  # whether the run folder may hold what an earlier session, or a worker that died, has left of a case
     )
-    staged: set[CaseId] = field(default_factory=set)  # cases that have left something in the run folder's stages
+    staged: set[CaseId] = field(default_factory=set)  # cases that have a checkpoint in the run folder
+
+    def remove_checkpoint(self, case: CaseId) -> None:
+        """For when a case is finished."""
+        if self.earlier or case in self.staged:
+            self.folder.checkpoint_file(*case).unlink(missing_ok=True)
+            self.staged.discard(case)
 
     async def solve(self, planned: Planned) -> Record:
         """Never raises but for cancellation: faults come back as broken records."""

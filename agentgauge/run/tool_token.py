@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from agentgauge.core.redaction import register
 from agentgauge.core.service_process import TOOL_TOKEN, without_token
-from agentgauge.pytest_plugin.options import Settings
+from agentgauge.run.settings import Settings
 
 
 def take_tool_token(settings: Settings) -> Settings:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.task_registry import known_tasks
-from agentgauge.pytest_plugin.worker import spread
+from agentgauge.pytest_plugin.collection import spread
 from tests.plugin.project import records, run_bundled, summary
 
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from agentgauge.core.errors import ToolFault
-from agentgauge.run.factories import _Arriving
+from agentgauge.run.factories import PendingToolBox
 
 
 class Late:
@@ -28,7 +28,7 @@ class Late:
 def test_one_case_waits_and_then_all_are_let_in(problem):
     async def scene():
         box, told = Late(problem), []
-        arriving = _Arriving(box, lambda: told.append((arriving.waiting, arriving.takes_more)))
+        arriving = PendingToolBox(box, lambda: told.append((arriving.waiting, arriving.takes_more)))
         assert arriving.takes_more
         first = asyncio.create_task(arriving.catalog())
         await asyncio.sleep(0)

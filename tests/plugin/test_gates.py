@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.pytest_plugin.gates import Regression, Threshold, parse_gate
+from agentgauge.pytest_plugin.gates import check_gate
+from agentgauge.run.gates import Regression, Threshold, parse_gate
 from tests.model.fault_server import FaultServer, answer
 from tests.plugin.conftest import say
 from tests.plugin.project import Project
@@ -86,7 +87,7 @@ def test_a_regression_may_be_of_all_of_a_task_or_of_a_metric(here, text, task, m
 def test_a_number_is_compared_with_the_summary(here, text, problem):
     gate = parse_gate(text, COLUMNS)
     assert isinstance(gate, Threshold)
-    assert gate.check(SUMMARY, here) == problem
+    assert check_gate(gate, SUMMARY, here) == problem
 
 
 @pytest.mark.parametrize("what", ["", f"{PLANS} ", f"{PLANS}.Accuracy "])
@@ -100,13 +101,13 @@ def test_a_fall_fails_the_gate_where_it_is_significant(here, what, lost, gained,
     after = {f"s{number}": [lost <= number < lost + gained or number > 15] for number in range(20)}
     written(here / "old", {PLANS: before})
     written(here / "new", {PLANS: after})
-    problem = parse_gate(f"{what}no significant regression against old", COLUMNS).check({}, here / "new")
+    problem = check_gate(parse_gate(f"{what}no significant regression against old", COLUMNS), {}, here / "new")
     assert (problem is None) == holds
 
 
 def test_the_message_has_metric_difference_interval_and_p(here):
     written(here / "new", {PLANS: AFTER})
-    problem = parse_gate("no significant regression against before", COLUMNS).check({}, here / "new")
+    problem = check_gate(parse_gate("no significant regression against before", COLUMNS), {}, here / "new")
     # seven of twelve pairs fell: p = 1 / 2**7; -50 ± 2.160 * 17.4 with two further pairs
     assert (
         problem == f"gate no significant regression against before: {PLANS}.Accuracy fell from 100.00 to 41.67 "
@@ -120,8 +121,8 @@ def test_each_task_that_is_tested_makes_a_significant_fall_harder_to_show(here):
     written(here / "both", {PLANS: BEFORE, other: BEFORE})
     written(here / "new", {PLANS: five, other: five})
     text = "no significant regression against both"
-    assert parse_gate(text, COLUMNS).check({}, here / "new") is None
-    assert parse_gate(f"{PLANS} {text}", COLUMNS).check({}, here / "new") is not None
+    assert check_gate(parse_gate(text, COLUMNS), {}, here / "new") is None
+    assert check_gate(parse_gate(f"{PLANS} {text}", COLUMNS), {}, here / "new") is not None
 
 
 @pytest.mark.parametrize(
@@ -163,14 +164,14 @@ def test_each_task_that_is_tested_makes_a_significant_fall_harder_to_show(here):
 def test_runs_that_cannot_be_compared_fail_the_gate(here, tasks, change, what, says):
     written(here / "new", tasks, *change)
     text = f"{what}no significant regression against before"
-    assert parse_gate(text, COLUMNS).check({}, here / "new") == f"gate {text}: {says}"
+    assert check_gate(parse_gate(text, COLUMNS), {}, here / "new") == f"gate {text}: {says}"
 
 
 def test_a_run_whose_files_are_gone_fails_the_gate(here):
     gate = parse_gate("no significant regression against before", COLUMNS)
     (here / "before" / "records.jsonl").unlink()
     written(here / "new", {PLANS: AFTER})
-    assert "records.jsonl does not exist" in str(gate.check({}, here / "new"))
+    assert "records.jsonl does not exist" in str(check_gate(gate, {}, here / "new"))
 
 
 def test_a_run_that_is_worse_fails_with_the_reason(tmp_path):

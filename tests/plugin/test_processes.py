@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import subprocess
 
 import pytest
 
 from agentgauge.run.thread_pools import processors
-from tests.plugin.project import Project, records
+from tests.plugin.project import PYTEST, ROOT, Project, records
 
 USABLE = len(os.sched_getaffinity(0))
 
@@ -30,14 +31,45 @@ def test_a_quota_of_the_container_counts(tmp_path, quota, found):
     assert processors(file) == found
 
 
-def test_no_more_workers_than_processors_are_started_and_the_header_says_so(project, model):
-    asked = processors() + 3
-    result = project.run(*model, "-n", str(asked), "--run-dir", "run")
+OWN = """
+import pytest
+
+@pytest.mark.parametrize("number", range(8))
+def test_own(number):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("paths", "is_limited"),
+    [
+        ((), True),
+        (("bench_gta",), True),
+        (("bench_gta", "bench_wild/test_wild.py"), True),
+        (("bench_gta", "OWN"), False),
+    ],
+)
+def test_benchmarks_get_no_more_workers_than_processors_and_the_header_says_so(tmp_path, paths, is_limited):
+    (tmp_path / "test_own.py").write_text(OWN)
+    asked = processors() + 2
+    done = subprocess.run(
+        [*PYTEST, *[str(tmp_path) if path == "OWN" else path for path in paths], "-n", str(asked), "-k", "nothing"],
+        cwd=ROOT,
+        env=Project(tmp_path).environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert (f"instead of {asked}" in " ".join(done.stdout.split())) is is_limited, done.stdout + done.stderr
+
+
+def test_a_projects_own_tests_get_all_workers(project):
+    (project.path / "test_toy.py").write_text(OWN)
+    result = project.run("-n", "8", "-v")
     assert result.status == 0, result.output
-    assert f"{processors()} worker" in result.output
-    assert f"instead of {asked}" in " ".join(result.output.split())
-    assert len(workers_of(project)) <= processors()
-    assert result.summary("run")["tasks"]["toy.say"]["passed"] == 5
+    assert "instead of" not in result.output
+    assert all(f"[gw{number}]" in result.output for number in range(8))
 
 
 def test_tx_starts_as_many_as_it_says(project, model):
@@ -50,6 +82,7 @@ def test_tx_starts_as_many_as_it_says(project, model):
 
 DIES = """
 import os
+import subprocess
 if "PYTEST_XDIST_WORKER" in os.environ:
     os._exit(1)
 """

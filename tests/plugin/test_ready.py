@@ -4,36 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import pytest
 
-from agentgauge.core.task_registry import find_task
-from agentgauge.run.preflight import is_asked_for
 from tests.plugin.project import ROOT, Project
-
-
-@pytest.mark.parametrize(
-    ("task", "arguments", "asked"),
-    [
-        ("gta_atomic.e2e", ["bench_gta"], True),
-        ("gta_workflow", ["bench_gta/test_workflow.py::test_workflow[1]"], True),
-        ("gta_atomic.e2e", ["bench_wild", str(ROOT / "bench_gta")], True),
-        ("gta_atomic.e2e", ["."], True),
-        ("gta_atomic.e2e", ["bench_wild/test_wild.py"], False),
-        ("gta_atomic.e2e", [str(ROOT / "bench_gta_of_mine")], False),
-        ("gta_atomic.e2e", [], False),
-    ],
-)
-def test_only_tasks_in_the_places_that_pytest_was_given_may_be_asked_for(task, arguments, asked):
-    config = SimpleNamespace(args=arguments, invocation_params=SimpleNamespace(dir=ROOT))
-    assert is_asked_for(find_task(task), config) is asked
-
-
-def test_a_task_of_no_module_that_is_known_is_not_asked_for():
-    made = type("Made", (), {"__module__": "made_by_hand"})()
-    assert not is_asked_for(made, SimpleNamespace(args=["."], invocation_params=SimpleNamespace(dir=ROOT)))
-
 
 PROBE = """
 import sys, pytest

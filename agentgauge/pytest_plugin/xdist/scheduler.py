@@ -1,8 +1,8 @@
-"""Dealing cases to xdist workers so that each can see its whole queue from the start.
+"""Assigns cases to xdist workers so that each knows its whole queue from the start.
 
-A worker can work its own list out from its number (``deal``), which is what makes look-ahead possible without a word
-between controller and worker. Nothing is stolen afterwards: a worker that runs dry lends its places instead
-(``places``), so no request is paid twice.
+A worker computes its own shard from its number (``partition``), which makes look-ahead possible without messages
+between controller and worker. Nothing is stolen afterwards: an idle worker gives up its slots instead
+(``agentgauge.run.slots``), so no request is paid twice.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from xdist.scheduler import (
 )
 from xdist.workermanage import WorkerController, parse_tx_spec_config
 
-from agentgauge.run.partition import deal
+from agentgauge.run.partition import partition
 
 XDISTS_OWN = {
     "load": LoadScheduling,
@@ -34,7 +34,7 @@ XDISTS_OWN = {
 """``--dist`` → what ordinary tests are scheduled by."""
 
 FIRST = 4
-"""Cases that each worker is told of before any is told of the rest."""
+"""Cases that are sent to each worker before the rest is sent to any."""
 
 
 def worker_number(worker: str) -> int:
@@ -42,7 +42,7 @@ def worker_number(worker: str) -> int:
     return int(worker.removeprefix("gw"))
 
 
-class DealtScheduling:
+class ShardScheduling:
     """Implements xdist's ``Scheduling`` protocol.
 
     ``collection``: node ids in order, once all initial workers agree.
@@ -51,7 +51,7 @@ class DealtScheduling:
     """
 
     def __init__(self, config: pytest.Config, groups: Callable[[], Mapping[int, str]], in_flight: int) -> None:
-        """``groups``: as ``deal`` wants them, once the workers have collected."""
+        """``groups``: for ``partition``, once the workers have collected."""
         self.config = config
         self.groups = groups
         self.in_flight = in_flight
@@ -86,7 +86,7 @@ class DealtScheduling:
         self.collections[node] = same[0] if same else list(collection)  # one list for all: 10 MB with 100,000 cases
 
     def schedule(self) -> None:
-        """Deal everything on the first call; afterwards hand orphans to the replacement that has just arrived."""
+        """Assign every case on the first call; afterwards hand orphans to the replacement that has just arrived."""
         if self.collection is not None:
             self._adopt()
             return
@@ -99,17 +99,17 @@ class DealtScheduling:
                 self._shut_down()
                 return
         self.collection = first[1]
-        shares = dict(enumerate(deal(self.collection, self.numnodes, self.mode, self.groups(), self.in_flight)))
-        own = {node: shares.pop(worker_number(node.gateway.id), None) for node in self.nodes}
-        for node, share in own.items():  # one that replaced a worker before collection takes the share that is left
-            self.pending[node] = share if share is not None else shares.popitem()[1]
+        shards = dict(enumerate(partition(self.collection, self.numnodes, self.mode, self.groups(), self.in_flight)))
+        own = {node: shards.pop(worker_number(node.gateway.id), None) for node in self.nodes}
+        for node, shard in own.items():  # one that replaced a worker before collection takes the shard that is left
+            self.pending[node] = shard if shard is not None else shards.popitem()[1]
         for part in (
             slice(FIRST),
             slice(FIRST, None),
         ):  # thousands of numbers take a while, and each worker knows its own already
-            for node, share in self.pending.items():
-                if share[part]:
-                    node.send_runtest_some(share[part])
+            for node, shard in self.pending.items():
+                if shard[part]:
+                    node.send_runtest_some(shard[part])
         self._shut_down()
 
     def mark_test_complete(self, node: WorkerController, item_index: int, duration: float = 0) -> None:
@@ -121,7 +121,7 @@ class DealtScheduling:
         self.orphans.insert(0, self.collection.index(item))
 
     def remove_pending_tests_from_node(self, node: WorkerController, indices: Sequence[int]) -> None:
-        raise RuntimeError("cases are dealt once and never stolen")
+        raise RuntimeError("cases are assigned once and never stolen")
 
     def remove_node(self, node: WorkerController) -> str | None:
         """Take the cases of a worker that is gone. Returns the one it was on, if it died on one."""
@@ -141,15 +141,15 @@ class DealtScheduling:
                 node.shutdown()
 
     def _shut_down(self) -> None:
-        """Tell the workers that no more will come: each ends when its queue is done."""
+        """Notify the workers that no more will come: each ends when its queue is done."""
         for node in self.nodes:
             node.shutdown()
 
 
 class Scheduling:
-    """Deals where benchmark cases are in the collection, and leaves ordinary tests to xdist's own scheduler.
+    """Assigns shards where benchmark cases are in the collection, and leaves ordinary tests to xdist's own scheduler.
 
-    Which it is turns out when the workers have collected; until then the dealer keeps the book.
+    Which it is turns out when the workers have collected; until then the shard scheduler keeps the book.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class Scheduling:
         self._log = log
         self._has_cases = has_cases
         self._decided = False
-        self._chosen: Any = DealtScheduling(config, groups, in_flight)
+        self._chosen: Any = ShardScheduling(config, groups, in_flight)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._chosen, name)
@@ -174,9 +174,12 @@ class Scheduling:
         if not self._decided:
             self._decided = True
             if not self._has_cases():
-                dealer, self._chosen = self._chosen, XDISTS_OWN[self._config.getoption("dist")](self._config, self._log)
-                for node in dealer.nodes:
+                sharding, self._chosen = (
+                    self._chosen,
+                    XDISTS_OWN[self._config.getoption("dist")](self._config, self._log),
+                )
+                for node in sharding.nodes:
                     self._chosen.add_node(node)
-                for node, collection in dealer.collections.items():
+                for node, collection in sharding.collections.items():
                     self._chosen.add_node_collection(node, collection)
         self._chosen.schedule()

@@ -1,26 +1,36 @@
-"""How many worker processes are started: with ``-n`` no more than the processors can use.
+"""How many worker processes are started: for benchmarks with ``-n`` no more than the processors can use.
 
-A worker keeps many requests in the air at once, so that processes beyond the processors add start-up, collection and
-memory, and no speed (docs/performance.md has the measurement). ``--in-flight`` is a total and stays as it is.
+A worker sends many concurrent requests, so that processes beyond the processors add start-up, collection and memory,
+and no speed (docs/performance.md has the measurement). ``--in-flight`` is a total and stays as it is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import pytest
+
+from agentgauge.core.task_registry import known_tasks
+from agentgauge.run.preflight import package_of
+from agentgauge.run.thread_pools import processors
 
 ASKED = pytest.StashKey[int]()
 """How many workers ``-n`` asked for, where fewer are started."""
 
 
-def limit_workers(config: pytest.Config, most: int) -> None:
-    """Take workers away from ``-n N`` that are more than ``most``. ``--tx`` is taken as it is."""
-    option = config.option
+def limit_workers(config: pytest.Config, paths: Sequence[Path]) -> None:
+    """Start no more workers for ``-n N`` than there are processors, where only benchmarks are run: every one of
+    ``paths`` lies in the package of an announced benchmark. ``--tx`` is taken as it is."""
+    option, most = config.option, processors()
     asked = getattr(option, "numprocesses", None)
     if not isinstance(asked, int) or asked <= most:
         return
-    config.stash[ASKED] = asked
-    option.numprocesses = most
-    del option.tx[most:]  # xdist has filled it
+    packages = {package_of(task) for task in known_tasks().values()} - {None}
+    if paths and all(any(path.is_relative_to(package) for package in packages if package) for path in paths):
+        config.stash[ASKED] = asked
+        option.numprocesses = most
+        del option.tx[most:]  # xdist has filled it
 
 
 def limit_restarts(config: pytest.Config) -> None:
@@ -38,14 +48,14 @@ def limit_restarts(config: pytest.Config) -> None:
         option.maxworkerrestart = str(4 * len(parse_tx_spec_config(config)))
 
 
-def told(config: pytest.Config) -> str | None:
-    """What the header says of it."""
+def worker_count_notice(config: pytest.Config) -> str | None:
+    """A line for the header where fewer workers are started than ``-n`` asked for."""
     asked = config.stash.get(ASKED, None)
     if asked is None:
         return None
     started = config.option.numprocesses
     return (
         f"{started} worker{'' if started == 1 else 's'} instead of {asked}: more than there are processors would cost"
-        f" start-up and memory and gain nothing, as each keeps many requests in the air; --tx '{asked}*popen' --dist"
+        f" start-up and memory and gain nothing, as each sends many concurrent requests; --tx '{asked}*popen' --dist"
         " load starts them all"
     )

@@ -14,8 +14,8 @@ import pytest
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
 from agentgauge.data.used import refuse_other_data
-from agentgauge.pytest_plugin.options import Settings, config_fingerprint
 from agentgauge.run.run_metadata import run_json
+from agentgauge.run.settings import Settings, config_fingerprint
 from agentgauge.store import RunFolder
 from agentgauge.store.folder_lock import FolderLock
 
@@ -41,7 +41,7 @@ def claim_folder(config: pytest.Config, settings: Settings) -> Settings:
     try:
         _check(settings)
         if not settings.resume:
-            RunFolder(settings.run_dir).write_json("run.json", run_json(config, settings))
+            RunFolder(settings.run_dir).write_json("run.json", run_json(settings, selection(config)))
     except OSError as error:
         problem = f"the run folder {settings.run_dir} cannot be written ({error.strerror})"
         raise UsageProblem(f"{problem}; name another with --run-dir") from None
@@ -56,7 +56,7 @@ def _take(config: pytest.Config, settings: Settings) -> tuple[Settings, FolderLo
             raise UsageProblem(
                 f"the run folder {settings.run_dir} cannot be made ({error.strerror}); name another with --run-dir"
             ) from None
-    for folder in _free(settings.run_dir):
+    for folder in _free_names(settings.run_dir):
         try:
             hold = FolderLock(folder)
         except UsageProblem:
@@ -69,7 +69,7 @@ def _take(config: pytest.Config, settings: Settings) -> tuple[Settings, FolderLo
     return settings, None
 
 
-def _free(folder: Path) -> Iterator[Path]:
+def _free_names(folder: Path) -> Iterator[Path]:
     yield folder
     for number in count(2):
         if not (other := folder.with_name(f"{folder.name}-{number}")).exists():
@@ -125,16 +125,24 @@ def continue_selection(config: pytest.Config) -> None:
     """
     folder = RunFolder(Path(config.option.resume or "."))
     if config.option.resume and not folder.has_plan and (folder.path / "run.json").exists():
-        selection: dict[str, Any] = folder.read_json("run.json").get("selection") or {}
-        config.stash[SELECTION] = selection
-        select(config, selection)
+        earlier: dict[str, Any] = folder.read_json("run.json").get("selection") or {}
+        config.stash[SELECTION] = earlier
+        select(config, earlier)
 
 
-def select(config: pytest.Config, selection: Mapping[str, Any]) -> None:
+def select(config: pytest.Config, earlier: Mapping[str, Any]) -> None:
     """Choose cases as an earlier run did, where nothing else is chosen now. In each process: xdist's workers know the
     command line alone."""
     for name in ("keyword", "markexpr", "limit"):
-        if selection.get(name) and not getattr(config.option, name):
-            setattr(config.option, name, selection[name])
-    if config.args_source is not pytest.Config.ArgsSource.ARGS and selection.get("arguments"):
-        config.args = selection["arguments"]
+        if earlier.get(name) and not getattr(config.option, name):
+            setattr(config.option, name, earlier[name])
+    if config.args_source is not pytest.Config.ArgsSource.ARGS and earlier.get("arguments"):
+        config.args = earlier["arguments"]
+
+
+def selection(config: pytest.Config) -> dict[str, Any]:
+    """What was selected of all cases, for a run that is killed before it has a plan."""
+    option, here = config.option, config.invocation_params.dir
+    given = config.args if config.args_source is pytest.Config.ArgsSource.ARGS else []
+    paths = [str(here / word) if (here / Path(word.partition("::")[0])).exists() else word for word in given]
+    return {"keyword": option.keyword, "markexpr": option.markexpr, "limit": option.limit, "arguments": paths}

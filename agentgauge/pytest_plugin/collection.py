@@ -1,0 +1,150 @@
+"""Collection: one case per sample of a task, its keywords, the plan, and the shard of each worker."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+import pytest
+
+from agentgauge.core.atomic_write import cannot_write
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.index import Row
+from agentgauge.core.task import Task
+from agentgauge.core.task_registry import find_task
+from agentgauge.run.case_runner import WorkerInfo
+from agentgauge.run.partition import GROUPS, partition
+from agentgauge.run.settings import Settings
+from agentgauge.run.solve import Planned
+from agentgauge.store import RunFolder
+from agentgauge.store.jsonl import CaseId
+
+PLANNED = pytest.StashKey[Planned]()
+"""The case of an item; ordinary tests have none."""
+
+
+class Collection:
+    """Registered in processes that run cases."""
+
+    def __init__(self, config: pytest.Config, settings: Settings, worker: WorkerInfo) -> None:
+        self.config = config
+        self.settings = settings
+        self.worker = worker
+        self.folder = RunFolder(settings.run_dir)
+        self._cases: dict[str, dict[str, Planned]] = {}  # task → case name → case
+        self._markers: set[str] = set()  # tags that are registered as markers
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        marker = metafunc.definition.get_closest_marker("benchmark_task")
+        if marker is not None:
+            names = list(self._cases_of(find_task(marker.args[0])))
+            metafunc.parametrize("sample", names, ids=names)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Give every case its keywords before ``-k`` and ``-m`` are applied, and keep to the plan of an earlier run."""
+        self._plan_items(items)
+        if earlier := self._earlier_plan():
+            outside = [item for item in items if PLANNED in item.stash and item.stash[PLANNED].id not in earlier]
+            if outside:
+                items[:] = [item for item in items if PLANNED not in item.stash or item.stash[PLANNED].id in earlier]
+                self.config.hook.pytest_deselected(items=outside)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Write the plan: under xdist the controller collects nothing and reads it there."""
+        cases = {item.stash[PLANNED].id: item.nodeid for item in session.items if PLANNED in item.stash}
+        if cases and not self.config.option.collectonly and self.worker.number == 0:
+            self._write_plan(session, cases)
+
+    def shard(self, items: Sequence[pytest.Item]) -> tuple[Sequence[pytest.Item], Sequence[int]]:
+        """The items that this worker is to run, in order, and the numbers of the workers that have benchmark cases;
+        this one is among them. The scheduler computes the same."""
+        me, shards = self.worker.number, [items]
+        if self.worker.count > 1:
+            nodes = [item.nodeid for item in items]
+            positions = partition(
+                nodes, self.worker.count, self.worker.dist, self._groups(items), self.settings.in_flight
+            )
+            shards = [[items[position] for position in shard] for shard in positions]
+        users = [one for one, shard in enumerate(shards) if one == me or any(PLANNED in item.stash for item in shard)]
+        return shards[me], users
+
+    def _cases_of(self, task: Task) -> Mapping[str, Planned]:
+        """A task's cases after ``--limit``, by their names. None where ``--data`` names a folder without its data."""
+        if task.name not in self.settings.roots:
+            return {}
+        if task.name not in self._cases:
+            index = task.data.index(self.settings.roots[task.name])
+            attempts = range(1, self.settings.attempts + 1)
+            self._cases[task.name] = {
+                case_name(row.id, attempt): Planned(task, index, row, attempt)
+                for row in spread(index.rows, self.settings.limit)
+                for attempt in attempts
+            }
+        return self._cases[task.name]
+
+    def _plan_items(self, items: Iterable[pytest.Item]) -> None:
+        named = set(re.split(r"[\s()]+", self.config.option.markexpr or ""))
+        tasks: dict[tuple[pytest.Item | pytest.Collector | None, str | None], Task | None] = {}  # of test functions
+        for item in items:
+            function = (item.parent, getattr(item, "originalname", None))
+            if function not in tasks:
+                marker = item.get_closest_marker("benchmark_task")
+                tasks[function] = marker and find_task(marker.args[0])
+            task, callspec = tasks[function], getattr(item, "callspec", None)
+            if task is None or callspec is None:
+                continue
+            planned = self._cases_of(task).get(callspec.params.get("sample"))
+            if planned is None:
+                continue
+            item.stash[PLANNED] = planned
+            item.extra_keyword_matches.update(planned.row.tags)
+            for tag in named.intersection(planned.row.tags):  # marks for every tag double the cost of collection
+                if tag not in self._markers:
+                    self._markers.add(tag)
+                    self.config.addinivalue_line("markers", f"{tag}: keyword of a benchmark sample")
+                item.add_marker(tag)
+
+    def _earlier_plan(self) -> dict[CaseId, str]:
+        """The plan of the run that is resumed or scored again; empty for a new run."""
+        if self.settings.resume:
+            return self.folder.plan() if self.folder.has_plan else {}
+        return RunFolder(self.settings.rescore).plan() if self.settings.rescore else {}
+
+    def _write_plan(self, session: pytest.Session, cases: Mapping[CaseId, str]) -> None:
+        try:
+            self.folder.create()
+            if self.worker.dist == "loadgroup":
+                self.folder.write_json(GROUPS, list(self._groups(session.items).items()))
+            if not (self.settings.resume and self.folder.has_plan):  # a resumed run keeps its whole plan
+                self.folder.write_plan(cases)
+        except UsageProblem as problem:
+            raise pytest.UsageError(str(problem)) from None
+        except OSError as error:
+            raise pytest.UsageError(f"{cannot_write(self.folder.path, error)}; start again then") from None
+
+    def _groups(self, items: Sequence[pytest.Item]) -> dict[int, str]:
+        if self.worker.dist != "loadgroup":
+            return {}
+        named = ((position, group_of(item.iter_markers("xdist_group"))) for position, item in enumerate(items))
+        return {position: group for position, group in named if group is not None}
+
+
+def group_of(marks: Iterable[pytest.Mark]) -> str | None:
+    """The group of a case with these ``xdist_group`` marks. xdist itself writes it into node ids, which pytest 9.2
+    does not allow."""
+    names = {str(mark.args[0] if mark.args else mark.kwargs.get("name", "default")) for mark in marks}
+    return "_".join(sorted(names)) or None
+
+
+def case_name(sample: str, attempt: int) -> str:
+    """A case's pytest id: the data set's own, with the attempt behind it from the second on."""
+    return sample if attempt == 1 else f"{sample}#{attempt}"
+
+
+def spread(rows: Sequence[Row], limit: int | None) -> Sequence[Row]:
+    """At most ``limit`` rows, evenly spaced over all, always the same ones."""
+    if limit is None or limit >= len(rows):
+        return rows
+    return [rows[i * len(rows) // limit] for i in range(limit)]

@@ -1,0 +1,68 @@
+"""The fixtures ``sample`` and ``outcome``, and how pytest is told of a wrong answer and of a fault."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentgauge.core.types import Record
+from agentgauge.pytest_plugin.collection import PLANNED, case_name
+from agentgauge.pytest_plugin.worker import WORKER
+from agentgauge.store import Line
+
+
+class WrongAnswer(AssertionError, pytest.fail.Exception):  # type: ignore[misc, name-defined]
+    """The model's answer is wrong: the case fails. Shown as its text alone, without a traceback of ours."""
+
+    def __init__(self, message: str) -> None:
+        pytest.fail.Exception.__init__(self, message, pytrace=False)
+
+
+class Outcome:
+    """How a case ended."""
+
+    def __init__(self, result: Line | Record) -> None:
+        self._result = result
+
+    @property
+    def record(self) -> Record:
+        """Everything that is stored of the case. Read when it is asked for: most passed cases need none of it."""
+        return self._result.read() if isinstance(self._result, Line) else self._result
+
+    def check(self) -> None:
+        """Pass for a right answer. Raises WrongAnswer with what was expected, what came and at which step."""
+        __tracebackhide__ = True
+        if self._result.status != "passed":
+            explanation = self._explanation()
+            raise WrongAnswer("no score" if explanation is None else explanation)
+
+    def _explanation(self) -> str | None:
+        if isinstance(self._result, Line):
+            return self._result.explanation()
+        return self._result.score.explanation if self._result.score else None
+
+
+@pytest.fixture
+def sample(request: pytest.FixtureRequest) -> str:
+    """What the case is called: the sample's id, with the attempt behind it from the second on."""
+    planned = request.node.stash.get(PLANNED, None)
+    if planned is None:
+        pytest.fail(
+            "the fixtures sample and outcome are for test functions that are marked with benchmark_task(name)",
+            pytrace=False,
+        )
+    return case_name(planned.row.id, planned.attempt)
+
+
+@pytest.fixture
+def outcome(request: pytest.FixtureRequest, sample: str) -> Outcome:
+    """How this case ended: the sample was run and scored, possibly well before pytest came here.
+
+    A fault that is not the model's is raised here, in set-up, so that pytest reports an error and no failure.
+    """
+    result = request.config.stash[WORKER].result(request.node)
+    outcome = Outcome(result)
+    if result.status == "missing":
+        pytest.skip(outcome.record.error or "not attempted")
+    if result.status == "broken":
+        pytest.fail(outcome.record.error or "broken for an unknown reason", pytrace=False)
+    return outcome

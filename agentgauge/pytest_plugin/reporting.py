@@ -1,0 +1,170 @@
+"""Counts the reports of benchmark cases, shows progress, and writes the terminal's summary."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import nullcontext
+from functools import partial
+from typing import Any, TextIO, cast
+
+import pytest
+
+from agentgauge.core.redaction import Printed, redact
+from agentgauge.pytest_plugin.run_state import RunState
+from agentgauge.run.progress import Progress
+from agentgauge.run.run_metadata import header
+from agentgauge.run.waiting_requests import waiting_requests
+
+
+class Reporting:
+    """Registered in pytest's first process."""
+
+    def __init__(self, state: RunState) -> None:
+        self.state = state
+        self.config = state.config
+
+    def begin(self) -> None:
+        """Show the header of the run, and make its progress line."""
+        state, terminal = self.state, self._plugin("terminalreporter")
+        if terminal is None:  # -p no:terminal
+            state.progress = Progress(None, live=False, total=len(state.plan))
+            return
+        terminal.showfspath = False
+        terminal.ensure_newline()
+        from reports.text import fill
+
+        for text in (f"agentgauge: {line}" for line in header(state.settings, state.plan, state.tools)):
+            # whole lines for a search in a log
+            for line in fill("", text, shutil.get_terminal_size().columns, hanging="  ") if terminal.isatty else [text]:
+                terminal.write_line(line)
+        verbose = self.config.option.verbose > 0  # pytest writes a line for each case itself
+        write, waiting = None if verbose else terminal.write, partial(waiting_requests, state.folder.path)
+        state.progress = Progress(write, live=terminal.isatty, total=len(state.plan), waiting=waiting)
+
+    def draw_if_late(self) -> None:
+        """While pytest, which captures output, waits for a case."""
+        progress, capture = self.state.progress, self._plugin("capturemanager")
+        if progress and progress.is_late():
+            with capture.global_and_fixture_disabled() if capture else nullcontext():
+                progress.draw()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport | pytest.CollectReport) -> tuple[str, str, str] | None:
+        """Count benchmark cases by their status, and leave the screen to the progress line."""
+        status = _status(report)
+        if status is None:
+            return ("rerun", "", "RERUN") if getattr(report, "outcome", "") == "rerun" else None
+        if report.when in ("setup", "teardown") and report.passed:
+            return "", "", ""
+        return status, "", status.upper() if self.config.option.verbose > 0 else ""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None]:
+        status = _status(report)
+        self._count(report, status)
+        yield
+        if status is not None:
+            report.user_properties = []  # the lists at the end of the run use pytest's own words
+            self._drop_reports(status)
+
+    def _count(self, report: pytest.TestReport, status: str | None) -> None:
+        state = self.state
+        if report.failed:
+            state.failures += 1
+            state.ordinary_failures += status is None
+            if 0 < (self.config.option.maxfail or 0) <= state.failures:
+                state.stop_workers(f"stopping after {state.failures} failures")
+        if status is None or state.progress is None:
+            return
+        properties = dict(report.user_properties)
+        if (reason := properties.get("agentgauge.stop")) and not state.stop_reason:
+            state.stop(str(reason))
+        if report.when == "call" or report.failed:
+            tokens, usd = properties.get("agentgauge.tokens", 0), properties.get("agentgauge.usd", 0.0)
+            state.progress.add(status, int(str(tokens)), float(str(usd)))
+
+    def _drop_reports(self, status: str) -> None:
+        """Bound the memory of a long run: the terminal keeps three reports of 1 to 3 KB a case until its end.
+
+        The terminal counts the reports of each category. Where it also lists them (``-v``, ``-rp``, ``--durations``)
+        all stay; otherwise the first few stay, and the first one stands for each further one.
+        """
+        terminal, option = self._plugin("terminalreporter"), self.config.option
+        if terminal is None or option.durations is not None:
+            return
+        from reports.terminal import SHOWN
+
+        terminal.stats.pop("", None)  # set-ups and teardowns that passed
+        listed = {"p", "P", "A"} & set(option.reportchars) if status == "passed" else option.verbose > 0
+        reports = terminal.stats.get(status, ())
+        if len(reports) > SHOWN and not listed:
+            reports[-1] = reports[0]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_internalerror(self, excrepr: Any) -> None:
+        """Other plugins write it too, such as JUnit's report."""
+        shown = str(excrepr)
+        if (clean := redact(shown)) != shown:
+            excrepr.reprtraceback = _Text(clean)
+            excrepr.chain = [(excrepr.reprtraceback, None, None)]
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        state = self.state
+        if state.summary is not None:
+            for line in self._results(terminalreporter, state.summary):
+                terminalreporter.write_line(line)
+        for problem in (*state.notes, *state.problems):
+            terminalreporter.write_line(problem, red=True)
+        if state.summary is None:
+            return
+        if state.stop_reason:
+            terminalreporter.write_line(f"stopped early: {state.stop_reason}; go on with --resume={state.folder.path}")
+        terminalreporter.write_line(
+            f"results: {state.folder.path}/report.html, summary.json, leaderboard.md, records.jsonl"
+        )
+
+    def _results(self, terminal: pytest.TerminalReporter, summary: dict[str, Any]) -> Iterator[str]:
+        from reports.load import load_run
+        from reports.terminal import by_keyword, combined, explanations, tables
+
+        width, verbose = shutil.get_terminal_size().columns, self.config.option.verbose > 0
+        for status in ("wrong", "broken"):
+            texts = [(report.nodeid, str(report.longrepr)) for report in terminal.stats.get(status, ())]
+            yield from explanations(status, texts, full=verbose)
+        terminal.write_sep("=", "agentgauge")
+        yield from tables(summary, width)
+        if verbose:
+            yield from by_keyword(load_run(self.state.folder.path), width)
+        yield from combined(summary)
+
+    def _plugin(self, name: str) -> Any:
+        return self.config.pluginmanager.get_plugin(name)
+
+
+class _Text:
+    """A representation of an error for pytest that is this text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def toterminal(self, writer: Any) -> None:
+        writer.write(self._text)
+
+
+def _status(report: pytest.TestReport | pytest.CollectReport) -> str | None:
+    """A benchmark case's status, or None for an ordinary test. Workers send it along with each report."""
+    for name, value in getattr(report, "user_properties", ()):
+        if name == "agentgauge.status":
+            return str(value)
+    return None
+
+
+def redact_terminal(config: pytest.Config) -> None:
+    """Errors inside pytest show the variables of every function, with ``--showlocals``."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if type(terminal) is pytest.TerminalReporter:
+        config.pluginmanager.unregister(terminal)
+        file = cast("TextIO", Printed(sys.stdout, redact))
+        config.pluginmanager.register(pytest.TerminalReporter(config, file), "terminalreporter")

@@ -1,0 +1,78 @@
+"""The end of a run: merged records, summary, page, and the exit status."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from agentgauge.core.task_registry import find_task
+from agentgauge.pytest_plugin.gates import check_gate
+from agentgauge.pytest_plugin.run_state import RunState
+from agentgauge.run.run_metadata import describe
+from agentgauge.run.slots import FILE as SLOTS
+from agentgauge.run.waiting_requests import FILE as WAITING
+from agentgauge.store.folder import LEFT_OUT
+from agentgauge.store.record_merge import LeftOut, left_out_notes
+
+
+def sum_up(state: RunState, exitstatus: int) -> int:
+    """Write what the end of a run leaves in its folder. Returns the exit status; ``exitstatus`` is pytest's own.
+
+    Raises OSError and UsageProblem.
+    """
+    from reports.load import load_run
+    from reports.page import write_page
+    from reports.run import sum_up as summarize
+    from reports.unshown import Unshown
+
+    settings, folder = state.settings, state.folder
+    for left in (SLOTS, WAITING):
+        (folder.path / left).unlink(missing_ok=True)
+    folder.free_reserve()
+    tasks = [find_task(name) for name in dict.fromkeys(task for task, _, _ in state.plan)]
+    left_out: list[LeftOut] = []
+    outlines = folder.merge_records(state.plan, left_out)
+    state.notes += left_out_notes(folder.path, left_out, LEFT_OUT)
+    state.summary = summarize(
+        folder,
+        state.plan,
+        outlines,
+        about=describe(settings, tasks, state.tools),
+        index_of=lambda task: task.data.index(settings.roots[task.name]),
+        scoring=settings.scoring,
+        similarity=settings.similarity,
+    )
+    status = _judge(state, exitstatus)
+    state.write_run_json(finished=time.time())
+    unshown = Unshown()
+    loaded = load_run(folder.path, state.plan, outlines)
+    write_page(folder.path, folder.path / "report.html", loaded=loaded, unshown=unshown)
+    state.notes += unshown.told("report.html")
+    if results := state.config.getoption("allure_report_dir", None):
+        from reports.allure import write_run
+
+        unshown = Unshown()
+        write_run(folder.path, Path(results), unshown=unshown)
+        state.notes += unshown.told("the Allure results")
+    return status
+
+
+def _judge(state: RunState, exitstatus: int) -> int:
+    """The exit status: wrong answers are results and no failures of the run."""
+    assert state.summary is not None
+    for word in ("broken", "missing"):
+        if count := sum(task[word] for task in state.summary["tasks"].values()):
+            state.problems.append(f"{count} {'case is' if count == 1 else 'cases are'} {word}")
+    for gate in state.settings.gates:
+        problem = check_gate(gate, state.summary, state.folder.path)
+        state.gates.append({"text": gate.text, "problem": problem})
+        state.problems += [problem] if problem else []
+    if exitstatus in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR) or state.interrupted:
+        return exitstatus
+    if state.service_problem:
+        return pytest.ExitCode.USAGE_ERROR
+    if exitstatus == pytest.ExitCode.INTERRUPTED and not (state.stop_reason or state.failures):
+        return exitstatus  # collection errors, or a worker that was interrupted
+    return pytest.ExitCode.TESTS_FAILED if state.problems or state.ordinary_failures else pytest.ExitCode.OK

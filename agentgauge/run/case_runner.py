@@ -1,0 +1,125 @@
+"""Runs the cases of one worker and stores their records."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from agentgauge.core.atomic_write import DISK_FULL, cannot_write
+from agentgauge.core.case import CaseSettings
+from agentgauge.core.task_registry import find_task
+from agentgauge.core.types import Record
+from agentgauge.run.factories import Clients
+from agentgauge.run.prefetcher import Prefetcher
+from agentgauge.run.settings import Settings, config_fingerprint
+from agentgauge.run.slots import FILE as SLOTS
+from agentgauge.run.slots import SlotPool
+from agentgauge.run.solve import Planned, Solver
+from agentgauge.run.stop_file import StopFile
+from agentgauge.run.waiting_requests import OLD, WaitingRequests
+from agentgauge.store import Line, RunFolder
+from agentgauge.store.jsonl import CaseId
+
+NOT_JSON = (RecursionError, TypeError, ValueError)
+"""What writing a value raises that is no JSON."""
+
+
+@dataclass(frozen=True)
+class WorkerInfo:
+    """Which worker this process is."""
+
+    name: str = "main"  # "gw3"
+    number: int = 0
+    count: int = 1
+    dist: str = "no"  # --dist, as the controller has it
+    is_replacement: bool = False  # for a worker that died, whose number it has; its queue is not a computed shard
+
+
+class CaseRunner:
+    """Made when the first case is to run. Raises OSError where the run folder cannot be written.
+
+    ``finished``: cases with a finished record of an earlier session, or of a worker that died.
+    ``problem``: why no new case may be started in this worker: its run folder cannot be written.
+    """
+
+    def __init__(self, settings: Settings, worker: WorkerInfo, users: Sequence[int], tasks: Collection[str]) -> None:
+        """``users``: the numbers of the workers that have cases; they share the slots."""
+        self.folder = RunFolder(settings.run_dir)
+        self.stop_file = StopFile(self.folder.path)
+        self.problem = ""
+        earlier = settings.resume or worker.is_replacement
+        stored: dict[CaseId, Line] = {}
+        if settings.rescore:
+            stored = RunFolder(settings.rescore).lines()
+        elif earlier:
+            stored = self.folder.lines()
+        # the stored records of a run that is scored again are of another run
+        self.finished = {} if settings.rescore else {case: line for case, line in stored.items() if line.finished}
+        self._appender = self.folder.appender(worker.name)
+        number = users.index(worker.number)
+        self.slots = SlotPool(self.folder.path / SLOTS, number=number, count=len(users), total=settings.in_flight)
+        self._clients = Clients(settings, self.folder, self.slots.own)
+        self._waiting = WaitingRequests(self.folder.path, worker.number)
+        self._solver = Solver(
+            settings=CaseSettings(
+                dialect=settings.dialect,
+                scoring=settings.scoring,
+                temperature=settings.model.temperature,
+                max_tokens=settings.model.max_tokens,
+                prompts=settings.file.prompts,
+                attempts=settings.attempts,
+                live=not (settings.record or settings.replay),
+            ),
+            folder=self.folder,
+            worker=worker.name,
+            similarity=self._clients.similarity(),
+            configs={name: config_fingerprint(settings, find_task(name)) for name in tasks},
+            models=self._clients.model,
+            boxes=self._clients.box,
+            stored={case: line for case, line in stored.items() if case not in self.finished},
+            asks=not settings.rescore,
+            earlier=earlier,
+        )
+
+    def notify(self, prefetcher: Prefetcher) -> None:
+        """Let a prefetcher recheck when cases begin or cease to rest."""
+        self._clients.on_rest = prefetcher.recheck
+
+    async def run(self, case: Planned) -> Line | Record:
+        record = await self._solver.solve(case)
+        return record if record.status == "missing" else self._store(record)
+
+    def resting(self) -> int:
+        return self._clients.at_rest()
+
+    def is_ready(self, case: Planned) -> bool:
+        return self._clients.ready(case.task)
+
+    def resize(self, slots: int) -> None:
+        self._clients.resize(slots)
+
+    def is_stopped(self) -> bool:
+        return bool(self.problem) or self.stop_file.exists()
+
+    def watch(self) -> None:
+        self._waiting.write(self._clients.older_than(OLD))
+
+    async def close(self) -> None:
+        await self._clients.close()
+        self._appender.close()
+
+    def _store(self, record: Record) -> Line:
+        try:
+            line = self._appender.append(record)
+        except NOT_JSON as error:  # what a benchmark made of the answers is no JSON, or nested too deeply
+            text = f"the record cannot be written: {type(error).__name__}: {error}"
+            line = self._appender.append(
+                replace(record, status="broken", transcript=None, score=None, error=text, cause="internal error")
+            )
+        if self._appender.problem:
+            self.problem = cannot_write(self.folder.path, self._appender.problem)
+        elif record.cause == DISK_FULL:
+            self.problem = f"{record.error}: make room; what is finished is kept"
+        if line.finished:
+            self._solver.remove_checkpoint((record.task, record.sample, record.attempt))
+        return line

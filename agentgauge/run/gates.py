@@ -1,0 +1,113 @@
+"""``--gate``: a condition on the results that decides the exit status."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agentgauge.core.capabilities import presentation_of
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.task_registry import find_task
+from agentgauge.store import RunFolder
+
+_COMPARE: Mapping[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "==": operator.eq,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_GATE = re.compile(
+    r"\s*(?P<task>[a-z][\w.]*)\.(?P<metric>[A-Za-z][\w+@^"
+    r" -]*?)\s*(?P<sign>>=|<=|==|>|<)\s*(?P<limit>-?\d+(?:\.\d+)?)\s*"
+)
+_REGRESSION = re.compile(r"\s*(?P<what>\S.*?)??\s*\bno\s+significant\s+regression\s+against\b\s*(?P<run>.*?)\s*")
+
+Columns = Mapping[str, tuple[str, ...]]
+"""Task → its metrics."""
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A metric compared with a number."""
+
+    text: str
+    task: str
+    metric: str
+    sign: str
+    limit: float
+
+    def check(self, summary: Mapping[str, Any]) -> str | None:
+        """What is wrong, in a sentence, or None where the gate holds."""
+        task = summary["tasks"].get(self.task)
+        if task is None:
+            return f"gate {self.text}: the task {self.task} was not run"
+        metric = task["metrics"].get(self.metric)
+        if metric is None or metric["value"] is None:
+            return f"gate {self.text}: {self.metric} has no value in this run"
+        if not _COMPARE[self.sign](metric["value"], self.limit):
+            return f"gate {self.text}: {self.metric} is {metric['value']:.2f}"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """No metric significantly worse than in another run: one-sided tests at 5 %, corrected for their number."""
+
+    text: str
+    run: Path
+    task: str = ""  # empty: every task that both runs have
+    metric: str = ""  # empty: every published one
+
+
+Gate = Threshold | Regression
+
+
+def parse_gate(text: str, columns: Columns) -> Gate:
+    """A metric compared with a number, or with another run. ``columns`` are the metrics of each known task. Raises
+    UsageProblem."""
+    if match := _REGRESSION.fullmatch(text):
+        return _regression(text, match["what"] or "", match["run"], columns)
+    match = _GATE.fullmatch(text)
+    if match is None:
+        raise UsageProblem(
+            f"--gate {text!r} cannot be read; write TASK.METRIC, one of >= <= == > <, and a number, such as"
+            " 'gta_atomic.e2e.AnsAcc>=40', or 'no significant regression against RUN'"
+        )
+    task, metric = match["task"], match["metric"]
+    _refuse_unknown(text, task, metric, columns)
+    return Threshold(text.strip(), task, metric, match["sign"], float(match["limit"]))
+
+
+def _regression(text: str, what: str, run: str, columns: Columns) -> Regression:
+    if not run:
+        raise UsageProblem(
+            f"--gate {text!r} names no run; end it with the folder of the run to compare with, such as runs/before"
+        )
+    task, metric = what, ""
+    if what and what not in columns:
+        task = max((name for name in columns if what.startswith(f"{name}.")), key=len, default=what)
+        metric = what.removeprefix(task).removeprefix(".")
+    if what:
+        _refuse_unknown(text, task, metric, columns)
+    for file in ("run.json", "summary.json", "planned.json"):
+        try:
+            RunFolder(Path(run)).read_json(file)
+        except UsageProblem as problem:
+            raise UsageProblem(f"--gate {text!r}: {problem}") from None
+    if metric and metric not in (published := presentation_of(find_task(task)).published):
+        raise UsageProblem(
+            f"--gate {text!r}: {metric} is not tested for regressions; of {task} these are: {', '.join(published)}"
+        )
+    return Regression(" ".join(text.split()), Path(run).absolute(), task, metric)
+
+
+def _refuse_unknown(text: str, task: str, metric: str, columns: Columns) -> None:
+    if task not in columns:
+        raise UsageProblem(f"--gate {text!r} names no known task; known are {', '.join(sorted(columns))}")
+    if metric and metric not in columns[task]:
+        raise UsageProblem(f"--gate {text!r}: {task} has no metric {metric!r}; it has {', '.join(columns[task])}")

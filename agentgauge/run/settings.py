@@ -1,0 +1,318 @@
+"""A run's settings, read from the options, ``agentgauge.toml``, and the earlier run or cassette that is continued.
+
+Everything that can be wrong is found here, before collection, and reported in one sentence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from agentgauge import sandbox
+from agentgauge.agent.dialects.registry import wording
+from agentgauge.core.capabilities import SAME, RealTools, Similarity, options_of, presentation_of, prompt_version
+from agentgauge.core.config import Config as FileConfig
+from agentgauge.core.config import load_config
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.redaction import register, register_environment, register_login
+from agentgauge.core.task import Task
+from agentgauge.core.task_registry import configure_tasks, known_options, known_tasks
+from agentgauge.core.types import Scoring
+from agentgauge.data.find import data_folder, find_data
+from agentgauge.data.used import find_used_data
+from agentgauge.model.cassette_file import read_header
+from agentgauge.model.presets import resolve
+from agentgauge.model.spec import ModelSpec
+from agentgauge.run.budget import Budget, parse_budget
+from agentgauge.run.gates import Gate, parse_gate
+from agentgauge.store import RunFolder
+
+DEFAULT_MODEL = "baseline"
+DEFAULT_IN_FLIGHT = 32
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What a run keeps of its model. Enough to replay or score it again where the model itself is not known."""
+
+    name: str
+    url: str | None  # as given by --model-url
+    fingerprint: str
+    temperature: float | None
+    max_tokens: int | None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line and agentgauge.toml say, checked."""
+
+    model: ModelFacts
+    spec: ModelSpec | None  # how to reach the model; None where none is asked (replay, rescore)
+    dialect: str
+    data: str  # what --data was given, now or in the run that this one starts from
+    roots: Mapping[str, Path]  # task name → folder of its data; a task without data is not in it
+    official: Mapping[str, bool]  # task name → whether that data is the user's, not the bundled set
+    similarity: Mapping[str, str]  # task name → similarity backend; empty where it uses none
+    attempts: int
+    limit: int | None
+    in_flight: int
+    tool_server: str | None = field(repr=False)  # with its login, if it has one
+    run_dir: Path
+    resume: bool
+    rescore: Path | None
+    record: Path | None
+    replay: Path | None
+    budget: Budget | None
+    gates: tuple[Gate, ...]
+    scoring: Scoring
+    allow_unsafe_code: bool
+    options: Mapping[str, str | bool]  # of the tasks themselves: "--wild-language" → "en"
+    parts: Mapping[str, ModelSpec]  # how to reach the models that play a part of their own: option → spec
+    earlier_tools: (
+        Mapping[str, Mapping[str, Any]] | None
+    )  # what identified the tools of the run that is replayed or scored again
+    file: FileConfig
+
+
+def destination(option: str) -> str:
+    """The attribute of the parsed options that holds a benchmark's option."""
+    return "agentgauge_" + option.removeprefix("--").replace("-", "_")
+
+
+def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) -> Settings:
+    """Check the options. ``root``: the folder of ``agentgauge.toml``. ``run_dir``: in workers, where the controller
+    writes.
+
+    Raises UsageProblem.
+    """
+    _refuse_together(option)
+    if option.allow_unsafe_code:
+        sandbox.permit_unsafe()
+    register_environment()
+    file = load_config(root=root)
+    _register_tool_secrets(file)
+    tasks = known_tasks()
+    dialects = tuple(dict.fromkeys(["native", *(name for task in tasks.values() for name in task.dialects)]))
+    about = _earlier_run(option)
+    earlier: Mapping[str, Any] = (
+        read_header(Path(option.replay)).settings if option.replay else about.get("settings", {})
+    )
+    resumed = earlier if option.resume else {}  # what only the same run has again
+    dialect = _one_of("--dialect", option.dialect or earlier.get("dialect") or "native", dialects)
+    scoring = _one_of("--scoring", option.scoring or earlier.get("scoring") or "parity", ("parity", "strict"))
+    given = {name: getattr(option, destination(name), None) for name in known_options()}
+    if option.rescore:
+        _refuse_other_questions(given, earlier["options"])
+    options = configure_tasks(
+        {**earlier.get("options", {}), **{name: value for name, value in given.items() if value is not None}}
+    )
+    model, spec = _model(option, earlier, file)
+    data = option.data or earlier.get("data") or "auto"
+    columns = {name: presentation_of(task).columns for name, task in tasks.items()}
+    roots, official = find_used_data(about, root) if about and not option.data else find_data(data, root)
+    run_dir = (run_dir or _run_dir(option, model.name)).resolve()  # tools give paths without links
+    sandbox.hide([run_dir, data_folder(root), *roots.values(), *(task.data.bundled for task in tasks.values())])
+    return Settings(
+        model=model,
+        spec=spec,
+        dialect=dialect,
+        data=data,
+        roots=roots,
+        official=official,
+        similarity={name: _similarity(tasks[name], file, official[name]) for name in roots},
+        attempts=_at_least_one("--attempts", option.attempts) or earlier.get("attempts") or 1,
+        limit=_at_least_one("--limit", option.limit),
+        in_flight=_at_least_one("--in-flight", option.in_flight) or resumed.get("in_flight") or DEFAULT_IN_FLIGHT,
+        tool_server=_url("--tool-server", option.tool_server or resumed.get("tool_server")),
+        run_dir=run_dir,
+        resume=bool(option.resume),
+        rescore=Path(option.rescore).absolute() if option.rescore else None,
+        record=Path(option.record).absolute() if option.record else None,
+        replay=Path(option.replay).absolute() if option.replay else None,
+        budget=parse_budget(option.budget) if option.budget else None,
+        gates=tuple(parse_gate(text, columns) for text in option.gate or resumed.get("gates", ())),
+        scoring=scoring,  # type: ignore[arg-type]
+        allow_unsafe_code=option.allow_unsafe_code,
+        options=options,
+        parts=_parts(options, file) if spec else {},
+        earlier_tools=earlier["tools"] if option.replay or option.rescore else None,
+        file=file,
+    )
+
+
+def _register_tool_secrets(file: FileConfig) -> None:
+    """The keys of the services that tools ask: the values of the variables that ``key_env`` names in tables of
+    [tools], and logins."""
+    for table in file.tools.values():
+        if isinstance(table, Mapping):
+            register(os.environ.get(str(table.get("key_env", ""))))
+            register_login(str(table.get("url", "")))
+
+
+def stored_settings(settings: Settings, tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """What run.json and a cassette keep, so that a later run can start from it. ``tools``: what identifies each."""
+    return {
+        "model": asdict(settings.model),
+        "dialect": settings.dialect,
+        "data": settings.data,
+        "attempts": settings.attempts,
+        "scoring": settings.scoring,
+        "options": dict(settings.options),
+        "tools": dict(tools),
+    }
+
+
+def config_fingerprint(settings: Settings, task: Task) -> str:
+    """Of everything that may change what a case yields: two records may be mixed only if it is the same."""
+    parts = {
+        "model": settings.model.fingerprint,
+        "dialect": settings.dialect,
+        "task": task.name,
+        "data": task.data.index(settings.roots[task.name]).fingerprint,
+        "prompts": [prompt_version(task, settings.file.prompts), wording(settings.dialect, settings.file.prompts)],
+        "scoring": settings.scoring,
+        "similarity": settings.similarity[task.name],
+        "tools": settings.file.tools if isinstance(task, RealTools) else None,
+        "options": {option.name: _fingerprint(settings, option.name) for option in options_of(task) if option.matters},
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def _refuse_other_questions(given: Mapping[str, Any], earlier: Mapping[str, Any]) -> None:
+    """Transcripts can be scored in another way, but not as answers to other questions. Raises UsageProblem."""
+    for name, known in known_options().items():
+        if known.asks and given[name] is not None and given[name] != earlier.get(name):
+            raise UsageProblem(
+                f"--rescore: that run was asked with {name} {earlier.get(name)!r}, not {given[name]!r}; leave"
+                f" {name} out"
+            )
+
+
+def _fingerprint(settings: Settings, option: str) -> str | bool:
+    """Of an option's value: a model's is more than its name."""
+    return settings.parts[option].fingerprint if option in settings.parts else settings.options[option]
+
+
+def _parts(options: Mapping[str, str | bool], file: FileConfig) -> dict[str, ModelSpec]:
+    """Raises UsageProblem for a model that is not known or lacks its key."""
+    models = {name: option for name, option in known_options().items() if option.model}
+    named = {
+        name: str(options[name]) for name, option in models.items() if options[name] not in (SAME, *option.instead)
+    }
+    found = {}
+    for name, model in named.items():
+        try:
+            found[name] = resolve(model, url=None, config=file)
+        except UsageProblem as problem:
+            raise UsageProblem(f"{name}: {problem}") from None
+    return found
+
+
+def _similarity(task: Task, file: FileConfig, official: bool) -> str:
+    if not isinstance(task, Similarity):
+        return ""
+    similarity = file.similarity or task.default_similarity(official=official)
+    task.check_similarity(similarity)
+    return similarity
+
+
+def _earlier_run(option: Namespace) -> Mapping[str, Any]:
+    """The run.json of the run that this one goes on with or scores again; empty for a new run. Raises UsageProblem."""
+    if not (source := option.resume or option.rescore):
+        return {}
+    about = RunFolder(Path(source)).read_json("run.json")
+    if not isinstance(about, dict) or "settings" not in about:
+        raise UsageProblem(
+            f"{source} is not a run folder: its run.json has no settings; name one that an earlier run wrote"
+        )
+    return about
+
+
+def _model(option: Namespace, earlier: Mapping[str, Any], file: FileConfig) -> tuple[ModelFacts, ModelSpec | None]:
+    """The model's facts, and how to reach it where it will be asked."""
+    name = option.model or (earlier["model"]["name"] if earlier else DEFAULT_MODEL)
+    if option.replay or option.rescore:
+        if name != earlier["model"]["name"]:
+            raise UsageProblem(
+                f"--model {name!r}: what is replayed came from {earlier['model']['name']!r}; leave --model out"
+            )
+        return ModelFacts(**earlier["model"]), None
+    url = option.model_url or (earlier["model"]["url"] if earlier and name == earlier["model"]["name"] else None)
+    spec = resolve(name, url=url, config=file)
+    return ModelFacts(spec.name, url, spec.fingerprint, spec.temperature, spec.max_tokens), spec
+
+
+def _run_dir(option: Namespace, model: str) -> Path:
+    if option.resume:
+        return Path(option.resume)
+    if option.run_dir:
+        return Path(option.run_dir)
+    safe = "".join(
+        c if c.isalnum() or c in "-._" else "-" for c in model.removeprefix("scripted:").rsplit(os.sep, 1)[-1]
+    )
+    stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{safe}"
+    path, count = Path("runs") / stem, 1
+    while path.exists():  # two runs within a second
+        count += 1
+        path = Path("runs") / f"{stem}-{count}"
+    return path
+
+
+_EXCLUSIVE = (
+    ("resume", "rescore", "one goes on with a run, the other scores it again"),
+    ("resume", "run_dir", "a resumed run is written where it was"),
+    ("resume", "replay", "a resumed run asks a live model"),
+    ("rescore", "model", "a rescored run asks no model"),
+    ("rescore", "model_url", "a rescored run asks no model"),
+    ("rescore", "record", "a rescored run has no exchanges"),
+    ("rescore", "replay", "a rescored run has no exchanges"),
+    ("record", "replay", "a replayed run has no new exchanges"),
+    ("replay", "tool_server", "a replayed run calls no tool server"),
+)
+
+
+def _refuse_together(option: Namespace) -> None:
+    for first, second, why in _EXCLUSIVE:
+        if getattr(option, first) and getattr(option, second):
+            raise UsageProblem(
+                f"--{first.replace('_', '-')} and --{second.replace('_', '-')} cannot be used together: {why}"
+            )
+
+
+def _one_of(option: str, value: str, accepted: Sequence[str]) -> str:
+    if value not in accepted:
+        raise UsageProblem(f"{option} {value!r} is unknown; accepted are {', '.join(accepted)}")
+    return value
+
+
+def _at_least_one(option: str, value: int | None) -> int | None:
+    if value is not None and value < 1:
+        raise UsageProblem(f"{option} {value} makes no sense; give a whole number from 1")
+    return value
+
+
+def _url(option: str, value: str | None) -> str | None:
+    """An address, without a slash at its end; its password is registered as a secret. Raises UsageProblem."""
+    if not value:
+        return None
+    try:
+        parts = urlsplit(value)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        usable = False
+    if not usable:
+        # A password with a slash in it ends up elsewhere than in the login, so nothing of such an address is shown.
+        shown = repr(value) if "@" not in value else "with a login"
+        raise UsageProblem(
+            f"{option} {shown} is no address; give one such as http://localhost:16181, a password in it percent-encoded"
+        )
+    register_login(value)
+    return value.rstrip("/")
