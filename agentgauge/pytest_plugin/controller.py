@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -45,7 +46,7 @@ class Controller:
         self.reporting = Reporting(self.state)
         self._services: dict[str, Service] = {}
         self._budget: BudgetWatch | None = None
-        self._interrupts = Interrupts(config)
+        self._interrupts = Interrupts()
         self._crashes: Counter[str] = Counter()
         self._loaded_early = False
         self._numbers: dict[str, int] = {}  # worker → its number: which shard and slots it has
@@ -55,8 +56,8 @@ class Controller:
     def pytest_sessionstart(self) -> None:
         if hasattr(self.config.option, "clean_alluredir"):
             self.config.option.clean_alluredir = False  # it is clean by now; a worker would wipe the others' results
-        if not self.config.option.collectonly:
-            self._interrupts.handle(signal.SIGTERM, signal.SIGINT)
+        if not self.config.option.collectonly and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
 
     # -- before cases run
 
@@ -131,6 +132,7 @@ class Controller:
             raise pytest.UsageError(str(problem)) from None
         except OSError as error:
             pytest.exit(self.state.cannot_write(error), returncode=pytest.ExitCode.TESTS_FAILED)
+        self._interrupts.handle(signal.SIGTERM, signal.SIGINT, add_cleanup=self.config.add_cleanup)
         self.reporting.begin()
         if dist == "no":
             self.config.stash[IDLE] = self.reporting.draw_if_late
@@ -201,7 +203,7 @@ class Controller:
     @pytest.hookimpl(tryfirst=True, specname="pytest_sessionfinish")
     def begin_end(self) -> None:
         """Workers end now, and fixtures are torn down."""
-        self._interrupts.is_ending = bool(self.state.plan)
+        self._interrupts.is_ending = True
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:

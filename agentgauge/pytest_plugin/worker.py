@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
@@ -11,6 +12,7 @@ from agentgauge.core.atomic_write import cannot_write
 from agentgauge.core.redaction import redact
 from agentgauge.core.types import Record
 from agentgauge.pytest_plugin.collection import PLANNED, Collection
+from agentgauge.pytest_plugin.interrupts import Interrupts
 from agentgauge.run.case_runner import CaseRunner, WorkerInfo
 from agentgauge.run.prefetcher import Prefetcher
 from agentgauge.run.settings import Settings
@@ -35,6 +37,7 @@ class Worker:
         self._problem = ""  # why no case can be started: the run folder cannot be written
         self._problem_reported = False
         self._queue_is_known = not worker.is_replacement
+        self._interrupts = Interrupts()
 
     def result(self, item: pytest.Item) -> Line | Record:
         """How a case ended. Fails where its result could not be stored."""
@@ -76,6 +79,7 @@ class Worker:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
+        self._interrupts.is_ending = True
         if self._prefetcher:
             self._prefetcher.close()
 
@@ -101,6 +105,8 @@ class Worker:
     def _start(self, session: pytest.Session) -> None:
         shard, users = self.collection.shard(session.items)
         tasks = {item.stash[PLANNED].task.name for item in session.items if PLANNED in item.stash}
+        if self.worker.dist != "no":  # otherwise the controller, in the same process, has done it
+            self._interrupts.handle(signal.SIGINT, add_cleanup=self.config.add_cleanup)
         self._runner = CaseRunner(self.settings, self.worker, users, tasks)
         self._prefetcher = Prefetcher(self._runner, self.config.stash.get(IDLE, lambda: None))
         self._runner.notify(self._prefetcher)

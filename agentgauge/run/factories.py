@@ -52,7 +52,7 @@ def await_services(settings: Settings, services: Mapping[str, Service]) -> None:
     """Wait for those that must be there before the first case: all where the tested model is among them, and models of
     other roles that do not start on demand. Raises UsageProblem."""
     for name, service in services.items():
-        if "model" in services or name in settings.parts:
+        if "model" in services or name in settings.roles:
             service.ready()
 
 
@@ -62,7 +62,7 @@ def _needed(settings: Settings, folder: RunFolder, tasks: set[str]) -> dict[str,
     if settings.spec and settings.spec.embedded:
         services["model"] = _embedded(settings, folder, tasks, "model", settings.spec.name, settings.dialect)
     used = {option.name for name in tasks for option in options_of(find_task(name))}
-    for role, spec in settings.parts.items():
+    for role, spec in settings.roles.items():
         if role in used and spec.embedded:
             # one that reads a file of the user's, which may be wrong, is not left until somebody asks
             on_demand = not spec.name.startswith("scripted:")
@@ -235,7 +235,7 @@ class Clients:
             return ReplayModel(
                 self._cassette(), str(self._settings.options[role]) if role else self._settings.model.name
             )
-        spec = self._settings.parts[role] if role else self._settings.spec
+        spec = self._settings.roles[role] if role else self._settings.spec
         assert spec is not None, "only a replayed or rescored run has no model to reach"
         if spec.embedded:
             spec = spec.served_at(self._addresses()[role or "model"])

@@ -75,7 +75,7 @@ class Settings:
     scoring: Scoring
     allow_unsafe_code: bool
     options: Mapping[str, str | bool]  # of the tasks themselves: "--wild-language" → "en"
-    parts: Mapping[str, ModelSpec]  # how to reach the models that play a part of their own: option → spec
+    roles: Mapping[str, ModelSpec]  # how to reach the models of further roles, such as a judge: option → spec
     earlier_tools: (
         Mapping[str, Mapping[str, Any]] | None
     )  # what identified the tools of the run that is replayed or scored again
@@ -142,7 +142,7 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
         scoring=scoring,  # type: ignore[arg-type]
         allow_unsafe_code=option.allow_unsafe_code,
         options=options,
-        parts=_parts(options, file) if spec else {},
+        roles=_roles(options, file) if spec else {},
         earlier_tools=earlier["tools"] if option.replay or option.rescore else None,
         file=file,
     )
@@ -198,10 +198,10 @@ def _refuse_other_questions(given: Mapping[str, Any], earlier: Mapping[str, Any]
 
 def _fingerprint(settings: Settings, option: str) -> str | bool:
     """Of an option's value: a model's is more than its name."""
-    return settings.parts[option].fingerprint if option in settings.parts else settings.options[option]
+    return settings.roles[option].fingerprint if option in settings.roles else settings.options[option]
 
 
-def _parts(options: Mapping[str, str | bool], file: FileConfig) -> dict[str, ModelSpec]:
+def _roles(options: Mapping[str, str | bool], file: FileConfig) -> dict[str, ModelSpec]:
     """Raises UsageProblem for a model that is not known or lacks its key."""
     models = {name: option for name, option in known_options().items() if option.model}
     named = {

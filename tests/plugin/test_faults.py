@@ -6,6 +6,7 @@ The undisturbed run that a disturbed one is held against is made in the same tes
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -164,6 +165,33 @@ def test_an_interrupted_run_keeps_what_is_finished_and_can_be_resumed(tmp_path, 
         again = {record["sample"]: record["finished"] for record in records(project.path / "run")}
         assert kept.items() <= again.items()  # nothing was run twice
         assert without_times(summary(project.path / "run"))["tasks"] == undisturbed(project, endpoint.url)["tasks"]
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+def test_further_signals_do_not_disturb_the_end_of_an_interrupted_run(tmp_path, workers, number):
+    project = Project.make(tmp_path / "project", samples=40)
+    with faults.FaultServer(choose=slow(0.2)) as endpoint:
+        process = project.start(
+            "--model", "m", "--model-url", endpoint.url, "--in-flight", "4", *workers, "--run-dir", "run"
+        )
+        wait_for_records(project.path / "run", 6)
+        output = Path(tmp_path / "output")
+        reader = threading.Thread(target=lambda: output.write_text(process.stdout.read()))
+        reader.start()
+        end = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < end:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
+            time.sleep(0.1)
+        reader.join(20)
+    text = output.read_text()
+    assert process.returncode == 2, text
+    assert "Traceback" not in text and "INTERNALERROR" not in text, text
+    assert "the run is ending" in text
+    kept = records(project.path / "run")
+    assert 6 <= len(kept) < 40
+    assert summary(project.path / "run")["tasks"]["toy.say"]["missing"] == 40 - len(kept)
 
 
 @pytest.mark.parametrize("which", [0, 1])
