@@ -51,7 +51,7 @@ import json, sys
 from pathlib import Path
 from agentgauge.core.capabilities import RealTools
 from agentgauge.core.errors import ToolError
-from agentgauge.pytest_plugin import wiring
+from agentgauge.run import factories
 
 class Writes(Toy, RealTools):
     def tools_of(self, index, row):
@@ -78,7 +78,7 @@ def with_latency(*arguments, **options):
     service._command += ["--latency-ms", "50"]  # so that requests are in the air
     return service
 
-embedded, wiring._embedded = wiring._embedded, with_latency
+embedded, factories._embedded = factories._embedded, with_latency
 """
 
 

@@ -60,10 +60,10 @@ def test_the_line_is_drawn_though_no_case_ends(monkeypatch):
 
 
 SHORT = """
-from agentgauge.pytest_plugin import lookahead, progress, waiting, worker
-lookahead.WATCH_SECONDS = 0.05
+from agentgauge.run import case_runner, prefetcher, progress, waiting_requests
+prefetcher.WATCH_SECONDS = 0.05
 progress.PLAIN_SECONDS = 0.2
-waiting.OLD = worker.OLD = 0.5
+waiting_requests.OLD = case_runner.OLD = 0.5
 """
 
 
