@@ -213,7 +213,6 @@ class Controller:
             if self._budget:
                 self._budget.stop()
             if self.state.progress is not None:
-                self.state.progress.finish()
                 session.exitstatus = sum_up(self.state, exitstatus)
         except (OSError, UsageProblem) as error:
             self.state.problems.append(self.state.cannot_write(error) if isinstance(error, OSError) else str(error))
