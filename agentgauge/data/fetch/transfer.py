@@ -63,22 +63,23 @@ class _Part:
         """Whether a range request is sure to get the rest of the same file."""
         return bool(self.validator or self.certain)
 
-    def _recalled(self) -> bool:
+    def _noted(self) -> dict[str, Any]:
         try:
-            kept = json.loads(self.note.read_bytes())
-            self.validator = kept["validator"]
-            self.total = self.total if self.total is not None else kept["total"]
-            return bool(kept["belongs"] == self.belongs and kept["resumable"] and self.resumable)
-        except (OSError, ValueError, KeyError, TypeError):
-            return False
+            note = json.loads(self.note.read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return note if isinstance(note, dict) and isinstance(note.get("belongs"), dict) else {}
+
+    def _recalled(self) -> bool:
+        note = self._noted()
+        self.validator = note.get("validator")
+        self.total = self.total if self.total is not None else note.get("total")
+        return bool(note.get("belongs") == self.belongs and note.get("resumable") and self.resumable)
 
     @property
-    def whole_of_this(self) -> bool:
+    def is_of_complete_file(self) -> bool:
         """Whether the complete file here came from the same URL: another source may use the same name."""
-        try:
-            return bool(json.loads(self.note.read_bytes())["belongs"]["url"] == self.belongs["url"])
-        except (OSError, ValueError, KeyError, TypeError):
-            return False
+        return bool(self._noted().get("belongs", {}).get("url") == self.belongs["url"])
 
     def begin(self, answer: httpx2.Response, *, coded: bool) -> None:
         """Bytes of this answer follow. ``coded``: in a content encoding, so that ranges do not apply to them."""
@@ -113,7 +114,7 @@ def fetch_file(
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         part = _Part(target.with_name(f"{target.name}.part"), wanted)
-        if target.exists() and part.whole_of_this:  # of an earlier process
+        if target.exists() and part.is_of_complete_file:  # of an earlier process
             progress.found(target.stat().st_size)
         elif wanted.local:
             shutil.copyfile(wanted.local, part.path)
