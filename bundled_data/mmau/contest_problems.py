@@ -22,8 +22,10 @@ class Problem:
 PROBLEMS = (
     Problem(
         "runs",
-        "A line holds a word of small letters. Shorten it: replace every run of equal letters by the letter and the length of the run, also where the length is 1.",
-        "Go through the word and keep the current letter with the length of its run. When another letter comes, or the word ends, write letter and length. Join everything and print it.",
+        "A line holds a word of small letters. Shorten it: replace every run of equal letters by the letter "
+        "and the length of the run, also where the length is 1.",
+        "Go through the word and keep the current letter with the length of its run. When another letter "
+        "comes, or the word ends, write letter and length. Join everything and print it.",
         """\
 word = input()
 parts = []
@@ -40,9 +42,11 @@ print("".join(parts))
     ),
     Problem(
         "anagrams",
-        "The first line gives n (1 to 100), then n lines with one word of small letters each. Two words belong together if one can be made from the other by moving letters. "
+        "The first line gives n (1 to 100), then n lines with one word of small letters each. Two words "
+        "belong together if one can be made from the other by moving letters. "
         "Print the number of groups and the size of the largest group, separated by a blank.",
-        "Sort the letters of every word: words that belong together get the same text. Count how often each sorted text occurs. Print how many there are and the highest count.",
+        "Sort the letters of every word: words that belong together get the same text. Count how often each "
+        "sorted text occurs. Print how many there are and the highest count.",
         """\
 n = int(input())
 groups = {}
@@ -57,9 +61,11 @@ print(len(groups), max(groups.values()))
     ),
     Problem(
         "digits",
-        "A line holds a whole number from 0 to 10^50. As long as it has more than one digit, it is replaced by the sum of its digits. "
+        "A line holds a whole number from 0 to 10^50. As long as it has more than one digit, it is replaced "
+        "by the sum of its digits. "
         "Print on one line how many replacements are made, on the next line the digit that remains.",
-        "Keep the number as text. While it is longer than one sign, add up its digits, turn the sum into text again and count a step. Print the steps and the text on two lines.",
+        "Keep the number as text. While it is longer than one sign, add up its digits, turn the sum into "
+        "text again and count a step. Print the steps and the text on two lines.",
         """\
 text = str(int(input()))
 steps = 0
@@ -75,9 +81,11 @@ print(text)
     ),
     Problem(
         "spiral",
-        "The first line gives rows r and columns c (1 to 10 each), then r lines with c integers each. Print all numbers on one line, separated by blanks, in the order of a spiral: "
+        "The first line gives rows r and columns c (1 to 10 each), then r lines with c integers each. Print "
+        "all numbers on one line, separated by blanks, in the order of a spiral: "
         "it begins at the upper left, goes right along the first row, and turns clockwise inwards.",
-        "While rows are left, take the first row off and append it to the answer. Turn what is left by 90 degrees against the clock, so that the next side lies on top. Print the answer.",
+        "While rows are left, take the first row off and append it to the answer. Turn what is left by 90 "
+        "degrees against the clock, so that the next side lies on top. Print the answer.",
         """\
 r, c = map(int, input().split())
 rows = [input().split() for _ in range(r)]
@@ -93,9 +101,11 @@ print(*order)
     ),
     Problem(
         "puddles",
-        "A line holds up to 100 heights (0 to 1000) of columns that are one unit wide and stand side by side. It rains for long; water runs off at both ends. "
+        "A line holds up to 100 heights (0 to 1000) of columns that are one unit wide and stand side by "
+        "side. It rains for long; water runs off at both ends. "
         "Print how many units of water stay between the columns.",
-        "Above a column, water stands up to the smaller of two values: the greatest height to its left and the greatest to its right, the column itself included in both. "
+        "Above a column, water stands up to the smaller of two values: the greatest height to its left and "
+        "the greatest to its right, the column itself included in both. "
         "Add the difference of this level and the column's height for every column and print the sum.",
         """\
 heights = list(map(int, input().split()))
@@ -111,9 +121,11 @@ print(water)
     ),
     Problem(
         "carts",
-        "The first line gives the number n of parcels (1 to 100) and the limit w. The second gives the weights of the parcels, none above w. A cart takes one or two parcels of at most w "
+        "The first line gives the number n of parcels (1 to 100) and the limit w. The second gives the "
+        "weights of the parcels, none above w. A cart takes one or two parcels of at most w "
         "together. Print the least number of carts.",
-        "Sort the weights. Always load the heaviest parcel that is left; if the lightest one fits beside it, load that too. Count a cart each time until nothing is left.",
+        "Sort the weights. Always load the heaviest parcel that is left; if the lightest one fits beside it, "
+        "load that too. Count a cart each time until nothing is left.",
         """\
 n, w = map(int, input().split())
 weights = sorted(map(int, input().split()))
@@ -131,11 +143,15 @@ print(carts)
     ),
     Problem(
         "recipe",
-        "The first line gives the number n of steps (1 to 50) and the number m of rules, then m lines follow with two numbers a and b: step a comes before step b. "
-        "Print an order of all steps that keeps every rule, on one line, separated by blanks. Of several orders print the one whose first step is smallest, then whose second step is "
+        "The first line gives the number n of steps (1 to 50) and the number m of rules, then m lines follow "
+        "with two numbers a and b: step a comes before step b. "
+        "Print an order of all steps that keeps every rule, on one line, separated by blanks. Of several "
+        "orders print the one whose first step is smallest, then whose second step is "
         "smallest, and so on. If there is none, print IMPOSSIBLE.",
-        "Count for every step how many rules want something before it. Repeat: among the steps that are not done and whose count is 0, take the smallest, write it down and lower the "
-        "counts of the steps that wait for it. If no step can be taken before all are done, print IMPOSSIBLE, else the order.",
+        "Count for every step how many rules want something before it. Repeat: among the steps that are not "
+        "done and whose count is 0, take the smallest, write it down and lower the "
+        "counts of the steps that wait for it. If no step can be taken before all are done, print "
+        "IMPOSSIBLE, else the order.",
         """\
 from heapq import heapify, heappop, heappush
 
@@ -164,9 +180,11 @@ print(*order if len(order) == n else ["IMPOSSIBLE"])
     ),
     Problem(
         "satchel",
-        "The first line gives the number n of things (1 to 30) and the weight w (0 to 200) that a satchel bears. Then n lines follow, each with the weight and the worth of a thing, both at "
+        "The first line gives the number n of things (1 to 30) and the weight w (0 to 200) that a satchel "
+        "bears. Then n lines follow, each with the weight and the worth of a thing, both at "
         "least 1. Every thing exists once. Print the greatest worth that fits.",
-        "Let best[k] be the greatest worth with a weight of at most k, at first 0 everywhere. For every thing go through k from w down to its weight and set best[k] to the greater of "
+        "Let best[k] be the greatest worth with a weight of at most k, at first 0 everywhere. For every "
+        "thing go through k from w down to its weight and set best[k] to the greater of "
         "best[k] and best[k - weight] + worth. Going downwards keeps a thing from being taken twice. Print best[w].",
         """\
 n, w = map(int, input().split())
@@ -183,9 +201,12 @@ print(best[w])
     ),
     Problem(
         "edits",
-        "Two lines hold one word each, of 1 to 50 small letters. In one move a letter is inserted, removed or replaced. Print the least number of moves that turn the first word into the second.",
-        "Let row[j] be the number of moves from the letters of the first word read so far to the first j letters of the second; it begins as 0, 1, 2, ... For each further letter "
-        "build the next row: the least of removing (old row[j] + 1), inserting (new row[j-1] + 1), and keeping or replacing (old row[j-1], plus 1 if the letters differ). Print the last value.",
+        "Two lines hold one word each, of 1 to 50 small letters. In one move a letter is inserted, removed "
+        "or replaced. Print the least number of moves that turn the first word into the second.",
+        "Let row[j] be the number of moves from the letters of the first word read so far to the first j "
+        "letters of the second; it begins as 0, 1, 2, ... For each further letter "
+        "build the next row: the least of removing (old row[j] + 1), inserting (new row[j-1] + 1), and "
+        "keeping or replacing (old row[j-1], plus 1 if the letters differ). Print the last value.",
         """\
 a = input().strip()
 b = input().strip()
@@ -203,10 +224,13 @@ print(row[-1])
     ),
     Problem(
         "robot",
-        "The first line gives rows r and columns c (1 to 20 each), then r lines of c signs: . is free, # is a wall, and the one S is where a robot stands, looking up. The last line holds "
-        "commands: L and R turn it by 90 degrees, F moves it one field ahead unless there is a wall or the edge. Print the row and the column where it ends, counted from 1, "
+        "The first line gives rows r and columns c (1 to 20 each), then r lines of c signs: . is free, # is "
+        "a wall, and the one S is where a robot stands, looking up. The last line holds "
+        "commands: L and R turn it by 90 degrees, F moves it one field ahead unless there is a wall or the "
+        "edge. Print the row and the column where it ends, counted from 1, "
         "and the direction it looks at (N, E, S or W), separated by blanks.",
-        "Find S. Number the directions N, E, S, W from 0 to 3; R adds one, L takes one away, modulo 4. For F work out the field ahead and go there if it is inside and no wall. "
+        "Find S. Number the directions N, E, S, W from 0 to 3; R adds one, L takes one away, modulo 4. For F "
+        "work out the field ahead and go there if it is inside and no wall. "
         "Print row and column plus one and the letter of the direction.",
         """\
 r, c = map(int, input().split())
@@ -230,9 +254,13 @@ print(y + 1, x + 1, "NESW"[looks])
     ),
     Problem(
         "league",
-        "The first line gives the number n of matches (1 to 50). Each of the n lines names two teams and their goals: home guest goals_home goals_guest. A win brings 3 points, a draw 1 for each. "
-        "Print a line for every team: its name, points, and goal difference (goals scored minus goals received), separated by blanks. More points come first, then the greater difference, then the alphabet.",
-        "Keep points and goal difference of each team in a dictionary. Go through the matches and add to both teams. Sort by falling points, falling difference and rising name, and print.",
+        "The first line gives the number n of matches (1 to 50). Each of the n lines names two teams and "
+        "their goals: home guest goals_home goals_guest. A win brings 3 points, a draw 1 for each. "
+        "Print a line for every team: its name, points, and goal difference (goals scored minus goals "
+        "received), separated by blanks. More points come first, then the greater difference, then the "
+        "alphabet.",
+        "Keep points and goal difference of each team in a dictionary. Go through the matches and add to "
+        "both teams. Sort by falling points, falling difference and rising name, and print.",
         """\
 n = int(input())
 table = {}
@@ -251,10 +279,14 @@ for team, (points, difference) in sorted(table.items(), key=lambda entry: (-entr
     ),
     Problem(
         "roads",
-        "The first line gives towns n (numbered from 1) and roads m. Each of the m lines holds two towns and the length of the road between them, which can be driven both ways. "
-        "Print the length of the shortest way from town 1 to every other town 2, 3, ..., n, each on a line of its own, or -1 where there is no way. n is at least 2.",
-        "Use Dijkstra's method: keep towns with their length so far in a heap, beginning with town 1 at 0. Take the nearest; if it is not settled yet, settle it and put its neighbours in the heap "
-        "with the length of the road added. At the end print the settled lengths of 2 to n, -1 for those never reached.",
+        "The first line gives towns n (numbered from 1) and roads m. Each of the m lines holds two towns and "
+        "the length of the road between them, which can be driven both ways. "
+        "Print the length of the shortest way from town 1 to every other town 2, 3, ..., n, each on a line "
+        "of its own, or -1 where there is no way. n is at least 2.",
+        "Use Dijkstra's method: keep towns with their length so far in a heap, beginning with town 1 at 0. "
+        "Take the nearest; if it is not settled yet, settle it and put its neighbours in the heap "
+        "with the length of the road added. At the end print the settled lengths of 2 to n, -1 for those "
+        "never reached.",
         """\
 import heapq
 
@@ -283,9 +315,11 @@ for town in range(2, n + 1):
     ),
     Problem(
         "shifts",
-        "The first line gives the number n of shifts (1 to 100), each of the n lines its start and end (integers, start < end). Shifts that overlap or touch melt into one. "
+        "The first line gives the number n of shifts (1 to 100), each of the n lines its start and end "
+        "(integers, start < end). Shifts that overlap or touch melt into one. "
         "Print the shifts that result, a line with start and end for each, the earliest first.",
-        "Sort the shifts by their start. Keep a list of results; if the next shift begins no later than the last result ends, extend that end where needed, else append the shift. Print the list.",
+        "Sort the shifts by their start. Keep a list of results; if the next shift begins no later than the "
+        "last result ends, extend that end where needed, else append the shift. Print the list.",
         """\
 n = int(input())
 shifts = sorted(tuple(map(int, input().split())) for _ in range(n))
@@ -304,9 +338,12 @@ for start, end in merged:
     ),
     Problem(
         "cipher",
-        "The first line gives a number k (0 to 25). All further lines, until the end of the input, are a message in which every letter was moved k places ahead in the alphabet, Z followed by A, "
-        "capital letters staying capital; other signs were kept. Print the original message, line by line. It has at least one line and no empty ones.",
-        "Read k and then lines until the input ends. Move every letter k places back, modulo 26, separately for small and capital letters, and leave all other signs. Print each line.",
+        "The first line gives a number k (0 to 25). All further lines, until the end of the input, are a "
+        "message in which every letter was moved k places ahead in the alphabet, Z followed by A, "
+        "capital letters staying capital; other signs were kept. Print the original message, line by line. "
+        "It has at least one line and no empty ones.",
+        "Read k and then lines until the input ends. Move every letter k places back, modulo 26, separately "
+        "for small and capital letters, and leave all other signs. Print each line.",
         """\
 k = int(input())
 while True:
@@ -329,9 +366,12 @@ while True:
     ),
     Problem(
         "moss",
-        "The first line gives rows r and columns c (1 to 15 each), then r lines of c signs: * is moss, . is bare stone. Overnight moss survives on a field with two or three mossy fields among its up to "
-        "eight neighbours, and appears on a bare field with exactly three. All fields change at once. Print the grid of the next morning.",
-        "For every field count the mossy fields around it, inside the grid. Write * into a new grid if the count is 3, or if it is 2 and the field is mossy; else write a point. Print the new grid.",
+        "The first line gives rows r and columns c (1 to 15 each), then r lines of c signs: * is moss, . is "
+        "bare stone. Overnight moss survives on a field with two or three mossy fields among its up to "
+        "eight neighbours, and appears on a bare field with exactly three. All fields change at once. Print "
+        "the grid of the next morning.",
+        "For every field count the mossy fields around it, inside the grid. Write * into a new grid if the "
+        "count is 3, or if it is 2 and the field is mossy; else write a point. Print the new grid.",
         """\
 r, c = map(int, input().split())
 old = [input() for _ in range(r)]
@@ -352,9 +392,11 @@ for y in range(r):
     ),
     Problem(
         "ranges",
-        "The first line gives n and q (1 to 100 each), the second n integers. Each of the q lines that follow holds two places a and b, 1 <= a <= b <= n. Print for each, on a line of its own, "
+        "The first line gives n and q (1 to 100 each), the second n integers. Each of the q lines that "
+        "follow holds two places a and b, 1 <= a <= b <= n. Print for each, on a line of its own, "
         "the sum of the integers from place a to place b, both included.",
-        "Build the sums of the first 0, 1, 2, ... n integers. The answer to a question is the sum of the first b minus the sum of the first a - 1. Print it for every question.",
+        "Build the sums of the first 0, 1, 2, ... n integers. The answer to a question is the sum of the "
+        "first b minus the sum of the first a - 1. Print it for every question.",
         """\
 n, q = map(int, input().split())
 sums = [0]

@@ -69,7 +69,8 @@ def _linear_2d(draw: Draw) -> Made:
 def _roots(draw: Draw) -> Made:
     low, high = sorted(draw.sample([n for n in range(-9, 10) if n], 2))
     return (
-        f"Solve {polynomial([low * high, -low - high, 1])} = 0. Give both solutions, the smaller first, separated by a comma.",
+        f"Solve {polynomial([low * high, -low - high, 1])} = 0. Give both solutions, the smaller first, "
+        "separated by a comma.",
         f"{low}, {high}",
     )
 
@@ -78,7 +79,8 @@ def _next_term(draw: Draw) -> Made:
     a, b, c = draw.randint(1, 4), draw.randint(-5, 5), draw.randint(-9, 9)
     terms = [a * n * n + b * n + c for n in range(1, 6)]
     return (
-        f"The terms {', '.join(map(str, terms[:4]))} are values of one quadratic polynomial at 1, 2, 3, 4. What is its value at 5?",
+        f"The terms {', '.join(map(str, terms[:4]))} are values of one quadratic polynomial at 1, 2, 3, 4. "
+        "What is its value at 5?",
         str(terms[4]),
     )
 
@@ -279,7 +281,8 @@ def _letters(draw: Draw) -> Made:
     )
     chance = Fraction(count * (count - 1), total * (total - 1))
     return (
-        f"Two letters are picked without replacement from {''.join(letters)}. What is the probability that both are {letter}? Give 0 or a fraction in lowest terms.",
+        f"Two letters are picked without replacement from {''.join(letters)}. What is the probability that "
+        f"both are {letter}? Give 0 or a fraction in lowest terms.",
         str(chance),
     )
 
@@ -288,7 +291,8 @@ def _dice(draw: Draw) -> Made:
     goal = draw.randint(3, 11)
     chance = Fraction(sum(a + b == goal for a in range(1, 7) for b in range(1, 7)), 36)
     return (
-        f"Two fair dice are thrown. What is the probability that they show {goal} together? Give a fraction in lowest terms.",
+        f"Two fair dice are thrown. What is the probability that they show {goal} together? Give a fraction "
+        "in lowest terms.",
         str(chance),
     )
 
@@ -363,51 +367,80 @@ SUBJECTS: dict[str, Callable[[Draw], Made]] = {
 def _told_linear(draw: Draw) -> Told:
     x, a, b = draw.randint(3, 15), draw.randint(2, 9), draw.randint(2, 30)
     plain = f"Solve {a}*x + {b} = {a * x + b} for x."
-    told = f"A gardener packs the same number of bulbs into each of {a} crates. When she adds the {b} bulbs that lay on the bench, and counts all of them twice to be sure, she gets to {a * x + b} both times. How many bulbs does one crate hold?"
+    told = (
+        f"A gardener packs the same number of bulbs into each of {a} crates. When she adds the {b} bulbs that lay "
+        f"on the bench, and counts all of them twice to be sure, she gets to {a * x + b} both times. How many "
+        "bulbs does one crate hold?"
+    )
     return plain, told, str(x)
 
 
 def _told_product(draw: Draw) -> Told:
     a, b = draw.randint(12, 40), draw.randint(12, 40)
-    told = f"A hall has {a} rows. Every row has one seat less than {b + 1}, and every seat is taken. How many people sit in the hall?"
+    told = (
+        f"A hall has {a} rows. Every row has one seat less than {b + 1}, and every seat is taken. How many people "
+        "sit in the hall?"
+    )
     return f"What is {a} * {b}?", told, str(a * b)
 
 
 def _told_gcd(draw: Draw) -> Told:
     common, (a, b) = draw.randint(4, 12), draw.sample((5, 6, 7, 8, 9), 2)
     m, n = common * a, common * b
-    told = f"A florist has {m} tulips and {n} ferns and wants to make as many bunches as possible. All bunches are alike, nothing is left over, and no flower is cut in two. How many bunches does she make?"
+    told = (
+        f"A florist has {m} tulips and {n} ferns and wants to make as many bunches as possible. All bunches are "
+        "alike, nothing is left over, and no flower is cut in two. How many bunches does she make?"
+    )
     return f"What is the greatest common divisor of {m} and {n}?", told, str(math.gcd(m, n))
 
 
 def _told_lcm(draw: Draw) -> Told:
     a, b = draw.sample(range(6, 20), 2)
-    told = f"Two lighthouses flash together at midnight. From then on the northern one flashes every {a} seconds, and the southern one, which is older and painted red, every {b} seconds. After how many seconds do they flash together for the next time?"
+    told = (
+        f"Two lighthouses flash together at midnight. From then on the northern one flashes every {a} seconds, "
+        f"and the southern one, which is older and painted red, every {b} seconds. After how many seconds do they "
+        "flash together for the next time?"
+    )
     return f"What is the least common multiple of {a} and {b}?", told, str(math.lcm(a, b))
 
 
 def _told_remainder(draw: Draw) -> Told:
     a, b = draw.randint(200, 900), draw.randint(11, 24)
-    told = f"A baker puts {a} rolls on trays of {b}, one tray after the other, and starts no tray that she cannot fill. The rolls that remain go to the neighbours. How many rolls do the neighbours get?"
+    told = (
+        f"A baker puts {a} rolls on trays of {b}, one tray after the other, and starts no tray that she cannot "
+        "fill. The rolls that remain go to the neighbours. How many rolls do the neighbours get?"
+    )
     return f"What is the remainder when {a} is divided by {b}?", told, str(a % b)
 
 
 def _told_percent(draw: Draw) -> Told:
     rate, base = 5 * draw.randint(2, 15), 20 * draw.randint(5, 40)
-    told = f"Of the {base} books in a small library, out of every hundred {rate} are in a foreign language, spread evenly. The librarian knows how many books are not foreign, and takes that number away from {base}. What does she get?"
+    told = (
+        f"Of the {base} books in a small library, out of every hundred {rate} are in a foreign language, spread "
+        f"evenly. The librarian knows how many books are not foreign, and takes that number away from {base}. "
+        "What does she get?"
+    )
     return f"What is {rate} % of {base}?", told, str(rate * base // 100)
 
 
 def _told_difference(draw: Draw) -> Told:
     high, low = draw.randint(2, 15), -draw.randint(3, 20)
-    told = f"At noon the thermometer on the roof reads {high} degrees. By midnight it reads {-low} degrees below zero. In between it rose and fell several times, which nobody wrote down. By how many degrees is noon warmer than midnight?"
+    told = (
+        f"At noon the thermometer on the roof reads {high} degrees. By midnight it reads {-low} degrees below "
+        "zero. In between it rose and fell several times, which nobody wrote down. By how many degrees is noon "
+        "warmer than midnight?"
+    )
     return f"What is {high} - ({low})?", told, str(high - low)
 
 
 def _told_fraction(draw: Draw) -> Told:
     (a, b), amount = draw.sample((3, 4, 5, 6, 8), 2), draw.randint(2, 9)
     total = a * b * amount
-    told = f"A tank holds {total} litres when it is full. On Monday one part in {a} of it is drawn off for the roses. On Tuesday, as the rest is to last, only one part in {b} of what is left goes to the beans. How many litres do the beans get?"
+    told = (
+        f"A tank holds {total} litres when it is full. On Monday one part in {a} of it is drawn off for the "
+        f"roses. On Tuesday, as the rest is to last, only one part in {b} of what is left goes to the beans. How "
+        "many litres do the beans get?"
+    )
     answer = (total - Fraction(total, a)) / b
     return (
         f"What is ({total} - {total}/{a}) / {b}? Give an integer or a fraction in lowest terms.",
@@ -418,7 +451,10 @@ def _told_fraction(draw: Draw) -> Told:
 
 def _told_sequence(draw: Draw) -> Told:
     a, d, n = draw.randint(3, 20), draw.randint(2, 9), draw.randint(10, 30)
-    told = f"In the first week a walker covers {a} kilometres. In each further week she covers {d} more than in the week before, and she never rests. How many kilometres does she cover in week {n} alone?"
+    told = (
+        f"In the first week a walker covers {a} kilometres. In each further week she covers {d} more than in the "
+        f"week before, and she never rests. How many kilometres does she cover in week {n} alone?"
+    )
     return (
         f"An arithmetic sequence begins with {a} and rises by {d}. What is its term number {n}?",
         told,
@@ -429,19 +465,31 @@ def _told_sequence(draw: Draw) -> Told:
 def _told_system(draw: Draw) -> Told:
     x, y = draw.randint(4, 20), draw.randint(3, 15)
     total, legs = x + y, 2 * x + 4 * y
-    told = f"In a yard there are hens, each on two legs, and goats, each on four; the farmer looks down from the roof. Without telling them apart he counts {total} heads, and his daughter, from under the fence, counts {legs} legs. Neither counts anybody twice. How many goats are there?"
+    told = (
+        "In a yard there are hens, each on two legs, and goats, each on four; the farmer looks down from the "
+        f"roof. Without telling them apart he counts {total} heads, and his daughter, from under the fence, "
+        f"counts {legs} legs. Neither counts anybody twice. How many goats are there?"
+    )
     return f"Solve x + y = {total} and 2*x + 4*y = {legs} for y.", told, str(y)
 
 
 def _told_conversion(draw: Draw) -> Told:
     amount = draw.randint(1001, 9000)
-    told = f"A parcel is put on a scale that shows {amount}, and the small print on its side says that it shows grams. The form at the counter has a box for the weight, and over the box it says kilograms. Which number goes into the box?"
+    told = (
+        f"A parcel is put on a scale that shows {amount}, and the small print on its side says that it shows "
+        "grams. The form at the counter has a box for the weight, and over the box it says kilograms. Which "
+        "number goes into the box?"
+    )
     return f"How many kilograms are {amount} grams?", told, str(Decimal(amount) / 1000)
 
 
 def _told_time(draw: Draw) -> Told:
     start, ride = draw.randint(5 * 60, 22 * 60), draw.randint(70, 500)
-    told = f"A train leaves at {_clock(start)}. It stops {draw.randint(3, 9)} times on its way, and the stops are already counted in the {ride} minutes that the whole ride takes. What does the station clock show when it arrives? Answer as HH:MM."
+    told = (
+        f"A train leaves at {_clock(start)}. It stops {draw.randint(3, 9)} times on its way, and the stops are "
+        f"already counted in the {ride} minutes that the whole ride takes. What does the station clock show when "
+        "it arrives? Answer as HH:MM."
+    )
     return (
         f"What time is it {ride} minutes after {_clock(start)}? Answer as HH:MM.",
         told,
@@ -453,14 +501,24 @@ def _told_probability(draw: Draw) -> Told:
     red, blue = draw.randint(3, 8), draw.randint(3, 8)
     total = red + blue
     chance = Fraction(red * (red - 1), total * (total - 1))
-    plain = f"Two balls are drawn without replacement from {red} red and {blue} blue ones. What is the probability that both are red? Give a fraction in lowest terms."
-    told = f"A drawer holds {red} red and {blue} blue socks, all loose and alike to the touch. In the dark Ida takes one, keeps it in her hand, and takes another. What is the probability that, once the light is on, she sees no blue? Give a fraction in lowest terms."
+    plain = (
+        f"Two balls are drawn without replacement from {red} red and {blue} blue ones. What is the probability "
+        "that both are red? Give a fraction in lowest terms."
+    )
+    told = (
+        f"A drawer holds {red} red and {blue} blue socks, all loose and alike to the touch. In the dark Ida takes "
+        "one, keeps it in her hand, and takes another. What is the probability that, once the light is on, she "
+        "sees no blue? Give a fraction in lowest terms."
+    )
     return plain, told, str(chance)
 
 
 def _told_choices(draw: Draw) -> Told:
     n = draw.randint(6, 15)
-    told = f"At the end of a meeting all {n} guests say goodbye. Everybody shakes the hand of everybody else exactly once, and nobody shakes his own. How many handshakes are there?"
+    told = (
+        f"At the end of a meeting all {n} guests say goodbye. Everybody shakes the hand of everybody else exactly "
+        "once, and nobody shakes his own. How many handshakes are there?"
+    )
     return (
         f"In how many ways can 2 of {n} people be chosen, if their order does not matter?",
         told,
@@ -470,7 +528,11 @@ def _told_choices(draw: Draw) -> Told:
 
 def _told_triangle(draw: Draw) -> Told:
     (a, b, c), scale = draw.choice(((3, 4, 5), (5, 12, 13), (8, 15, 17), (20, 21, 29))), draw.randint(1, 4)
-    told = f"A boat sails {a * scale} kilometres due north, and then, after lunch, {b * scale} kilometres due east. A gull starts with it and flies straight to the same place. How many kilometres does the gull fly, if the sea is taken as flat?"
+    told = (
+        f"A boat sails {a * scale} kilometres due north, and then, after lunch, {b * scale} kilometres due east. "
+        "A gull starts with it and flies straight to the same place. How many kilometres does the gull fly, if "
+        "the sea is taken as flat?"
+    )
     return (
         f"The legs of a right triangle are {a * scale} and {b * scale}. How long is the hypotenuse?",
         told,
@@ -481,7 +543,10 @@ def _told_triangle(draw: Draw) -> Told:
 def _told_factor(draw: Draw) -> Told:
     size = draw.randint(7, 18)
     number = size * draw.randint(9, 30) + draw.choice((0, draw.randint(1, size - 1)))
-    told = f"A club of {number} people wants to play in teams of {size}, nobody left out and nobody in two teams. The chair says that this works out. Is the chair right? Answer True or False."
+    told = (
+        f"A club of {number} people wants to play in teams of {size}, nobody left out and nobody in two teams. "
+        "The chair says that this works out. Is the chair right? Answer True or False."
+    )
     return f"Is {size} a factor of {number}? Answer True or False.", told, str(number % size == 0)
 
 
