@@ -128,6 +128,11 @@ def as_json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def call_objects(calls: Iterable[ParsedCall]) -> list[Json]:
+    """Calls as most families write them: objects with a name and arguments."""
+    return [{"name": call.name, "arguments": value_of(call.arguments)} for call in calls]
+
+
 def in_one_form(call: ParsedCall) -> ParsedCall:
     """The call with its arguments as ``as_json`` writes them, whatever blanks and escapes they came with."""
     return ParsedCall(call.name, as_json(value_of(call.arguments)))

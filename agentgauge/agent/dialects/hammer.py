@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 from agentgauge.agent.dialects.conversation import (
     as_json,
+    call_objects,
     in_one_form,
     result_of,
     text_of,
     tool_messages,
-    value_of,
     with_results,
 )
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest
@@ -68,7 +68,7 @@ class Hammer(Format):
     def write(self, reply: ParsedReply) -> str:
         """Text is not read back, only that there was some. Raises ValueError for text beside calls, and text that
         reads as calls."""
-        calls = [{"name": call.name, "arguments": value_of(call.arguments)} for call in reply.calls]
+        calls = call_objects(reply.calls)
         text = f"```\n{as_json(calls)}\n```" if calls else reply.text or ""
         called = tuple(map(in_one_form, reply.calls))
         if (reply.text and called) or self.read(text, tolerant=False).calls != called:

@@ -13,12 +13,12 @@ from typing import Any
 from agentgauge.agent.dialects.conversation import (
     Turn,
     as_json,
+    call_objects,
     fill,
     functions,
     in_one_form,
     named_results,
     prompted,
-    value_of,
 )
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest
 from agentgauge.agent.dialects.lenient import find_calls, without_thoughts
@@ -61,7 +61,7 @@ class PromptOnly(Format):
         return [*sent, {"role": "user", "content": results}] if turn.results else sent
 
     def _written(self, reply: ParsedReply) -> str:
-        calls: list[Any] = [{"name": call.name, "arguments": value_of(call.arguments)} for call in reply.calls]
+        calls = call_objects(reply.calls)
         return f"{_OPEN}{as_json(calls)}{_CLOSE}" if calls else f"{_ANSWER} {reply.text or ''}"
 
     def read(self, text: str, *, tolerant: bool) -> ParsedReply:

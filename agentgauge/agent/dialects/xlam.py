@@ -7,7 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from agentgauge.agent.dialects.conversation import Turn, as_json, fill, functions, result_of, split_question, value_of
+from agentgauge.agent.dialects.conversation import (
+    Turn,
+    as_json,
+    call_objects,
+    fill,
+    functions,
+    result_of,
+    split_question,
+)
 from agentgauge.agent.dialects.format import Format, ParsedReply, RenderedRequest
 from agentgauge.agent.dialects.lenient import read_leniently
 from agentgauge.agent.dialects.xlam2 import call_of, calling, checked
@@ -83,7 +91,7 @@ class Xlam(Format):
     def write(self, reply: ParsedReply) -> str:
         """Text beside calls can only be the sentence that is read there. Raises ValueError for other text, and text
         that reads as calls."""
-        calls = [{"name": call.name, "arguments": value_of(call.arguments)} for call in reply.calls]
+        calls = call_objects(reply.calls)
         text = as_json({"tool_calls": calls}) if calls else reply.text or ""
         return checked(self.read(text, tolerant=False), reply, text)
 
@@ -109,7 +117,7 @@ def _steps(history: Sequence[Turn]) -> list[dict[str, Json]]:
             {
                 "step_id": len(steps) + 1,
                 "thought": turn.text if turn.role == "assistant" else "",
-                "tool_calls": [{"name": call.name, "arguments": value_of(call.arguments)} for call in turn.calls],
+                "tool_calls": call_objects(turn.calls),
                 "next_observation": as_json([result_of(result) for result in turn.results]) if turn.results else "",
                 "user_input": turn.text if turn.role == "user" else "",
             }

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 from agentgauge.agent.dialects.conversation import (
     as_json,
+    call_objects,
     date_to_last_user,
     in_one_form,
     result_of,
     text_of,
     tool_messages,
-    value_of,
     with_results,
 )
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest
@@ -46,11 +46,7 @@ class Xlam2(Format):
     def write(self, reply: ParsedReply) -> str:
         """Text beside calls can only be the sentence that is read there. Raises ValueError for other text, and text
         that reads as calls."""
-        text = (
-            as_json([{"name": c.name, "arguments": value_of(c.arguments)} for c in reply.calls])
-            if reply.calls
-            else reply.text or ""
-        )
+        text = as_json(call_objects(reply.calls)) if reply.calls else reply.text or ""
         return checked(self.read(text, tolerant=False), reply, text)
 
 
