@@ -17,7 +17,7 @@ from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, Message, Sampling
 from agentgauge.core.errors import ModelFault, SandboxFault
 from agentgauge.core.types import Json
-from agentgauge.run.thread_pools import apart
+from agentgauge.run.thread_pools import in_thread_pool
 from bench_mmau import mathematics as math_task
 from bench_mmau import prompts
 from bench_mmau.contests import fixes as contest_fixes
@@ -137,7 +137,7 @@ async def contest_retry(case: Case) -> Output:
     record, fixes = case.sample.payload, _contest_fixes(case)
     output = await contest(case)
     replies, _ = usable_contents(output["responses"], case.settings.scoring)
-    verdict = await apart(CONTESTS, lambda: contest_score.judge(record, replies, fixes=fixes))
+    verdict = await in_thread_pool(CONTESTS, lambda: contest_score.judge(record, replies, fixes=fixes))
     output["first"] = {"scoring": case.settings.scoring, "values": dict(verdict.values)}
     if contest_score.needs_retry(verdict):
         request = contest_prompts.retry_request(record, replies[0], verdict, fixes=fixes)
@@ -224,7 +224,7 @@ async def _executed(
         with shared().beside():  # contests, whose time is short, must know of it
             return execute.run(solution, where, fixes=fixes)
 
-    return await apart("notebooks", run)
+    return await in_thread_pool("notebooks", run)
 
 
 def _notebook_fixes(case: Case) -> notebook_fixes.Fixes:

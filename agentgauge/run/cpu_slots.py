@@ -1,4 +1,4 @@
-"""Places for running programs that all processes of a machine share, so that many workers are no crowd.
+"""Slots for running programs that all processes of a machine share, so that many workers do not overload it.
 
 They are locks on files in the user's cache folder, which the kernel gives back when a process ends, however it ends.
 """
@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-_WAIT = 0.005  # seconds between two looks for a free place; one process at a time looks
+_WAIT = 0.005  # seconds between two looks for a free slot; one process at a time looks
 
 
-class Machine:
-    """``size`` places. Safe in any thread."""
+class CpuSlots:
+    """``size`` slots. Safe in any thread."""
 
     def __init__(self, folder: Path, size: int) -> None:
         self._folder = folder
@@ -24,10 +24,10 @@ class Machine:
         folder.mkdir(parents=True, exist_ok=True)
 
     @contextmanager
-    def place(self) -> Iterator[int]:
-        """Hold a place; its number. Waits for a free one, and for whoever wants to be alone."""
+    def slot(self) -> Iterator[int]:
+        """Hold a slot; yields its number. Waits for a free one, and for a process in ``alone``."""
         with self._locked("turn", fcntl.LOCK_SH):
-            pass  # held only by who wants to be alone: without it a stream of others would never let that one in
+            pass  # held only by ``alone``: without it a stream of others would never let that process in
         with self._locked("gate", fcntl.LOCK_SH), ExitStack() as held:
             with self._locked(
                 "queue", fcntl.LOCK_EX
@@ -46,7 +46,7 @@ class Machine:
             time.sleep(_WAIT)
 
     def crowded(self, mine: int) -> bool:
-        """Whether another place is held just now."""
+        """Whether another slot is held just now."""
         for number in range(self._size):
             if number != mine:
                 try:
@@ -58,7 +58,7 @@ class Machine:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Hold the whole machine: wait until every place is free, and keep others out."""
+        """Hold the whole machine: wait until every slot is free, and keep others out."""
         with self._locked("turn", fcntl.LOCK_EX), self._locked("gate", fcntl.LOCK_EX):
             yield
 

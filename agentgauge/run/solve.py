@@ -21,7 +21,7 @@ from agentgauge.core.path_placeholders import PathPlaceholders
 from agentgauge.core.task import Task
 from agentgauge.core.tools import ToolBox
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Record, Sample, Score, Scoring, Transcript
-from agentgauge.run.thread_pools import apart
+from agentgauge.run.thread_pools import in_thread_pool
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import UNREADABLE, CaseId
 
@@ -177,7 +177,7 @@ class Solver:
             return task.score(sample, output, self.settings.scoring, similarity)
 
         slow = task.scores_in_thread or (isinstance(task, Similarity) and task.similarity_server(similarity))
-        return await apart(f"score {task.name}", score) if slow else score()
+        return await in_thread_pool(f"score {task.name}", score) if slow else score()
 
 
 def broken_score(task: Task, index: Index, row: Row, scoring: Scoring, similarity: str) -> Score:

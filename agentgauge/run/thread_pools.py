@@ -2,8 +2,8 @@
 
 asyncio has one pool for everything: a few scores of minutes there, and every file that is read and every host name that
 is looked up waits behind them. Here each kind of long work has threads of its own, as many as there are processors,
-made when first asked for. What keeps a processor busy also holds a place of the machine (``long_work``), so that many
-workers are no crowd.
+made when first asked for. What keeps a processor busy also holds one of the machine's CPU slots (``in_cpu_slot``), so
+that many workers do not overload it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from agentgauge.core.index import cache_folder
-from agentgauge.run.cpu_slots import Machine
+from agentgauge.run.cpu_slots import CpuSlots
 
 _T = TypeVar("_T")
 
@@ -40,25 +40,25 @@ def processors(quota: Path = QUOTA) -> int:
         return usable
 
 
-def machine(size: int | None = None) -> Machine:
-    """The places for programs that all processes of this user share: ``size``, or one for each processor."""
-    return Machine(cache_folder().parent / "places", size or processors())
+def cpu_slots(size: int | None = None) -> CpuSlots:
+    """The slots for programs that all processes of this user share: ``size``, or one for each processor."""
+    return CpuSlots(cache_folder().parent / "places", size or processors())
 
 
-async def apart(kind: str, job: Callable[[], _T]) -> _T:
+async def in_thread_pool(kind: str, job: Callable[[], _T]) -> _T:
     """Do what blocks in a thread that only work of this kind uses. For jobs that mostly wait for others."""
-    # one thread more than there are places: it gets its next job ready, or waits with nothing to compute
+    # one thread more than there are slots: it gets its next job ready, or waits with nothing to compute
     return await asyncio.get_running_loop().run_in_executor(threads(kind, processors() + 1), job)
 
 
-async def long_work(kind: str, job: Callable[[], _T]) -> _T:
-    """As ``apart``, in one of the machine's places. The job must not ask for another."""
+async def in_cpu_slot(kind: str, job: Callable[[], _T]) -> _T:
+    """As ``in_thread_pool``, in one of the machine's CPU slots. The job must not ask for another."""
 
-    def placed() -> _T:
-        with machine().place():
+    def with_slot() -> _T:
+        with cpu_slots().slot():
             return job()
 
-    return await apart(kind, placed)
+    return await in_thread_pool(kind, with_slot)
 
 
 def threads(kind: str, size: int) -> ThreadPoolExecutor:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TypeVar
 
-from agentgauge.run.thread_pools import machine, processors, threads
+from agentgauge.run.thread_pools import cpu_slots, processors, threads
 
 _T = TypeVar("_T")
 
@@ -34,7 +34,7 @@ class Pool:
     def __init__(self, size: int, executor: Callable[[], ThreadPoolExecutor] | None = None) -> None:
         """``executor`` is asked for each job; without it the pool has threads of its own."""
         self.size = size
-        self._machine = machine(size)
+        self._cpu_slots = cpu_slots(size)
         self._executor = executor or cache(lambda: ThreadPoolExecutor(size, thread_name_prefix="contest"))
         self._changed = threading.Condition()
         self._running: set[Place] = set()
@@ -56,10 +56,10 @@ class Pool:
                     other.crowded = True
             self._running.add(place)
         try:
-            with self._machine.place() as mine:
-                place.crowded |= self._machine.crowded(mine)
+            with self._cpu_slots.slot() as mine:
+                place.crowded |= self._cpu_slots.crowded(mine)
                 yield place
-                place.crowded |= self._machine.crowded(mine) or os.getloadavg()[0] > self.size
+                place.crowded |= self._cpu_slots.crowded(mine) or os.getloadavg()[0] > self.size
         finally:
             with self._changed:
                 self._running.remove(place)
@@ -76,7 +76,7 @@ class Pool:
             finally:
                 self._waiting_alone -= 1
         try:
-            with self._machine.alone():
+            with self._cpu_slots.alone():
                 yield
         finally:
             with self._changed:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgauge.run.cpu_slots import Machine
+from agentgauge.run.cpu_slots import CpuSlots
 from tests.mmau import records as made
 from tests.plugin.project import records, run_mmau
 
@@ -55,8 +55,8 @@ def test_verdicts_do_not_depend_on_workers_or_load(busy: None, tmp_path: Path) -
 HOLD = """
 import sys, time
 from pathlib import Path
-from agentgauge.run.cpu_slots import Machine
-with getattr(Machine(Path(sys.argv[1]), 2), sys.argv[2])():
+from agentgauge.run.cpu_slots import CpuSlots
+with getattr(CpuSlots(Path(sys.argv[1]), 2), sys.argv[2])():
     print("held", flush=True)
     sys.stdin.readline()
 """
@@ -82,7 +82,7 @@ def held(tmp_path: Path) -> Iterator[object]:
         process.communicate()
 
 
-def entered(machine: Machine, how: str) -> threading.Event:
+def entered(machine: CpuSlots, how: str) -> threading.Event:
     """An event that is set as soon as a place, or the machine, could be had."""
     event = threading.Event()
 
@@ -97,17 +97,17 @@ def entered(machine: Machine, how: str) -> threading.Event:
 @pytest.mark.parametrize(
     ("holders", "wanted", "free"),
     [
-        ([], "place", True),
-        (["place"], "place", True),
-        (["place", "place"], "place", False),
-        (["alone"], "place", False),
-        (["place"], "alone", False),
+        ([], "slot", True),
+        (["slot"], "slot", True),
+        (["slot", "slot"], "slot", False),
+        (["alone"], "slot", False),
+        (["slot"], "alone", False),
         ([], "alone", True),
     ],
 )
 def test_places_are_shared_by_processes(holders, wanted, free, held, tmp_path):
     processes = [held(how) for how in holders]
-    event = entered(Machine(tmp_path, 2), wanted)
+    event = entered(CpuSlots(tmp_path, 2), wanted)
     assert event.wait(30 if free else 0.3) == free
     for process in processes:
         process.kill()  # the kernel gives the place back
@@ -115,20 +115,20 @@ def test_places_are_shared_by_processes(holders, wanted, free, held, tmp_path):
 
 
 def test_who_wants_to_be_alone_goes_first(held, tmp_path):
-    first = held("place")
-    alone = entered(Machine(tmp_path, 2), "alone")
+    first = held("slot")
+    alone = entered(CpuSlots(tmp_path, 2), "alone")
     time.sleep(0.2)  # until it waits
-    later = entered(Machine(tmp_path, 2), "place")
+    later = entered(CpuSlots(tmp_path, 2), "slot")
     assert not later.wait(0.3)
     first.kill()
     assert alone.wait(30) and later.wait(30)
 
 
 def test_a_place_says_whether_it_is_the_only_one(held, tmp_path):
-    machine = Machine(tmp_path, 2)
-    with machine.place() as mine:
+    machine = CpuSlots(tmp_path, 2)
+    with machine.slot() as mine:
         assert not machine.crowded(mine)
-        process = held("place")
+        process = held("slot")
         assert machine.crowded(mine)
         process.kill()
         process.wait()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgauge.run.thread_pools import drop_waiting, long_work, processors
+from agentgauge.run.thread_pools import drop_waiting, in_cpu_slot, processors
 from bench_mmau import run
 from bench_mmau.contests import pool
 from bench_mmau.notebooks import execute
@@ -39,7 +39,7 @@ execute.run = work
 
 async def main():
     notebooks = [run._executed(None, None, frozenset()) for _ in range(4)]
-    await asyncio.gather(*notebooks, *(thread_pools.long_work("deliverables", work) for _ in range(4)))
+    await asyncio.gather(*notebooks, *(thread_pools.in_cpu_slot("deliverables", work) for _ in range(4)))
 
 asyncio.run(main())
 print(json.dumps(spans))
@@ -79,8 +79,8 @@ def test_what_takes_minutes_keeps_the_loop_and_what_is_quick_free(held) -> None:
 
     async def scene() -> None:
         long = [asyncio.ensure_future(run._executed(None, None, frozenset())) for _ in range(many)]  # type: ignore[arg-type]
-        long += [asyncio.ensure_future(long_work("deliverables", wait)) for _ in range(many)]
-        long += [asyncio.ensure_future(run.apart(run.CONTESTS, wait)) for _ in range(many)]
+        long += [asyncio.ensure_future(in_cpu_slot("deliverables", wait)) for _ in range(many)]
+        long += [asyncio.ensure_future(run.in_thread_pool(run.CONTESTS, wait)) for _ in range(many)]
         await asyncio.sleep(0.1)
         assert (
             await asyncio.wait_for(asyncio.to_thread(lambda: "a file, or a host name"), 20) == "a file, or a host name"

@@ -21,7 +21,7 @@ from agentgauge.core.chat import ChatReply, Message
 from agentgauge.core.errors import DataProblem, Fault
 from agentgauge.core.path_placeholders import with_placeholders
 from agentgauge.core.types import Json
-from agentgauge.run.thread_pools import apart, long_work, machine
+from agentgauge.run.thread_pools import cpu_slots, in_cpu_slot, in_thread_pool
 from bench_gta.workflow.facts.collect import Facts, facts
 from bench_gta.workflow.judging import rules
 from bench_gta.workflow.judging.cache import Judgements, key_of
@@ -97,7 +97,7 @@ class RulesJudge(Judge):
         for node in nodes:
             check_of(node)
         read = any(rules.reads_pictures(check_of(node)) for node in nodes)
-        found = await long_work("deliverables", lambda: _facts(delivery, scratch, read))
+        found = await in_cpu_slot("deliverables", lambda: _facts(delivery, scratch, read))
         answer = leaf_fields({}, delivery.trace, delivery.origin_prompt).final_answer
         answer = "" if answer == NO_ANSWER else answer
         judged = []
@@ -235,7 +235,7 @@ class _Shown:
 
     async def parts(self) -> list[Part]:
         if self._made is None:
-            self._made = asyncio.ensure_future(apart("conversions", self._make))
+            self._made = asyncio.ensure_future(in_thread_pool("conversions", self._make))
         # converters write the time into what they make
         return [
             {**part, "stands_for": self._digest} if part["type"] == "local_file" else part for part in await self._made
@@ -245,7 +245,7 @@ class _Shown:
         self._scratch.mkdir(parents=True, exist_ok=True)
         convert = Conversions(self._scratch, upstream=self._released)
         files = [known.path for known in self._files]
-        with _CONVERTING, machine().place():
+        with _CONVERTING, cpu_slots().slot():
             if self._released:
                 # an upload that the endpoint refuses is dropped when the request is sent
                 parts = upstream_parts(
