@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from bundled_data.mmau import tool_worlds_home, tool_worlds_out, tool_worlds_work
-from bundled_data.mmau.tool_cases_double import double
-from bundled_data.mmau.tool_cases_once import parallel, single
-from bundled_data.mmau.tool_cases_retry import self_correct
-from bundled_data.mmau.tool_cases_triple import triple
-from bundled_data.mmau.tool_words import TOOLS, Json, Tool
+from bundled_data.mmau.tool_use import worlds_home, worlds_out, worlds_work
+from bundled_data.mmau.tool_use.cases_double import double
+from bundled_data.mmau.tool_use.cases_once import parallel, single
+from bundled_data.mmau.tool_use.cases_retry import self_correct
+from bundled_data.mmau.tool_use.cases_triple import triple
+from bundled_data.mmau.tool_use.words import TOOLS, Json, Tool
 
-_WORLDS = (tool_worlds_out, tool_worlds_home, tool_worlds_work)  # importing them registers their tools
+_WORLDS = (worlds_out, worlds_home, worlds_work)  # importing them registers their tools
 
 
 def catalogue() -> dict[str, Tool]:

@@ -12,7 +12,7 @@ from bench_mmau.oracle import tool_call
 from bench_mmau.tool_use import replies
 from bench_mmau.tool_use.calls import compare_calls
 from bundled_data.mmau import tools
-from bundled_data.mmau.tool_words import Call, ToolError
+from bundled_data.mmau.tool_use.words import Call, ToolError
 
 FILES = tools.files()
 RECORDS = [record for records in FILES.values() for record in records]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bundled_data.mmau.tool_words import ANY_DATE_FORM, Call, Json, Rule, Talk, call, choices, regex, rule
+from bundled_data.mmau.tool_use.words import ANY_DATE_FORM, Call, Json, Rule, Talk, call, choices, regex, rule
 
 TODAY = "2025-03-14"
 _ENCOURAGEMENT = (

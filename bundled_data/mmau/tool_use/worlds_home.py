@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from bundled_data.mmau.tool_words import (
+from bundled_data.mmau.tool_use.words import (
     Json,
     ToolError,
     day,

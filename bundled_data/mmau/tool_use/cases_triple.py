@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bundled_data.mmau.tool_words import ANY_DATE_FORM, SAME_DATE_TEXT, Json, Talk, call, choices, regex, rule
+from bundled_data.mmau.tool_use.words import ANY_DATE_FORM, SAME_DATE_TEXT, Json, Talk, call, choices, regex, rule
 
 TODAY = "2025-03-14"
 _IBAN = "PL61 0000 1111 2222 3333 4444 5555"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bundled_data.mmau.tool_words import ANY_DATE_FORM, SAME_DATE_TEXT, Json, Talk, call, choices, regex, rule
+from bundled_data.mmau.tool_use.words import ANY_DATE_FORM, SAME_DATE_TEXT, Json, Talk, call, choices, regex, rule
 
 TODAY = "2025-03-14"  # a Friday
 _IBAN = "AT02 9999 0000 0012 3456"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bundled_data.mmau.tool_words import (
+from bundled_data.mmau.tool_use.words import (
     Json,
     ToolError,
     day,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from math import asin, cos, radians, sin, sqrt
 
-from bundled_data.mmau.tool_words import Json, ToolError, day, group, number, of, or_null, text, tool, whole, yes_no
+from bundled_data.mmau.tool_use.words import Json, ToolError, day, group, number, of, or_null, text, tool, whole, yes_no
 
 DATE = "Date as YYYY-MM-DD."
 
