@@ -28,7 +28,7 @@ from agentgauge.sandbox import SandboxResult
 from agentgauge.sandbox.scratch import remove_tree
 from bench_gta.pack.atomic_write import write_json, write_text
 from bench_gta.pack.create import FILES, FINAL, MOST_ANSWER
-from bench_gta.pack.file_selection import made_harmless, plain_files, problem_of, said
+from bench_gta.pack.file_selection import escaped, made_harmless, plain_files, problem_of
 from bench_gta.pack.process import Place, run_agent
 from bench_gta.pack.records import RECORD, number, read_record, read_usage
 from bench_gta.pack.tasks import SetTask, TaskSet, input_files
@@ -127,7 +127,7 @@ async def solve(task: SetTask, tasks: TaskSet, folder: Path, command: Command, p
     result = await run_agent(filled(command, task, prompt, work), work, place)
     secrets = {value: name for name, value in (place.env or {}).items() if len(value) >= _SHORTEST_SECRET}
     register(*(value for value, name in secrets.items() if is_secret_name(name)))
-    notes = [*map(said, result.notes), *made_harmless(here)]
+    notes = [*map(escaped, result.notes), *made_harmless(here)]
     usage, note = read_usage(work, USAGE)
     notes += [note] if note else []
     notes += _noting(FILES, lambda: _take_files(work, here))
@@ -147,7 +147,7 @@ async def solve(task: SetTask, tasks: TaskSet, folder: Path, command: Command, p
         "sandbox": list(result.layers) if place.confined else "none",
         "network": place.connected,
         "started_utc": started.isoformat(timespec="seconds"),
-        "notes": [said(note) for note in (*notes, *more)],
+        "notes": [escaped(note) for note in (*notes, *more)],
     }
     write_json(here / RECORD, record)
     if here != folder:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.types import Json
-from bench_gta.pack.file_selection import plain_files, problem_of, said
+from bench_gta.pack.file_selection import escaped, plain_files, problem_of
 from bench_gta.pack.format import Pack, PackTask
 from bench_gta.pack.records import read_record
 from bench_gta.pack.tasks import SetTask, TaskSet
@@ -153,7 +153,7 @@ def _packed(task: SetTask, folder: Path, outcome: Outcome) -> PackTask:
 def notes_of(meta: Mapping[str, Json]) -> list[str]:
     """The notes in a record or a pack task's meta, whatever their writer made of them, each fit for one line."""
     notes = meta.get("notes") or []
-    return [said(str(note)) for note in (notes if isinstance(notes, list) else [notes])]
+    return [escaped(str(note)) for note in (notes if isinstance(notes, list) else [notes])]
 
 
 def named(pack: Pack, **about: Json) -> Pack:

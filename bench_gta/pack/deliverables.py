@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from bench_gta.pack.create import Outcome
-from bench_gta.pack.file_selection import plain_files, said
+from bench_gta.pack.file_selection import escaped, plain_files
 from bench_gta.pack.tasks import SetTask
 from bench_gta.workflow.judging.parts import IMAGES, PAGES, PDF, SOUNDS, VIDEOS, Converter
 
@@ -87,7 +87,7 @@ def from_deliverables(task: SetTask, folder: Path, *, base: Path, convert: Conve
         except OSError as error:  # its rights, or a name that becomes too long
             gathered.notes.append(f"left out: {name}: it cannot be copied ({error.strerror})")
     files = tuple(f"{task.id}/{name}" for name in gathered.files)
-    return Outcome(answer(files), files, tuple(map(said, gathered.notes)))
+    return Outcome(answer(files), files, tuple(map(escaped, gathered.notes)))
 
 
 def answer(files: Sequence[str]) -> str:

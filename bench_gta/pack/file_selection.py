@@ -49,13 +49,13 @@ def plain_files(folder: Path) -> Found:
                 found.files.append(name)
             else:
                 found.skipped.append(f"{name}: beyond {MOST_FILES} files")
-    found.skipped = [said(what) for what in found.skipped]
+    found.skipped = [escaped(what) for what in found.skipped]
     if (more := len(found.skipped) - MOST_NOTES) > 0:
         found.skipped[MOST_NOTES:] = [f"and {more} more"]
     return found
 
 
-def said(text: str) -> str:
+def escaped(text: str) -> str:
     """A text that others wrote, fit for one line of a terminal and for UTF-8: what is not is escaped."""
     return _UNFIT.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
@@ -85,7 +85,7 @@ def made_harmless(folder: Path) -> list[str]:
                 notes.append(f"{name} is not a plain file and is removed")
         except OSError as error:
             notes.append(f"{name} cannot be opened again ({error.strerror})")
-    return [said(note) for note in notes[:MOST_NOTES]]
+    return [escaped(note) for note in notes[:MOST_NOTES]]
 
 
 def _set_rights(path: str, mode: int, wanted: int) -> None:

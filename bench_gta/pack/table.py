@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Json
-from bench_gta.pack.file_selection import said
+from bench_gta.pack.file_selection import escaped
 from bench_gta.workflow.metrics import harness_rows
 
 HEADS = ("Harness", "Root Score", "Leaf SR", "Root SR", "Time (min)", "Cost (USD)", "Score per cost", "Tasks", "Judge")
@@ -43,14 +43,14 @@ def read_row(scores: Path) -> Row:
         figures, settings, counts, agent = value["figures"], value["settings"], value["summary"], value["agent"]
         seconds = _number(agent["elapsed_sec"])
         return Row(
-            name=said(str(value["name"])),
+            name=escaped(str(value["name"])),
             root_score=_number(figures["Root Score"]),
             leaf_sr=_number(figures["Leaf SR"]),
             root_sr=_number(figures["Root SR"]),
             minutes=None if seconds is None else seconds / 60,
             usd=_number(agent["usd"]),
-            tasks=said(f"{counts['n_done']}/{counts['n_total']}"),
-            judge=said(f"{settings['judge']}, {settings['scoring']}"),
+            tasks=escaped(f"{counts['n_done']}/{counts['n_total']}"),
+            judge=escaped(f"{settings['judge']}, {settings['scoring']}"),
             thresholds=(float(settings["leaf_threshold"]), float(settings["root_threshold"])),
         )
     except (OSError, ValueError, RecursionError, TypeError, KeyError):

@@ -14,7 +14,7 @@ from agentgauge.core.types import Json
 from agentgauge.model.presets import resolve
 from agentgauge.run.budget import parse_budget
 from bench_gta.pack.check import missing_files, require_of_set
-from bench_gta.pack.file_selection import said
+from bench_gta.pack.file_selection import escaped
 from bench_gta.pack.format import Pack, PackTask
 from bench_gta.pack.results import Settings
 from bench_gta.pack.score import Limits, Scored, default_out, default_summary, score_pack
@@ -109,7 +109,7 @@ def _tell_missing(pack: Pack, *, allowed: bool) -> None:
     """One line for each task with files that are not there. Raises UsageProblem unless they may be."""
     tasks = [(task, names) for task in pack.tasks if (names := missing_files(pack, task))]
     for task, names in tasks:
-        print(f"task {task.task_id}: missing: {said(', '.join(names))}")
+        print(f"task {task.task_id}: missing: {escaped(', '.join(names))}")
     if tasks and not allowed:
         raise UsageProblem(
             f"{len(tasks)} tasks of {pack.path} name files that are not in {pack.base}; give the right --base-dir, or"
@@ -123,7 +123,7 @@ async def _scored(
     from bench_gta.workflow.judging.judges import make_judge
 
     def told(task: PackTask, record: Mapping[str, Json]) -> None:
-        print(f"task {task.task_id}: {said(record.get('error') or format(record['score'], '.2f'))}", flush=True)
+        print(f"task {task.task_id}: {escaped(record.get('error') or format(record['score'], '.2f'))}", flush=True)
 
     with _named_as_judge():
         made = make_judge(

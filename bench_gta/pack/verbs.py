@@ -21,7 +21,7 @@ from bench_gta.pack.check import notes_of_pack, problems_of
 from bench_gta.pack.copies import copies_of, made_afresh
 from bench_gta.pack.create import Outcome, create, named, notes_of, read_ids
 from bench_gta.pack.deliverables import from_deliverables
-from bench_gta.pack.file_selection import said
+from bench_gta.pack.file_selection import escaped
 from bench_gta.pack.format import Pack, lies_beside, read_pack, write_pack
 from bench_gta.pack.process import Place
 from bench_gta.pack.run import Plan, Ran, chosen, run_tasks
@@ -161,7 +161,7 @@ def tell_problems(pack: Pack, tasks: TaskSet | None) -> int:
     """Print what is wrong with a pack. The exit status."""
     problems = problems_of(pack, tasks)
     for problem in problems:
-        print(said(str(problem)))
+        print(escaped(str(problem)))
     for note in notes_of_pack(pack):
         print(f"note: {note}")
     print(
@@ -218,7 +218,7 @@ def _last_line(file: Path) -> str:
         lines = file.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     except OSError:
         return ""
-    return said(lines[-1].strip())[:MOST_SAID] if lines else ""
+    return escaped(lines[-1].strip())[:MOST_SAID] if lines else ""
 
 
 def _existing(path: Path) -> Path:

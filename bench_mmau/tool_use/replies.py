@@ -67,7 +67,7 @@ NO_TEXT = "the reply has no text (its content is null)"
 def read(stored: object, client: Client = "openai", *, fixes: Fixes = PARITY) -> list[Message]:
     """Decode and parse one stored response. Raises Unreadable."""
     if not isinstance(stored, str):
-        raise Unreadable(f"the stored response is {_kind(stored)}; it has to be the provider's response as JSON text")
+        raise Unreadable(f"the stored response is {kind(stored)}; it has to be the provider's response as JSON text")
     try:
         return parse(json.loads(stored), client, fixes=fixes)
     except Unreadable:
@@ -103,7 +103,7 @@ def usable(stored: object, *, fixes: Fixes = PARITY, null_is_empty: bool = False
 def parse(response: Any, client: Client, *, fixes: Fixes = PARITY) -> list[Message]:
     """Parse a decoded response. Raises Unreadable for a shape that the client's library refuses."""
     if not isinstance(response, Mapping):
-        raise Unreadable(f"the stored response is {_kind(response)}; it has to be an object")
+        raise Unreadable(f"the stored response is {kind(response)}; it has to be an object")
     return _parser(client)(response, fixes)
 
 
@@ -154,7 +154,7 @@ def _parser(client: Client) -> Callable[[Mapping[str, Any], Fixes], list[Message
 def _openai(response: Mapping[str, Any], fixes: Fixes) -> list[Message]:
     choices = response.get("choices", [])
     if not isinstance(choices, list):
-        raise Unreadable(f"'choices' is {_kind(choices)}; it has to be a list")
+        raise Unreadable(f"'choices' is {kind(choices)}; it has to be a list")
     return [_choice(choice, fixes) for choice in choices] or [EMPTY]
 
 
@@ -191,7 +191,7 @@ def _gemini(response: Mapping[str, Any], fixes: Fixes) -> list[Message]:
 
 def _candidate(content: Any) -> Message:
     if not isinstance(content, Mapping):
-        raise Unreadable(f"a candidate's content is {_kind(content)}; it has to be an object")
+        raise Unreadable(f"a candidate's content is {kind(content)}; it has to be an object")
     text: str | None = ""
     calls: list[Call] = []
     for part in _objects(content.get("parts") or [], "parts"):
@@ -202,7 +202,7 @@ def _candidate(content: Any) -> Message:
                 text = _text(part, "text", null=True)  # a null overwrites an earlier text
         if called := part.get("function_call"):
             if not isinstance(called, Mapping):
-                raise Unreadable(f"'function_call' is {_kind(called)}; it has to be an object")
+                raise Unreadable(f"'function_call' is {kind(called)}; it has to be an object")
             # the original's ids are random; nothing that is scored depends on them
             calls.append(Call(_text(called, "name"), json.dumps(called.get("args")), f"call_{len(calls)}"))
     return Message(text, tuple(calls) or None)
@@ -214,13 +214,13 @@ def _candidate(content: Any) -> Message:
 def validate(message: Any, *, any_call: bool = False) -> Message:
     """An assistant message of the OpenAI schema; fields outside of it pass. Raises Unreadable."""
     if not isinstance(message, Mapping):
-        raise Unreadable(f"the message is {_kind(message)}; it has to be an object")
+        raise Unreadable(f"the message is {kind(message)}; it has to be an object")
     if message.get("role") != "assistant":
         raise Unreadable(f"the message's role is {message.get('role')!r}; it has to be 'assistant'")
     function_call = message.get("function_call")
     if function_call is not None:
         if not isinstance(function_call, Mapping):
-            raise Unreadable(f"'function_call' is {_kind(function_call)}; it has to be an object or null")
+            raise Unreadable(f"'function_call' is {kind(function_call)}; it has to be an object or null")
         _text(function_call, "arguments")
         _text(function_call, "name")
     calls = message.get("tool_calls")
@@ -248,7 +248,7 @@ def _call(call: Mapping[str, Any], any_call: bool) -> Call:
         raise Unreadable(f"a tool call's type is {call.get('type')!r}; it has to be 'function'")
     function = call.get("function")
     if not isinstance(function, Mapping):
-        raise Unreadable(f"a tool call's 'function' is {_kind(function)}; it has to be an object")
+        raise Unreadable(f"a tool call's 'function' is {kind(function)}; it has to be an object")
     return Call(
         _text(function, "name"),
         _text(function, "arguments"),
@@ -262,12 +262,12 @@ def _text(where: Mapping[str, Any], name: str, *, null: bool = False) -> Any:
     value = where.get(name)
     if isinstance(value, str) or (null and value is None):
         return value
-    raise Unreadable(f"{name!r} is {_kind(value)}; it has to be text{' or null' if null else ''}")
+    raise Unreadable(f"{name!r} is {kind(value)}; it has to be text{' or null' if null else ''}")
 
 
 def _objects(values: Any, name: str) -> list[Mapping[str, Any]]:
     if not isinstance(values, list) or not all(isinstance(value, Mapping) for value in values):
-        raise Unreadable(f"{name!r} is {_kind(values)}; it has to be a list of objects")
+        raise Unreadable(f"{name!r} is {kind(values)}; it has to be a list of objects")
     return values
 
 
@@ -275,7 +275,7 @@ def _extra(where: Mapping[str, Any], *known: str) -> dict[str, Any]:
     return {name: value for name, value in where.items() if name not in known}
 
 
-def _kind(value: object) -> str:
+def kind(value: object) -> str:
     names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null or missing"}
     return names.get(type(value), "a number")
 
@@ -291,7 +291,8 @@ def format_target(message: Any, number: str = "") -> Message:
     """
     if not isinstance(message, Mapping):
         raise NotScorable(
-            number, f"the target message is {_kind(message)}; it has to be an assistant message, so check the data file"
+            number,
+            f"the target message is {kind(message)}; it has to be an assistant message, so check the data file",
         )
     formatted = dict(message)
     if isinstance(formatted.get("content"), Mapping):
@@ -316,51 +317,3 @@ def _target_call(call: Mapping[str, Any]) -> dict[str, Any]:
 def gemini_name(name: str) -> str:
     """A function's name as the Gemini client sends and stores it, in tools, messages and targets alike [Q25]."""
     return name[-GEMINI_NAME:]
-
-
-# -- several samples of a record
-
-
-def repeat(requests: Sequence[Mapping[str, Any]], count: int) -> list[dict[str, Any]]:
-    """Every request ``count`` times, its id followed by ``:::`` and the number of the sample, from 0 (MMAU spec
-    3.3)."""
-    key = _id_key(requests)
-    return [{**request, key: f"{_id(request, key)}:::{number}"} for request in requests for number in range(count)]
-
-
-def flatten(responses: Sequence[Mapping[str, Any]], *, fixes: Fixes = PARITY) -> list[dict[str, Any]]:
-    """Undo ``repeat``: one record for each sample 0, with ``n_responses`` in order of arrival.
-
-    Samples are grouped by the text before the first colon, so that an id with a colon loses them [Q19]; a record
-    without sample 0 vanishes. Raises NotScorable for an id without ``:::`` or, in parity, with a second one.
-    """
-    key = _id_key(responses)
-    groups: dict[str, list[Any]] = {}
-    first: list[tuple[str, Mapping[str, Any]]] = []
-    for response in responses:
-        whole = _id(response, key)
-        parts = whole.rsplit(":::", 1) if fixes.colons else whole.split(":::")
-        if len(parts) != 2:
-            raise NotScorable(
-                whole,
-                f"the id holds ':::' {len(parts) - 1} times; it has to hold it once, before the number of the sample",
-            )
-        groups.setdefault(parts[0] if fixes.colons else whole.split(":")[0], []).append(response_of(response))
-        if parts[1] == "0":
-            first.append((parts[0], response))
-    return [{**response, key: name, "n_responses": groups.get(name, [])} for name, response in first]
-
-
-def _id_key(records: Sequence[Mapping[str, Any]]) -> str:
-    if not records:
-        raise NotScorable("", "there are no records; at least one is needed, so check the file")
-    return "id" if "id" in records[0] else "deliverable_id"
-
-
-def _id(record: Mapping[str, Any], key: str) -> str:
-    if not isinstance(record.get(key), str):
-        raise NotScorable(
-            record_id(record), f"{key!r} is {_kind(record.get(key))}; every record needs it as text, like the first one"
-        )
-    value: str = record[key]
-    return value

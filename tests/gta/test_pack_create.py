@@ -15,7 +15,7 @@ import pytest
 from agentgauge.core.errors import UsageProblem
 from agentgauge.sandbox.scratch import remove_tree
 from bench_gta.pack.create import MOST_ANSWER, read_ids
-from bench_gta.pack.file_selection import MOST_NOTES, made_harmless, plain_files, problem_of, said
+from bench_gta.pack.file_selection import MOST_NOTES, escaped, made_harmless, plain_files, problem_of
 from bench_gta.pack.format import read_pack
 from tests.gta.pack_data import TASKS, pack, stored, write_outputs, write_tasks
 
@@ -354,7 +354,7 @@ def test_names_are_fit_for_a_terminal_and_for_the_pack(
 
 
 def test_notes_are_made_fit_and_few(tmp_path: Path) -> None:
-    assert said("a\tb\u202e\ud800é") == "a\\tb\\u202e\\ud800é"
+    assert escaped("a\tb\u202e\ud800é") == "a\\tb\\u202e\\ud800é"
     for number in range(MOST_NOTES + 3):
         (tmp_path / f"{number:03}").symlink_to("x")
     skipped = plain_files(tmp_path).skipped

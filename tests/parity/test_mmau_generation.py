@@ -12,18 +12,17 @@ from hypothesis import strategies as st
 
 from bench_mmau.average import aggregate
 from bench_mmau.tool_use.errors import NotScorable
+from bench_mmau.tool_use.repeats import flatten, repeat
 from bench_mmau.tool_use.replies import (
     STRICT,
     Client,
     Message,
     Unreadable,
-    flatten,
     format_target,
     gemini_name,
     parse,
     read,
     read_record,
-    repeat,
     responses_of,
 )
 from tests.parity.golden import cases, met, needs
