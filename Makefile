@@ -1,9 +1,10 @@
 # make bench   everything bundled, with the default embedded model, on 2 workers
-# make test    the project's own tests
+# make check   lint, types and the tests that take milliseconds: the loop of daily work
+# make test    all of the project's own tests
 # make faults  the long forms of the fault tests: kills at random moments, slow and broken endpoints, full disks
-# make lint    ruff and mypy
+# make lint    ruff, mypy, the floors of the packages, dead code
 # make perf    measures speed and memory for some 20 minutes, and writes the tables and plots of docs/performance.md
-# Each installs what it needs into .venv first; make bench does without torch.
+# Each installs what it needs into .venv first; make bench, check and lint do without torch.
 
 PYTHON ?= python3
 VENV := .venv
@@ -18,7 +19,7 @@ PEERS := $(VENV)/peers
 # The tests start hundreds of processes, each of which would compile the project anew where the environment forbids to keep that.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: bench test faults lint benchmarks perf
+.PHONY: bench check test faults lint benchmarks perf
 .DEFAULT_GOAL := test
 
 $(VENV)/.installed-%: pyproject.toml
@@ -40,8 +41,12 @@ $(ALLURE):
 	|| echo "Allure could not be installed by npm; the tests of its dashboard will be skipped"; fi
 	@touch $@
 
+# tests/tools is left out whole: some of its files import torch
+check: lint
+	@start=$$(date +%s); $(BIN)/pytest tests -n 2 -q -W error -m "not e2e and not slow" --ignore tests/tools; status=$$?; echo "the tests of make check took $$(($$(date +%s) - start)) s"; exit $$status
+
 test: $(DEV) $(ALLURE)
-	@start=$$(date +%s); PATH="$(CURDIR)/$(VENV)/node_modules/.bin:$$PATH" $(BIN)/pytest tests -n 2 --dist worksteal -W error; status=$$?; echo "make test took $$(($$(date +%s) - start)) s"; exit $$status
+	@start=$$(date +%s); PATH="$(CURDIR)/$(VENV)/node_modules/.bin:$$PATH" $(BIN)/pytest tests -n 2 --dist worksteal -W error --hypothesis-profile=ci; status=$$?; echo "make test took $$(($$(date +%s) - start)) s"; exit $$status
 
 faults: $(DEV)
 	@start=$$(date +%s); $(BIN)/pytest tests -m faults -W error; status=$$?; echo "make faults took $$(($$(date +%s) - start)) s"; exit $$status

@@ -1,22 +1,40 @@
 """For all tests of the project."""
 
 import signal
+from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # so it is in a background job of a shell, and the runs that tests start and interrupt would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+settings.register_profile("dev", max_examples=50, deadline=None)
+settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True, database=None)
+settings.load_profile("dev")  # `--hypothesis-profile=ci` takes the other
+
+MARKERS = {
+    "e2e": "starts processes: pytest inside pytest, servers, sandboxes",
+    "slow": "a file that takes seconds",
+    "faults": "the long form of a fault test; `make faults` runs it, `make test` does not",
+}
+# Markers of whole folders; in the others, files and tests name their own.
+FOLDERS = {"plugin": "e2e", "fetch": "e2e", "sandbox": "e2e", "faults": "e2e", "tools": "slow"}
+
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line(
-        "markers", "faults: the long form of a fault test; `make faults` runs it, `make test` does not"
-    )
+    for name, text in MARKERS.items():
+        config.addinivalue_line("markers", f"{name}: {text}")
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest's own selection by ``-m``
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves the long forms out where ``-m`` does not name them."""
+    """Marks the tests of whole folders, and leaves the long forms out where ``-m`` does not name them."""
+    tests = Path(__file__).parent
+    for item in items:
+        if item.path.is_relative_to(tests) and (name := FOLDERS.get(item.path.relative_to(tests).parts[0])):
+            item.add_marker(name)
     if "faults" in (config.option.markexpr or ""):
         return
     left_out = [item for item in items if item.get_closest_marker("faults")]

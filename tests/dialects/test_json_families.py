@@ -19,6 +19,8 @@ from agentgauge.agent.dialects.reacting import Reacting
 from agentgauge.agent.dialects.xlam import Xlam
 from agentgauge.agent.dialects.xlam2 import Xlam2
 
+pytestmark = pytest.mark.slow
+
 FAMILIES: list[Format] = [Qwen(), Llama(), Xlam(), Xlam2(), Hammer(), Functionary(), Reacting()]
 NAMES = ["qwen", "llama", "xlam", "xlam2", "hammer", "functionary", "react"]
 QWEN, LLAMA, XLAM, XLAM2, HAMMER, FUNCTIONARY, REACT = FAMILIES

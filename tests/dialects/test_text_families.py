@@ -17,6 +17,8 @@ from agentgauge.agent.dialects.prompt import PromptOnly
 from agentgauge.agent.dialects.toolace import ToolAce
 from agentgauge.agent.dialects.watt import Watt
 
+pytestmark = pytest.mark.slow
+
 FAMILIES: list[Format] = [ToolAce(), Watt(), Gorilla(), Glm4(), PromptOnly()]
 LISTS: list[Format] = [ToolAce(), Watt()]
 

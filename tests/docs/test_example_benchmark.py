@@ -16,6 +16,8 @@ import agentgauge
 from tests.docs.pages import ROOT, block, text
 from tests.model.fault_server import FaultServer, Seen, answer
 
+pytestmark = pytest.mark.slow
+
 PAGE = text("docs/adding-a-benchmark.md")
 FILES = {
     "sums/sums.jsonl": '"id": "one"',

@@ -16,6 +16,8 @@ from bench_gta.atomic.export import write_predictions
 from bench_gta.atomic.task import EndToEnd, StepByStep
 from tests.plugin.project import run_gta, summary
 
+pytestmark = pytest.mark.slow
+
 Write = Callable[..., Path]
 MODES = {"step": StepByStep(), "e2e": EndToEnd()}
 

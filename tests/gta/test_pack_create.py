@@ -19,6 +19,8 @@ from bench_gta.pack.file_selection import MOST_NOTES, escaped, made_harmless, pl
 from bench_gta.pack.format import read_pack
 from tests.gta.pack_data import TASKS, pack, stored, write_outputs, write_tasks
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:

@@ -16,6 +16,8 @@ from bench_gta.pack.atomic_write import write_json, write_text
 from bench_gta.pack.format import DataSet, Pack, PackTask, read_pack, write_pack
 from tests.gta.pack_data import TASKS, pack, stored, write_outputs, write_tasks
 
+pytestmark = pytest.mark.slow
+
 GOOD: dict[str, Any] = {
     "schema_version": 1,
     "generated_from": {"by": "hand"},

@@ -27,6 +27,8 @@ from bench_gta.pack.tasks import read_tasks
 from tests.gta.pack_data import pack, stored, write_tasks
 from tests.sandbox.conftest import NOBODY, as_user, environment, interpreter
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 
 WORKS = """

@@ -29,6 +29,8 @@ from bench_gta.workflow.judging.replies import Unreadable
 from tests.gta.pack_data import pack, stored, write_outputs, write_tasks
 from tests.model.fault_server import FaultServer, Seen, answer, silence, status
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 TREE = [{"id": "1", "weight": 1, "requirements": "a"}, {"id": "2", "weight": 3, "requirements": "b"}]
 FAKE = Settings("fake")

@@ -24,7 +24,7 @@ from tool_impls.documents.markdown import blocks
 
 for package in ("PIL", "av", "docx", "pptx", "openpyxl", "pypdf", "reportlab"):
     pytest.importorskip(package)
-pytestmark = pytest.mark.skipif(not sandbox.layers(), reason="no sandbox on this machine")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not sandbox.layers(), reason="no sandbox on this machine")]
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from tests.tools.media import BROKEN, make_video
 
 for package in ("PIL", "av", "docx", "pptx", "openpyxl", "pypdf", "reportlab"):
     pytest.importorskip(package)
-pytestmark = pytest.mark.skipif(not sandbox.layers(), reason="no sandbox on this machine")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not sandbox.layers(), reason="no sandbox on this machine")]
 
 
 @pytest.fixture

@@ -21,6 +21,8 @@ from tool_impls.base import BenchTool
 from tool_impls.documents import TOOLS
 from tool_impls.settings import ToolSettings
 
+pytestmark = pytest.mark.slow
+
 for needed in ("PIL", "av", "docx", "pptx", "openpyxl", "pypdf", "reportlab"):
     pytest.importorskip(needed, reason="documents and media need agentgauge[tools]")
 

@@ -23,6 +23,8 @@ from tests.model import fault_server as serve
 from tests.model.files_server import FilesServer, pdf, png, response, said
 from tests.tools.media import make_video
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("av")
 
 TREE = [

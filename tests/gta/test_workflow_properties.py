@@ -20,6 +20,8 @@ from bench_gta.workflow.judging.replies import Unreadable, read_reply
 from bench_gta.workflow.texts import texts_in
 from bench_gta.workflow.tree import aggregate, check_weights, leaves, parse
 
+pytestmark = pytest.mark.slow
+
 WORDS = st.sampled_from(
     [
         "role",

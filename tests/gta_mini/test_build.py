@@ -17,6 +17,8 @@ from bundled_data.gta_atomic.build import build, file_name
 from bundled_data.gta_atomic.canvas import Picture
 from bundled_data.gta_atomic.dialog import Bench, Dialog, box_text, row_box
 
+pytestmark = pytest.mark.slow
+
 MINI = Path(__file__).parents[2] / "bench_gta" / "atomic" / "mini"
 IMAGES = MINI / "image"
 RENDERERS = [printed.receipt_market, scenes.shapes, charts.chart_rain, charts.formula_pair]

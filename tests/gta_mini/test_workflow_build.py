@@ -9,6 +9,8 @@ import pytest
 from bench_gta.workflow.facts.collect import facts
 from bundled_data.gta_workflow.build import build, makers
 
+pytestmark = pytest.mark.slow
+
 for needed in ("PIL", "matplotlib", "av", "docx", "pptx", "openpyxl", "pypdf", "reportlab", "rapidocr", "sympy"):
     pytest.importorskip(needed, reason="the build needs agentgauge[tools]")
 

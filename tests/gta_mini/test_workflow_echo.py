@@ -10,6 +10,8 @@ from bench_gta.workflow import tree
 from tests.gta_mini.echo_agent import echo
 from tests.gta_mini.workflow_agent import judged, samples
 
+pytestmark = pytest.mark.slow
+
 for needed in ("PIL", "av", "docx", "pptx", "openpyxl", "pypdf", "reportlab", "rapidocr"):
     pytest.importorskip(needed, reason="documents and media need agentgauge[tools]")
 

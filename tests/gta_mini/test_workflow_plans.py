@@ -13,6 +13,8 @@ from bench_gta.workflow import oracle
 from bench_gta.workflow.oracle import with_paths
 from tests.gta_mini.workflow_agent import Done, act, judged, samples, tool_server
 
+pytestmark = pytest.mark.slow
+
 for needed in ("PIL", "matplotlib", "av", "docx", "pptx", "openpyxl", "pypdf", "reportlab", "rapidocr", "sympy"):
     pytest.importorskip(needed, reason="the tools need agentgauge[tools]")
 

@@ -17,6 +17,8 @@ from agentgauge.run.cpu_slots import CpuSlots
 from tests.mmau import records as made
 from tests.plugin.project import records, run_mmau
 
+pytestmark = pytest.mark.slow
+
 BURN = "import time\nend = time.monotonic() + 240\nwhile time.monotonic() < end: pass"
 COUNT = "total = 0\nfor i in range({rounds}):\n    total += i\nprint(int(input()) ** 2)"
 PROGRAMS = {

@@ -24,6 +24,8 @@ from bench_mmau.contests.pool import Pool
 from bench_mmau.contests.score import Verdict
 from bench_mmau.tool_use.errors import NotScorable
 
+pytestmark = pytest.mark.slow
+
 SQUARE = "n = int(input())\nprint(n * n)"
 PROBLEM: dict[str, Any] = {
     "id": "sq",

@@ -21,6 +21,8 @@ from bench_mmau.contests.execute import Room, Workplace
 from bench_mmau.contests.fixes import STRICT
 from bench_mmau.contests.pool import Pool
 
+pytestmark = pytest.mark.slow
+
 PROBLEM: dict[str, Any] = {
     "id": "sq",
     "public_tests": {"input": ["5\n"], "output": ["25\n"]},

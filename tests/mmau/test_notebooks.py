@@ -21,6 +21,8 @@ from bench_mmau.notebooks.execute import Room, Workplace, run_cells
 from bench_mmau.notebooks.fixes import PARITY, STRICT, Fixes
 from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
 
+pytestmark = pytest.mark.slow
+
 BOUND = 60.0  # seconds; an idle machine needs a few
 
 

@@ -21,6 +21,8 @@ from bench_mmau.run import JUDGE, PLANNER, QA, SOLVER
 from bench_mmau.tasks import TASKS
 from tests.mmau import records as made
 
+pytestmark = pytest.mark.slow
+
 BY_NAME = {task.name.removeprefix("mmau."): task for task in TASKS}
 ID, FUNCTION = {"id": "c", "type": "function"}, {"name": "book", "arguments": '{"place": "Lumen", "seats": 2}'}
 

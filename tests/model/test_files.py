@@ -26,6 +26,8 @@ from tests.model import fault_server as serve
 from tests.model.fault_server import FaultServer
 from tests.model.files_server import FilesServer, ask, client, own, part, pdf, png, request, response, said
 
+pytestmark = pytest.mark.slow
+
 
 def _chat(asked: ChatRequest, **table: Any) -> list[dict[str, Any]]:
     """The parts that a chat completion of this request goes out with, the first text left out."""

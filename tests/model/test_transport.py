@@ -30,7 +30,7 @@ from tests.model import fault_server as serve
 from tests.model.fault_server import Act, FaultServer
 from tests.model.talking import ENVIRON, HELLO, SECRET, spec_at, talk_to
 
-pytestmark = pytest.mark.usefixtures("no_proxies")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_proxies")]
 both = pytest.mark.usefixtures("transport")
 
 

@@ -16,6 +16,8 @@ import pytest
 from tests.parity.golden import VARIABLE, VECTORS, WHOLE, listed, load, needs
 from tests.parity.variants import Keep, every_second, metric_file, soft_totals, the_first, write_variant
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent.parent
 SECONDS = 120
 PROGRAMS = [

@@ -12,7 +12,7 @@ from bench_mmau.tool_use.replies import Client, contents, read
 from tests.parity.golden import cases, met, needs
 from tests.parity.mmau_vectors import EXACT, REFUSED, Canned, client, holds_pieces, same_requests
 
-pytestmark = needs("mmau")
+pytestmark = [pytest.mark.slow, needs("mmau")]
 
 
 def _responses(record: Mapping[str, Any], client: Client) -> list[list[str | None]]:

@@ -19,6 +19,8 @@ from tests.plugin.project import run_wild
 from tests.plugin.toy import Toy
 from tests.reports.page_runs import page_data, record, write_run
 
+pytestmark = pytest.mark.slow
+
 HEAT = Breakdown(
     "By evenness",
     "sample",

@@ -20,6 +20,8 @@ from tests.reports.power import F1, SHARE
 
 np = pytest.importorskip("numpy")
 
+pytestmark = pytest.mark.slow
+
 
 def shares(values: list[float]) -> list[dict[str, float]]:
     return [{"right": value, "all": 1.0} for value in values]

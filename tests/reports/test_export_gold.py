@@ -16,6 +16,8 @@ from bench_mmau import tasks as mmau
 from bench_wild import task as wild
 from tests.plugin.project import run_gta, run_mmau, run_wild, summary
 
+pytestmark = pytest.mark.slow
+
 OTHERS = ("gta_atomic.step", "gta_atomic.e2e", "gta_workflow", "wild")
 REFUSED = [
     *("mmau.contest_planner", "mmau.contest_retry", "mmau.math_planner"),

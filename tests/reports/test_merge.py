@@ -22,6 +22,8 @@ from tests.plugin.conftest import say
 from tests.plugin.project import Project, records, run_gta
 from tests.plugin.toy import Toy
 
+pytestmark = pytest.mark.slow
+
 SHARDS = {"whole": (), "odd": ("-k", "odd"), "even": ("-k", "even"), "first": ("--limit", "4")}
 
 

@@ -17,6 +17,8 @@ from tests.plugin.toy import Toy
 from tests.reports.page_runs import PNG, record, write_run
 
 api = pytest.importorskip("playwright.sync_api", reason="pip install playwright to test pages in a browser")
+
+pytestmark = pytest.mark.slow
 BROWSER = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
 )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event
 from reports.page import write_page
 from tests.plugin.toy import Toy
 from tests.reports.page_runs import chunks, record, write_run
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_page_of_8000_cases_is_under_5_mb(monkeypatch, tmp_path):

@@ -13,6 +13,8 @@ from agentgauge.core.estimate import MetricFormula, Values, estimate, from_total
 from agentgauge.core.intervals import freedom_of, student, wilson
 from agentgauge.core.types import Score
 
+pytestmark = pytest.mark.slow
+
 RATE = MetricFormula(
     lambda sums: {"rate": 100 * sums["part"] / sums["whole"] if sums.get("whole") else None}, {"rate": ("whole",)}
 )

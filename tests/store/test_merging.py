@@ -13,6 +13,8 @@ import pytest
 from agentgauge.core.types import Record, Transcript
 from agentgauge.store import RunFolder
 
+pytestmark = pytest.mark.slow
+
 SAMPLES = [f"s{number}" for number in range(40)]
 ORDER = {("t", sample, 1): place for place, sample in enumerate(reversed(SAMPLES))}
 

@@ -17,6 +17,8 @@ from bench_wild.score import score_task
 from bench_wild.steps import Call
 from tests.wild.scoring import ANSWER, TOOLS, call, run, session
 
+pytestmark = pytest.mark.slow
+
 MATRIX, ACTIONS_ONLY = "Accuracy by action type and position", "Accuracy by action type and position, actions only"
 
 

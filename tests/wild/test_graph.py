@@ -15,6 +15,8 @@ from bench_wild.labels import ASK, PREPARE
 from bench_wild.matching.graph import START, Graph, Group, State
 from bench_wild.matching.matcher import LISTED_GROUPS, Walk
 
+pytestmark = pytest.mark.slow
+
 
 def gold(*actions: str) -> list[GoldNode]:
     """``"A", "B 0", "P 0 1"``: a name and what it waits for. P is the final answer, Q a question."""

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from bench_wild.matching.strings import DEEPEST, compare_text, longest_common, rouge_l, same_text, words
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("predicted", "gold", "outcome"),

@@ -22,6 +22,8 @@ from bench_wild.generate.dialogue.toolset import tool_lists
 from bench_wild.generate.sequences import all_sequences
 from tests.wild.generate.player import ClumsyModel
 
+pytestmark = pytest.mark.slow
+
 PUBLISHED = Path(__file__).parents[4] / "shared" / "data" / "wild_tools"
 
 

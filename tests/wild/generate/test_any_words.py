@@ -8,6 +8,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
@@ -18,6 +19,8 @@ from bench_wild.generate.ledger import Ledger
 from bench_wild.generate.outputs import ENDINGS, write_outputs
 from bench_wild.labels import ASK, PREPARE
 from tests.wild.generate.stage import ASKS, CALL, CHAT, DONE, Stage, judge, plan, result, tasks
+
+pytestmark = pytest.mark.slow
 
 ODD: tuple[Any, ...] = (
     None,

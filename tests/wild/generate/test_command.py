@@ -24,6 +24,8 @@ from bench_wild.generate.ledger import FAILURES
 from bench_wild.generate.sequences import name_of
 from tests.wild.generate.player import ClumsyModel, PlayerModel, PlayerServer
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 URL = "http://127.0.0.1:9/v1"
 

@@ -18,6 +18,8 @@ from bench_wild.generate.evaluation.records import accept, main_records, write_r
 from tests.plugin.project import run_wild, summary
 from tests.wild.generate.talks import Task, chat, clarify, dialogue, find, mixed, parallel, serial, single
 
+pytestmark = pytest.mark.slow
+
 SESSIONS = Path("wild") / "Wild-Tool-Bench.jsonl"
 SAID: dict[Language, str] = {
     "en": "Number {}: Ines Duarte, ORD-1001, ORD-1002.",

@@ -85,7 +85,7 @@ class OpenYolo(_Yolo):
 
     def _set_classes(self, names: list[str]) -> None:
         """As the package's own ``set_classes``, which loads the text encoder again for each list."""
-        from ultralytics import YOLOE  # type: ignore[attr-defined]  # it is made lazily
+        from ultralytics import YOLOE
 
         network = self._model.model
         if isinstance(self._model, YOLOE):
