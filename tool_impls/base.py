@@ -34,6 +34,7 @@ class BenchTool(ABC):
     options: ClassVar[tuple[Option, ...]] = ()  # of its table [tools.NAME], beside ``seconds`` and ``queue``
     tables: ClassVar[tuple[str, ...]] = ()  # of back ends whose options it uses
     packages: ClassVar[tuple[str, ...]] = ()  # import names that the tool needs beyond the default install
+    library: ClassVar[str] = ""  # what does the work, where that is not the first of ``packages``
     extra: ClassVar[str] = "tools"  # the extra of this distribution that brings them
     concurrency: ClassVar[int] = 1  # calls at a time in one process
     seconds: ClassVar[float] = 60.0  # for one call, waiting not included; more ends it, and the process that it runs in
@@ -50,7 +51,7 @@ class BenchTool(ABC):
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
-        """READY, BASIC or ``unavailable: reason``, told from the settings and the environment alone."""
+        """READY, BASIC or ``unavailable: reason``, from the settings and the environment alone."""
         return READY
 
     @classmethod
@@ -61,7 +62,7 @@ class BenchTool(ABC):
     @classmethod
     def backend(cls, settings: ToolSettings) -> str:
         """What does the work under these settings, for reports and fingerprints: ``RapidOCR``, ``endpoint gpt-4o``."""
-        return cls.packages[0] if cls.packages else "Python"
+        return cls.library or (cls.packages[0] if cls.packages else "Python")
 
     @classmethod
     def weights(cls, settings: ToolSettings) -> tuple[Path, ...]:

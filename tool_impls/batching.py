@@ -18,8 +18,8 @@ SIZES: deque[int] = deque(maxlen=10_000)
 class Batched(Generic[T, R]):
     """Lets many threads share a function that works on lists.
 
-    While one list is worked on, further calls gather; they are the next list, at most ``limit`` long. So a lone call
-    never waits for company, and a busy model gets full batches. Where the function fails, each value of its list is
+    While one list is worked on, further calls wait; they are the next list, at most ``limit`` long. So a single call
+    never waits for others, and a busy model gets full batches. Where the function fails, each value of its list is
     tried alone, so that an exception reaches the call that it is about.
     """
 
@@ -31,7 +31,7 @@ class Batched(Generic[T, R]):
         self._working = False
 
     def __call__(self, value: T) -> R:
-        """The function's result for one value. The thread that finds no other at work does the work for all."""
+        """The function's result for one value. The first thread runs the function for all that wait."""
         mine: Future[R] = Future()
         with self._lock:
             self._waiting.append((value, mine))
@@ -61,7 +61,7 @@ class Batched(Generic[T, R]):
             results = self._function([value for value, _ in batch])
             for (_, future), result in zip(batch, results, strict=True):
                 future.set_result(result)
-        except BaseException as error:  # whatever it is, nobody may wait forever
+        except BaseException as error:  # of any kind: no thread may wait forever
             left = [(value, future) for value, future in batch if not future.done()]
             if len(batch) > 1 and isinstance(error, Exception):
                 for one in left:  # one bad value must not fail the others

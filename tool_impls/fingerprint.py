@@ -53,7 +53,7 @@ def _fingerprint(name: str, state: str, settings: ToolSettings) -> dict[str, Any
 
 def _options(settings: ToolSettings, table: str, options: tuple[Option, ...]) -> dict[str, Any]:
     """The values of options. Where one is a path, what lies there counts and not where; the name of a key is
-    nobody's business."""
+    left out."""
     values = {}
     for option in options:
         value = settings.value(table, option)

@@ -86,13 +86,13 @@ class Pen:
 
     def _runs(self, line: str) -> Iterator[tuple[Any, str]]:
         """Stretches of one font each. Signs that no font has stay with the first."""
-        for place, signs in groupby(line, self._place):
-            yield self._fonts[place], "".join(signs)
+        for index, signs in groupby(line, self._place):
+            yield self._fonts[index], "".join(signs)
 
     def _place(self, sign: str) -> int:
         if sign not in self._known:
             self._known[sign] = next(
-                (place for place, font in enumerate(self._fonts) if sign.isspace() or _has(font, sign)), 0
+                (index for index, font in enumerate(self._fonts) if sign.isspace() or _has(font, sign)), 0
             )
         return self._known[sign]
 
@@ -125,7 +125,7 @@ def _wide() -> tuple[str, ...]:
             if looked > MOST_FILES:
                 break
             name = path.name.lower().replace("-", "").replace("_", "")
-            place = next((place for place, start in enumerate(WIDE) if name.startswith(start)), None)
-            if place is not None and path.suffix.lower() in SUFFIXES:
-                found.setdefault(place, str(path))
+            index = next((index for index, start in enumerate(WIDE) if name.startswith(start)), None)
+            if index is not None and path.suffix.lower() in SUFFIXES:
+                found.setdefault(index, str(path))
     return (found[min(found)],) if found else ()

@@ -20,8 +20,8 @@ from PIL import Image, ImageDraw
 from agentgauge.core.errors import ToolError, ToolUnavailable
 from bundled_data.shapes.draw import KINDS, draw
 from tool_impls.perception.detection import CountGivenObject, TextToBbox, VideoObjectDetection, finder, weights_file
+from tool_impls.perception.detection.detector import Box, Hit, Names
 from tool_impls.perception.detection.hues import has_colour
-from tool_impls.perception.detection.seam import Box, Hit, Names
 from tool_impls.perception.detection.weights_file import SHIPPED, Vocabulary, vocabulary
 from tool_impls.perception.detection.words import Wanted, wanted
 from tool_impls.settings import ToolSettings

@@ -66,9 +66,9 @@ def gate(channel: NDArray[numpy.float32], rate: int) -> NDArray[numpy.float32]:
     mask = _box(_box(mask, round(SMOOTH_SECONDS * rate / HOP), 0), round(SMOOTH_HERTZ * FFT / rate), 1)
     pieces = numpy.fft.irfft(spectrum * mask, axis=1) * window
     result, weight = numpy.zeros(padded.size), numpy.full(padded.size, 1e-9)
-    for place, piece in enumerate(pieces):
-        result[place * HOP : place * HOP + FFT] += piece
-        weight[place * HOP : place * HOP + FFT] += window**2
+    for index, piece in enumerate(pieces):
+        result[index * HOP : index * HOP + FFT] += piece
+        weight[index * HOP : index * HOP + FFT] += window**2
     whole: NDArray[numpy.float32] = (result / weight)[FFT // 2 :][: channel.size].astype(numpy.float32)
     return whole
 
@@ -79,8 +79,8 @@ def _smoothed(strength: NDArray[Any], frames: float) -> NDArray[Any]:
     result = strength.astype("float64")
     for order in (range(1, len(result)), range(len(result) - 2, -1, -1)):
         step = order.step
-        for place in order:
-            result[place] = share * result[place] + (1 - share) * result[place - step]
+        for index in order:
+            result[index] = share * result[index] + (1 - share) * result[index - step]
     return result
 
 

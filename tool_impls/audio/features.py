@@ -79,7 +79,7 @@ def shift(sound: Sound, steps: float, name: str) -> Sound:
 
 
 def measure(samples: NDArray[numpy.float32]) -> dict[str, dict[str, Any]]:
-    """Mean and variance over time of what librosa tells about one channel at RATE.
+    """Mean and variance over time of what librosa measures in one channel at RATE.
 
     Frames are worked out in blocks, which gives the same numbers and bounds the memory.
     """

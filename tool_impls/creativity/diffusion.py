@@ -37,7 +37,7 @@ def folder_state(source: Path | str, table: str, option: str) -> str:
 
 
 def pipeline_name(folder: Path) -> str:
-    """The class that the folder was saved from, empty if it cannot be told."""
+    """The class that the folder was saved from, empty if it is unknown."""
     try:
         name = json.loads((folder / "model_index.json").read_text("utf-8"))["_class_name"]
     except (OSError, ValueError, KeyError, TypeError):

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from docx.document import Document
     from docx.text.paragraph import Paragraph
 
-    from tool_impls.settings import ToolSettings
 
 PICTURE_WIDTH, PICTURE_HEIGHT = 5.0, 8.0  # inches; a taller picture would run out of the page
 TEXT_WIDTH = 6.0  # inches, of a page of the library's pattern
@@ -39,10 +38,7 @@ class DocxFileGenerator(WritingTool):
     packages = ("docx", "PIL", "markdown_it")
     options = (Option("font", "text", "SimSun", "name of the font, for Latin and Chinese text"), TABLES)
     concurrency = 2
-
-    @classmethod
-    def backend(cls, settings: ToolSettings) -> str:
-        return "python-docx"
+    library = "python-docx"
 
     def write(self, path: Path, content: str, album: Album, as_markdown: bool) -> None:
         writer = _Writer(self.option("font"), album)
@@ -167,11 +163,11 @@ class _Writer:
         self._end.addprevious(element)
         table = Table(element, self.document)
         element.tblPr.style = self._styles["Table Grid"].style_id
-        for place, row in enumerate(rows):
+        for index, row in enumerate(rows):
             for cell, spans in zip(table.add_row().cells, row, strict=True):
-                _write(cell.paragraphs[0], spans, bold=place == 0)
+                _write(cell.paragraphs[0], spans, bold=index == 0)
                 cell.paragraphs[0].paragraph_format.space_after = _points(2)
-                if place == 0:
+                if index == 0:
                     cell.paragraphs[0].paragraph_format.keep_with_next = True
                     _shade(_element(cell.paragraphs[0]).getparent().get_or_add_tcPr(), "F2F2F2")
         self._paragraph().paragraph_format.space_after = _points(0)

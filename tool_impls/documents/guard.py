@@ -36,7 +36,7 @@ UNPARSED = (".svg", ".htm", ".html", ".xhtml", ".mht")  # kept as they are by th
 
 @contextmanager
 def reading(what: str) -> Iterator[None]:
-    """Turns whatever a library raises on a broken file into one ToolError. ``what``: ``a PDF``, ``a DOCX file``."""
+    """Turns any error of a library on a broken file into one ToolError. ``what``: ``a PDF``, ``a DOCX file``."""
     try:
         yield
     except (AgentGaugeError, MemoryError):
@@ -177,7 +177,7 @@ def _unpacked(stream: IO[bytes], part: zipfile.ZipInfo) -> Iterator[bytes]:
 
 
 def _is_xml(name: str, start: bytes) -> bool:
-    """By name, or by how it begins whatever its name is: the name need not tell how a library will take it."""
+    """By name, or by how it begins whatever its name is: a library may take it by its content."""
     lower = name.lower()
     if lower.endswith(UNPARSED):
         return False

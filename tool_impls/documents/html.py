@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
@@ -13,9 +12,6 @@ from tool_impls import base
 from tool_impls.documents.markdown import fenced
 from tool_impls.documents.writing import FILENAME, OUTPUT_DIR
 from tool_impls.naming import file_name
-
-if TYPE_CHECKING:
-    from tool_impls.settings import ToolSettings
 
 HTML_TAG = re.compile(r"<html[\s>]", re.IGNORECASE)
 PAGE = """<!DOCTYPE html>
@@ -45,10 +41,7 @@ class HtmlFileGenerator(base.BenchTool):
     packages = ("markdown_it",)
     version = 2  # fences are found as CommonMark has them
     concurrency = 2
-
-    @classmethod
-    def backend(cls, settings: ToolSettings) -> str:
-        return "Python"
+    library = "Python"
 
     def apply(self, folder: Path, /, html_code: str, filename: str, output_dir: str | None = None) -> Path:
         path = folder / file_name(filename, "page", ".html")

@@ -193,15 +193,15 @@ def _spans(tokens: Sequence[Token]) -> Iterator[Span]:
 
 def with_pictures(text: str, paths: bool = True) -> Iterator[str | Picture]:
     """The text between pictures, and the pictures: ``{{image_N}}`` and, with ``paths``, ``![](path)``."""
-    place = 0
+    index = 0
     found = [(match.span(), Picture(path=match[1].strip())) for match in PICTURE.finditer(text)] if paths else []
     found += [(match.span(), Picture(number=int(match[1]))) for match in PLACEHOLDER.finditer(text)]
     for (start, end), picture in sorted(found, key=lambda one: one[0]):
-        if start >= place:
-            yield text[place:start]
+        if start >= index:
+            yield text[index:start]
             yield picture
-            place = end
-    yield text[place:]
+            index = end
+    yield text[index:]
 
 
 def fenced(text: str) -> list[tuple[str, str]]:

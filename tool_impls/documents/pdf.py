@@ -152,8 +152,8 @@ class _Maker:
 
     def _paragraph(self, spans: Sequence[markdown.Span]) -> Iterator[Any]:
         pieces = list(_pieces(spans))
-        for place, piece in enumerate(pieces, start=1):
-            yield self.text(self._markup(piece), spaceAfter=8 if place == len(pieces) else 0)
+        for index, piece in enumerate(pieces, start=1):
+            yield self.text(self._markup(piece), spaceAfter=8 if index == len(pieces) else 0)
 
     def _markup(self, spans: Sequence[markdown.Span]) -> str:
         """The library's markup of the spans, each run in a font that has its signs."""
@@ -206,10 +206,10 @@ class _Maker:
         size = 10 if len(rows[0]) < 8 else 8
         cells = [
             [
-                self.text(self._markup(_bold(cell) if place == 0 else cell), size, size * 1.3, spaceAfter=0)
+                self.text(self._markup(_bold(cell) if index == 0 else cell), size, size * 1.3, spaceAfter=0)
                 for cell in row
             ]
-            for place, row in enumerate(rows)
+            for index, row in enumerate(rows)
         ]
         style = TableStyle(
             [
@@ -275,9 +275,9 @@ def _pieces(spans: Sequence[markdown.Span]) -> Iterator[list[markdown.Span]]:
 def _wrapped(line: str) -> Iterator[str]:
     """A line of code in pieces that fit on the page."""
     columns, start = 0, 0
-    for place, sign in enumerate(line):
+    for index, sign in enumerate(line):
         columns += 2 if sign > "\u2e7f" else 1
         if columns > CODE_COLUMNS:
-            yield line[start:place]
-            start, columns = place, 2 if sign > "\u2e7f" else 1
+            yield line[start:index]
+            start, columns = index, 2 if sign > "\u2e7f" else 1
     yield line[start:]

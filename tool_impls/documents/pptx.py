@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
@@ -18,9 +18,6 @@ from tool_impls.documents.repeatable import without_times
 from tool_impls.documents.words import check_length, clean
 from tool_impls.documents.writing import FILENAME, IMAGE_PATHS, OUTPUT_DIR
 from tool_impls.naming import file_name
-
-if TYPE_CHECKING:
-    from tool_impls.settings import ToolSettings
 
 MOST_SLIDES = 500
 WIDTH, HEIGHT = 10.0, 7.5  # inches of a slide
@@ -70,10 +67,7 @@ class PptxFileGenerator(base.BenchTool):
     confined = True
     packages = ("pptx", "PIL")
     concurrency = 2
-
-    @classmethod
-    def backend(cls, settings: ToolSettings) -> str:
-        return "python-pptx"
+    library = "python-pptx"
 
     def apply(
         self,
@@ -116,18 +110,18 @@ def read_slides(text: str) -> list[Slide]:
         raise ToolError("slides_content_str must be a list of slides, each an object with title and content")
     if not 1 <= len(slides) <= MOST_SLIDES:
         raise ToolError(f"slides_content_str must hold 1 to {MOST_SLIDES} slides; got {len(slides):,}")
-    return [_read_slide(slide, place) for place, slide in enumerate(slides, start=1)]
+    return [_read_slide(slide, index) for index, slide in enumerate(slides, start=1)]
 
 
-def _read_slide(slide: Any, place: int) -> Slide:
+def _read_slide(slide: Any, index: int) -> Slide:
     if not isinstance(slide, dict) or not {"title", "content"} & set(slide):
-        raise ToolError(f"slide {place} of slides_content_str must be an object with title and content")
+        raise ToolError(f"slide {index} of slides_content_str must be an object with title and content")
     title, content = slide.get("title") or "", slide.get("content") or ""
     if isinstance(content, list) and all(isinstance(line, str) for line in content):
         content = "\n".join(content)
     for name, value in (("title", title), ("content", content)):
         if not isinstance(value, str):
-            raise ToolError(f"{name} of slide {place} must be a text; got {value!r:.80}")
+            raise ToolError(f"{name} of slide {index} must be a text; got {value!r:.80}")
     lines: list[Line] = []
     pictures: list[Picture] = []
     for part in with_pictures(clean(content), paths=False):
@@ -172,8 +166,8 @@ def _fill(frame: Any, lines: Sequence[Line], room: float) -> None:
     from pptx.util import Pt
 
     size = next((size for size in SIZES if _height(lines, size) <= room), SIZES[-1])
-    for place, line in enumerate(lines):
-        paragraph = frame.paragraphs[0] if place == 0 else frame.add_paragraph()
+    for index, line in enumerate(lines):
+        paragraph = frame.paragraphs[0] if index == 0 else frame.add_paragraph()
         paragraph.text = line.text
         paragraph.level = line.level
         if size < SIZES[0]:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentgauge.core.tools import Parameter
 from tool_impls import base
 from tool_impls.documents.guard import check_office, reading
 from tool_impls.documents.reading import ReadingTool
 from tool_impls.options import Option
-
-if TYPE_CHECKING:
-    from tool_impls.settings import ToolSettings
 
 BETWEEN = " | "  # cells
 WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -31,10 +28,7 @@ class ReadDOCX(ReadingTool):
         *ReadingTool.options,
         Option("tables", "bool", True, "show tables too, where they stand", released=False),
     )
-
-    @classmethod
-    def backend(cls, settings: ToolSettings) -> str:
-        return "python-docx"
+    library = "python-docx"
 
     def apply(self, folder: Path, /, file: Path) -> str:
         import docx
@@ -61,10 +55,7 @@ class ReadPPTX(ReadingTool):
         Option("tables", "bool", True, "show tables", released=False),
         Option("notes", "bool", True, "show the notes of each slide after it", released=False),
     )
-
-    @classmethod
-    def backend(cls, settings: ToolSettings) -> str:
-        return "python-pptx"
+    library = "python-pptx"
 
     def apply(self, folder: Path, /, file: Path) -> str:
         import pptx

@@ -40,10 +40,7 @@ class ReadCSV(ReadingTool):
         base.TEXT_OUT,
     )
     options = (*ReadingTool.options, ENCODING)
-
-    @classmethod
-    def backend(cls, settings: ToolSettings) -> str:
-        return "csv"
+    library = "csv"
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
@@ -122,9 +119,9 @@ def row_text(row: Sequence[str]) -> str:
 
 
 def _sheets(sheets: Sequence[tuple[Any, Any]]) -> Iterator[str]:
-    for place, (values, formulas) in enumerate(sheets):
+    for index, (values, formulas) in enumerate(sheets):
         if len(sheets) > 1:
-            yield f"{chr(10) if place else ''}Sheet {values.title}:"
+            yield f"{chr(10) if index else ''}Sheet {values.title}:"
         for sheet in (values, formulas):
             sheet.reset_dimensions()  # the size that a file claims may be anything
         yield from _rows(

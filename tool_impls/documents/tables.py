@@ -6,7 +6,7 @@ import csv
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
@@ -15,9 +15,6 @@ from tool_impls.documents.repeatable import without_times
 from tool_impls.documents.words import clean
 from tool_impls.documents.writing import FILENAME, OUTPUT_DIR
 from tool_impls.naming import file_name
-
-if TYPE_CHECKING:
-    from tool_impls.settings import ToolSettings
 
 Scalar = str | int | float | bool | None
 
@@ -39,10 +36,7 @@ class CsvFileGenerator(base.BenchTool):
     category = "operation"
     confined = True
     concurrency = 2
-
-    @classmethod
-    def backend(cls, settings: ToolSettings) -> str:
-        return "csv"
+    library = "csv"
 
     def apply(self, folder: Path, /, data_str: str, filename: str, output_dir: str | None = None) -> Path:
         path = folder / file_name(filename, "table", ".csv")
@@ -98,18 +92,18 @@ def read_rows(data_str: str, literal: bool = False) -> list[list[Scalar]]:
         ) from None
     if not isinstance(rows, list):
         raise ToolError(f"data_str must be a list of rows; got {_kind(rows)}")
-    for place, row in enumerate(rows, start=1):
+    for index, row in enumerate(rows, start=1):
         if not isinstance(row, list):
-            raise ToolError(f"row {place} of data_str must be a list of values; got {_kind(row)}")
+            raise ToolError(f"row {index} of data_str must be a list of values; got {_kind(row)}")
         for column, value in enumerate(row, start=1):
             if isinstance(value, list | dict):
                 raise ToolError(
-                    f"row {place}, column {column} of data_str must be a text, a number, true, false or null; got"
+                    f"row {index}, column {column} of data_str must be a text, a number, true, false or null; got"
                     f" {_kind(value)}"
                 )
             if isinstance(value, float) and not math.isfinite(value):
                 raise ToolError(
-                    f"row {place}, column {column} of data_str is a number too large to store; give it as a text"
+                    f"row {index}, column {column} of data_str is a number too large to store; give it as a text"
                 )
     return rows
 
@@ -132,10 +126,10 @@ def _check_sheet(rows: list[list[Scalar]]) -> None:
         )
     if (cells := sum(map(len, rows))) > MAX_CELLS:
         raise ToolError(f"the table has {cells:,} cells; at most {MAX_CELLS:,} fit in one file, so split it")
-    for place, row in enumerate(rows, start=1):
+    for index, row in enumerate(rows, start=1):
         if any(isinstance(value, str) and len(value) > MAX_CELL for value in row):
             raise ToolError(
-                f"row {place} has a text of more than {MAX_CELL:,} characters, which no cell can hold; shorten it"
+                f"row {index} has a text of more than {MAX_CELL:,} characters, which no cell can hold; shorten it"
             )
 
 
@@ -158,7 +152,7 @@ def _workbook(rows: list[list[Scalar]]) -> Any:
             cell = WriteOnlyCell(sheet, clean(value) if isinstance(value, str) else value)
             if isinstance(value, str) and cell.data_type != "s":  # a formula or an error by its looks
                 cell.data_type = "s"
-                cell.quotePrefix = True  # keeps it a text when somebody edits it
+                cell.quotePrefix = True  # keeps it a text when a user edits it
             cells.append(cell)
         sheet.append(cells)
     return book

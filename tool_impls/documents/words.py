@@ -30,7 +30,7 @@ def paragraphs(text: str) -> list[str]:
 
 
 def gathered(lines: Iterable[str], limit: int) -> str:
-    """The lines joined by newlines, cut at ``limit`` characters with a note that says so. Takes no more lines than
+    """The lines joined by newlines, cut at ``limit`` characters with a note. Takes no more lines than
     it needs."""
     kept: list[str] = []
     length = 0

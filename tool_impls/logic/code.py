@@ -6,10 +6,7 @@ from pathlib import Path
 
 from tool_impls import base
 
-CODE = base.text(
-    "command",
-    "Python code in a Markdown block that defines a function solution() without arguments.",
-)
+CODE = base.text("command", "Python code in a Markdown block that defines a function solution() without arguments.")
 LIMIT = 20.0  # seconds, as released
 
 

@@ -25,7 +25,7 @@ def main() -> None:
     sys.path += order["path"]
     try:
         result = {"error": None} | _answer(order)
-    except BaseException as error:  # also SystemExit: the code asked for it, the agent must be told
+    except BaseException as error:  # also SystemExit: the code asked for it, the agent must see it
         result = {"error": _describe(error, order["code"])}
     with os.fdopen(answer, "w", encoding="utf-8") as file:
         json.dump(result, file)

@@ -194,7 +194,7 @@ def _saved(path: Path | None) -> tuple[str, str] | None:
 
 
 def _cache_file() -> Path | None:
-    """Where the list is kept between processes; None without matplotlib (the plot itself will say so)."""
+    """Where the list is kept between processes; None without matplotlib (the plot then reports it)."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

@@ -15,7 +15,6 @@ from agentgauge import sandbox
 from agentgauge.core.errors import ToolError
 from agentgauge.sandbox.paths import package_folders
 from tool_impls import base
-from tool_impls.settings import ToolSettings
 
 LIMIT = 20.0  # seconds for Z3
 START = 5.0  # further seconds, for the process to begin and to end
@@ -46,10 +45,7 @@ class Prover(base.BenchTool):
     concurrency = 2
     seconds = 40.0
     runs_code = True
-
-    @classmethod
-    def backend(cls, settings: ToolSettings) -> str:
-        return "Z3"
+    library = "Z3"
 
     def apply(self, folder: Path, /, theorem: str) -> str:
         return prove(theorem, folder=folder, allow_unsafe=self.settings.allow_unsafe)
@@ -85,8 +81,8 @@ def prove(theorem: str, *, folder: Path, seconds: float = LIMIT, allow_unsafe: b
             return "unknown: out of memory"
         raise ToolError(f"Z3 ended without an answer ({result.reason or 'it said nothing'}); a simpler claim may help")
     verdict, detail = answer
-    told = verdict + (f": {detail}" if detail else "")
-    return told if len(told) <= CUT else f"{told[:CUT]} ... ({len(told)} characters, cut)"
+    text = verdict + (f": {detail}" if detail else "")
+    return text if len(text) <= CUT else f"{text[:CUT]} ... ({len(text)} characters, cut)"
 
 
 def _depth(text: str) -> int:

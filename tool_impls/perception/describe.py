@@ -25,8 +25,8 @@ BOX = base.text("bbox", "The part to look at, as (x1, y1, x2, y2) in pixels.")
 
 
 class _Seeing(vision.VisionTool):
-    """A tool that asks the vision model, or tells what can be told without one, where ``has_basic`` and the settings
-    allow it."""
+    """A tool that asks the vision model, or describes what can be measured without one, where ``has_basic`` and the
+    settings allow it."""
 
     has_basic: ClassVar[bool] = False
 
@@ -43,7 +43,7 @@ class _Seeing(vision.VisionTool):
         )  # the reader is a model too
 
     def _plain(self, image: Image) -> str:
-        """Size, main colours and text: what can be told without a model."""
+        """Size, main colours and text: what can be measured without a model."""
         width, height = image.size
         words = " ".join(block.text for block in reader().lines(image))
         seen = f"A picture of {width} by {height} pixels, mainly {' and '.join(main_colours(image))}."

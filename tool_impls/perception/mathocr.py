@@ -124,9 +124,9 @@ def result_of(status: int, body: str) -> str:
     if not isinstance(reply, dict):
         raise ToolFault(f"Mathpix answered HTTP {status} without a usable result", cause="protocol")
     if status != 200 or reply.get("error"):
-        said = reply.get("error")
+        detail = reply.get("error")
         raise ToolError(
-            f"Mathpix could not read the picture: {said if isinstance(said, str) else f'HTTP {status}'}"[:300]
+            f"Mathpix could not read the picture: {detail if isinstance(detail, str) else f'HTTP {status}'}"[:300]
         )
     for name in ("latex_styled", "text"):
         if isinstance(found := reply.get(name), str) and found.strip():

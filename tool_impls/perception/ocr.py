@@ -110,13 +110,13 @@ def paragraphs(lines: Iterable[Block]) -> list[Block]:
     open_blocks: list[int] = []  # places of blocks that may still grow
     for line in ordered:
         alone = not any(other is not line and _same_row(line, other) for other in ordered)
-        place = next((place for place in open_blocks if _continues(blocks[place], line)), None) if alone else None
-        if place is None:
+        index = next((index for index in open_blocks if _continues(blocks[index], line)), None) if alone else None
+        if index is None:
             if alone:
                 open_blocks.append(len(blocks))
             blocks.append(line)
         else:
-            blocks[place] = _join(blocks[place], line)
+            blocks[index] = _join(blocks[index], line)
     return blocks
 
 
@@ -148,10 +148,7 @@ class OCR(base.BenchTool):
     category = "perception"
     packages = PACKAGES
     options = (Option("paragraphs", "bool", True, "join the lines of a paragraph, as the released tool does"),)
-
-    @classmethod
-    def backend(cls, settings: ToolSettings) -> str:
-        return "RapidOCR"
+    library = "RapidOCR"
 
     @classmethod
     def on_device(cls, settings: ToolSettings) -> bool:

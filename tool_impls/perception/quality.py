@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tool_impls import base
-from tool_impls.settings import ToolSettings
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -27,10 +26,7 @@ class ImageQualityTest(base.BenchTool):
     packages = ("PIL", "numpy")
     concurrency = 2
     seconds = 60.0
-
-    @classmethod
-    def backend(cls, settings: ToolSettings) -> str:
-        return "numpy"
+    library = "numpy"
 
     def apply(self, folder: Path, /, image: Image) -> str:
         value = laplacian_variance(image)

@@ -1,7 +1,7 @@
 """Which requests the tool server answers: by the host that they name, the page that sent them, and the token.
 
-A web page of a stranger can send requests to a server on loopback, and by a name that it has changed to 127.0.0.1 (DNS
-rebinding) read the answers too. It can forge neither the Host nor the Origin header, and does not know the token.
+Any web page can send requests to a server on loopback, and can read the answers by a host name whose address it changes
+to 127.0.0.1 (DNS rebinding). It can forge neither the Host nor the Origin header, and does not know the token.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ class ToolQueue:
 
 
 class ToolServer:
-    """A web application that offers tools. ``fingerprints`` tells what ``/tools`` shows. ``preload``: load all
+    """A web application that offers tools. ``fingerprints`` returns what ``/tools`` shows. ``preload``: load all
     models at start."""
 
     def __init__(
@@ -213,7 +213,7 @@ class ToolServer:
                 return refused  # other calls came first
             work = uploads.work_folder()
             call = Call(
-                name, str(work), _as_texts(values), {path: str(place) for path, place in uploads.named.items()}, raw
+                name, str(work), _as_texts(values), {path: str(stored) for path, stored in uploads.named.items()}, raw
             )
             answer = await queue.run(call, lambda: request.transport is not None and not request.transport.is_closing())
             return answer or failure(499, "the caller has gone")

@@ -72,7 +72,7 @@ class ToolRunner:
             return failure(500, str(error) if plain else f"{call.tool} cannot load: {error!r}")
         on_begun()
         try:
-            files = {path: Path(place) for path, place in call.files.items()}
+            files = {path: Path(stored) for path, stored in call.files.items()}
             values = media.open_inputs(tool.meta, call.values, files, self._root)
             folder = tempfile.mkdtemp(dir=call.folder)  # a call that is done again finds nothing of its first time
             result = tool.apply(Path(folder), **values)
@@ -84,5 +84,5 @@ class ToolRunner:
             return failure(500, str(error))
         except TimeoutError as error:
             return failure(408, repr(error))
-        except Exception as error:  # whatever the tool raises is an answer to the model, as in AgentLego
+        except Exception as error:  # any error of the tool is an answer to the model, as in AgentLego
             return failure(400, repr(error))

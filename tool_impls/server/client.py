@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import aiohttp
 
 RETRY_SECONDS = 5.0
-"""How long a call goes on trying to connect: a server that died may be on its way back."""
+"""How long a call tries to connect: a server that died may be restarting."""
 
 CUT_OFF = 2
 """How often one call may be cut off in the middle before it counts as the server's fault."""
@@ -36,8 +36,8 @@ ANSWER_SECONDS = 1800.0
 """How long one answer may take, queueing on the server included."""
 
 SUFFIXES = {"image": "png", "audio": "wav", "video": "mp4"}
-TOLD = frozenset({400, 408, 422})
-"""Statuses that are the caller's doing: the model is told. Any other but 200 is a fault of the server."""
+MODEL_ERRORS = frozenset({400, 408, 422})
+"""Statuses of errors of the caller, which are returned to the model. Any other but 200 is a fault of the server."""
 
 
 class ToolServerBox:
@@ -86,11 +86,11 @@ class ToolServerBox:
         values, files = _form(remote.tool, arguments, (folder, *readable))
         content_type, body = protocol.encode_call(remote.tool, values, secrets.token_hex(16), files)
         status, reason, answer, kind, names = await self._exchange("POST", remote.url, content_type, body)
-        if status in TOLD:
-            raise ToolError(f"the call of {name} failed: {reason}.\nResponse: {_told(answer)!r}")
+        if status in MODEL_ERRORS:
+            raise ToolError(f"the call of {name} failed: {reason}.\nResponse: {_detail_of(answer)!r}")
         if status != 200:
             raise ToolFault(
-                f"the tool server answered HTTP {status} for {name}: {_told(answer)!r}", cause=f"http {status}"
+                f"the tool server answered HTTP {status} for {name}: {_detail_of(answer)!r}", cause=f"http {status}"
             )
         try:
             results: list[Any] = (
@@ -115,7 +115,7 @@ class ToolServerBox:
         import aiohttp
 
         if self._session is None:
-            # No limit on connections: how many calls are in the air is the run's business.
+            # No limit on connections: the run limits how many calls are concurrent.
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0), timeout=aiohttp.ClientTimeout(total=self._answer_seconds)
             )
@@ -201,8 +201,8 @@ def _is_utf8(text: str) -> bool:
 
 
 def _named(parameter: Parameter, text: str, allowed: Sequence[Path]) -> dict[str, bytes]:
-    """The files that a text names, by their paths there. Where it names several, the tool tells of those that are
-    missing."""
+    """The files that a text names, by their paths there. Where it names several, the tool reports those that
+    are missing."""
     found: dict[str, bytes] = {}
     for path in named_files(parameter, text):
         try:
@@ -233,7 +233,7 @@ def _decoded(body: bytes) -> Any:
         raise ProtocolError(f"it answered {body[:80]!r}, which is no JSON") from None
 
 
-def _told(body: bytes) -> Any:
+def _detail_of(body: bytes) -> Any:
     """The body of a failure, decoded where it is JSON, else its first characters."""
     try:
         return json.loads(body)

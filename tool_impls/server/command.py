@@ -186,12 +186,7 @@ async def _run(arguments: argparse.Namespace) -> None:
         raise UsageProblem("--tools names no tool; leave it out to serve all")
     names = [name.strip() for name in arguments.tools.split(",") if name.strip()] if arguments.tools else None
     server = build(
-        settings,
-        names,
-        extras=arguments.extra,
-        files=arguments.files,
-        preload=arguments.preload,
-        access=access,
+        settings, names, extras=arguments.extra, files=arguments.files, preload=arguments.preload, access=access
     )
     await serve(server, arguments.host, arguments.port, printed)
 

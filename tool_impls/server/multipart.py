@@ -150,10 +150,10 @@ class Uploads:
 
     def _store(self, content: memoryview, name: str) -> Path:
         self._count += 1
-        place = self._own_folder() / str(self._count)
-        place.mkdir()
-        (place / name).write_bytes(content)
-        return place / name
+        folder = self._own_folder() / str(self._count)
+        folder.mkdir()
+        (folder / name).write_bytes(content)
+        return folder / name
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,5 +171,5 @@ def decode_file(value: Any) -> bytes:
         if isinstance(value, str):
             return base64.b64decode(value, validate=True)
     except (binascii.Error, ValueError):
-        pass  # told below, as for any other value
+        pass  # refused below, as any other value
     raise ProtocolError(f"it answered {str(value)[:80]!r} where a file in base64 was due")

@@ -32,10 +32,10 @@ def server_fingerprints(url: str, names: Iterable[str]) -> dict[str, dict[str, A
     token = token or os.environ.get(TOOL_TOKEN)
     register(token)
     try:
-        told = _get(f"{url}/tools", token)
-        if told is None:
+        found = _get(f"{url}/tools", token)
+        if found is None:
             remote = read_document(_get(f"{url}/openapi.json", token), url)
-            told = {
+            found = {
                 name: {"backend": "another server", "announced": _short(tool.tool.to_json())}
                 for name, tool in remote.items()
             }
@@ -53,15 +53,15 @@ def server_fingerprints(url: str, names: Iterable[str]) -> dict[str, dict[str, A
         raise UsageProblem(
             f"--tool-server {url} does not answer as a tool server ({error}); start it, or correct the address"
         ) from None
-    if lacking := [name for name in wanted if name not in told]:
+    if lacking := [name for name in wanted if name not in found]:
         raise UsageProblem(
             f"--tool-server {url} does not have {', '.join(lacking)}, which selected cases offer; start it with all"
             " tools"
         )
     for name in wanted:
-        if str(told[name].get("state", "")).startswith(UNAVAILABLE):
-            raise ToolUnavailable(f"--tool-server {url}: {name} is {told[name]['state']}")
-    return {name: told[name] for name in wanted}
+        if str(found[name].get("state", "")).startswith(UNAVAILABLE):
+            raise ToolUnavailable(f"--tool-server {url}: {name} is {found[name]['state']}")
+    return {name: found[name] for name in wanted}
 
 
 class _Unmoved(urllib.request.HTTPRedirectHandler):

@@ -87,7 +87,7 @@ def _device(wanted: str) -> str:
     try:
         import torch
     except ModuleNotFoundError:
-        return "cpu"  # tools that need it say so; speech does without
+        return "cpu"  # tools that need torch are unavailable without it; speech does not need it
     return "cuda:0" if torch.cuda.is_available() else "cpu"
 
 

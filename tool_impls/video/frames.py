@@ -134,7 +134,7 @@ def video_frames(path: Path, first: int = 0) -> Iterator[tuple[int, Any]]:
 
 
 def _sought(container: Any, name: str, first: int) -> Iterator[tuple[int, Any]] | None:
-    """As ``video_frames``, from a key frame before ``first`` on; None where it cannot be told which frame that is."""
+    """As ``video_frames``, from a key frame before ``first`` on; None where that frame's number is unknown."""
     import av
 
     stream = container.streams.video[0]
@@ -149,14 +149,14 @@ def _sought(container: Any, name: str, first: int) -> Iterator[tuple[int, Any]] 
         start = next(frames)
     except (av.FFmpegError, ToolError):
         return None
-    place = bisect_left(times, start.pts) if start.pts is not None else len(times)
-    if place > first or times[place] != start.pts:
+    index = bisect_left(times, start.pts) if start.pts is not None else len(times)
+    if index > first or times[index] != start.pts:
         return None
-    return ((number, frame) for number, frame in enumerate(chain((start,), frames), place) if number >= first)
+    return ((number, frame) for number, frame in enumerate(chain((start,), frames), index) if number >= first)
 
 
 def _times(container: Any, stream: Any) -> list[int] | None:
-    """The time of every frame, in order, without decoding; None where packets do not tell."""
+    """The time of every frame, in order, without decoding; None where packets hold no times."""
     times = [packet.pts for packet in container.demux(stream) if packet.size and not packet.is_discard]
     if not times or None in times or len(set(times)) != len(times):
         return None
@@ -199,7 +199,7 @@ def spread(path: Path, limit: int, every: int = 1) -> Iterator[Frame]:
         count = sum(1 for packet in container.demux(container.streams.video[0]) if packet.size)
     numbers = range(0, max(count, 1), every)
     chosen = (
-        {numbers[place * len(numbers) // limit] for place in range(limit)} if limit < len(numbers) else set(numbers)
+        {numbers[index * len(numbers) // limit] for index in range(limit)} if limit < len(numbers) else set(numbers)
     )
     return _chosen(path, chosen.__contains__, max(chosen))
 

@@ -17,7 +17,6 @@ from tool_impls.audio.tools import OUTPUT_DIR, check_times, seconds_text
 from tool_impls.fonts import LINE, Pen
 from tool_impls.options import Option
 from tool_impls.perception.quality import ImageQualityTest
-from tool_impls.settings import ToolSettings
 from tool_impls.video.frames import open_video, rate_of, video_frames
 from tool_impls.video.video_file import Track, Writer, has_sound, shown_size
 from tool_impls.video.video_ocr import VideoOCR
@@ -126,10 +125,7 @@ class TextToVideoTool(base.BenchTool):
     confined = True
     packages = ("av", "PIL", "numpy")
     seconds = 300.0
-
-    @classmethod
-    def backend(cls, settings: ToolSettings) -> str:
-        return "Pillow, av"
+    library = "Pillow, av"
 
     def apply(
         self,

@@ -43,10 +43,7 @@ class VideoOCR(base.BenchTool):
         Option("max_frames", "int", 300, "frames that are read, at most; a note says so where there are more", least=1),
     )
     seconds = 600.0
-
-    @classmethod
-    def backend(cls, settings: ToolSettings) -> str:
-        return "RapidOCR"
+    library = "RapidOCR"
 
     @classmethod
     def on_device(cls, settings: ToolSettings) -> bool:

@@ -13,7 +13,6 @@ from tool_impls import base, naming
 from tool_impls.fonts import Pen
 from tool_impls.geometry import numbers
 from tool_impls.options import Option
-from tool_impls.settings import ToolSettings
 from tool_impls.video.frames import open_video, rate_of, video_frames
 from tool_impls.video.video_file import COLOURS, RGB_601, WEIGHTS, Track, Writer, has_sound, shown_size
 
@@ -81,10 +80,7 @@ class AddTextVideoTool(base.BenchTool):
         ),
     )
     seconds = 600.0
-
-    @classmethod
-    def backend(cls, settings: ToolSettings) -> str:
-        return "av, Pillow"
+    library = "av, Pillow"
 
     def apply(
         self,

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from tool_impls.base import BASIC, READY, unavailable
 from tool_impls.batching import SIZES, Batched
 from tool_impls.options import Option
+from tool_impls.perception.detection.detector import Detector, Hit, Names
 from tool_impls.perception.detection.hues import has_colour
-from tool_impls.perception.detection.seam import Detector, Hit, Names
 from tool_impls.perception.detection.weights_file import SHIPPED, Vocabulary, lacks_encoder, vocabulary
 from tool_impls.perception.detection.words import Wanted, wanted
 from tool_impls.settings import ToolSettings
@@ -61,7 +61,7 @@ def chosen(settings: ToolSettings) -> Chosen | None:
 
 
 def known(settings: ToolSettings) -> Vocabulary:
-    """What the detector can look for, as far as its files tell."""
+    """What the detector can look for, as far as its files show."""
     choice = chosen(settings)
     return vocabulary(choice.weights) if choice is not None and isinstance(choice.weights, Path) else Vocabulary()
 
@@ -175,7 +175,7 @@ _loading = threading.Lock()
 def load_finder(settings: ToolSettings, device: str) -> Finder:
     """The one of this process for these settings and this device. Only where ``state`` is not unavailable."""
     choice = chosen(settings)
-    assert choice is not None, "only where the state says so"
+    assert choice is not None, "only where the state is not unavailable"
     with _loading:
         return _load(choice, device)
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tool_impls.perception.detection.seam import Box, Detector, Hit, Names, not_loaded
+from tool_impls.perception.detection.detector import Box, Detector, Hit, Names, not_loaded
 from tool_impls.perception.detection.torchvision_ops import nms, ready_torchvision
 from tool_impls.perception.detection.weights_file import OPEN_MODELS
 
@@ -31,14 +31,14 @@ class _Hub(ABC):
         """Pictures of one size and with the same names go through together: no padding, so no effect of one on
         another."""
         groups: dict[Any, list[int]] = defaultdict(list)
-        for place, (image, wanted) in enumerate(zip(images, names, strict=True)):
-            groups[image.size, wanted].append(place)
+        for index, (image, wanted) in enumerate(zip(images, names, strict=True)):
+            groups[image.size, wanted].append(index)
         found: list[list[Hit]] = [[] for _ in images]
-        for (_, wanted), places in groups.items():
-            pictures = [images[place].convert("RGB") for place in places]
-            for place, hits in zip(places, self._pass(pictures, wanted, threshold), strict=True):
+        for (_, wanted), indices in groups.items():
+            pictures = [images[index].convert("RGB") for index in indices]
+            for index, hits in zip(indices, self._pass(pictures, wanted, threshold), strict=True):
                 seen = [hit for hit in hits if hit.box.x1 < hit.box.x2 and hit.box.y1 < hit.box.y2]
-                found[place] = sorted(seen, key=lambda hit: -hit.score)
+                found[index] = sorted(seen, key=lambda hit: -hit.score)
         return found
 
     @abstractmethod
@@ -102,10 +102,10 @@ def _named(result: Any, image: Image, names: Names) -> list[Hit]:
     kept: list[Hit] = []
     numbers = [_number(label, names) for label in (result.get("text_labels") or result["labels"])]
     for number, name in enumerate(names):
-        places = [place for place, own in enumerate(numbers) if own == number]
-        boxes, scores = result["boxes"][places], result["scores"][places]
-        for place in nms(boxes, scores, OVERLAP).tolist():
-            kept.append(Hit(_inside(boxes[place].tolist(), image), float(scores[place]), name, number))
+        indices = [index for index, own in enumerate(numbers) if own == number]
+        boxes, scores = result["boxes"][indices], result["scores"][indices]
+        for index in nms(boxes, scores, OVERLAP).tolist():
+            kept.append(Hit(_inside(boxes[index].tolist(), image), float(scores[index]), name, number))
     return kept
 
 
@@ -144,5 +144,5 @@ def load(weights: Path | str, device: str) -> Detector:
             return OpenHub(model, transformers.AutoProcessor.from_pretrained(weights, local_files_only=local), device)
         model = transformers.AutoModelForObjectDetection.from_pretrained(weights, local_files_only=local)
         return FixedHub(model, transformers.AutoImageProcessor.from_pretrained(weights, local_files_only=local), device)
-    except Exception as error:  # whatever a stranger's files make the packages raise
+    except Exception as error:  # of any kind, by files of unknown origin
         raise not_loaded(weights, "transformers", error) from error

@@ -15,7 +15,7 @@ from tool_impls.geometry import crop
 from tool_impls.options import Option
 from tool_impls.perception import vision
 from tool_impls.perception.detection import finder
-from tool_impls.perception.detection.seam import Hit, Names
+from tool_impls.perception.detection.detector import Hit, Names
 from tool_impls.settings import ToolSettings
 from tool_impls.video.frames import Frame, frames
 

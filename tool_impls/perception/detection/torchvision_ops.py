@@ -30,7 +30,7 @@ def ready_torchvision() -> bool:
     try:
         import torchvision  # noqa: F401
     except ModuleNotFoundError:
-        return False  # not installed: whoever needs it says so
+        return False  # not installed: the caller reports it
     except RuntimeError as error:
         if "operator torchvision::" not in str(error):
             raise

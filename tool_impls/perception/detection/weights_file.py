@@ -1,4 +1,4 @@
-"""What can be told of a detector's weights without loading them."""
+"""What is known of a detector's weights without loading them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ LARGEST_PICKLE = 64 * 2**20  # bytes; the structure of a model takes less than o
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """``any_words``: whether it takes free text; None where that cannot be told. ``classes``: the ones it knows, if
-    they can be told."""
+    """``any_words``: whether it takes free text; None where that is unknown. ``classes``: the ones it knows, if
+    they are known."""
 
     any_words: bool | None = None
     classes: tuple[str, ...] = ()

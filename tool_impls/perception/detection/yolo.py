@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolUnavailable
-from tool_impls.perception.detection.seam import Box, Detector, Hit, Names, not_loaded
+from tool_impls.perception.detection.detector import Box, Detector, Hit, Names, not_loaded
 from tool_impls.perception.detection.weights_file import lacks_encoder
 from tool_impls.perception.detection.yolo_env import load_ultralytics
 
@@ -75,12 +75,14 @@ class OpenYolo(_Yolo):
     def detect_many(self, images: Sequence[Image], names: Sequence[Names | None], threshold: float) -> list[list[Hit]]:
         found: list[list[Hit]] = [[] for _ in images]
         for wanted in dict.fromkeys(names):  # not all names at once: they change each other's scores
-            places = [place for place, own in enumerate(names) if own == wanted]
+            indices = [index for index, own in enumerate(names) if own == wanted]
             if wanted is not None and wanted != self._set:
                 self._set_classes(list(wanted))
                 self._set = wanted
-            for place, hits in zip(places, self._predict([images[place] for place in places], threshold), strict=True):
-                found[place] = hits
+            for index, hits in zip(
+                indices, self._predict([images[index] for index in indices], threshold), strict=True
+            ):
+                found[index] = hits
         return found
 
     def _set_classes(self, names: list[str]) -> None:
@@ -119,7 +121,7 @@ def load(weights: Path | str, device: str) -> Detector:
 def _opened(kind: Any, weights: Path) -> Any:
     try:
         return kind(str(weights))
-    except Exception as error:  # whatever a stranger's file makes the package raise
+    except Exception as error:  # of any kind, by a file of unknown origin
         raise not_loaded(weights, "ultralytics", error) from error
 
 

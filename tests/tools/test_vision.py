@@ -16,7 +16,7 @@ from PIL import Image
 from agentgauge.core.errors import ToolError, ToolFault, ToolUnavailable
 from tests.tools.servers import canned_server, http
 from tool_impls.base import BASIC, READY, BenchTool
-from tool_impls.perception import vision as asking
+from tool_impls.perception import vision
 from tool_impls.perception.describe import ImageDescription, RegionAttributeDescription, VideoDescription
 from tool_impls.perception.local_vision import PACKAGES, LocalVision, fitted
 from tool_impls.settings import ToolSettings
@@ -31,7 +31,7 @@ URL = {"url": "http://127.0.0.1:1/v1", "model": "seer"}
 TOOLS = (ImageDescription, RegionAttributeDescription, VideoDescription)
 
 
-def vision(**values: Any) -> ToolSettings:
+def vision_settings(**values: Any) -> ToolSettings:
     return ToolSettings(tables={"vision": values})
 
 
@@ -83,7 +83,7 @@ def test_folder_that_is_no_vision_model_is_refused(tmp_path: Path, config: str |
 
 
 def test_endpoint_and_weights_together_are_refused(tmp_path: Path) -> None:
-    state = ImageDescription.back_end(vision(**URL, weights=str(tmp_path)))
+    state = ImageDescription.back_end(vision_settings(**URL, weights=str(tmp_path)))
     assert (
         state == "unavailable: [tools.vision] names an endpoint (url) and a local model (weights); take one of them out"
     )
@@ -91,17 +91,17 @@ def test_endpoint_and_weights_together_are_refused(tmp_path: Path) -> None:
 
 @installed
 def test_names_on_the_hub_need_leave_to_download() -> None:
-    assert ImageDescription.back_end(vision(weights="some/model")).startswith(
+    assert ImageDescription.back_end(vision_settings(weights="some/model")).startswith(
         "unavailable: weights in [tools.vision] names nothing that exists"
     )
-    allowed = vision(weights="some/model", allow_download=True)
+    allowed = vision_settings(weights="some/model", allow_download=True)
     assert (ImageDescription.back_end(allowed), ImageDescription.backend(allowed)) == (READY, "transformers some/model")
     assert (ImageDescription.weights(allowed), ImageDescription.on_device(allowed)) == ((), True)
 
 
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("tool_impls.perception.local_vision.PACKAGES", ("torch_that_is_not_there",))
-    state = ImageDescription.back_end(vision(weights=str(tmp_path)))
+    state = ImageDescription.back_end(vision_settings(weights=str(tmp_path)))
     assert state.endswith("need the Python package torch_that_is_not_there; install agentgauge[vision]")
 
 
@@ -110,7 +110,7 @@ def test_answer_of_an_endpoint_is_as_long_as_the_settings_say() -> None:
         200, {"choices": [{"message": {"role": "assistant", "content": "a"}, "finish_reason": "stop", "index": 0}]}
     )
     with canned_server({"/v1/chat/completions": [reply]}) as server:
-        asking.vision_model(vision(url=f"{server.url}/v1", model="m", max_tokens=7), "cpu").ask(RED, "What?")
+        vision.vision_model(vision_settings(url=f"{server.url}/v1", model="m", max_tokens=7), "cpu").ask(RED, "What?")
     assert server.requests[0].json()["max_tokens"] == 7
 
 
@@ -194,10 +194,10 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_local_model_answers_from_picture_and_question(weights: Path) -> None:
-    settings = vision(weights=str(weights), max_tokens=12)
+    settings = vision_settings(weights=str(weights), max_tokens=12)
     assert (ImageDescription.state(settings), ImageDescription.backend(settings)) == (READY, "transformers seer")
     assert (ImageDescription.weights(settings), ImageDescription.on_device(settings)) == ((weights,), True)
-    seer = asking.vision_model(settings, "cpu")
+    seer = vision.vision_model(settings, "cpu")
     answers = [seer.ask(RED, "What is it?"), seer.ask(BLUE, "What is it?"), seer.ask(RED, "How many?")]
     assert len(set(answers)) == 3 and all(answers)
     assert seer.ask(RED, "What is it?") == answers[0]
@@ -209,14 +209,14 @@ def test_local_model_contacts_no_host(weights: Path) -> None:
 
 
 def test_tools_of_a_process_share_one_model(weights: Path) -> None:
-    settings = vision(weights=str(weights), max_tokens=8)
-    assert asking.vision_model(settings, "cpu") is asking.vision_model(settings, "cpu")
+    settings = vision_settings(weights=str(weights), max_tokens=8)
+    assert vision.vision_model(settings, "cpu") is vision.vision_model(settings, "cpu")
     tool, other = ImageDescription(settings), RegionAttributeDescription(settings)
     tool.setup("cpu")
     other.setup("cpu")
     assert tool._model is other._model
     described = tool.apply(Path(), image=RED)
-    assert described == asking.vision_model(settings, "cpu").ask(RED, "Describe this picture in detail.")
+    assert described == vision.vision_model(settings, "cpu").ask(RED, "Describe this picture in detail.")
     assert other.apply(Path(), image=RED, bbox="0 0 20 20", attribute="colour") != described
 
 

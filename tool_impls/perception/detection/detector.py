@@ -1,4 +1,4 @@
-"""What the tools expect of a detector, whatever does the work."""
+"""What the tools expect of a detector, of any back end."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Detector(Protocol):
 def not_loaded(weights: Path | str, package: str, error: Exception) -> ToolUnavailable:
     """Says in one sentence which weights a package cannot load and why, by base names."""
     name = Path(weights).name if isinstance(weights, Path) else weights
-    said = " ".join(str(error).replace(str(weights), name).split())[:200]
+    detail = " ".join(str(error).replace(str(weights), name).split())[:200]
     return ToolUnavailable(
-        f"weights in [tools.detection]: {name} cannot be loaded by {package} ({said or type(error).__name__})"
+        f"weights in [tools.detection]: {name} cannot be loaded by {package} ({detail or type(error).__name__})"
     )
