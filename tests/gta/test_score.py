@@ -9,7 +9,7 @@ import pytest
 from agentgauge.core.estimate import estimate
 from bench_gta.atomic.answers import matches
 from bench_gta.atomic.fixes import PARITY, STRICT, Fix, Fixes
-from bench_gta.atomic.metrics import e2e_metrics, e2e_recipe, step_metrics, step_recipe
+from bench_gta.atomic.metrics import e2e_formula, e2e_metrics, step_formula, step_metrics
 from bench_gta.atomic.score import (
     broken_e2e,
     broken_step,
@@ -241,7 +241,7 @@ def test_tables_without_samples_have_no_figures(fixes: Fixes) -> None:
     scoring: Any = "strict" if fixes else "parity"
     rates = [
         metric
-        for name, metric in (estimate([], step_recipe(scoring)) | estimate([], e2e_recipe(scoring))).items()
+        for name, metric in (estimate([], step_formula(scoring)) | estimate([], e2e_formula(scoring))).items()
         if not name.startswith("Tool")
     ]
     assert all(metric.value in (None, 0.0) and metric.low is None and metric.n == 0 for metric in rates)
@@ -252,7 +252,7 @@ def test_columns_rest_on_the_samples_that_count_for_them() -> None:
         score_e2e({"gold": [GOLD], "prediction": [[call("OCR"), says("42")]]}, REFERENCE, SIM, PARITY),
         score_e2e({"gold": [DRAWN], "prediction": [DRAWN]}, None, SIM, PARITY),
     ]
-    table = estimate(scores, e2e_recipe("parity"))
+    table = estimate(scores, e2e_formula("parity"))
     assert list(table) == ["P", "O", "L", "C", "AnsAcc", "AnsAcc+I", "ToolCalls", "ToolErrors"]
     assert {name: metric.n for name, metric in table.items()} == {
         "P": 1, "O": 1, "L": 0, "C": 0, "AnsAcc": 1, "AnsAcc+I": 2, "ToolCalls": 2, "ToolErrors": 2,

@@ -11,8 +11,8 @@ from agentgauge.core.types import Metric, Score
 from bench_gta.workflow.compress import compress
 from bench_gta.workflow.metrics import (
     COLUMNS,
+    FORMULA,
     PUBLISHED,
-    RECIPE,
     SENSITIVITY,
     calls_of,
     figures,
@@ -31,7 +31,7 @@ def task(
 
 
 def table(scores: list[Score]) -> dict[str, Metric]:
-    return estimate(scores, RECIPE)
+    return estimate(scores, FORMULA)
 
 
 RUN = [
