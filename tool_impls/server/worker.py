@@ -1,8 +1,9 @@
-"""A worker process: runs calls of tools. ``tool_impls.server.worker_pool`` starts it, writes calls to its stdin and reads
-answers from its stdout.
+"""A worker process: runs calls of tools. ``tool_impls.server.worker_pool`` starts it, writes calls to its stdin and
+reads answers from its stdout.
 
 Every message has a head of two lengths (bytes of JSON, bytes of body), the JSON and the body. The first message from
-the server is not JSON but a pickled ``WorkerSpec``. The process ends when its stdin does, so it never outlives its server.
+the server is not JSON but a pickled ``WorkerSpec``. The process ends when its stdin does, so it never outlives its
+server.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ class Track:
     """The sound of a video from a moment on, at SOUND_RATE, in step with its pictures. Use with ``with``."""
 
     def __init__(self, path: Path, begin: float) -> None:
-        """``begin``: seconds of the file's clock at which the new video begins. Raises ToolError for broken sound_file."""
+        """``begin``: seconds of the file's clock at which the new video begins. Raises ToolError for broken sound."""
         self._container = sound_file.open_sound(path)
         channels = self._container.streams.audio[0].channels
         self.layout = "mono" if channels == 1 else "stereo"

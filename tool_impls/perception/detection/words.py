@@ -48,8 +48,9 @@ KINDS_OF: Mapping[str, frozenset[str]] = {
 
 ANYTHING = frozenset({"object", "thing", "item", "everything"})
 IRREGULAR: Mapping[str, str] = {
-    "people": "person", "persons": "person", "men": "man", "women": "woman", "children": "child", "mice": "mouse", "knives": "knife",
-    "geese": "goose", "teeth": "tooth", "feet": "foot", "leaves": "leaf", "loaves": "loaf", "shelves": "shelf", "buses": "bus",
+    "people": "person", "persons": "person", "men": "man", "women": "woman", "children": "child", "mice": "mouse",
+    "knives": "knife", "geese": "goose", "teeth": "tooth", "feet": "foot", "leaves": "leaf", "loaves": "loaf",
+    "shelves": "shelf", "buses": "bus",
 }  # fmt: skip
 SINGULAR = frozenset({"glass", "bus", "tennis", "scissors", "skis", "grass", "dress", "chess", "cross"})
 AFTER = re.compile(
