@@ -320,4 +320,4 @@ EDITIONS: Mapping[tuple[str, str], str] = {
     ("Apple MMAU", "paper"): f"{_PAPER}, 2024-07",
     ("Apple MMAU", "leaderboard of the release"): "README of the reference implementation, 2024",
 }
-"""Where the rows of ``Task.reference_rows`` were published: benchmark and edition → source and date."""
+"""Where the rows of ``PublishedRows.published_rows`` were published: benchmark and edition → source and date."""

@@ -87,7 +87,7 @@ class ToolOutput:
 
 def not_ready(tools: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """The states of the tools that do not run in their official form. ``tools``: what identifies each
-    (``Task.check_tools``)."""
+    (``RealTools.check_tools``)."""
     states = {name: str(tool.get("state", "ready")) for name, tool in sorted(tools.items())}
     return {name: state for name, state in states.items() if state != "ready"}
 
