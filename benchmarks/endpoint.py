@@ -150,7 +150,7 @@ class Connection(asyncio.Protocol):
         )
 
     def write(self, status: int, body: bytes, headers: bytes = b"") -> None:
-        start = f"HTTP/1.1 {status} {REASONS[status]}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n".encode()
+        start = f"HTTP/1.1 {status} {REASONS[status]}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n".encode()  # noqa: E501
         self.transport.write(b"%b%b\r\n%b" % (start, headers, body))
 
 

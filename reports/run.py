@@ -71,7 +71,7 @@ def _combine(task: CombinedScores, headlines: Mapping[str, Mapping[str, Any]]) -
 
     An end of the interval is as far from the value as the tasks' own ends are together: the root of their squares (Zou
     and Donner 2008).
-    """
+    """  # noqa: E501
     values = {name: metric["value"] for name, metric in headlines.items()}
     combined = task.combine(values)
     for end in ("low", "high"):

@@ -28,7 +28,7 @@ def claim_folder(config: pytest.Config, settings: Settings) -> Settings:
 
     A run that plans no case leaves nothing. Returns the settings with the folder. Raises UsageProblem where another
     process has the folder, where it holds a run already, or where a resumed run would be another.
-    """
+    """  # noqa: E501
     if config.option.collectonly:
         _check(settings)
         return settings

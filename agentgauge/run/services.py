@@ -4,7 +4,7 @@ A service is a command that listens on the socket of ``core.service_process.give
 when it is ready, and ends on SIGTERM. The controller opens the socket, so that the address is known and connections are taken, though not yet
 answered, before the service is there. It starts each once; the workers only get the address. A service that dies is
 started again behind the same socket, a bounded number of times, so that cases in flight find it where it was.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ class Service:
         if url is None:
             raise UsageProblem(f"the {self.name} did not start (status {status}): {self._last_words()}")
         raise UsageProblem(
-            f"the {self.name} listens at {url} instead of the socket that agentgauge.core.service_process.given_listener"
+            f"the {self.name} listens at {url} instead of the socket that agentgauge.core.service_process.given_listener"  # noqa: E501
             " returns"
         )
 

@@ -20,7 +20,7 @@ th:first-child { text-align: left; padding-left: 0 } thead th { font-weight: 500
 tbody th { font-weight: 400 } tr.sure * { font-weight: 600; color: var(--sure) }
 aside { border-left: 3px solid #d97706; padding: .3rem .8rem; background: var(--soft); margin: .5rem 0 }
 ul.cases { columns: 16rem; padding-left: 1.2rem } details { margin: .4rem 0 } footer { margin: 3rem 0; opacity: .8; max-width: 45rem }
-"""
+"""  # noqa: E501
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 

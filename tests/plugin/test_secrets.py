@@ -102,7 +102,7 @@ def test_a_key_that_the_endpoint_repeats_is_written_nowhere(project, endpoint, k
         f' "{TEAM}" }}\n'
     )
     result = project.run(
-        "--model", "m", "--record", "tape.jsonl", "--alluredir", "allure", "--run-dir", "run", "-v", "-rA", "--showlocals", *workers,
+        "--model", "m", "--record", "tape.jsonl", "--alluredir", "allure", "--run-dir", "run", "-v", "-rA", "--showlocals", *workers,  # noqa: E501
         env={"MY_KEY": key},
     )  # fmt: skip
     assert {request.headers["authorization"] for request in endpoint.requests} == {f"Bearer {key}"}
@@ -121,7 +121,7 @@ def test_a_key_is_sent_to_the_endpoint_and_written_nowhere(project, endpoint):
         f'[models.m]\nurl = "{endpoint.url}"\nmodel = "m"\nkey_env = "MY_KEY"\n'
     )
     result = project.run(
-        "--model", "m", "--record", "tape.jsonl", "--alluredir", "allure", "--run-dir", "run", "-v", "-rA", "--showlocals",
+        "--model", "m", "--record", "tape.jsonl", "--alluredir", "allure", "--run-dir", "run", "-v", "-rA", "--showlocals",  # noqa: E501
         env={"MY_KEY": KEY},
     )  # fmt: skip
     assert {request.headers["authorization"] for request in endpoint.requests} == {f"Bearer {KEY}"}
@@ -246,7 +246,7 @@ def test_code_that_a_model_wrote_sees_no_key(tmp_path, endpoint):
     endpoint.choose = None
     endpoint.script = [answer(None, tool_calls=[call]), answer("done")]
     result = run_gta(
-        "-k", "Solver", "-m", "gta_atomic_e2e", "--in-flight", "1", "--model", "m", "--model-url", endpoint.url, "--run-dir", "run",
+        "-k", "Solver", "-m", "gta_atomic_e2e", "--in-flight", "1", "--model", "m", "--model-url", endpoint.url, "--run-dir", "run",  # noqa: E501
         cwd=tmp_path, env={"AGENTGAUGE_API_KEY": KEY, "SERPER_API_KEY": KEY},
     )  # fmt: skip
     told = [

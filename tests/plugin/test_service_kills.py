@@ -44,7 +44,7 @@ class Write(base.BenchTool):
         time.sleep(0.05)
         file.write_text(word)
         return file
-"""
+"""  # noqa: E501
 
 USES_TOOL = """
 import json, sys
@@ -79,7 +79,7 @@ def with_latency(*arguments, **options):
     return service
 
 embedded, factories._embedded = factories._embedded, with_latency
-"""
+"""  # noqa: E501
 
 
 def make(path: Path) -> tuple[Project, list[str]]:

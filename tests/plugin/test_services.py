@@ -34,7 +34,7 @@ while True:
     connection.recv(65536)
     connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 5\\r\\nConnection: close\\r\\n\\r\\nhello")
     connection.close()
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture

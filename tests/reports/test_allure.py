@@ -176,11 +176,11 @@ def test_hostile_texts_become_harmless_text(tmp_path):
 
 
 DELIVERED = {
-    "report.pdf": "application/pdf", "plot.png": "image/png", "speech.wav": "audio/wav", "clip.mp4": "video/mp4", "table.csv": "text/csv",
+    "report.pdf": "application/pdf", "plot.png": "image/png", "speech.wav": "audio/wav", "clip.mp4": "video/mp4", "table.csv": "text/csv",  # noqa: E501
     "letter.docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
     "slides.pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
     "book.xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    "page.html": "text/plain", "drawing.svg": "text/plain", "unknown.qqq": "application/octet-stream", "NOTES.MD": "text/markdown",
+    "page.html": "text/plain", "drawing.svg": "text/plain", "unknown.qqq": "application/octet-stream", "NOTES.MD": "text/markdown",  # noqa: E501
 }  # fmt: skip
 
 

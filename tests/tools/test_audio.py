@@ -410,7 +410,7 @@ def test_a_title_in_an_old_code_page_is_no_reason_to_fail(tmp_path: Path) -> Non
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed")
 @pytest.mark.parametrize(
     ("name", "codec"),
-    [("a.mp3", "libmp3lame"), ("a.m4a", "aac"), ("a.ogg", "libvorbis"), ("a.opus", "libopus"), ("a.wma", "wmav2"), ("a.aiff", "pcm_s24be"),
+    [("a.mp3", "libmp3lame"), ("a.m4a", "aac"), ("a.ogg", "libvorbis"), ("a.opus", "libopus"), ("a.wma", "wmav2"), ("a.aiff", "pcm_s24be"),  # noqa: E501
      ("a.wav", "pcm_f32le"), ("a.mka", "ac3"), ("a.flac", "flac")],
 )  # fmt: skip
 def test_files_of_other_programs_are_read(tmp_path: Path, name: str, codec: str) -> None:

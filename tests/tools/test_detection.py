@@ -550,7 +550,7 @@ def load(size, device, download_root):
 
 def tokenize(texts, truncate):
     return torch.tensor([[sum(map(ord, text))] for text in texts])
-"""
+"""  # noqa: E501
 
 
 def test_open_checkpoint_takes_any_words_with_an_encoder_beside_it(

@@ -166,8 +166,8 @@ def parts(diffusers: Any, channels: int, **unet: Any) -> dict[str, Any]:
     down, up = ("DownEncoderBlock2D",) * 2, ("UpDecoderBlock2D",) * 2
     return {
         "unet": diffusers.UNet2DConditionModel(
-            sample_size=32, in_channels=channels, out_channels=4, layers_per_block=1, block_out_channels=(8, 16), norm_num_groups=2,
-            down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"), up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
+            sample_size=32, in_channels=channels, out_channels=4, layers_per_block=1, block_out_channels=(8, 16), norm_num_groups=2,  # noqa: E501
+            down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"), up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),  # noqa: E501
             attention_head_dim=2, **unet,
         ),
         "vae": diffusers.AutoencoderKL(down_block_types=down, up_block_types=up, sample_size=64, **vae),

@@ -131,9 +131,9 @@ VISION = {"vision": {"url": "http://127.0.0.1:1/v1", "model": "seer"}}
         (("MATHPIX_APP_ID", "MATHPIX_APP_KEY"), VISION, READY, "Mathpix"),
         ((), VISION, "substitute: endpoint seer in place of Mathpix", "endpoint seer"),
         (("MATHPIX_APP_ID",), VISION, "substitute: endpoint seer in place of Mathpix", "endpoint seer"),
-        ((), {"vision": {"url": "http://127.0.0.1:1/v1"}}, "unavailable: [tools.vision] has a url but no model", "endpoint"),
-        ((), {}, "unavailable: set the environment variables MATHPIX_APP_ID and MATHPIX_APP_KEY; or name its weights", "basic"),
-        (("MATHPIX_APP_ID",), {}, "unavailable: set the environment variable MATHPIX_APP_KEY too; or name its weights", "basic"),
+        ((), {"vision": {"url": "http://127.0.0.1:1/v1"}}, "unavailable: [tools.vision] has a url but no model", "endpoint"),  # noqa: E501
+        ((), {}, "unavailable: set the environment variables MATHPIX_APP_ID and MATHPIX_APP_KEY; or name its weights", "basic"),  # noqa: E501
+        (("MATHPIX_APP_ID",), {}, "unavailable: set the environment variable MATHPIX_APP_KEY too; or name its weights", "basic"),  # noqa: E501
     ],
     ids=["keys", "both", "vision", "half", "no model", "none", "one key"],
 )  # fmt: skip

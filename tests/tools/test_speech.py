@@ -140,7 +140,7 @@ def spoken(
 @pytest.mark.parametrize(
     ("settings", "state"),
     [
-        (ToolSettings(), "unavailable: name its weights in [tools.speech]: a local folder, or Systran/faster-whisper-base "
+        (ToolSettings(), "unavailable: name its weights in [tools.speech]: a local folder, or Systran/faster-whisper-base "  # noqa: E501
                          "(about 150 MB) with allow_download = true"),
         (ToolSettings(basic=True), "unavailable: name its weights in [tools.speech]"),
         (spoken("no/such/folder"), "unavailable: weights in [tools.speech] names nothing that exists: no/such/folder"),
@@ -209,8 +209,8 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     torch.manual_seed(0)
     config = WhisperConfig(
-        vocab_size=len(ids), d_model=128, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=2,
-        encoder_ffn_dim=32, decoder_ffn_dim=32, pad_token_id=end, bos_token_id=end, eos_token_id=end, decoder_start_token_id=start,
+        vocab_size=len(ids), d_model=128, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=2,  # noqa: E501
+        encoder_ffn_dim=32, decoder_ffn_dim=32, pad_token_id=end, bos_token_id=end, eos_token_id=end, decoder_start_token_id=start,  # noqa: E501
         suppress_tokens=[], begin_suppress_tokens=[],
     )  # fmt: skip
     model = WhisperForConditionalGeneration(config)

@@ -175,11 +175,11 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(0)
     config = transformers.Qwen3VLConfig(
         vision_config={
-            "depth": 1, "hidden_size": 16, "num_heads": 2, "intermediate_size": 16, "out_hidden_size": 32, "patch_size": 16,
+            "depth": 1, "hidden_size": 16, "num_heads": 2, "intermediate_size": 16, "out_hidden_size": 32, "patch_size": 16,  # noqa: E501
             "deepstack_visual_indexes": [0], "spatial_merge_size": 2, "num_position_embeddings": 16,
         },
         text_config={
-            "vocab_size": len(ids), "hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2,
+            "vocab_size": len(ids), "hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2,  # noqa: E501
             "num_key_value_heads": 2, "head_dim": 16, "pad_token_id": ids["<pad>"], "eos_token_id": ids["<end>"],
             "initializer_range": 0.5,
             "rope_scaling": {"rope_type": "default", "mrope_interleaved": True, "mrope_section": [4, 2, 2]},
@@ -315,7 +315,7 @@ class Scripted:
         self.questions.add(question)
         red, green, blue = image.convert("RGB").getpixel((32, 24))  # type: ignore[misc]
         return (
-            f" a {'red' if red > 120 > green else 'green' if green > 120 > red else 'blue' if blue > 120 > red else 'white'}\n"
+            f" a {'red' if red > 120 > green else 'green' if green > 120 > red else 'blue' if blue > 120 > red else 'white'}\n"  # noqa: E501
             " field "
         )
 

@@ -32,7 +32,7 @@ class Stays(base.BenchTool):
         if once == "dies" and len(Path(begun).read_text().splitlines()) == 1:
             os._exit(3)
         time.sleep(60)
-"""
+"""  # noqa: E501
 
 
 def running(pids: Iterable[str]) -> list[str]:
