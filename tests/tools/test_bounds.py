@@ -16,7 +16,7 @@ from PIL import Image
 
 from agentgauge.core.errors import ToolError, ToolFault
 from agentgauge.core.tools import Parameter
-from agentgauge.model.files.rendering import Viewer
+from agentgauge.model.files.rendering import FileRenderer
 from bench_gta.workflow.facts.collect import facts
 from tool_impls import bounds, endpoints
 from tool_impls.documents import pictures
@@ -133,7 +133,7 @@ def test_as_a_deliverable(side: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("side", SIDES)
 def test_where_it_is_shown_to_a_model(side: int) -> None:
     async def show() -> Any:
-        return await Viewer().picture(huge(side))
+        return await FileRenderer().picture(huge(side))
 
     assert asyncio.run(show()) is None
 
