@@ -177,7 +177,12 @@ def test_further_signals_do_not_disturb_the_end_of_an_interrupted_run(tmp_path, 
         )
         wait_for_records(project.path / "run", 6)
         output = Path(tmp_path / "output")
-        reader = threading.Thread(target=lambda: output.write_text(process.stdout.read()))
+
+        def read() -> None:
+            with process.stdout:
+                output.write_text(process.stdout.read())
+
+        reader = threading.Thread(target=read)
         reader.start()
         end = time.monotonic() + 60
         while process.poll() is None and time.monotonic() < end:
@@ -250,10 +255,14 @@ def test_a_stop_that_comes_before_the_first_case_leaves_all_missing_and_nobody_w
 STOPPED = """
 import pathlib
 import pytest
-@pytest.hookimpl(wrapper=True, tryfirst=True)  # before the look-ahead begins
-def pytest_runtest_protocol():
-    pathlib.Path("run/stop").write_text("stopped by another worker")
-    return (yield)
+class Stop:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)  # before the look-ahead begins: this plugin is registered last
+    def pytest_runtest_protocol(self):
+        pathlib.Path("run/stop").write_text("stopped by another worker")
+        return (yield)
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config):
+    config.pluginmanager.register(Stop())
 """
 
 

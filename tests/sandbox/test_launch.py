@@ -402,21 +402,22 @@ def test_work_is_handed_over_step_by_step(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("work", "status", "answers", "late"),
     [
-        ("time.sleep(60) if piece == b'2' else answer(piece)", "timeout", 1, True),
-        ("sys.exit(3) if piece == b'2' else answer(piece)", "error", 1, False),
-        ("answer(bytes(70000)); sys.exit(3)", "error", 1, False),
-        ("os.write(1, b'x' * 100)", "output", 0, False),  # the length of an absurd answer
-        ("answer(piece); answer(piece); time.sleep(60)", "timeout", 0, True),  # more than was asked for
-        ("os.close(0); os.close(1); time.sleep(60)", "timeout", 0, True),
+        ("time.sleep(60) if piece == b'2' else answer(piece)", "timeout", {1}, True),
+        ("sys.exit(3) if piece == b'2' else answer(piece)", "error", {1}, False),
+        ("answer(bytes(70000)); sys.exit(3)", "error", {1}, False),
+        ("os.write(1, b'x' * 100)", "output", {0}, False),  # the length of an absurd answer
+        # More than was asked for: which of these count as answers to later pieces depends on when they are read.
+        ("answer(piece); answer(piece); time.sleep(60)", "timeout", {0, 1, 2}, True),
+        ("os.close(0); os.close(1); time.sleep(60)", "timeout", {0}, True),
     ],
 )
 def test_a_step_that_goes_wrong_ends_the_program(
-    work: str, status: str, answers: int, late: bool, tmp_path: Path
+    work: str, status: str, answers: set[int], late: bool, tmp_path: Path
 ) -> None:
     began = time.monotonic()
     result = stepped(work, (b"1", b"2", b"3"), tmp_path, wall=1)
     assert (result.status, result.late_step) == (status, late), result
-    assert len(result.answers) == answers or (answers == 0 and len(result.answers) <= 1)
+    assert len(result.answers) in answers
     assert time.monotonic() - began < 8
 
 
