@@ -4,7 +4,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agentgauge.core.breakdown import Breakdown, Cell
     from agentgauge.core.capabilities import (
         Artifact,
         Breakdowns,
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
         Similarity,
         TaskOption,
     )
+    from agentgauge.core.capabilities.breakdowns import Breakdown, Cell
     from agentgauge.core.case import Case
     from agentgauge.core.chat import ChatReply, ChatRequest, Sampling, ToolCall
     from agentgauge.core.data_source import DataSource
@@ -77,7 +77,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "agentgauge.core.breakdown": (
+    "agentgauge.core.capabilities.breakdowns": (
         "Breakdown",
         "Cell",
     ),

@@ -1,6 +1,6 @@
 """The files of Apple MMAU: one JSON record a line, one record a case (MMAU spec 2).
 
-Which file belongs to a task is told by its name without the date. Not all names are known (MMAU spec 2.1): those of
+A file's name without the date says which task it belongs to. Not all names are known (MMAU spec 2.1): those of
 three tool-use files follow the pattern of the others.
 """
 

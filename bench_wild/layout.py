@@ -26,7 +26,7 @@ UNVERIFIED, GENERATED = "unverified", "generated"
 """Fields of generated sessions: true where no person has accepted the session; where it comes from."""
 
 NOT_VERIFIED, ACCEPTED = "generated, and verified by nobody", "generated, and accepted by a person"
-"""What is told of such sessions."""
+"""The remark on such sessions."""
 
 FIELDS = frozenset(
     {

@@ -1,6 +1,6 @@
 """Solving one task: ask, compare with the gold graph, feed back what was recorded, until it ends (wild spec 3.4, 3.5).
 
-Nothing is executed. What a model said decides what it is told next only through the names of the tools that it called.
+Nothing is executed. A model's reply decides the next message only through the names of the tools that it called.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.agent.dialects.registry import FAMILIES
-from agentgauge.core.breakdown import Breakdown
 from agentgauge.core.capabilities import (
     Breakdowns,
     Chosen,
@@ -22,6 +21,7 @@ from agentgauge.core.capabilities import (
     PublishedRows,
     TaskOption,
 )
+from agentgauge.core.capabilities.breakdowns import Breakdown
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.data_source import DataSource

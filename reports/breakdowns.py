@@ -19,7 +19,7 @@ def breakdowns_of(summary: Mapping[str, Any]) -> list[Table]:
     """The breakdowns of every task of the run. Summaries of earlier versions have none.
 
     Each has the keys of a published table (``reports.tables``), with ``source`` and ``date`` empty, since no such rows
-    are published; and ``"what", "counts", "heat", "note"``, which are those of ``agentgauge.core.breakdown.Breakdown``.
+    are published; and ``"what", "counts", "heat", "note"``, which are those of ``Breakdown``.
     A row is ``{"model", "this_run", "row", "values": {column: number or None}, "n": {column: what the value rests
     on}}``.
     """

@@ -142,7 +142,7 @@ def _short(value: Any) -> str:
 
 
 def _about(shards: Sequence[Shard]) -> dict[str, Any]:
-    """The ``run`` of the summary: what every shard says, and the union of what is told by task and by tool."""
+    """The ``run`` of the summary: what every shard says, and the union of what is listed by task and by tool."""
     about = dict(shards[0].summary["run"])
     tasks = _tasks(shards)
     for key, names in (

@@ -67,11 +67,11 @@ def _combined(tasks: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dic
 
 
 def _combine(task: CombinedScores, headlines: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
-    """``CombinedScores.combine`` with 95 % intervals. What is combined is a weighted mean of tasks that have no sample in common.
+    """``CombinedScores.combine`` with 95 % intervals. A combined score is a weighted mean of disjoint tasks.
 
     An end of the interval is as far from the value as the tasks' own ends are together: the root of their squares (Zou
     and Donner 2008).
-    """  # noqa: E501
+    """
     values = {name: metric["value"] for name, metric in headlines.items()}
     combined = task.combine(values)
     for end in ("low", "high"):

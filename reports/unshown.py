@@ -1,4 +1,4 @@
-"""What a report could not show of single cases: each says so in its place, and a person is told how many there are."""
+"""What a report could not show of single cases: each says so in its place, and the reports count them."""
 
 from __future__ import annotations
 

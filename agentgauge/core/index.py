@@ -54,7 +54,7 @@ class Index:
             if start < (size := file.stat().st_size):
                 break
             file, start = following, start - size
-        held = _kept_open(file, self.fingerprint)  # another thread may let go of it meanwhile
+        held = _kept_open(file, self.fingerprint)  # another thread may close it meanwhile
         return os.pread(held.number, row.end - row.start, start)
 
 
@@ -285,7 +285,8 @@ def cache_folder() -> Path:
     """Where indexes are kept: ``$XDG_CACHE_HOME`` or ``~/.cache``, then ``agentgauge/index``."""
     base = os.environ.get("XDG_CACHE_HOME")
     # the specification of that variable says to ignore relative values
-    home = Path(base) if base and Path(base).is_absolute() else Path(os.path.expanduser("~")) / ".cache"  # noqa: PTH111 - Path.home() raises without a home
+    # Path.home() raises without a home
+    home = Path(base) if base and Path(base).is_absolute() else Path(os.path.expanduser("~")) / ".cache"  # noqa: PTH111
     return home / "agentgauge" / "index"
 
 

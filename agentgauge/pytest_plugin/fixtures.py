@@ -1,4 +1,4 @@
-"""The fixtures ``sample`` and ``outcome``, and how pytest is told of a wrong answer and of a fault."""
+"""The fixtures ``sample`` and ``outcome``, and how a wrong answer and a fault are reported to pytest."""
 
 from __future__ import annotations
 

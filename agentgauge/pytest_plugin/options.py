@@ -59,7 +59,7 @@ OPTIONS: Sequence[tuple[str, Mapping[str, Any]]] = (
         {
             "metavar": "N",
             "type": int,
-            "help": f"requests in the air at once, over all workers (default: {DEFAULT_IN_FLIGHT})",
+            "help": f"concurrent requests, over all workers (default: {DEFAULT_IN_FLIGHT})",
         },
     ),
     (

@@ -24,11 +24,11 @@ SELECTION = pytest.StashKey[dict[str, Any]]()
 
 
 def claim_folder(config: pytest.Config, settings: Settings) -> Settings:
-    """FolderLock the run folder until pytest ends, and write run.json: from then on the run can be resumed if it is killed.
+    """Lock the run folder until pytest ends, and write run.json: from then on a killed run can be resumed.
 
     A run that plans no case leaves nothing. Returns the settings with the folder. Raises UsageProblem where another
     process has the folder, where it holds a run already, or where a resumed run would be another.
-    """  # noqa: E501
+    """
     if config.option.collectonly:
         _check(settings)
         return settings

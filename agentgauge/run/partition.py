@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 SINGLE = ("load", "worksteal")
 MODES = (*SINGLE, "loadgroup", "loadfile", "loadscope")
-"""What ``--dist`` may be where benchmark cases run. The first two assign case by case, the others keep some together."""  # noqa: E501
+"""What ``--dist`` may be where benchmark cases run. The first two assign case by case, the others keep some cases
+together."""
 
 GROUPS = "groups.json"
 """In the run folder with ``--dist loadgroup``: position of a case → its group. The controller sees no marks."""

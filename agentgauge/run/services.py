@@ -1,10 +1,11 @@
 """Helper processes of a run: the embedded model's server and the tool server.
 
 A service is a command that listens on the socket of ``core.service_process.given_listener``, prints one line of JSON
-when it is ready, and ends on SIGTERM. The controller opens the socket, so that the address is known and connections are taken, though not yet
-answered, before the service is there. It starts each once; the workers only get the address. A service that dies is
-started again behind the same socket, a bounded number of times, so that cases in flight find it where it was.
-"""  # noqa: E501
+when it is ready, and ends on SIGTERM. The controller opens the socket, so that the address is known and connections
+queue before the service is ready. The controller starts each service once; the workers only get the address. The
+controller restarts a service that dies behind the same socket, a bounded number of times, so that running cases find
+the service at its address.
+"""
 
 from __future__ import annotations
 
@@ -63,8 +64,8 @@ class Service:
         return self.url
 
     def spawn(self, failed: Callable[[UsageProblem], None] = lambda problem: None) -> None:
-        """Start it, and go on. Whoever asks at ``url`` is answered once it is ready. ``failed`` is called, in another
-        thread, if it does not start or is gone for good."""
+        """Start the service without waiting for it. Early connections to ``url`` queue until the service is ready.
+        ``failed`` is called, in another thread, if the service does not start or is gone for good."""
         listener = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
         self._address = listener.getsockname()
         self.url = f"http://127.0.0.1:{self._address[1]}"
@@ -106,9 +107,7 @@ class Service:
                 _signal_group(process, signal.SIGKILL)
                 process.wait()
         else:
-            with contextlib.suppress(
-                OSError
-            ):  # wakes who waits for the first who asks; nobody waits where it did not start
+            with contextlib.suppress(OSError):  # wakes the watching thread, if it waits for a first connection
                 socket.create_connection(self._address, STOP_SECONDS).close()
         self._watcher.join(STOP_SECONDS)
         if self._logging:
@@ -143,7 +142,7 @@ class Service:
     # -- in the watching thread
 
     def _watch(self, listener: socket.socket, failed: Callable[[UsageProblem], None]) -> None:
-        with listener:  # once it is closed, who waits to be answered is told that nobody will
+        with listener:  # closing it refuses the queued connections
             try:
                 if self._process is None:
                     _until_somebody_asks(listener)
@@ -191,8 +190,8 @@ class Service:
         if url is None:
             raise UsageProblem(f"the {self.name} did not start (status {status}): {self._last_words()}")
         raise UsageProblem(
-            f"the {self.name} listens at {url} instead of the socket that agentgauge.core.service_process.given_listener"  # noqa: E501
-            " returns"
+            f"the {self.name} listens at {url} instead of the socket that"
+            " agentgauge.core.service_process.given_listener returns"
         )
 
     def _start_again(self, listener: socket.socket) -> bool:

@@ -128,7 +128,7 @@ def _with_real_files(
 def produced(answers: Sequence[Mapping[str, Json]], request: ChatRequest) -> dict[str, str]:
     """Files that this run's tools returned, by the path that the gold has for them: the n-th stands for the n-th.
 
-    Whatever the dialect, a result reads ``[image](path)`` somewhere in what was told to the model.
+    Whatever the dialect, a result reads ``[image](path)`` somewhere in what the model was sent.
     """
     told = [str(message.get("content") or "") for message in request.messages if message.get("role") != "assistant"]
     ours = [path for text in told for path in _PRODUCED.findall(text)]

@@ -1,6 +1,7 @@
 """Solving one sample: step by step along the gold, or end to end with real tools (GTA spec 3 and 4).
 
-Both return an entry of the original's prediction file, with absolute paths; whoever stores it replaces those.
+Both return an entry of the original's prediction file, with absolute paths, which the run folder replaces when it
+stores the entry.
 """
 
 from __future__ import annotations

@@ -78,7 +78,8 @@ def read_command(text: str) -> Command:
     if program is None:
         raise UsageProblem(f"--command: there is no program {words[0]!r}; give its path, or put it on PATH")
     files = [word for word in words[1:] if Path(word).is_file()]
-    absolute = [os.path.abspath(word) if word in files else word for word in words[1:]]  # noqa: PTH100 - resolve() would follow links
+    # resolve() would follow links
+    absolute = [os.path.abspath(word) if word in files else word for word in words[1:]]  # noqa: PTH100
     return Command((os.path.abspath(program), *absolute), tuple(Path(os.path.abspath(word)) for word in files))  # noqa: PTH100
 
 

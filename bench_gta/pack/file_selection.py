@@ -17,7 +17,7 @@ MOST_FILES = 5_000
 """Files that a task may deliver. More are noted, not taken."""
 
 MOST_NOTES = 100
-"""Things left out that are named; of more, only their number is told."""
+"""Things left out that are named; of more, only their number is printed."""
 
 _RIGHTS = stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO
 

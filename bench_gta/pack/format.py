@@ -54,7 +54,7 @@ def read_pack(path: Path, base: Path | None = None) -> Pack:
     """Read a pack. Raises DataProblem, naming task and field, for whatever is not as GTA-Workflow spec 6.1 has it.
 
     ``base``: the folder that relative paths start from. Without it, the one that the pack names, which must lie in the
-    pack's own folder: whoever wrote the pack must not choose what a judge is shown of the rest of this machine. A pack
+    pack's own folder: the author of a pack must not choose what a judge is shown of the rest of this machine. A pack
     that names none starts from its own folder (upstream goes one level too high there).
     """
     try:

@@ -26,7 +26,7 @@ class Settings:
 
     judge: str
     fingerprint: str = ""  # of the model and its settings; empty for rules
-    prompt: str = ""  # version of what the judge is told; empty for rules
+    prompt: str = ""  # version of the judge's prompt; empty for rules
     votes: int = 1
     scoring: Scoring = "parity"
     leaf_threshold: float = THRESHOLD

@@ -79,7 +79,8 @@ async def score_pack(
     waiting = [task for task in pack.tasks if not is_done(kept.results.get(str(task.task_id)))]
     if limits.max_tasks is not None and len(waiting) > (most := max(limits.max_tasks, 0)):
         waiting, stopped = waiting[:most], f"--max-tasks {limits.max_tasks}: {len(waiting) - most} remain"
-    # both files are there from the beginning, so that a place that cannot be written is told before anything is paid
+    # both files are there from the beginning, so that a folder that cannot be written is reported before anything is
+    # paid
     _write(pack, settings, kept, out, summary_out)
     for task in waiting:
         if limits.budget and (reason := limits.budget.spent(spent(), time.monotonic() - began)):

@@ -58,7 +58,7 @@ def index(root: Path) -> Index:
     Keywords of a task: its own tools, their categories, the task's category, ``files_<kind>`` and ``leaves_<n>``.
     """
     root, told = root.absolute(), Differences("task")
-    read_tools(root)  # whatever is wrong with it is told, though no task refers to it
+    read_tools(root)  # any error in it is reported, though no task refers to it
     return build_index(
         [root / DATASET, root / TOOLMETA],
         lambda file: entries(file, told),

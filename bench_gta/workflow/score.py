@@ -1,4 +1,4 @@
-"""From a judged task to its score, and what a person is told of it (GTA-Workflow spec 4 and 5)."""
+"""From a judged task to its score, and its explanation for a person (GTA-Workflow spec 4 and 5)."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def writing(folder: Path) -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        raise  # whoever read what is printed has gone
+        raise  # the reader of standard output has gone
     except OSError as error:
         reason = error.strerror or str(error)
         raise UsageProblem(

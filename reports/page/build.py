@@ -5,13 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from agentgauge.core.task_registry import configure_tasks
-from agentgauge.core.types import Scoring
 from agentgauge.store.jsonl import UNREADABLE
 from reports.breakdowns import breakdowns_of
 from reports.load import Run, load_run
@@ -31,10 +30,9 @@ def write_page(
     *,
     embed: bool = False,
     loaded: Run | None = None,
-    begun: Transcripts | None = None,
     unshown: Unshown | None = None,
 ) -> Path:
-    """Write ``target`` and return it. ``loaded``: the run, where it has been read. ``begun``: see ``begin_page``.
+    """Write ``target`` and return it. ``loaded``: the run, where it has been read.
 
     Transcripts go to the folder ``<target's stem>-data`` beside it and are loaded when one is opened, also from a disk.
     With ``embed`` they are inside the page, with the pictures. A case that cannot be shown says so in its place;
@@ -44,42 +42,33 @@ def write_page(
     read = loaded or load_run(run, tolerant=True)
     configure_tasks(read.about["settings"]["options"])  # artifacts depend on them
     target.parent.mkdir(parents=True, exist_ok=True)
-    if begun is None or not begun.tell_of(read.cases):
-        begun = begin_page(run, read.about, read.summary["run"]["scoring"], target, embed=embed)
+    beside = None if embed else _beside(target)
+    transcripts = Transcripts(Files(run, read.about, beside), read.summary["run"]["scoring"], beside)
     with read.reading() as record:
-        for case in read.cases[len(begun) :]:
+        for case in read.cases:
             try:
                 found = record(case) if case.start >= 0 else None
             except UNREADABLE as error:
-                begun.add_unshown(case.task, case.sample, case.finished, error)
+                transcripts.add_unshown(case.task, case.sample, error)
             else:
-                begun.add(found)
-    begun.close()
+                transcripts.add(found)
+    transcripts.close()
     if unshown is not None:
         unshown.problems += read.problems
-        unshown.take(begun.unshown)
-    files = begun.files
+        unshown.take(transcripts.unshown)
+    files = transcripts.files
     tables = {"boards": boards(read.summary), "breakdowns": breakdowns_of(read.summary)}
-    data = figures(read, begun.seen) | tables | {"embedded": embed}
-    local = times(read, begun.seen) | {
+    data = figures(read, transcripts.seen) | tables | {"embedded": embed}
+    local = times(read, transcripts.seen) | {
         "beside": _beside(target).name,
         "files": files.base(target.parent),
         "unseen": files.problem,
     }
     scratch = target.with_name(f".{target.name}.part")
     with scratch.open("w", encoding="utf-8") as page:
-        page.writelines(_page(read, data, local, begun.embedded, files.embedded))
+        page.writelines(_page(read, data, local, transcripts.embedded, files.embedded))
     scratch.replace(target)
     return target
-
-
-def begin_page(
-    run: Path, about: Mapping[str, Any], scoring: Scoring, target: Path, *, embed: bool = False
-) -> Transcripts:
-    """What takes the transcripts of a page before the rest of it is known. ``about``: run.json. The tasks are
-    configured."""
-    beside = None if embed else _beside(target)
-    return Transcripts(Files(run, about, beside), scoring, beside)
 
 
 def _beside(target: Path) -> Path:

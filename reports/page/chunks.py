@@ -5,11 +5,9 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from array import array
 from pathlib import Path
 
 from agentgauge.core.types import Record, Scoring
-from reports.load import CaseOutline
 from reports.page.figures import Learnt, Seen
 from reports.page.files import Files
 from reports.page.transcript import transcript
@@ -18,16 +16,13 @@ from reports.unshown import Unshown
 CHUNK = 400_000
 """Characters of JSON after which a new file of transcripts begins; compressed it is about a tenth."""
 
-NEVER = -1.0
-"""When a case ended that was not attempted."""
-
 
 class Transcripts:
     """Takes cases in the order of the page, as many together as make ``CHUNK``; each chunk is base64 of gzip of JSON.
 
     With ``beside`` a chunk is written there once it is full, ``0.js`` first; what an earlier page left there is taken
-    away. With None all are in ``embedded``. ``seen``: what was learnt of the cases on the way. ``unshown``: those that
-    could not be told.
+    away. With None all are in ``embedded``. ``seen``: what was learnt of the cases on the way. ``unshown``: cases that
+    could not be shown.
     """
 
     def __init__(self, files: Files, scoring: Scoring, beside: Path | None) -> None:
@@ -37,15 +32,10 @@ class Transcripts:
         self.embedded: list[str] = []
         self._scoring = scoring
         self._beside = beside
-        self._ended = array("d")  # of each case, in seconds since the epoch
         self._parts: list[str] = []
         self._size = 0
         if beside:
             _empty(beside)
-
-    def __len__(self) -> int:
-        """How many cases are told."""
-        return len(self._ended)
 
     def add(self, record: Record | None) -> None:
         """The next case; None: it was not attempted. Raises OSError where the disk is full."""
@@ -55,18 +45,16 @@ class Transcripts:
             learnt = Learnt.of(record)
         except Exception as error:  # whatever is in a record, the others are shown
             assert record is not None
-            self.add_unshown(record.task, record.sample, record.finished, error)
+            self.add_unshown(record.task, record.sample, error)
         else:
-            self._add(record.finished if record else NEVER, text, times, learnt)
+            self._add(text, times, learnt)
 
-    def add_unshown(self, task: str, sample: str, finished: float, error: Exception) -> None:
-        """The next case, of which no more can be told than why. ``finished``: seconds since the epoch. Raises
-        OSError."""
+    def add_unshown(self, task: str, sample: str, error: Exception) -> None:
+        """The next case, which cannot be shown: the page gives the reason in its place. Raises OSError."""
         said = {"unshown": self.unshown.add(f"{task} {sample}", error)}
-        self._add(finished, json.dumps(said, separators=(",", ":")), "[]", Learnt.of(None))
+        self._add(json.dumps(said, separators=(",", ":")), "[]", Learnt.of(None))
 
-    def _add(self, finished: float, text: str, times: str, learnt: Learnt) -> None:
-        self._ended.append(finished)
+    def _add(self, text: str, times: str, learnt: Learnt) -> None:
         self.seen.add(learnt)
         self._parts.append(f'{{"said":{text},"seconds":{times}}}')
         # what times a case took does not decide where a chunk ends, so that equal runs have equal chunks
@@ -87,11 +75,6 @@ class Transcripts:
             (self._beside / f"{number}.js").write_text(f'agentgaugeChunk({number}, "{text}");\n', encoding="ascii")
         self._parts, self._size = [], 0
         self.seen.chunks += 1
-
-    def tell_of(self, cases: tuple[CaseOutline, ...]) -> bool:
-        """Whether the cases told so far, which are the first of these, were told of the same records: of another try
-        the time differs."""
-        return self._ended.tolist() == [case.finished if case.start >= 0 else NEVER for case in cases[: len(self)]]
 
 
 def _empty(folder: Path) -> None:

@@ -13,7 +13,7 @@ NO_ANSWER = "(empty)"
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """What a judge is told of a task and of one leaf."""
+    """What a judge is sent of a task and of one leaf."""
 
     task: str
     final_answer: str  # NO_ANSWER where there is none

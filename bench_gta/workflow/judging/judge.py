@@ -45,7 +45,7 @@ TRIES = 3
 """Times that a judge is asked for a reply that counts."""
 
 AT_ONCE = 8
-"""Votes of one task that are in the air together: each holds the task's files in memory."""
+"""Concurrent votes of one task: each holds the task's files in memory."""
 
 _CONVERTING = threading.BoundedSemaphore(max(1, (os.cpu_count() or 2) - 1))
 """Tasks whose files are converted at once: on a busy machine conversions run into their limits."""

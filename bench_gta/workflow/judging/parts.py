@@ -17,7 +17,7 @@ Part = dict[str, Any]
 """``{"type": "text", "text"}``, or ``{"type": "local_file", "kind": "image"|"file", "path", "name", "instead"}``: a
 file to send.
 
-``path`` is absolute. ``name``: what the judge is told that it is called. ``instead``: the text that is sent where the
+``path`` is absolute. ``name``: the name that the judge is given. ``instead``: the text that is sent where the
 endpoint refuses the file; empty: nothing is.
 """
 

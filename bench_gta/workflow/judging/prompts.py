@@ -1,4 +1,4 @@
-"""What a judge is told of one leaf, in our own wording (GTA-Workflow spec 3.1).
+"""What a judge is sent of one leaf, in our own wording (GTA-Workflow spec 3.1).
 
 A folder of texts can replace it: ``workflow_judge.txt``, with the slots {task}, {answer} and {requirement}, once each.
 """

@@ -2,7 +2,7 @@
 
 A deliverable is as untrusted as the code that made it. Each conversion sees a copy of it in a folder of its own, with
 limits of time, memory and disk; what it leaves there is taken only where it is a regular file of the right kind.
-Failing is told, never raised.
+A failure is returned, never raised.
 """
 
 from __future__ import annotations

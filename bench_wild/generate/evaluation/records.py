@@ -29,7 +29,7 @@ RECORDS = Path("wild") / FILES[0]
 
 REVIEW = "review.md"
 _TOLD = 5
-"""Dialogues without a record that a terminal is told of."""
+"""Dialogues without a record that are listed on a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
