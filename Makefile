@@ -3,6 +3,7 @@
 # make test    all of the project's own tests
 # make faults  the long forms of the fault tests: kills at random moments, slow and broken endpoints, full disks
 # make lint    ruff, mypy, the floors of the packages, dead code
+# make docs    draws the picture of docs/architecture.md from the code
 # make perf    measures speed and memory for some 20 minutes, and writes the tables and plots of docs/performance.md
 # Each installs what it needs into .venv first; make bench, check and lint do without torch.
 
@@ -19,7 +20,7 @@ PEERS := $(VENV)/peers
 # The tests start hundreds of processes, each of which would compile the project anew where the environment forbids to keep that.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: bench check test faults lint benchmarks perf
+.PHONY: bench check test faults lint docs benchmarks perf
 .DEFAULT_GOAL := test
 
 $(VENV)/.installed-%: pyproject.toml
@@ -57,6 +58,9 @@ lint: $(CHECK)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/vulture
+
+docs: $(CHECK)
+	$(BIN)/python docs/draw_architecture.py
 
 # about 6 minutes; what takes longer is left to make perf
 benchmarks: $(DEV)

@@ -1,1 +1,1 @@
-"""From records to tables, summaries and reports. Knows the harness's types and no benchmark."""
+"""From records to tables, summaries and reports. Knows AgentGauge's types and no benchmark."""

@@ -1,0 +1,1 @@
+"""The real tools, the server that runs them, and its client."""

@@ -1,0 +1,1 @@
+"""What runs cases, without pytest: settings, prefetcher, slots, services, from a case to its record."""

@@ -1,0 +1,1 @@
+"""Tools for sound and speech."""

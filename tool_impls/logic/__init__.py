@@ -1,0 +1,1 @@
+"""Tools that compute: Calculator, Solver, Plot, Prover."""

@@ -1,0 +1,1 @@
+"""Tools that draw on pictures, and search."""

@@ -1,0 +1,1 @@
+"""Tools that look at pictures: text, objects, questions."""

@@ -1,0 +1,1 @@
+"""The tool server with its worker processes, and its client."""
