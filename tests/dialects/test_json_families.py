@@ -16,8 +16,7 @@ from agentgauge.agent.dialects.hammer import PLACEHOLDER, Hammer
 from agentgauge.agent.dialects.llama import Llama
 from agentgauge.agent.dialects.qwen import Qwen
 from agentgauge.agent.dialects.reacting import Reacting
-from agentgauge.agent.dialects.xlam import Xlam
-from agentgauge.agent.dialects.xlam2 import Xlam2
+from agentgauge.agent.dialects.xlam import Xlam, Xlam2
 
 pytestmark = pytest.mark.slow
 

@@ -14,8 +14,7 @@ from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply
 from agentgauge.agent.dialects.glm4 import Glm4
 from agentgauge.agent.dialects.gorilla import Gorilla
 from agentgauge.agent.dialects.prompt import PromptOnly
-from agentgauge.agent.dialects.toolace import ToolAce
-from agentgauge.agent.dialects.watt import Watt
+from agentgauge.agent.dialects.toolace import ToolAce, Watt
 
 pytestmark = pytest.mark.slow
 

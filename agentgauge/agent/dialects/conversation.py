@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agentgauge.agent.dialects.format import ParsedCall, RenderedRequest
+from agentgauge.agent.dialects.format import ParsedCall, RenderedRequest, as_json, value_of
 from agentgauge.core.chat import Message
 from agentgauge.core.types import Json
 
@@ -67,24 +66,21 @@ def split_date(messages: Sequence[Message]) -> tuple[list[Message], str]:
     return list(messages), ""
 
 
-def append_to_last_user(messages: Sequence[Message], text: str) -> list[Message]:
-    """The messages with ``text`` on a line of its own at the end of the last user message."""
-    for place in reversed(range(len(messages))):
-        if messages[place].get("role") == "user":
-            changed = {**messages[place], "content": f"{text_of(messages[place])}\n{text}"}
-            return [*messages[:place], changed, *messages[place + 1 :]]
-    return [*messages, {"role": "user", "content": text}]
-
-
 def date_to_last_user(messages: Sequence[Message]) -> list[Message]:
-    """The messages with the date moved to the last user message, unless a user's message has one."""
-    dated, date = split_date(messages)
-    if date and not any(message.get("role") == "user" and DATE in text_of(message) for message in dated):
-        return append_to_last_user(dated, f"{DATE} {date}")
-    return dated
+    """The messages with the date on a line of its own at the end of the last user message, unless a user's message
+    has one."""
+    kept, date = split_date(messages)
+    asked = [place for place, message in enumerate(kept) if message.get("role") == "user"]
+    if not date or any(DATE in text_of(kept[place]) for place in asked):
+        return kept
+    if not asked:
+        return [*kept, {"role": "user", "content": f"{DATE} {date}"}]
+    last = kept[asked[-1]]
+    kept[asked[-1]] = {**last, "content": f"{text_of(last)}\n{DATE} {date}"}
+    return kept
 
 
-def prompted(prompt: str, messages: Sequence[Message], render: Callable[[Turn], Sequence[Message]]) -> RenderedRequest:
+def prompted(prompt: str, messages: Sequence[Message], render: Callable[[Turn], Iterable[Message]]) -> RenderedRequest:
     """A request with the one system message that chat templates take: a family's prompt, then the conversation's own
     system messages, which end in the date. ``render``: the messages of any other turn."""
     listed = turns(messages)
@@ -115,27 +111,9 @@ def result_of(text: str) -> Json:
     return value if as_json(value) == text else text
 
 
-def value_of(text: str) -> Json:
-    """Arguments as a value: what their JSON says, else the text."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-
-
-def as_json(value: Json) -> str:
-    """JSON as the published code wrote it: non-ASCII kept, a blank behind commas and colons."""
-    return json.dumps(value, ensure_ascii=False)
-
-
 def call_objects(calls: Iterable[ParsedCall]) -> list[Json]:
     """Calls as most families write them: objects with a name and arguments."""
     return [{"name": call.name, "arguments": value_of(call.arguments)} for call in calls]
-
-
-def in_one_form(call: ParsedCall) -> ParsedCall:
-    """The call with its arguments as ``as_json`` writes them, whatever blanks and escapes they came with."""
-    return ParsedCall(call.name, as_json(value_of(call.arguments)))
 
 
 def named_results(turn: Turn) -> list[dict[str, Json]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,24 @@ class ParsedCall:
     name: str
     arguments: str
 
+    @property
+    def normal(self) -> ParsedCall:
+        """The call with its arguments as ``as_json`` writes them, whatever blanks and escapes they came with."""
+        return ParsedCall(self.name, as_json(value_of(self.arguments)))
+
+
+def as_json(value: Json) -> str:
+    """JSON as the published code wrote it: non-ASCII kept, a blank behind commas and colons."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def value_of(text: str) -> Json:
+    """Arguments as a value: what their JSON says, else the text."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
 
 @dataclass(frozen=True, slots=True)
 class ParsedReply:
@@ -32,9 +51,7 @@ class RenderedRequest:
     """A request in the family's form."""
 
     messages: tuple[Message, ...]
-    tools: tuple[
-        Mapping[str, Any], ...
-    ] = ()  # for the chat template of the server; empty where the messages describe them
+    tools: tuple[Mapping[str, Any], ...] = ()  # for the server's chat template; empty where the messages describe them
     template: Mapping[str, Json] = field(default_factory=dict)  # further arguments of that chat template
     raw: bool = True  # the server shall not look for calls in the reply
 
@@ -46,6 +63,8 @@ class Format(ABC):
 
     temperature: ClassVar[float | None] = None  # of the published runs; None: the server's default
     max_tokens: ClassVar[int | None] = None  # new tokens in the published runs; None: the server's limit
+    reads_text: ClassVar[bool] = True  # a text reply is read back as it is
+    refusal: ClassVar[str] = "a reply that this syntax cannot hold"
 
     @abstractmethod
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
@@ -65,9 +84,18 @@ class Format(ABC):
         """
 
     @abstractmethod
-    def write(self, reply: ParsedReply) -> str:
-        """The reply as a model of the family writes it. ``read`` gives it back wherever the syntax can hold it.
+    def written(self, reply: ParsedReply) -> str:
+        """The reply in the family's syntax, whether or not it can be read back."""
 
-        Raises ValueError where it cannot: an argument that is no identifier in ToolACE's syntax, a second call in
-        GLM-4's.
+    def write(self, reply: ParsedReply) -> str:
+        """The reply as a model of the family writes it; ``read`` gives it back.
+
+        Raises ValueError where it does not: an argument that is no identifier in ToolACE's syntax, a second call in
+        GLM-4's, most texts beside calls, a text that reads as a call.
         """
+        text = self.written(reply)
+        back = self.read(text, tolerant=False)
+        lost = reply.text and (reply.calls or self.reads_text) and reply.text != back.text
+        if lost or back.calls != tuple(call.normal for call in reply.calls):
+            raise ValueError(f"{self.refusal}: {text}")
+        return text

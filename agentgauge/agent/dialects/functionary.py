@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from agentgauge.agent.dialects.conversation import as_json, in_one_form, tool_messages, value_of
-from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.conversation import tool_messages
+from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json, value_of
 from agentgauge.agent.dialects.lenient import find_calls, without_thoughts
 from agentgauge.core.chat import Message
 
@@ -18,6 +18,8 @@ _OPEN, _CLOSE = "<function=", "</function>"
 @dataclass(frozen=True, slots=True)
 class Functionary(Format):
     """See agentgauge.agent.dialects.format for what each method is for."""
+
+    refusal: ClassVar[str] = "a reply that functionary's syntax cannot hold"
 
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """The chat template has the tools; tool messages carry the name of their function."""
@@ -44,16 +46,9 @@ class Functionary(Format):
         before = text.partition(_OPEN)[0] if _OPEN in text else ""
         return ParsedReply(before if before.strip() else None, tuple(calls))
 
-    def write(self, reply: ParsedReply) -> str:
-        """Raises ValueError for text beside calls that is blank, and for text, names and arguments with tags in
-        them."""
-        text = (reply.text or "") + "".join(
-            f"{_OPEN}{call.name}>{as_json(value_of(call.arguments))}{_CLOSE}" for call in reply.calls
-        )
-        called = tuple(map(in_one_form, reply.calls))
-        if self.read(text, tolerant=False) != ParsedReply(reply.text if called else reply.text or "", called):
-            raise ValueError(f"a reply that functionary's syntax cannot hold: {text}")
-        return text
+    def written(self, reply: ParsedReply) -> str:
+        tagged = (f"{_OPEN}{call.name}>{as_json(value_of(call.arguments))}{_CLOSE}" for call in reply.calls)
+        return (reply.text or "") + "".join(tagged)
 
 
 def _tagged(text: str) -> Iterator[tuple[str, str]]:

@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from agentgauge.agent.dialects.conversation import (
-    Turn,
-    as_json,
-    fill,
-    functions,
-    in_one_form,
-    named_results,
-    prompted,
-    value_of,
-)
-from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.conversation import Turn, fill, functions, named_results, prompted
+from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json, value_of
 from agentgauge.agent.dialects.lenient import find_calls, read_leniently
 from agentgauge.core.chat import Message
 
@@ -47,6 +38,8 @@ class Glm4(Format):
     server would wrap them once more.
     """
 
+    refusal: ClassVar[str] = "a reply that GLM-4's syntax cannot hold"
+
     prompt: str = _PROMPT
 
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
@@ -57,16 +50,12 @@ class Glm4(Format):
         )
         return prompted(fill(self.prompt, tools="\n\n".join(described)), messages, self._turn)
 
-    def _turn(self, turn: Turn) -> list[Message]:
+    def _turn(self, turn: Turn) -> Iterator[Message]:
         """Several calls of one step stand below each other. The model cannot write that, but earlier tasks may hold
         it."""
-        sent: list[Message] = [
-            {"role": turn.role, "content": "\n".join(map(self._call, turn.calls)) if turn.calls else turn.text}
-        ]
-        return [*sent, {"role": "observation", "content": as_json(named_results(turn))}] if turn.results else sent
-
-    def _call(self, call: ParsedCall) -> str:
-        return f"{call.name}\n{as_json(value_of(call.arguments))}"
+        yield {"role": turn.role, "content": self.written(ParsedReply(turn.text, turn.calls))}
+        if turn.results:
+            yield {"role": "observation", "content": as_json(named_results(turn))}
 
     def read(self, text: str, *, tolerant: bool) -> ParsedReply:
         """One call, on the first two lines; lines behind it are not looked at. Arguments are a JSON object, or all is
@@ -79,11 +68,9 @@ class Glm4(Format):
         # the template ends at the token of the role, so a served reply starts with the line break behind it
         lines = text.removeprefix("\n").split("\n")
         arguments = value_of(lines[1]) if len(lines) > 1 else None
-        return (
-            ParsedReply(None, (ParsedCall(lines[0].strip(), as_json(arguments)),))
-            if isinstance(arguments, dict)
-            else ParsedReply(text)
-        )
+        if not isinstance(arguments, dict):
+            return ParsedReply(text)
+        return ParsedReply(None, (ParsedCall(lines[0].strip(), as_json(arguments)),))
 
     def _find(self, text: str) -> list[ParsedCall]:
         calls: list[ParsedCall] = []
@@ -98,11 +85,6 @@ class Glm4(Format):
                 continue  # no JSON behind it: no call
         return calls
 
-    def write(self, reply: ParsedReply) -> str:
-        """Raises ValueError for a second call, text beside a call, arguments that are no JSON object, and text that
-        reads as a call."""
-        text = "\n".join(map(self._call, reply.calls)) if reply.calls else reply.text or ""
-        called = tuple(map(in_one_form, reply.calls))
-        if (reply.text and called) or self.read(text, tolerant=False).calls != called:
-            raise ValueError(f"a reply that GLM-4's syntax cannot hold: {text}")
-        return text
+    def written(self, reply: ParsedReply) -> str:
+        calls = [f"{call.name}\n{as_json(value_of(call.arguments))}" for call in reply.calls]
+        return "\n".join(calls) or reply.text or ""

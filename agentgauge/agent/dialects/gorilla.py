@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from agentgauge.agent.dialects.conversation import (
-    Turn,
-    as_json,
-    fill,
-    functions,
-    in_one_form,
-    named_results,
-    split_question,
-)
-from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.conversation import Turn, fill, functions, named_results, split_question
+from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json
 from agentgauge.agent.dialects.pycalls import parse, read_anywhere, render, render_history
 from agentgauge.core.chat import Message
 
@@ -37,6 +29,8 @@ class Gorilla(Format):
     The slots of the prompt are ``system``, ``history``, ``tools`` and ``query``.
     """
 
+    refusal: ClassVar[str] = "a reply that Gorilla's syntax cannot hold"
+
     prompt: str = _PROMPT
 
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
@@ -55,11 +49,9 @@ class Gorilla(Format):
         return RenderedRequest(({"role": "user", "content": content},))
 
     def _lines(self, turn: Turn) -> list[str]:
-        sent = f"<<{turn.role}>>{self._marked(turn.calls) or turn.text}<<{turn.role}>>"
+        calls = "".join(f"{_MARK}{render_history([call])}" for call in turn.calls)
+        sent = f"<<{turn.role}>>{calls or turn.text}<<{turn.role}>>"
         return [sent, f"<<tool>>{as_json(named_results(turn))}<<tool>>"] if turn.results else [sent]
-
-    def _marked(self, calls: Sequence[ParsedCall]) -> str:
-        return "".join(f"{_MARK}{render_history([call])}" for call in calls)
 
     def read(self, text: str, *, tolerant: bool) -> ParsedReply:
         """The text of a reply is always the whole reply, also beside calls. Parts that are no calls are dropped."""
@@ -73,14 +65,5 @@ class Gorilla(Format):
             return ParsedReply(text, tuple(calls))
         return read_anywhere(text.replace(_MARK, "\n"))
 
-    def write(self, reply: ParsedReply) -> str:
-        """The text beside calls can only be the reply itself, as which it is read back.
-
-        Raises ValueError for what ``render`` refuses, for other text beside calls, and for text that reads as calls.
-        """
-        text = "".join(f"{_MARK}{render([call])}" for call in reply.calls) or reply.text or ""
-        if reply.text not in (None, text) or self.read(text, tolerant=False).calls != tuple(
-            map(in_one_form, reply.calls)
-        ):
-            raise ValueError(f"a reply that Gorilla's syntax cannot hold: {text}")
-        return text
+    def written(self, reply: ParsedReply) -> str:
+        return "".join(f"{_MARK}{render([call])}" for call in reply.calls) or reply.text or ""

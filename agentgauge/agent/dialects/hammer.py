@@ -7,16 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from agentgauge.agent.dialects.conversation import (
-    as_json,
-    call_objects,
-    in_one_form,
-    result_of,
-    text_of,
-    tool_messages,
-    with_results,
-)
-from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.conversation import call_objects, result_of, text_of, tool_messages, with_results
+from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json
 from agentgauge.agent.dialects.lenient import read_leniently
 from agentgauge.core.chat import Message
 
@@ -34,6 +26,8 @@ class Hammer(Format):
     """
 
     max_tokens: ClassVar[int | None] = 128
+    reads_text: ClassVar[bool] = False
+    refusal: ClassVar[str] = "a reply that Hammer's syntax cannot hold"
 
     keeps_text: bool = False  # for benchmarks that judge texts
 
@@ -65,15 +59,8 @@ class Hammer(Format):
         found = [_call(item) for item in value] if isinstance(value, list) else [None]
         return ParsedReply(None, tuple(call for call in found if call) if all(found) else ())
 
-    def write(self, reply: ParsedReply) -> str:
-        """Text is not read back, only that there was some. Raises ValueError for text beside calls, and text that
-        reads as calls."""
-        calls = call_objects(reply.calls)
-        text = f"```\n{as_json(calls)}\n```" if calls else reply.text or ""
-        called = tuple(map(in_one_form, reply.calls))
-        if (reply.text and called) or self.read(text, tolerant=False).calls != called:
-            raise ValueError(f"a reply that Hammer's syntax cannot hold: {text}")
-        return text
+    def written(self, reply: ParsedReply) -> str:
+        return f"```\n{as_json(call_objects(reply.calls))}\n```" if reply.calls else reply.text or ""
 
 
 def _call(value: object) -> ParsedCall | None:

@@ -9,8 +9,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 
-from agentgauge.agent.dialects.conversation import as_json
-from agentgauge.agent.dialects.format import ParsedCall, ParsedReply
+from agentgauge.agent.dialects.format import ParsedCall, ParsedReply, as_json
 from agentgauge.core.types import Json
 
 _OPENING = re.compile(r"[\[{]")

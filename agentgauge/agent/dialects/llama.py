@@ -7,15 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from agentgauge.agent.dialects.conversation import (
-    as_json,
-    in_one_form,
-    split_date,
-    tool_messages,
-    value_of,
-    with_results,
-)
-from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.conversation import split_date, tool_messages, with_results
+from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json, value_of
 from agentgauge.agent.dialects.lenient import read_leniently, without_thoughts
 from agentgauge.core.chat import Message
 
@@ -30,14 +23,14 @@ class Llama(Format):
     """
 
     max_tokens: ClassVar[int | None] = 1024
+    refusal: ClassVar[str] = "a reply that Llama's syntax cannot hold"
 
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """The date is an argument of the template. Parallel calls are shown one by one: the template refuses two in
         a message."""
         kept, date = split_date(messages)
-        return RenderedRequest(
-            tuple(_one_by_one(tool_messages(kept))), tuple(tools), {"date_string": date} if date else {}
-        )
+        sent = tuple(_one_by_one(tool_messages(kept)))
+        return RenderedRequest(sent, tuple(tools), {"date_string": date} if date else {})
 
     def read(self, text: str, *, tolerant: bool) -> ParsedReply:
         """A reply without the word ``function`` is text, which the family's usual ``{"name", "parameters"}`` therefore
@@ -60,20 +53,13 @@ class Llama(Format):
             return ParsedReply(None)
         return ParsedReply(None, tuple(calls))
 
-    def write(self, reply: ParsedReply) -> str:
-        """Several calls are a list of JSON texts. Raises ValueError for text beside calls, and for text that reads
-        as a call."""
+    def written(self, reply: ParsedReply) -> str:
+        """Several calls are a list of JSON texts."""
         calls = [
             as_json({"type": "function", "name": call.name, "parameters": value_of(call.arguments)})
-            for call in map(in_one_form, reply.calls)
+            for call in reply.calls
         ]
-        text = (reply.text or "") if not calls else calls[0] if len(calls) == 1 else as_json(calls)
-        called = tuple(map(in_one_form, reply.calls))
-        if (reply.text and called) or self.read(text, tolerant=False) != ParsedReply(
-            None if called else reply.text or "", called
-        ):
-            raise ValueError(f"a reply that Llama's syntax cannot hold: {text}")
-        return text
+        return (reply.text or "") if not calls else calls[0] if len(calls) == 1 else as_json(calls)
 
 
 def _call(value: Any) -> ParsedCall:

@@ -8,19 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from agentgauge.agent.dialects.conversation import (
-    Turn,
-    as_json,
-    call_objects,
-    fill,
-    functions,
-    in_one_form,
-    named_results,
-    prompted,
-)
-from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.conversation import Turn, call_objects, fill, functions, named_results, prompted
+from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json
 from agentgauge.agent.dialects.lenient import find_calls, without_thoughts
 from agentgauge.core.chat import Message
 
@@ -46,6 +37,8 @@ _OPEN, _CLOSE = "<tool_calls>", "</tool_calls>"
 class PromptOnly(Format):
     """See agentgauge.agent.dialects.format for what each method is for. The slot of the prompt is ``tools``."""
 
+    refusal: ClassVar[str] = "a reply that cannot be written between tags"
+
     prompt: str = _PROMPT
 
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
@@ -53,14 +46,13 @@ class PromptOnly(Format):
         described = json.dumps(functions(tools), ensure_ascii=False, indent=4)
         return prompted(fill(self.prompt, tools=described), messages, self._turn)
 
-    def _turn(self, turn: Turn) -> list[Message]:
-        if turn.role == "user":
-            return [{"role": "user", "content": turn.text}]
-        sent: list[Message] = [{"role": "assistant", "content": self._written(ParsedReply(turn.text, turn.calls))}]
-        results = f"<tool_response>{as_json(named_results(turn))}</tool_response>"
-        return [*sent, {"role": "user", "content": results}] if turn.results else sent
+    def _turn(self, turn: Turn) -> Iterator[Message]:
+        said = turn.text if turn.role == "user" else self.written(ParsedReply(turn.text, turn.calls))
+        yield {"role": turn.role, "content": said}
+        if turn.results:
+            yield {"role": "user", "content": f"<tool_response>{as_json(named_results(turn))}</tool_response>"}
 
-    def _written(self, reply: ParsedReply) -> str:
+    def written(self, reply: ParsedReply) -> str:
         calls = call_objects(reply.calls)
         return f"{_OPEN}{as_json(calls)}{_CLOSE}" if calls else f"{_ANSWER} {reply.text or ''}"
 
@@ -80,17 +72,6 @@ class PromptOnly(Format):
             return ParsedReply(None, tuple(calls))
         answer = meant.partition(_ANSWER)[2].removeprefix(" ") if meant.lstrip().startswith(_ANSWER) else meant
         return ParsedReply(answer if answer.strip() or not tolerant else None)
-
-    def write(self, reply: ParsedReply) -> str:
-        """Raises ValueError for text beside calls, and for calls or text that do not read back: those with the tags
-        in them."""
-        text = self._written(reply)
-        called = tuple(map(in_one_form, reply.calls))
-        if (reply.text and called) or self.read(text, tolerant=False) != ParsedReply(
-            None if called else reply.text or "", called
-        ):
-            raise ValueError(f"a reply that cannot be written between tags: {text}")
-        return text
 
 
 def _tagged(text: str) -> Iterator[str]:

@@ -9,8 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
-from agentgauge.agent.dialects.conversation import as_json, in_one_form, value_of
-from agentgauge.agent.dialects.format import ParsedCall, ParsedReply
+from agentgauge.agent.dialects.format import ParsedCall, ParsedReply, as_json, value_of
 from agentgauge.agent.dialects.lenient import find_calls, parse_python, read_leniently
 from agentgauge.core.types import Json
 
@@ -199,7 +198,7 @@ def render(calls: Sequence[ParsedCall]) -> str:
 
 def _holds(call: ParsedCall) -> bool:
     try:
-        return parse(_call(call, as_json)) == [in_one_form(call)]
+        return parse(_call(call, as_json)) == [call.normal]
     except (ValueError, RecursionError):
         return False
 
@@ -231,32 +230,6 @@ def _written(value: Json, quote: Callable[[str], str]) -> str:
     return repr(value)
 
 
-def read_list(text: str, *, tolerant: bool) -> ParsedReply:
-    """A reply of ToolACE or watt-tool: calls between brackets, else text; brackets around anything else are an empty
-    reply.
-
-    A list that holds no call is text: the spec has no word on it, and the other families with lists take it so.
-    """
-    if tolerant:
-        return read_anywhere(text)
-    if not (text.startswith("[") and text.endswith("]")):
-        return ParsedReply(text)
-    try:
-        calls = parse(text)
-    except ValueError:
-        return ParsedReply(None)
-    return ParsedReply(None, tuple(calls)) if calls else ParsedReply(text)
-
-
 def read_anywhere(text: str) -> ParsedReply:
     """The tolerant reading: calls in Python's syntax or in JSON, wherever they stand, else text."""
     return read_leniently(text, lambda answer: find(answer) or find_calls(answer))
-
-
-def write_list(reply: ParsedReply) -> str:
-    """A reply of ToolACE or watt-tool. ValueError for what ``render`` refuses, text beside calls, and text that
-    reads as calls."""
-    text = f"[{render(reply.calls)}]" if reply.calls else reply.text or ""
-    if (reply.text and reply.calls) or (not reply.calls and read_list(text, tolerant=False).text != text):
-        raise ValueError(f"a reply that cannot be written as a list of calls: {text}")
-    return text

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from agentgauge.agent.dialects.conversation import as_json, in_one_form, tool_messages, value_of
-from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.conversation import call_objects, tool_messages
+from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json, value_of
 from agentgauge.agent.dialects.lenient import find_calls, without_thoughts
 from agentgauge.core.chat import Message
 
@@ -22,6 +22,7 @@ class Qwen(Format):
     """See agentgauge.agent.dialects.format for what each method is for."""
 
     max_tokens: ClassVar[int | None] = 512
+    refusal: ClassVar[str] = "a reply that Qwen's syntax cannot hold"
 
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """The chat template has the tools; the date stays at the end of the system message."""
@@ -49,17 +50,9 @@ class Qwen(Format):
         before = text[: blocks[0].start()]
         return ParsedReply(before if before.strip() else None, tuple(found))
 
-    def write(self, reply: ParsedReply) -> str:
-        """Raises ValueError for text beside calls that is blank or holds a block, and for text alone that holds one."""
-        blocks = (
-            f"{_OPEN}\n{as_json({'name': call.name, 'arguments': value_of(call.arguments)})}\n</tool_call>"
-            for call in reply.calls
-        )
-        text = (reply.text or "") + "\n".join(blocks)
-        called = tuple(map(in_one_form, reply.calls))
-        if self.read(text, tolerant=False) != ParsedReply(reply.text if called else reply.text or "", called):
-            raise ValueError(f"a reply that Qwen's syntax cannot hold: {text}")
-        return text
+    def written(self, reply: ParsedReply) -> str:
+        blocks = (f"{_OPEN}\n{as_json(call)}\n</tool_call>" for call in call_objects(reply.calls))
+        return (reply.text or "") + "\n".join(blocks)
 
 
 def _call(value: object) -> ParsedCall:

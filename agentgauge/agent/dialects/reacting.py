@@ -7,12 +7,12 @@ an action with its input, and a text without markers is what the model says to t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentgauge.agent.dialects.conversation import Turn, as_json, fill, functions, turns, value_of
-from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.conversation import Turn, fill, functions, turns
+from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json, value_of
 from agentgauge.agent.react import ACTION, ACTION_INPUT, FINISH, RESPONSE, THOUGHT
 from agentgauge.core.chat import Message
 
@@ -54,15 +54,11 @@ class Reacting(Format):
             sent[:2] = [{"role": "system", "content": f"{sent[0]['content']}\n\n{first['content']}"}]
         return RenderedRequest(tuple(sent))
 
-    def _turn(self, turn: Turn) -> list[Message]:
-        if turn.role != "assistant":
-            return [{"role": turn.role, "content": turn.text}]
-        sent: list[Message] = [{"role": "assistant", "content": self.write(ParsedReply(turn.text, turn.calls))}]
-        return (
-            [*sent, {"role": "user", "content": "\n".join(f"{RESPONSE} {result}" for result in turn.results)}]
-            if turn.results
-            else sent
-        )
+    def _turn(self, turn: Turn) -> Iterator[Message]:
+        said = self.written(ParsedReply(turn.text, turn.calls)) if turn.role == "assistant" else turn.text
+        yield {"role": turn.role, "content": said}
+        if turn.results:
+            yield {"role": "user", "content": "\n".join(f"{RESPONSE} {result}" for result in turn.results)}
 
     def read(self, text: str, *, tolerant: bool) -> ParsedReply:
         """As in GTA a final answer wins over any call. With ``tolerant`` the arguments may stand in a code fence."""
@@ -82,6 +78,9 @@ class Reacting(Format):
         return as_json(value) if isinstance(value, dict) else given
 
     def write(self, reply: ParsedReply) -> str:
+        return self.written(reply)  # blanks around its texts are not read back
+
+    def written(self, reply: ParsedReply) -> str:
         """Raises ValueError for a call without a name, and one whose name has a line break."""
         if not reply.calls:
             return f"{FINISH}{reply.text or ''}"  # GTA's reader takes a blank for a part of the answer

@@ -12,17 +12,17 @@ from agentgauge.agent.dialects.format import Format
 from agentgauge.core.errors import UsageProblem
 
 _FAMILIES = {
-    "qwen": "Qwen",
-    "llama": "Llama",
-    "xlam": "Xlam",
-    "xlam2": "Xlam2",
-    "toolace": "ToolAce",
-    "watt": "Watt",
-    "hammer": "Hammer",
-    "gorilla": "Gorilla",
-    "glm4": "Glm4",
-    "functionary": "Functionary",
-    "prompt": "PromptOnly",
+    "qwen": "qwen.Qwen",
+    "llama": "llama.Llama",
+    "xlam": "xlam.Xlam",
+    "xlam2": "xlam.Xlam2",
+    "toolace": "toolace.ToolAce",
+    "watt": "toolace.Watt",
+    "hammer": "hammer.Hammer",
+    "gorilla": "gorilla.Gorilla",
+    "glm4": "glm4.Glm4",
+    "functionary": "functionary.Functionary",
+    "prompt": "prompt.PromptOnly",
 }  # module and class: a run uses one of them
 
 FAMILIES = tuple(_FAMILIES)
@@ -39,18 +39,16 @@ def format_of(name: str, prompts: Path | None = None, *, judged: bool = False) -
 
     Raises UsageProblem for an unknown name, and for a text that cannot be read or that belongs to no family.
     """
-    known = {**_FAMILIES, "react": "Reacting"}
+    known = {**_FAMILIES, "react": "reacting.Reacting"}
     if name not in known:
         raise UsageProblem(f"there is no dialect {name!r}; accepted are native, react, {', '.join(FAMILIES)}")
-    module = "reacting" if name == "react" else name
-    made: Format = getattr(import_module(f"agentgauge.agent.dialects.{module}"), known[name])()
+    module, _, family = known[name].partition(".")
+    made: Format = getattr(import_module(f"agentgauge.agent.dialects.{module}"), family)()
     for file in sorted(prompts.glob(PROMPT_FILE.format("*"))) if prompts else ():
         family = file.stem.removeprefix("dialect_")
         if family not in known:
-            raise UsageProblem(
-                f"{file} belongs to no dialect; accepted are"
-                f" {', '.join(PROMPT_FILE.format(one) for one in sorted(known))}"
-            )
+            accepted = ", ".join(map(PROMPT_FILE.format, sorted(known)))
+            raise UsageProblem(f"{file} belongs to no dialect; accepted are {accepted}")
         if family == name:
             made = _reworded(made, file)
     if judged and isinstance(getattr(made, "keeps_text", None), bool):

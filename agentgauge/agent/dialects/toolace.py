@@ -1,25 +1,17 @@
-"""ToolACE and ToolACE-2: calls as a list in Python's syntax (wild spec 8, ToolACE)."""
+"""ToolACE, ToolACE-2 and watt-tool: calls as a list in Python's syntax (wild spec 8, ToolACE and watt)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from agentgauge.agent.dialects.conversation import (
-    Turn,
-    as_json,
-    date_to_last_user,
-    fill,
-    functions,
-    named_results,
-    prompted,
-)
-from agentgauge.agent.dialects.format import Format, ParsedReply, RenderedRequest
-from agentgauge.agent.dialects.pycalls import read_list, render_history, write_list
+from agentgauge.agent.dialects.conversation import Turn, date_to_last_user, fill, functions, named_results, prompted
+from agentgauge.agent.dialects.format import Format, ParsedReply, RenderedRequest, as_json
+from agentgauge.agent.dialects.pycalls import parse, read_anywhere, render, render_history
 from agentgauge.core.chat import Message
 
-PROMPT = """\
+_PROMPT = """\
 Your field is function calling: from a user's question and a set of functions you work out which calls, \
 one or several, lead to
 the answer. Where no function suits the question, say that. Where the question leaves out what a parameter \
@@ -36,22 +28,55 @@ class ToolAce(Format):
 
     temperature: ClassVar[float | None] = 0.0
     max_tokens: ClassVar[int | None] = 512
+    refusal: ClassVar[str] = "a reply that cannot be written as a list of calls"
 
-    prompt: str = PROMPT
+    prompt: str = _PROMPT
 
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """The date goes to the last user message, unless one has a date. The published runs dropped the system message,
         which held nothing else there; what it says besides is kept behind the prompt."""
         return prompted(fill(self.prompt, tools=repr(functions(tools))), date_to_last_user(messages), self._turn)
 
-    def _turn(self, turn: Turn) -> list[Message]:
-        sent: list[Message] = [
-            {"role": turn.role, "content": f"[{render_history(turn.calls)}]" if turn.calls else turn.text}
-        ]
-        return [*sent, {"role": "tool", "content": as_json(named_results(turn))}] if turn.results else sent
+    def _turn(self, turn: Turn) -> Iterator[Message]:
+        yield {"role": turn.role, "content": f"[{render_history(turn.calls)}]" if turn.calls else turn.text}
+        yield from self._results(turn)
+
+    def _results(self, turn: Turn) -> Iterator[Message]:
+        if turn.results:
+            yield {"role": "tool", "content": as_json(named_results(turn))}
 
     def read(self, text: str, *, tolerant: bool) -> ParsedReply:
-        return read_list(text, tolerant=tolerant)
+        """Calls between brackets, else text; brackets around anything else are an empty reply.
 
-    def write(self, reply: ParsedReply) -> str:
-        return write_list(reply)
+        A list that holds no call is text: the spec has no word on it, and the other families with lists take it so.
+        """
+        if tolerant:
+            return read_anywhere(text)
+        if not (text.startswith("[") and text.endswith("]")):
+            return ParsedReply(text)
+        try:
+            calls = parse(text)
+        except ValueError:
+            return ParsedReply(None)
+        return ParsedReply(None, tuple(calls)) if calls else ParsedReply(text)
+
+    def written(self, reply: ParsedReply) -> str:
+        return f"[{render(reply.calls)}]" if reply.calls else reply.text or ""
+
+
+@dataclass(frozen=True, slots=True)
+class Watt(ToolAce):
+    """watt-tool: each result in a message of its own.
+
+    The published runs asked up to five times where a reply could not be had; that is the endpoint's business here.
+    """
+
+    max_tokens: ClassVar[int | None] = 2048
+
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+        """The conversation's system messages, and with them the date, stand behind the prompt."""
+        return prompted(fill(self.prompt, tools=repr(functions(tools))), messages, self._turn)
+
+    def _results(self, turn: Turn) -> Iterator[Message]:
+        for call, result in zip(turn.calls, turn.results, strict=False):
+            yield {"role": "tool", "name": call.name, "content": result}

@@ -1,26 +1,30 @@
-"""xLAM 1: one user message of marked sections; a JSON object with the calls (wild spec 8, xLAM 1)."""
+"""xLAM 1 and xLAM-2: calls in JSON (wild spec 8)."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from agentgauge.agent.dialects.conversation import (
     Turn,
-    as_json,
     call_objects,
+    date_to_last_user,
     fill,
     functions,
     result_of,
     split_question,
+    text_of,
+    tool_messages,
+    with_results,
 )
-from agentgauge.agent.dialects.format import Format, ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json
 from agentgauge.agent.dialects.lenient import read_leniently
-from agentgauge.agent.dialects.xlam2 import call_of, calling, checked
 from agentgauge.core.chat import Message
 from agentgauge.core.types import Json
+
+_REFUSAL = "a reply that xLAM's syntax cannot hold"
 
 _PROMPT = """\
 {system}[BEGIN OF TASK INSTRUCTION]
@@ -54,13 +58,14 @@ _HISTORY = """\
 
 @dataclass(frozen=True, slots=True)
 class Xlam(Format):
-    """See agentgauge.agent.dialects.format for what each method is for.
+    """xLAM 1: one user message of marked sections; a JSON object with the calls.
 
     The slots of the prompt are ``system``, ``tools``, ``query`` and ``history``.
     """
 
     temperature: ClassVar[float | None] = 0.0
     max_tokens: ClassVar[int | None] = 512
+    refusal: ClassVar[str] = _REFUSAL
 
     prompt: str = _PROMPT
 
@@ -84,16 +89,12 @@ class Xlam(Format):
             return read_leniently(text)
         try:
             value = json.loads(text)
-            return calling([call_of(item) for item in value["tool_calls"]])
+            return _calling([_call(item) for item in value["tool_calls"]])
         except (ValueError, TypeError, KeyError, RecursionError):
             return ParsedReply(text)
 
-    def write(self, reply: ParsedReply) -> str:
-        """Text beside calls can only be the sentence that is read there. Raises ValueError for other text, and text
-        that reads as calls."""
-        calls = call_objects(reply.calls)
-        text = as_json({"tool_calls": calls}) if calls else reply.text or ""
-        return checked(self.read(text, tolerant=False), reply, text)
+    def written(self, reply: ParsedReply) -> str:
+        return as_json({"tool_calls": call_objects(reply.calls)}) if reply.calls else reply.text or ""
 
 
 def _tool(function: Mapping[str, Any]) -> dict[str, Json]:
@@ -123,3 +124,49 @@ def _steps(history: Sequence[Turn]) -> list[dict[str, Json]]:
             }
         )
     return steps
+
+
+@dataclass(frozen=True, slots=True)
+class Xlam2(Format):
+    """xLAM-2: a JSON list of calls."""
+
+    max_tokens: ClassVar[int | None] = 256
+    refusal: ClassVar[str] = _REFUSAL
+
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+        """The chat template has the tools. The date goes to the last user message, unless a user's message has one; the
+        results of a step are one message with a JSON list."""
+        return RenderedRequest(tuple(_gathered(tool_messages(date_to_last_user(messages)))), tuple(tools))
+
+    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
+        if tolerant:
+            return read_leniently(text)
+        if not (text.startswith("[") and text.endswith("]")):
+            return ParsedReply(text)
+        try:
+            return _calling([_call(item) for item in json.loads(text)])
+        except (ValueError, RecursionError):
+            return ParsedReply(text)
+
+    def written(self, reply: ParsedReply) -> str:
+        return as_json(call_objects(reply.calls)) if reply.calls else reply.text or ""
+
+
+def _calling(calls: Sequence[ParsedCall]) -> ParsedReply:
+    """Calls with the sentence that the published runs put beside them. Of no calls only that is left: a text reply."""
+    return ParsedReply(f"use {', '.join(call.name for call in calls)} to solve user problem", tuple(calls))
+
+
+def _call(value: object) -> ParsedCall:
+    """Raises ValueError for what is no call."""
+    match value:
+        case {"name": str(name), "arguments": arguments}:
+            return ParsedCall(name, arguments if isinstance(arguments, str) else as_json(arguments))
+    raise ValueError("no call")
+
+
+def _gathered(messages: Iterator[Message]) -> Iterator[Message]:
+    for message, results in with_results(messages):
+        yield message
+        if results:
+            yield {**results[0], "content": as_json([result_of(text_of(one)) for one in results])}
