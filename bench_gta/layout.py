@@ -166,10 +166,8 @@ def _reference(reference: Json, ways: Ways) -> Json:
 
 
 def _groups(groups: Json, field: str, ways: Ways) -> Json:
-    """One text stands for one group of one alias, and numbers among aliases for their texts.
-
-    How the aliases of a blacklist are grouped makes no difference (GTA spec 5.3), so that a flat one is one group.
-    """
+    """One text stands for one group of one alias, and numbers among aliases for their texts. How the aliases of a
+    blacklist are grouped makes no difference (GTA spec 5.3), so that a flat one is one group."""
     if (
         field == "gt_answer.blacklist"
         and isinstance(groups, list)
@@ -197,10 +195,7 @@ def _groups(groups: Json, field: str, ways: Ways) -> Json:
 
 def _with_actual_paths(record: Record, root: Path | None, ways: Ways) -> Record:
     """Files that are named with backslashes or with other capitals (``a.JPG`` for ``a.jpg``) get the names that they
-    have.
-
-    So they do wherever else a turn names them, apart from its texts.
-    """
+    have. So they do wherever else a turn names them, apart from its texts."""
     names: dict[str, str] = {}
     for used in record["files"] if isinstance(record.get("files"), list) else ():
         path = used.get("path") if isinstance(used, dict) else None

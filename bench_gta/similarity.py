@@ -23,8 +23,7 @@ from typing import Any
 from agentgauge.core.errors import UsageProblem
 from bench_gta.similarity_client import remote
 
-Similarity = Callable[[str, str], float]
-"""A number from 0 to 1."""
+Similarity = Callable[[str, str], float]  # a number from 0 to 1
 
 BACKENDS = ("trigram", "minilm", "mpnet")
 
@@ -36,10 +35,8 @@ _DIMENSIONS = 64
 
 
 def similarity(backend: str) -> Similarity:
-    """The measure of a backend, or of a server that compares by it: ``minilm@http://127.0.0.1:4711``.
-
-    A model is loaded with the first texts. Raises UsageProblem where the backend is unknown or not installed.
-    """
+    """The measure of a backend, or of a server that compares by it: ``minilm@http://127.0.0.1:4711``. A model is loaded
+    with the first texts. Raises UsageProblem where the backend is unknown or not installed."""
     name, _, url = backend.partition("@")
     check(name)
     if url:

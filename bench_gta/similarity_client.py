@@ -13,8 +13,7 @@ from agentgauge.core.errors import Fault
 ANSWER_SECONDS = 300.0
 """How long one pair may take: the model loads first, and the pairs of other workers come before it."""
 
-PATIENCE_SECONDS = 30.0
-"""How long an unreachable server is retried: AgentGauge restarts a dead one on the same port."""
+PATIENCE_SECONDS = 30.0  # how long an unreachable server is retried: AgentGauge restarts a dead one on the same port
 
 _PAUSE = 0.2  # seconds between two attempts
 
@@ -24,10 +23,8 @@ class SimilarityFault(Fault):
 
 
 def remote(url: str, *, patience: float = PATIENCE_SECONDS) -> Callable[[str, str], float]:
-    """The measure that the server at ``url`` computes.
-
-    It raises SimilarityFault where the server is unreachable for ``patience`` seconds or cannot load its model.
-    """
+    """The measure that the server at ``url`` computes. It raises SimilarityFault where the server is unreachable for
+    ``patience`` seconds or cannot load its model."""
     return lambda a, b: _compare(url, a, b, time.monotonic() + patience)
 
 

@@ -136,9 +136,7 @@ def in_data_set(root: Path, path: str) -> bool:
 
 def absolute_turn(turn: Mapping[str, Json], folder: Path, root: str) -> dict[str, Json]:
     """A turn of a dialog as it is loaded: a tool's with three fields only, a call's file arguments as ``root/path``.
-
-    Arguments that are no object are left alone.
-    """
+    Arguments that are no object are left alone."""
     if turn["role"] == "tool":
         return {"role": "tool", "name": turn.get("name"), "content": turn.get("content")}
     if not turn.get("tool_calls"):

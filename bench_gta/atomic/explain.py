@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from agentgauge.core.types import Json
 
-SHOWN = 3
-"""Findings that an explanation spells out; the rest is counted."""
+SHOWN = 3  # findings that an explanation spells out; the rest is counted
 
 _LONGEST = 200  # characters of one value
 

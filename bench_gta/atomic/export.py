@@ -12,8 +12,7 @@ from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Sample
 from bench_gta.atomic.data import DATASET, TOOLMETA, in_data_set, index
 from bench_gta.atomic.files import PREDICTIONS
 
-SAMPLES = "gta_dataset"
-"""Folder of the samples of a partial run, named as the original names its data set's."""
+SAMPLES = "gta_dataset"  # folder of the samples of a partial run, named as the original names its data set's
 
 
 def write_predictions(results: Iterable[tuple[Sample, Json, Path]], folder: Path, model: str) -> list[str]:

@@ -82,10 +82,8 @@ def _in_order(file: Path, entries: Mapping[str, Json]) -> list[Json]:
 
 
 def prediction_files(path: Path) -> list[Path]:
-    """The files behind a path: a whole file, a folder, or any part of a split file, which stands for all its parts.
-
-    As upstream, a whole file wins over parts, and parts end where a number is missing. Raises DataProblem.
-    """
+    """The files behind a path: a whole file, a folder, or any part of a split file, which stands for all its parts. As
+    upstream, a whole file wins over parts, and parts end where a number is missing. Raises DataProblem."""
     if path.is_dir():
         whole = path / f"{PREDICTIONS}.json"
         parts = _parts(path / PREDICTIONS)

@@ -54,10 +54,8 @@ def step_metrics(values: Sequence[Values], scoring: Scoring) -> dict[str, float 
 
 
 def e2e_metrics(values: Sequence[Values], scoring: Scoring) -> dict[str, float | None]:
-    """The original's result of an end-to-end run.
-
-    Under parity a column without gold is 0, as in the 2026 edition; None stands for a run without any sample.
-    """
+    """The original's result of an end-to-end run. Under parity a column without gold is 0, as in the 2026 edition; None
+    stands for a run without any sample."""
     sums = totals(values)
     answers = sums.get("answer_score", 0.0)
     return {

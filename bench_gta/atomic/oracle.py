@@ -15,8 +15,7 @@ from bench_gta.atomic.data import in_data_set, read_tools, resolve
 from bench_gta.atomic.fixes import PARITY, STRICT
 from bench_gta.atomic.run import user_turns
 
-DONE = "It is done."
-"""Closing words where the gold has none."""
+DONE = "It is done."  # closing words where the gold has none
 
 _PRODUCED = re.compile(r"\[(?:image|audio|video|file)\]\((.*?)\)")
 _TRIED = 2000  # combinations of aliases
@@ -34,11 +33,8 @@ def answer_step(sample: Sample, request: ChatRequest) -> ChatReply:
 
 
 def answer_e2e(sample: Sample, request: ChatRequest) -> ChatReply:
-    """The next gold call of the user turn, then the answer.
-
-    A gold argument that names a file which an earlier call produced, and which is not part of the data set, is replaced
-    by the file that the real tool produced.
-    """
+    """The next gold call of the user turn, then the answer. A gold argument that names a file which an earlier call
+    produced, and which is not part of the data set, is replaced by the file that the real tool produced."""
     loaded = resolve(sample)
     number, answers, call, closing = planned(loaded.dialogs, turn_of(request))
     if call is not None:
@@ -127,9 +123,7 @@ def _with_real_files(
 
 def produced(answers: Sequence[Mapping[str, Json]], request: ChatRequest) -> dict[str, str]:
     """Files that this run's tools returned, by the path that the gold has for them: the n-th stands for the n-th.
-
-    Whatever the dialect, a result reads ``[image](path)`` somewhere in what the model was sent.
-    """
+    Whatever the dialect, a result reads ``[image](path)`` somewhere in what the model was sent."""
     told = [str(message.get("content") or "") for message in request.messages if message.get("role") != "assistant"]
     ours = [path for text in told for path in _PRODUCED.findall(text)]
     results = [turn["content"] for turn in answers if turn["role"] == "tool" and turn["content"]]

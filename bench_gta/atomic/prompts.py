@@ -68,10 +68,7 @@ Now begin."""
 @lru_cache(maxsize=8)
 def load_prompts(folder: Path | None) -> Prompts:
     """The built-in texts, with those that ``folder`` holds in their place. One newline at a file's end is no part of
-    it.
-
-    Raises UsageProblem for a folder that does not exist, a file that is no text of ours, and an unknown slot.
-    """
+    it. Raises UsageProblem for a folder that does not exist, a file that is no text of ours, and an unknown slot."""
     prompts = Prompts()
     if folder is None:
         return prompts

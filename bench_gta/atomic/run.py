@@ -22,8 +22,7 @@ from bench_gta.atomic.data import Loaded, read_tools, resolve
 from bench_gta.atomic.prompts import Prompts, load_prompts
 from bench_gta.workflow.steps import files_note, opening, record, records
 
-MAX_TURNS = 10
-"""Replies that a user turn may take end to end: the original's limit."""
+MAX_TURNS = 10  # replies that a user turn may take end to end: the original's limit
 
 
 async def run_step(case: Case) -> Json:
@@ -52,10 +51,8 @@ async def run_step(case: Case) -> Json:
 
 
 async def run_e2e(case: Case, *, max_turns: int = MAX_TURNS) -> Json:
-    """Let the model answer every user turn with the sample's tools. Lets Fault through.
-
-    Replies and tool results of one user turn are not shown in the next: as upstream.
-    """
+    """Let the model answer every user turn with the sample's tools. Lets Fault through. Replies and tool results of one
+    user turn are not shown in the next: as upstream."""
     prompts = load_prompts(case.settings.prompts)
     loaded = resolve(case.sample)
     # the model is shown what the tool server says of a tool, optional inputs included (GTA spec 4.2);

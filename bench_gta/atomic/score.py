@@ -31,10 +31,8 @@ Turn = Mapping[str, Json]
 def step_values(
     prediction: Sequence[Turn], gold: Sequence[Turn], reference: Json, similar: Similarity, fixes: Fixes
 ) -> dict[str, float]:
-    """A sample's contributions to the step-by-step metrics (GTA spec 5.1).
-
-    ``gold_answer`` (answer turns of the gold) only matters under Fix.ANSWER_TURNS.
-    """
+    """A sample's contributions to the step-by-step metrics (GTA spec 5.1). ``gold_answer`` (answer turns of the gold)
+    only matters under Fix.ANSWER_TURNS."""
     values = dict.fromkeys(("gold_tool", "gold_answer", "inst", "tool", "arg", "tool_call", "tool_call_error"), 0.0)
     answers = [0.0]
     for expected, got in _pairs(prediction, gold, fixes):
@@ -132,10 +130,8 @@ def e2e_values(
 
 
 def final_answer(steps: Sequence[Turn], fixes: Fixes) -> str:
-    """The text that is scored as the answer; empty where there is none.
-
-    It is the last record's, whatever that record is: an error record counts as well (GTA spec 4.4).
-    """
+    """The text that is scored as the answer; empty where there is none. It is the last record's, whatever that record
+    is: an error record counts as well (GTA spec 4.4)."""
     if not steps or kind(steps[-1]) != "answer":
         return ""
     last = steps[-1]

@@ -18,20 +18,16 @@ def step_stop(prediction: Sequence[Turn]) -> str:
 
 
 def e2e_stop(prediction: Sequence[Sequence[Turn]]) -> str:
-    """Why the published agent or evaluator stops end to end; empty where it does not.
-
-    Only the first user turn is scored.
-    """
+    """Why the published agent or evaluator stops end to end; empty where it does not. Only the first user turn is
+    scored."""
     if not prediction or not prediction[0]:
         return "the first user turn has no record"
     return _of_arguments(prediction[0])
 
 
 def _of_arguments(records: Iterable[Turn]) -> str:
-    """The agent takes a number, true, false or null for an object of arguments.
-
-    It stops on a list of the right names, too; that case is not counted, because a record holds no inputs of tools.
-    """
+    """The agent takes a number, true, false or null for an object of arguments. It stops on a list of the right names,
+    too; that case is not counted, because a record holds no inputs of tools."""
     for record in records:
         function = record["tool_calls"][0]["function"] if "tool_calls" in record else {}
         text = function.get("arguments")

@@ -114,10 +114,8 @@ class _GtaAtomic(Task, Similarity, Presentation, PublishedRows, Prompts, Predict
         """The original evaluator's result from the samples' values."""
 
     def score_files(self, samples: Path, predictions: Path, *, scoring: Scoring, similarity: str) -> Mapping[str, Any]:
-        """``metrics`` by the original evaluator's keys, ``columns`` by the leaderboards' names.
-
-        ``stops`` and ``remarks`` if there are any.
-        """
+        """``metrics`` by the original evaluator's keys, ``columns`` by the leaderboards' names. ``stops`` and
+        ``remarks`` if there are any."""
 
         def score(entry: Mapping[str, Json], reference: Json) -> Score:
             return self.score_entry(entry, reference, scoring, similarity)
@@ -246,5 +244,4 @@ def _plain(value: float | None) -> float | int | None:
     return int(value) if value is not None and value.is_integer() else value
 
 
-TASKS: tuple[Task, ...] = (StepByStep(), EndToEnd())
-"""What the entry point ``agentgauge.tasks`` announces."""
+TASKS: tuple[Task, ...] = (StepByStep(), EndToEnd())  # what the entry point ``agentgauge.tasks`` announces

@@ -84,10 +84,8 @@ def read_command(text: str) -> Command:
 
 
 def filled(command: Command, task: SetTask, prompt: str, work: Path) -> list[str]:
-    """The words for one task. What a placeholder stands for is not looked at for further ones.
-
-    Raises UsageProblem for a word that is longer than the kernel takes.
-    """
+    """The words for one task. What a placeholder stands for is not looked at for further ones. Raises UsageProblem for
+    a word that is longer than the kernel takes."""
     values = {
         "prompt": prompt.replace("\0", ""),
         "prompt_file": str(work / PROMPT),

@@ -11,8 +11,7 @@ from bench_gta.pack.tasks import TaskSet
 from bench_gta.workflow import tree
 from bench_gta.workflow.judging.fields import leaf_fields
 
-NO_ANSWER = "(empty)"
-"""What the judge is shown for an answer that is not there (GTA-Workflow spec 3.1)."""
+NO_ANSWER = "(empty)"  # what the judge is shown for an answer that is not there (GTA-Workflow spec 3.1)
 
 
 @dataclass(frozen=True, slots=True)

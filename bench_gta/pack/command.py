@@ -16,9 +16,7 @@ _DATA = "data folder of GTA-Workflow, or its end.json (default: the bundled samp
 
 def main(argv: Sequence[str]) -> int:
     """Returns the exit status: 0 done, 1 something is wrong with a pack or not every task ended well, 130 interrupted.
-
-    Raises UsageProblem for what the user must fix.
-    """
+    Raises UsageProblem for what the user must fix."""
     options = _parser().parse_args(argv)
     return int(options.do(options))
 

@@ -16,11 +16,8 @@ MARK = ".agentgauge-pack-files"
 
 
 def copies_of(pack: Path, results: Path) -> Path:
-    """The folder of copies of a pack: ``<pack>_files`` beside it, a real path.
-
-    Raises UsageProblem where it would be, hold or lie among the deliverables themselves, and where such a folder is
-    there that is not ours to replace.
-    """
+    """The folder of copies of a pack: ``<pack>_files`` beside it, a real path. Raises UsageProblem where it would be,
+    hold or lie among the deliverables themselves, and where such a folder is there that is not ours to replace."""
     folder = pack.absolute().parent.resolve() / f"{pack.stem}_files"
     own = results.resolve()
     below = folder.relative_to(own).parts if folder.is_relative_to(own) else ()

@@ -17,8 +17,7 @@ from bench_gta.pack.tasks import SetTask, TaskSet
 
 FINAL, FILES = "final.txt", "files"
 
-MOST_ANSWER = 1 << 20
-"""Bytes of a final answer. A longer one is cut, with a note."""
+MOST_ANSWER = 1 << 20  # bytes of a final answer. A longer one is cut, with a note
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +29,7 @@ class Outcome:
     notes: tuple[str, ...] = ()
 
 
-Gather = Callable[[SetTask, Path], Outcome]
-"""A task and its folder → what it holds. Raises DataProblem."""
+Gather = Callable[[SetTask, Path], Outcome]  # a task and its folder → what it holds. Raises DataProblem
 
 
 def read_ids(file: Path) -> list[int]:
@@ -55,10 +53,7 @@ def read_ids(file: Path) -> list[int]:
 
 def folders_of(results: Path, tasks: TaskSet, ids: Sequence[int] | None) -> list[tuple[SetTask, Path]]:
     """The tasks to pack and their folders, in the data set's order or that of ``ids``; without ids, every folder named
-    by a number.
-
-    Raises UsageProblem for an unknown id, a missing folder, and where there is nothing at all.
-    """
+    by a number. Raises UsageProblem for an unknown id, a missing folder, and where there is nothing at all."""
     if not results.is_dir():
         raise UsageProblem(f"{results} is no folder; give the one that holds a folder for each task, named by its id")
     if ids is None:
@@ -100,10 +95,8 @@ def create(
     base: Path | None = None,
     gather: Gather | None = None,
 ) -> Pack:
-    """The pack of a folder of results. ``base``: the pack's base folder, ``results`` itself by default.
-
-    Raises UsageProblem and DataProblem, naming the task.
-    """
+    """The pack of a folder of results. ``base``: the pack's base folder, ``results`` itself by default. Raises
+    UsageProblem and DataProblem, naming the task."""
     base = (base or results).resolve()
     gather = gather or (lambda task, folder: from_folder(folder, base))
     packed = [_packed(task, folder, gather(task, folder)) for task, folder in folders_of(results, tasks, ids)]

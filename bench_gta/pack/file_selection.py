@@ -13,11 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-MOST_FILES = 5_000
-"""Files that a task may deliver. More are noted, not taken."""
+MOST_FILES = 5_000  # files that a task may deliver. More are noted, not taken
 
-MOST_NOTES = 100
-"""Things left out that are named; of more, only their number is printed."""
+MOST_NOTES = 100  # things left out that are named; of more, only their number is printed
 
 _RIGHTS = stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO
 
@@ -34,10 +32,7 @@ class Found:
 
 def plain_files(folder: Path) -> Found:
     """All plain files below a folder, at any depth. Links are never followed; they, special files, folders that cannot
-    be read and names that are not UTF-8 are noted.
-
-    A folder that is not there, or is a link itself, holds nothing.
-    """
+    be read and names that are not UTF-8 are noted. A folder that is not there, or is a link itself, holds nothing."""
     found = Found()
     if folder.is_symlink():
         found.skipped.append(f"{folder.name}: is a link")
@@ -96,10 +91,7 @@ def _set_rights(path: str, mode: int, wanted: int) -> None:
 
 def problem_of(base: Path, name: str) -> str | None:
     """Why a file of a pack must not be used: ``outside ...``, ``a link ...``; ``missing`` where there is none. None:
-    use it.
-
-    ``base`` is resolved; ``name`` is absolute or relative to it.
-    """
+    use it. ``base`` is resolved; ``name`` is absolute or relative to it."""
     if "\0" in name:
         return "not a path"
     place = Path(os.path.normpath(base / name))

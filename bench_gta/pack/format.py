@@ -107,11 +107,8 @@ def lies_beside(path: Path, base: Path) -> bool:
 
 
 def select_trace(outputs: Json) -> Json:
-    """The turn that the released scorer judges: the first one (GTA-Workflow spec 6.2).
-
-    A list whose first item is a list holds turns; anything else is the trace itself. Later turns are lost, which is
-    kept under ``parity`` only.
-    """
+    """The turn that the released scorer judges: the first one (GTA-Workflow spec 6.2). A list whose first item is a
+    list holds turns; anything else is the trace itself. Later turns are lost, which is kept under ``parity`` only."""
     return outputs[0] if isinstance(outputs, list) and outputs and isinstance(outputs[0], list) else outputs
 
 

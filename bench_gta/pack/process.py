@@ -125,11 +125,8 @@ async def run_agent(argv: Sequence[str], folder: Path, place: Place) -> SandboxR
 
 
 class Unconfined:
-    """An ordinary process in a session of its own. ``run`` once, in a thread; ``stop`` from any thread.
-
-    All of the session ends with the process. What has left the session lives on, which is why the sandbox is the
-    default.
-    """
+    """An ordinary process in a session of its own. ``run`` once, in a thread; ``stop`` from any thread. All of the
+    session ends with the process. What has left the session lives on, which is why the sandbox is the default."""
 
     def __init__(self, argv: Sequence[str], folder: Path, place: Place) -> None:
         self._argv = argv

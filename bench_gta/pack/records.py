@@ -14,8 +14,7 @@ from bench_gta.pack.file_selection import problem_of
 
 RECORD = "run.json"
 
-_MOST = 1 << 20
-"""Bytes of a record."""
+_MOST = 1 << 20  # bytes of a record
 
 
 def read_record(folder: Path) -> dict[str, Json]:
@@ -37,10 +36,7 @@ def read_record(folder: Path) -> dict[str, Json]:
 
 def read_usage(folder: Path, name: str) -> tuple[dict[str, float], str]:
     """What an agent says that it used (``usd``, ``prompt_tokens``, ``completion_tokens``), and a note where that cannot
-    be read.
-
-    The agent wrote the file, so it may be anything; no file is no usage and no note.
-    """
+    be read. The agent wrote the file, so it may be anything; no file is no usage and no note."""
     problem = problem_of(folder.resolve(), name)
     if problem == "missing":
         return {}, ""

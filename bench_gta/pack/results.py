@@ -16,8 +16,7 @@ from bench_gta.pack.records import number, of_meta, score_of
 from bench_gta.workflow.metrics import SENSITIVITY, THRESHOLD, figures, sensitivity, values_of
 from bench_gta.workflow.tree import leaves, parse
 
-Results = Mapping[str, Json]
-"""Task id, as text → that task's record."""
+Results = Mapping[str, Json]  # task id, as text → that task's record
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +71,8 @@ def is_done(record: Json) -> bool:
 
 
 def _now(pack: Pack, task: PackTask, record: Mapping[str, Json], *, same_file: bool, force: bool) -> dict[str, Json]:
-    """A good record as it stands now: with the agent's figures of the pack, or ``stale``, which is judged again.
-
-    Scores of the released scorer carry no digest; they count as good in the file that they were made of.
-    """
+    """A good record as it stands now: with the agent's figures of the pack, or ``stale``, which is judged again. Scores
+    of the released scorer carry no digest; they count as good in the file that they were made of."""
     digest = digest_of(pack, task)
     now = {**record, "digest": digest, "agent": agent_of(task)}
     return (
@@ -123,10 +120,8 @@ def summary_block(task_ids: Sequence[int], results: Results) -> dict[str, Json]:
 
 
 def summary(pack: Pack, settings: Settings, kept: Kept) -> dict[str, Json]:
-    """The summary file: upstream's blocks, and the figures of the harness table over the pack's tasks that are done.
-
-    A task that could not be judged counts as root score 0 there, with all its leaves failed (GTA-Workflow spec 5.7).
-    """
+    """The summary file: upstream's blocks, and the figures of the harness table over the pack's tasks that are done. A
+    task that could not be judged counts as root score 0 there, with all its leaves failed (GTA-Workflow spec 5.7)."""
     scores = contributions(pack, settings, kept.results)
     known = figures([score.values for score in scores])
     ids = [str(task.task_id) for task in pack.tasks]
@@ -208,10 +203,8 @@ def _detail_of(record: Mapping[str, Json]) -> Mapping[str, Json]:
 
 
 def _leaf_scores(record: Mapping[str, Json]) -> list[float]:
-    """Of every leaf; a leaf without a number as its score counts as 0.
-
-    A score of an earlier tool (--force-resume) may lack the detail: then it has no leaves.
-    """
+    """Of every leaf; a leaf without a number as its score counts as 0. A score of an earlier tool (--force-resume) may
+    lack the detail: then it has no leaves."""
     nodes = _detail_of(record).get("nodes")
     found = nodes if isinstance(nodes, list) else []
     return [score_of(node.get("score")) or 0.0 if isinstance(node, dict) else 0.0 for node in found]

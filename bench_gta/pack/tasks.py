@@ -77,10 +77,8 @@ def require_same(pack: Pack, tasks: TaskSet) -> None:
 
 
 def input_files(tasks: TaskSet, task: SetTask) -> list[tuple[Path, str]]:
-    """The task's files and what an agent app's copy is called: its base name, numbered where that is taken.
-
-    Raises DataProblem for a file that is missing, or not in the data set's folder.
-    """
+    """The task's files and what an agent app's copy is called: its base name, numbered where that is taken. Raises
+    DataProblem for a file that is missing, or not in the data set's folder."""
     found: dict[str, Path] = {}
     root = tasks.root.resolve()
     for path in task.files:

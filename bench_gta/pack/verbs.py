@@ -143,11 +143,8 @@ def print_table(options: argparse.Namespace) -> int:
 
 
 def read(options: argparse.Namespace, path: Path) -> tuple[Pack, TaskSet | None]:
-    """The pack, and the task set that it is of.
-
-    Without --data, a pack that names a task set must be of the bundled one; one that names none (the released tool's)
-    is taken as it stands.
-    """
+    """The pack, and the task set that it is of. Without --data, a pack that names a task set must be of the bundled
+    one; one that names none (the released tool's) is taken as it stands."""
     pack = read_pack(path, options.base_dir)
     if options.data is None and pack.data is None:
         print("note: the pack does not say which task set it is of; it is not compared with one (give --data for that)")

@@ -34,10 +34,8 @@ class _Module:
 
 
 def compress(steps: Sequence[Json]) -> list[Json]:
-    """The steps of one user turn, with texts in a row joined and calls summed up (GTA-Workflow spec 2.5).
-
-    Raises DataProblem for a step whose ``tool_calls`` do not begin with an object.
-    """
+    """The steps of one user turn, with texts in a row joined and calls summed up (GTA-Workflow spec 2.5). Raises
+    DataProblem for a step whose ``tool_calls`` do not begin with an object."""
     done: list[Json] = []
     texts: list[str] = []
     module: _Module | None = None

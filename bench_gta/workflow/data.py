@@ -53,10 +53,8 @@ class Loaded(Resolved):
 
 
 def index(root: Path) -> Index:
-    """The tasks below ``root``, in the order of the file. Raises DataProblem, naming the record and the field.
-
-    Keywords of a task: its own tools, their categories, the task's category, ``files_<kind>`` and ``leaves_<n>``.
-    """
+    """The tasks below ``root``, in the order of the file. Raises DataProblem, naming the record and the field. Keywords
+    of a task: its own tools, their categories, the task's category, ``files_<kind>`` and ``leaves_<n>``."""
     root, told = root.absolute(), Differences("task")
     read_tools(root)  # any error in it is reported, though no task refers to it
     return build_index(
@@ -88,10 +86,8 @@ def require_files(sample: Sample) -> None:
 
 
 def files_of(task: Mapping[str, Json]) -> list[dict[str, Json]]:
-    """A task's attached files: its ``files``; where that field is missing, the ``resources`` of the first turn.
-
-    Entries without a path are dropped (GTA-Workflow spec 1.3).
-    """
+    """A task's attached files: its ``files``; where that field is missing, the ``resources`` of the first turn. Entries
+    without a path are dropped (GTA-Workflow spec 1.3)."""
     listed = task["files"] if "files" in task else _resources_of(task)
     return [used for used in listed or [] if isinstance(used, dict) and used.get("path")]
 

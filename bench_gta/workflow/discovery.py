@@ -16,8 +16,7 @@ _SANDBOX = "sandbox:"
 _SUFFIX = re.compile(r"\.(png|jpg|jpeg|gif|bmp|webp|pdf|docx|pptx|ppt|xlsx|xls|csv|txt|md|json|html|zip|mp4|mp3)\Z")
 """What upstream collects. Quirk of spec 2.4: ``.wav``, ``.m4a``, ``.mov`` and ``.webm`` are not among them."""
 
-_NO_DELIVERY = frozenset({"__pycache__", "__MACOSX"})
-"""Folders that programs leave behind."""
+_NO_DELIVERY = frozenset({"__pycache__", "__MACOSX"})  # folders that programs leave behind
 
 
 def attached_files(turns: Sequence[Sequence[Json]], *, extended: bool = False, folder: Path | None = None) -> list[str]:

@@ -14,11 +14,9 @@ from bench_gta.tools import WORKFLOW_CATEGORIES
 
 Values = Mapping[str, float]
 
-THRESHOLD = 7.0
-"""Of leaves and of roots, inclusive. It is published nowhere; reasons in GTA-Workflow spec 5.4."""
+THRESHOLD = 7.0  # of leaves and of roots, inclusive. It is published nowhere; reasons in GTA-Workflow spec 5.4
 
-SENSITIVITY = (5, 6, 7, 8, 9)
-"""Thresholds at which every report shows Leaf SR and Root SR beside the chosen ones."""
+SENSITIVITY = (5, 6, 7, 8, 9)  # thresholds at which every report shows Leaf SR and Root SR beside the chosen ones
 
 CATEGORY_COLUMNS: Mapping[str, str] = {f"{category[0].upper()}-SR": category for category in WORKFLOW_CATEGORIES}
 """P-SR, O-SR, L-SR, C-SR → category."""
@@ -35,8 +33,7 @@ COUNTS: Mapping[str, str] = {
 }
 """Plain counts: column → value. The denominators belong into every report (GTA-Workflow spec 5.5)."""
 
-FALLBACKS = "Fallbacks"
-"""Judges' replies that were not the JSON that was asked for (GTA-Workflow spec 3.4)."""
+FALLBACKS = "Fallbacks"  # judges' replies that were not the JSON that was asked for (GTA-Workflow spec 3.4)
 
 COLUMNS = (*PUBLISHED, "Root Score (scored)", "Module SR", *COUNTS, FALLBACKS)
 
@@ -144,9 +141,7 @@ def reference_rows() -> list[Mapping[str, Any]]:
 
 def harness_rows() -> list[Mapping[str, Any]]:
     """The published comparison of agent applications on 30 tasks: ``{"edition", "harness", "model", column: value}``.
-
-    Columns that it lacks are None. Time is in minutes and cost in US dollars, of all 30 tasks.
-    """
+    Columns that it lacks are None. Time is in minutes and cost in US dollars, of all 30 tasks."""
     published = _published()
     edition = f"{published['benchmark']}, 30 tasks, {published['leaderboard_date']}"
     return [

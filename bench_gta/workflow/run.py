@@ -24,8 +24,7 @@ from bench_gta.workflow.judging.judge import Delivery, Judge
 from bench_gta.workflow.predictions import record
 from bench_gta.workflow.steps import opening, records
 
-MAX_TURNS = 10
-"""Replies that a user turn may take (GTA-Workflow spec 2.1)."""
+MAX_TURNS = 10  # replies that a user turn may take (GTA-Workflow spec 2.1)
 
 OURS = Sampling(max_tokens=4096)
 PAPER = Sampling(temperature=0.7, max_tokens=512)
@@ -41,10 +40,8 @@ class Dealt:
 
 
 async def deal(case: Case, usual: Sampling) -> Dealt:
-    """Let the model answer every user turn. Lets Fault through.
-
-    As end to end in GTA-Atomic: replies and results of one user turn are not shown in the next.
-    """
+    """Let the model answer every user turn. Lets Fault through. As end to end in GTA-Atomic: replies and results of one
+    user turn are not shown in the next."""
     prompts = load_prompts(case.settings.prompts)
     loaded = data.resolve(case.sample)
     tools = offered(data.read_tools(case.sample.root), await case.catalog())

@@ -42,10 +42,8 @@ def record(action: Action) -> dict[str, Json]:
 
 
 def records(exchange: Exchange) -> list[dict[str, Json]]:
-    """An exchange as steps: the thought unless it is blank, the action, and the result of a call.
-
-    The result is null where the call failed. An answer that comes as several items is joined by newlines.
-    """
+    """An exchange as steps: the thought unless it is blank, the action, and the result of a call. The result is null
+    where the call failed. An answer that comes as several items is joined by newlines."""
     steps = [record(exchange.action)]
     if exchange.thought.strip():
         steps.insert(0, {"role": "assistant", "content": exchange.thought, "meta": {"type": "thought"}})

@@ -323,5 +323,4 @@ def _score(name: str, text: str) -> float:
     return value
 
 
-TASKS: tuple[Task, ...] = (Workflow(),)
-"""What the entry point ``agentgauge.tasks`` announces."""
+TASKS: tuple[Task, ...] = (Workflow(),)  # what the entry point ``agentgauge.tasks`` announces

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.types import Json
 
-MAX_DEPTH = 100
-"""Levels that a tree may have. The released data has three."""
+MAX_DEPTH = 100  # levels that a tree may have. The released data has three
 
 _MAX_WEIGHT = 1e12
 

@@ -15,11 +15,8 @@ Rows = list[tuple[Any, ...]]
 
 
 def read_sheets(path: Path) -> dict[str, Rows]:
-    """Sheet → rows of values, the empty ones too.
-
-    Libraries write formulas without their results. Those are worked out here, as far as ``Formulas`` can; one that it
-    cannot is shown as it is written.
-    """
+    """Sheet → rows of values, the empty ones too. Libraries write formulas without their results. Those are worked out
+    here, as far as ``Formulas`` can; one that it cannot is shown as it is written."""
     values = _cells(path, results=True)
     formulas = _cells(path, results=False)
     if not any(

@@ -12,8 +12,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.index import cache_folder
 from agentgauge.core.types import Json
 
-USER, NONE = "user", "none"
-"""As a folder's name: one in the user's cache folder; nothing is kept."""
+USER, NONE = "user", "none"  # as a folder's name: one in the user's cache folder; nothing is kept
 
 
 class Judgements:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from agentgauge.core.types import Json
 
-NO_ANSWER = "(empty)"
-"""Stands for a final answer that is missing."""
+NO_ANSWER = "(empty)"  # stands for a final answer that is missing
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,19 +33,15 @@ from bench_gta.workflow.rendering import programs
 from bench_gta.workflow.rendering.convert import Conversions
 from bench_gta.workflow.tree import Node, Value, aggregate, check_weights, leaves, parse
 
-RULES = "rules"
-"""The embedded judge's name."""
+RULES = "rules"  # the embedded judge's name
 
 UPSTREAM_TEMPERATURE = 0.2
 
-MAX_FRAMES = 8
-"""Pictures of a video that a judge is shown, but under parity (GTA-Workflow spec 3.2)."""
+MAX_FRAMES = 8  # pictures of a video that a judge is shown, but under parity (GTA-Workflow spec 3.2)
 
-TRIES = 3
-"""Times that a judge is asked for a reply that counts."""
+TRIES = 3  # times that a judge is asked for a reply that counts
 
-AT_ONCE = 8
-"""Concurrent votes of one task: each holds the task's files in memory."""
+AT_ONCE = 8  # concurrent votes of one task: each holds the task's files in memory
 
 _CONVERTING = threading.BoundedSemaphore(max(1, (os.cpu_count() or 2) - 1))
 """Tasks whose files are converted at once: on a busy machine conversions run into their limits."""

@@ -50,10 +50,8 @@ class MadeJudge:
 
 
 def make_judge(name: str, *, votes: int = 1, cache: str = USER, released: bool = True, config: Config) -> MadeJudge:
-    """``name``: ``rules`` or a model. ``cache``: see ``open_judgements``. ``released``: see ModelJudge.
-
-    Raises UsageProblem for a model that is not known, or whose key is missing.
-    """
+    """``name``: ``rules`` or a model. ``cache``: see ``open_judgements``. ``released``: see ModelJudge. Raises
+    UsageProblem for a model that is not known, or whose key is missing."""
     if name == RULES:
         return MadeJudge(RulesJudge(), None)
     spec = resolve(name, url=None, config=config)

@@ -63,10 +63,8 @@ class Converter(Protocol):
 
 
 def flatten(attached: Json) -> list[str]:
-    """The paths in a sample's list of files, in order and with repeats (GTA-Workflow spec 3.2).
-
-    Texts are trimmed; blanks, nulls and numbers are left out. Raises DataProblem for an object without a ``path``.
-    """
+    """The paths in a sample's list of files, in order and with repeats (GTA-Workflow spec 3.2). Texts are trimmed;
+    blanks, nulls and numbers are left out. Raises DataProblem for an object without a ``path``."""
     if isinstance(attached, str):
         return [attached.strip()] if attached.strip() else []
     if isinstance(attached, list | tuple):

@@ -53,9 +53,7 @@ def read_reply(text: str, *, strict: bool = False) -> Verdict:
 
 def median(verdicts: Sequence[Verdict]) -> Verdict:
     """Several votes as one: the median score, and the analysis of the vote nearest to it (the lower one in a tie).
-
-    Raises ValueError without any vote.
-    """
+    Raises ValueError without any vote."""
     if not verdicts:
         raise ValueError("a median needs at least one vote")
     score = statistics.median(vote.score for vote in verdicts)

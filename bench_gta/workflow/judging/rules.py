@@ -73,10 +73,8 @@ class Outcome:
 
 
 def judge(check: Json, *, answer: str, files: Sequence[Facts]) -> tuple[float, str]:
-    """Score from 0 to 10, and an analysis of a few sentences that says what is missing.
-
-    Raises DataProblem for a check that breaks the rules above.
-    """
+    """Score from 0 to 10, and an analysis of a few sentences that says what is missing. Raises DataProblem for a check
+    that breaks the rules above."""
     outcomes = _outcomes(check, answer, files)
     met = [outcome for outcome in outcomes if outcome.holds]
     missed = [outcome.words for outcome in outcomes if not outcome.holds and outcome.words]

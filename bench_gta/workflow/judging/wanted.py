@@ -42,9 +42,7 @@ def folded(text: str) -> str:
 
 def holds(text: str, wanted: str) -> bool:
     """Whether ``wanted`` stands in ``text`` (both ``folded``) as whole words, and as whole numbers: 7 is not in 12.7.
-
-    At a sign that is neither, anything may follow.
-    """
+    At a sign that is neither, anything may follow."""
     if wanted not in text:  # most are not, and every pattern is compiled
         return False
     before = r"(?<!\w)" if wanted[:1].isalnum() else ""
