@@ -27,9 +27,9 @@ from agentgauge.core.types import Json
 from agentgauge.sandbox import SandboxResult
 from agentgauge.sandbox.scratch import remove_tree
 from bench_gta.pack.atomic_write import write_json, write_text
-from bench_gta.pack.create import FILES, FINAL, MOST_ANSWER
+from bench_gta.pack.create import FILES, FINAL, MOST_ANSWER, read_answer
 from bench_gta.pack.file_selection import escaped, made_harmless, plain_files, problem_of
-from bench_gta.pack.process import Place, run_agent
+from bench_gta.pack.process import AgentSettings, run_agent
 from bench_gta.pack.records import RECORD, number, read_record, read_usage
 from bench_gta.pack.tasks import SetTask, TaskSet, input_files
 
@@ -67,20 +67,18 @@ def read_command(text: str) -> Command:
     except ValueError as error:
         raise UsageProblem(f"--command {text!r} cannot be read: {error}; quote it as for a shell") from None
     if not words:
-        raise UsageProblem(
-            "--command is empty; write the agent's program and its arguments, such as 'my-agent --task {prompt_file}'"
-        )
-    for name in _BRACED.findall(text):
-        if name not in PLACEHOLDERS:
-            known = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
-            raise UsageProblem(f"--command: {{{name}}} is no placeholder; known are {known}")
+        example = "'my-agent --task {prompt_file}'"
+        raise UsageProblem(f"--command is empty; write the agent's program and its arguments, such as {example}")
+    if unknown := [name for name in _BRACED.findall(text) if name not in PLACEHOLDERS]:
+        known = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
+        raise UsageProblem(f"--command: {{{unknown[0]}}} is no placeholder; known are {known}")
     program = shutil.which(words[0])
     if program is None:
         raise UsageProblem(f"--command: there is no program {words[0]!r}; give its path, or put it on PATH")
-    files = [word for word in words[1:] if Path(word).is_file()]
-    # resolve() would follow links
-    absolute = [os.path.abspath(word) if word in files else word for word in words[1:]]  # noqa: PTH100
-    return Command((os.path.abspath(program), *absolute), tuple(Path(os.path.abspath(word)) for word in files))  # noqa: PTH100
+    absolute = os.path.abspath  # Path.resolve() would follow links
+    files = {word: absolute(word) for word in words[1:] if Path(word).is_file()}
+    arguments = (files.get(word, word) for word in words[1:])
+    return Command((absolute(program), *arguments), tuple(map(Path, files.values())))
 
 
 def filled(command: Command, task: SetTask, prompt: str, work: Path) -> list[str]:
@@ -110,7 +108,9 @@ def prompt_of(task: SetTask, names: Sequence[str]) -> str:
     return "\n\n".join(parts)
 
 
-async def solve(task: SetTask, tasks: TaskSet, folder: Path, command: Command, place: Place) -> dict[str, Json]:
+async def solve(
+    task: SetTask, tasks: TaskSet, folder: Path, command: Command, settings: AgentSettings
+) -> dict[str, Json]:
     """Let the agent work on one task in a new folder. Its record, which is also written last: with it the task is
     finished.
 
@@ -118,17 +118,17 @@ async def solve(task: SetTask, tasks: TaskSet, folder: Path, command: Command, p
     then. Raises UsageProblem where the folder cannot be made and SandboxFault where the agent cannot be started;
     whatever the agent does is in the record. Cancelling leaves no record.
     """
-    before = _record(folder)
+    before = read_record(folder)
     here = folder.with_name(f"{folder.name}.retry") if before else folder
     work = _prepare(here, task, input_files(tasks, task))
     prompt = (work / PROMPT).read_text(encoding="utf-8")
     started = datetime.now(UTC)
-    result = await run_agent(filled(command, task, prompt, work), work, place)
-    secrets = {value: name for name, value in (place.env or {}).items() if len(value) >= _SHORTEST_SECRET}
+    result = await run_agent(filled(command, task, prompt, work), work, settings)
+    secrets = {value: name for name, value in (settings.env or {}).items() if len(value) >= _SHORTEST_SECRET}
     register(*(value for value, name in secrets.items() if is_secret_name(name)))
     notes = [*map(escaped, result.notes), *made_harmless(here)]
-    usage, note = read_usage(work, USAGE)
-    notes += [note] if note else []
+    usage, unread = read_usage(work, USAGE)
+    notes += unread
     notes += _noting(FILES, lambda: _take_files(work, here))
     notes += _noting(here.name, lambda: _clean_files(here))
     answer, more = _answer(work, result)
@@ -143,8 +143,8 @@ async def solve(task: SetTask, tasks: TaskSet, folder: Path, command: Command, p
         "elapsed_sec": round(result.seconds + (number(before.get("elapsed_sec")) or 0.0), 3),
         "usd": _added(before, usage.get("usd")),
         "usage": usage,  # of this attempt
-        "sandbox": list(result.layers) if place.confined else "none",
-        "network": place.connected,
+        "sandbox": list(result.layers) if settings.confined else "none",
+        "network": settings.connected,
         "started_utc": started.isoformat(timespec="seconds"),
         "notes": [escaped(note) for note in (*notes, *more)],
     }
@@ -152,10 +152,6 @@ async def solve(task: SetTask, tasks: TaskSet, folder: Path, command: Command, p
     if here != folder:
         _replace(folder, here)
     return record
-
-
-def _record(folder: Path) -> dict[str, Json]:
-    return read_record(folder) if folder.is_dir() else {}
 
 
 def _added(before: Mapping[str, Json], usd: float | None) -> float | None:
@@ -214,13 +210,9 @@ def _answer(work: Path, result: SandboxResult) -> tuple[str, list[str]]:
     problem = problem_of(work.resolve(), FINAL)
     if problem is None:
         try:
-            with (work / FINAL).open("rb") as file:
-                content = file.read(MOST_ANSWER + 1)
+            return read_answer(work / FINAL)
         except OSError as error:
             problem = f"not readable ({error.strerror})"
-        else:
-            text = content[:MOST_ANSWER].decode("utf-8", "replace")
-            return text, [f"{FINAL} is cut at {MOST_ANSWER} bytes"] if len(content) > MOST_ANSWER else []
     notes = [f"{FINAL} is not read: it is {problem}"] if problem != "missing" else []
     return (result.stdout[:MOST_ANSWER] if result.status == "ok" else f"(error) {result.reason}"), notes
 

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from agentgauge.core.errors import DataProblem, UsageProblem
 from bench_gta.pack.file_selection import problem_of
 from bench_gta.pack.format import Pack, PackTask, select_trace
 from bench_gta.pack.tasks import TaskSet
 from bench_gta.workflow import tree
-from bench_gta.workflow.judging.fields import leaf_fields
-
-NO_ANSWER = "(empty)"  # what the judge is shown for an answer that is not there (GTA-Workflow spec 3.1)
+from bench_gta.workflow.judging.fields import NO_ANSWER, leaf_fields
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing that is wrong with one task."""
-
-    task_id: int
-    what: str
-
-    def __str__(self) -> str:
-        return f"task {self.task_id}: {self.what}"
-
-
-def problems_of(pack: Pack, tasks: TaskSet | None) -> list[Problem]:
-    """Everything that is wrong, in the order of the pack. ``tasks``: the data set that it was made from, where it is
-    at hand."""
+def problems_of(pack: Pack, tasks: TaskSet | None) -> list[str]:
+    """Everything that is wrong, in the order of the pack. ``tasks``: the data set that it was made from, if known."""
     return [
-        Problem(task.task_id, what) for task in pack.tasks for what in (*_of_set(task, tasks), *_of_task(pack, task))
+        f"task {task.task_id}: {what}"
+        for task in pack.tasks
+        for what in (*(_of_set(task, tasks) if tasks else ()), *_of_task(pack, task))
     ]
 
 
@@ -67,9 +53,7 @@ def missing_files(pack: Pack, task: PackTask) -> list[str]:
     return [name for name, problem in file_problems(pack, task) if problem == "missing"]
 
 
-def _of_set(task: PackTask, tasks: TaskSet | None) -> list[str]:
-    if tasks is None:
-        return []
+def _of_set(task: PackTask, tasks: TaskSet) -> list[str]:
     known = tasks.tasks.get(task.task_id)
     if known is None:
         return [f"it is not in the task set {tasks.data.name!r}"]
@@ -85,13 +69,10 @@ def _of_set(task: PackTask, tasks: TaskSet | None) -> list[str]:
 def _of_task(pack: Pack, task: PackTask) -> list[str]:
     found = [f"the file {name!r} is {problem}" for name, problem in file_problems(pack, task)]
     try:
-        root = tree.parse(task.full_tree)
-        tree.check_weights(root)
+        tree.check_weights(tree.parse(task.full_tree))
     except DataProblem as problem:
-        found.append(f"full_tree: {problem}")
-        return found
-    leaf = tree.leaves(root)[0]
-    answer = leaf_fields(leaf.raw, task.assistant_outputs, task.origin_prompt).final_answer
+        return [*found, f"full_tree: {problem}"]
+    answer = leaf_fields({}, task.assistant_outputs, task.origin_prompt).final_answer
     if answer == NO_ANSWER and not _is_blank(task):
         found.append("it has no final answer")
     return found

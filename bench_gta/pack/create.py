@@ -40,12 +40,10 @@ def read_ids(file: Path) -> list[int]:
         raise UsageProblem(f"the list of task ids {file} cannot be read: {error}") from None
     ids = []
     for number, line in enumerate(lines, start=1):
-        word = line.partition("#")[0].strip()
-        if not word:
-            continue
-        if not re.fullmatch(r"[0-9]{1,12}", word):
-            raise UsageProblem(f"{file}, line {number}: {word[:40]!r} is no task id; write one whole number a line")
-        ids.append(int(word))
+        if word := line.partition("#")[0].strip():
+            if not is_task(word):
+                raise UsageProblem(f"{file}, line {number}: {word[:40]!r} is no task id; write one whole number a line")
+            ids.append(int(word))
     if not ids:
         raise UsageProblem(f"{file} holds no task id; write one whole number a line, or leave --task-ids out")
     return list(dict.fromkeys(ids))
@@ -60,9 +58,8 @@ def folders_of(results: Path, tasks: TaskSet, ids: Sequence[int] | None) -> list
         try:
             numbers = {int(path.name) for path in results.iterdir() if is_task(path.name) and path.is_dir()}
         except OSError as error:
-            raise UsageProblem(
-                f"{results} cannot be read ({error.strerror}); correct its rights, or give another folder"
-            ) from None
+            correct = "correct its rights, or give another folder"
+            raise UsageProblem(f"{results} cannot be read ({error.strerror}); {correct}") from None
         ids = [number for number in tasks.tasks if number in numbers] + sorted(numbers - tasks.tasks.keys())
     if not ids:
         raise UsageProblem(f"{results} holds no folder that is named by a task id, such as {results / '7'}")
@@ -70,7 +67,7 @@ def folders_of(results: Path, tasks: TaskSet, ids: Sequence[int] | None) -> list
     for number in ids:
         if number not in tasks.tasks:
             raise UsageProblem(
-                f"task {number} is not in the task set {tasks.data.name!r}, which has {_some(list(tasks.tasks))}; "
+                f"task {number} is not in the task set {tasks.data.name!r}, which has {some(list(tasks.tasks))}; "
                 "give the right data with --data"
             )
         folder = results / str(number)
@@ -111,21 +108,22 @@ def from_folder(folder: Path, base: Path) -> Outcome:
             f"task {folder.name}: {folder / FINAL} is {problem}; write the final answer there (an empty file if there"
             " is none), or pack the files alone with --deliverables"
         )
-    content = _head(folder / FINAL)
-    notes = [f"{FINAL} is cut at {MOST_ANSWER} bytes"] if len(content) > MOST_ANSWER else []
+    try:
+        answer, notes = read_answer(folder / FINAL)
+    except OSError as error:
+        raise DataProblem(f"{folder / FINAL} cannot be read ({error.strerror}); correct its rights") from None
     found = plain_files(folder / FILES)
     place = folder.resolve().relative_to(base).as_posix()
     files = tuple(f"{place}/{FILES}/{name}" for name in found.files)
-    answer = content[:MOST_ANSWER].decode("utf-8", "replace")
     return Outcome(answer, files, tuple(notes + [f"left out: {FILES}/{what}" for what in found.skipped]))
 
 
-def _head(file: Path) -> bytes:
-    try:
-        with file.open("rb") as stream:
-            return stream.read(MOST_ANSWER + 1)
-    except OSError as error:
-        raise DataProblem(f"{file} cannot be read ({error.strerror}); correct its rights") from None
+def read_answer(file: Path) -> tuple[str, list[str]]:
+    """A final answer, and a note where it is cut. Raises OSError."""
+    with file.open("rb") as stream:
+        content = stream.read(MOST_ANSWER + 1)
+    notes = [f"{FINAL} is cut at {MOST_ANSWER} bytes"] if len(content) > MOST_ANSWER else []
+    return content[:MOST_ANSWER].decode("utf-8", "replace"), notes
 
 
 def _packed(task: SetTask, folder: Path, outcome: Outcome) -> PackTask:
@@ -149,11 +147,12 @@ def notes_of(meta: Mapping[str, Json]) -> list[str]:
     return [escaped(str(note)) for note in (notes if isinstance(notes, list) else [notes])]
 
 
-def named(pack: Pack, **about: Json) -> Pack:
-    """The pack with more said about where it is from."""
-    return replace(pack, generated_from={**pack.generated_from, **about})
+def with_metadata(pack: Pack, **metadata: Json) -> Pack:
+    """The pack with more metadata on what it was generated from."""
+    return replace(pack, generated_from={**pack.generated_from, **metadata})
 
 
-def _some(ids: Sequence[int]) -> str:
+def some(ids: Sequence[int]) -> str:
+    """The first ids, and how many more there are."""
     shown = ", ".join(map(str, ids[:12]))
     return f"{shown} and {len(ids) - 12} more" if len(ids) > 12 else shown

@@ -1,63 +1,38 @@
 """A pack from deliverables alone: each task's folder is what the app produced, without a final answer (GTA-Workflow
 spec 6.1).
 
-What a judge is to see is copied to a folder beside the pack (``copies``), so that the two can be moved together.
+What a judge is to see is copied to a folder beside the pack, so that the two can be moved together.
 """
 
 from __future__ import annotations
 
+import contextlib
 import shutil
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from bench_gta.pack.create import Outcome
+from agentgauge.core.errors import UsageProblem
+from agentgauge.sandbox.scratch import remove_tree
+from bench_gta.pack.create import Outcome, is_task
 from bench_gta.pack.file_selection import escaped, plain_files
 from bench_gta.pack.tasks import SetTask
 from bench_gta.workflow.judging.parts import IMAGES, PAGES, PDF, SOUNDS, VIDEOS, Converter
 
 UNDERSTOOD = (*PDF, *IMAGES, *SOUNDS, *VIDEOS, *PAGES)
 OFFICE = (".docx", ".pptx", ".xlsx")
-AS_TEXT = (
-    *(
-        ".csv",
-        ".tsv",
-        ".py",
-        ".js",
-        ".ts",
-        ".jsx",
-        ".tsx",
-        ".css",
-        ".xml",
-        ".yaml",
-        ".yml",
-        ".toml",
-        ".sql",
-        ".sh",
-        ".r",
-    ),
-    *(
-        ".c",
-        ".h",
-        ".cpp",
-        ".hpp",
-        ".cs",
-        ".java",
-        ".kt",
-        ".swift",
-        ".go",
-        ".rs",
-        ".rb",
-        ".php",
-        ".lua",
-        ".tex",
-        ".ipynb",
-    ),
+_AS_TEXT = (
+    ".csv .tsv .py .js .ts .jsx .tsx .css .xml .yaml .yml .toml .sql .sh .r .c .h .cpp .hpp .cs .java .kt .swift .go"
+    " .rs .rb .php .lua .tex .ipynb"
 )
 """CSV and code: copied to ``<name>.txt``."""
 
 NEVER = ("__pycache__", "node_modules")
 """Folders of caches; hidden files and folders (``.git``, ``.cache``, ``.DS_Store``) are left out as well."""
+
+MARK = ".agentgauge-pack-files"
+"""A file in every folder of copies. A folder without it was made by the user and is never replaced."""
 
 
 @dataclass(slots=True)
@@ -92,37 +67,67 @@ def from_deliverables(task: SetTask, folder: Path, *, base: Path, convert: Conve
 
 def answer(files: Sequence[str]) -> str:
     """The final answer that stands for deliverables (GTA-Workflow spec 6.1)."""
-    return (
-        "\n".join(["Produced files (for evaluation):", *(f"- {path}" for path in files)])
-        if files
-        else "(no output files found)"
-    )
+    listed = "".join(f"\n- {path}" for path in files)
+    return f"Produced files (for evaluation):{listed}" if files else "(no output files found)"
+
+
+@contextlib.contextmanager
+def new_copies(pack: Path, results: Path) -> Iterator[tuple[Path, Path]]:
+    """A new folder for the copies of a pack, and the folder ``<pack>_files`` beside the pack, a real path, whose place
+    it takes at the end; after an error everything is as it was.
+
+    Raises UsageProblem where that folder would be, hold or lie among the deliverables, was not made by this command, or
+    cannot be made.
+    """
+    folder = pack.absolute().parent.resolve() / f"{pack.stem}_files"
+    deliverables = results.resolve()
+    below = folder.relative_to(deliverables).parts if folder.is_relative_to(deliverables) else ()
+    if deliverables.is_relative_to(folder) or (below and is_task(below[0])):
+        raise UsageProblem(
+            f"the copies for {pack} would go to {folder}, among the deliverables in {deliverables}; give another"
+            " --out-pack"
+        )
+    if folder.is_symlink() or (folder.exists() and not (folder / MARK).is_file()):
+        raise UsageProblem(
+            f"{folder} is there and no folder of copies that this command made; move it, or give another --out-pack"
+        )
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        new = Path(tempfile.mkdtemp(prefix=f".{folder.name[:80]}-", dir=folder.parent))
+    except OSError as error:
+        raise UsageProblem(
+            f"no folder can be made in {folder.parent} ({error.strerror}); give another --out-pack"
+        ) from None
+    old = new.with_name(f"{new.name}-old")
+    try:
+        new.chmod(0o755)
+        (new / MARK).touch()
+        yield new, folder
+        if folder.exists():
+            folder.rename(old)
+        new.rename(folder)
+        remove_tree(old)
+    finally:
+        remove_tree(new)
 
 
 def _take(task: _Task, name: str, wanted: Sequence[str], convert: Converter) -> None:
     path = PurePosixPath(name)
     suffix = path.suffix.lower()
     if suffix in UNDERSTOOD:
-        _copy(task, name, name)
+        _copy(task, task.folder / name, name)
     elif suffix in OFFICE:
-        if any(
-            PurePosixPath(other).with_suffix("") == path.with_suffix("")
-            for other in wanted
-            if other.lower().endswith(".pdf")
-        ):
+        pdfs = [PurePosixPath(other) for other in wanted if other.lower().endswith(".pdf")]
+        if any(pdf.with_suffix("") == path.with_suffix("") for pdf in pdfs):
             task.notes.append(f"left out: {name}: the PDF beside it stands for it")
         else:
             _as_pdf(task, name, convert)
     elif suffix == ".zip":
         _as_listing(task, name, convert)
-    elif suffix in AS_TEXT:
-        _copy(task, name, f"{name}.txt")
+    elif suffix in _AS_TEXT.split():
+        _copy(task, task.folder / name, f"{name}.txt")
     else:
         task.notes.append(f"left out: {name}: a judge cannot be shown {suffix or 'files without a suffix'}")
-
-
-def _copy(task: _Task, name: str, as_name: str) -> None:
-    _put(task, task.folder / name, as_name)
 
 
 def _as_pdf(task: _Task, name: str, convert: Converter) -> None:
@@ -130,9 +135,9 @@ def _as_pdf(task: _Task, name: str, convert: Converter) -> None:
     pdf = next((path for path in shown.files if path.lower().endswith(".pdf")), None)
     if pdf is None:
         task.notes.append(f"not converted: {name}: {shown.why or 'no PDF came of it'}")
-        _copy(task, name, name)
+        _copy(task, task.folder / name, name)
     else:
-        _put(task, Path(pdf), str(PurePosixPath(name).with_suffix(".pdf")))
+        _copy(task, Path(pdf), str(PurePosixPath(name).with_suffix(".pdf")))
 
 
 def _as_listing(task: _Task, name: str, convert: Converter) -> None:
@@ -140,18 +145,22 @@ def _as_listing(task: _Task, name: str, convert: Converter) -> None:
     if shown.why:
         task.notes.append(f"left out: {name}: {shown.why}")
         return
-    target = _free(task, f"{name}.txt")
-    place = task.target / target
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(f"{PurePosixPath(name).name}\n{shown.note}\n{shown.text}\n", encoding="utf-8", errors="replace")
-    task.files.append(target)
+    listing = f"{PurePosixPath(name).name}\n{shown.note}\n{shown.text}\n"
+    with _new_file(task, f"{name}.txt") as file:
+        file.write_text(listing, encoding="utf-8", errors="replace")
 
 
-def _put(task: _Task, source: Path, name: str) -> None:
+def _copy(task: _Task, source: Path, name: str) -> None:
+    with _new_file(task, name) as file:
+        shutil.copyfile(source, file, follow_symlinks=False)
+
+
+@contextlib.contextmanager
+def _new_file(task: _Task, name: str) -> Iterator[Path]:
+    """Where a copy goes; once it is there, it is one of the task's files."""
     target = _free(task, name)
-    place = task.target / target
-    place.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(source, place, follow_symlinks=False)
+    (task.target / target).parent.mkdir(parents=True, exist_ok=True)
+    yield task.target / target
     task.files.append(target)
 
 

@@ -17,8 +17,6 @@ MOST_FILES = 5_000  # files that a task may deliver. More are noted, not taken
 
 MOST_NOTES = 100  # things left out that are named; of more, only their number is printed
 
-_RIGHTS = stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO
-
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -69,12 +67,12 @@ def made_harmless(folder: Path) -> list[str]:
         try:
             mode = os.lstat(path).st_mode
             if stat.S_ISDIR(mode):
-                _set_rights(path, mode, stat.S_IRWXU)
+                _grant(path, mode, stat.S_IRWXU)
                 waiting += [entry.path for entry in os.scandir(path) if not entry.is_symlink()]
             elif stat.S_ISREG(mode):
                 if mode & (stat.S_ISUID | stat.S_ISGID):
                     notes.append(f"{name} would have run with the rights of its owner; they are taken away")
-                _set_rights(path, mode, stat.S_IRUSR | stat.S_IWUSR)
+                _grant(path, mode, stat.S_IRUSR | stat.S_IWUSR)
             elif not stat.S_ISLNK(mode):
                 os.unlink(path)  # noqa: PTH108 - texts throughout
                 notes.append(f"{name} is not a plain file and is removed")
@@ -83,8 +81,8 @@ def made_harmless(folder: Path) -> list[str]:
     return [escaped(note) for note in notes[:MOST_NOTES]]
 
 
-def _set_rights(path: str, mode: int, wanted: int) -> None:
-    rights = mode & _RIGHTS | wanted
+def _grant(path: str, mode: int, wanted: int) -> None:
+    rights = mode & 0o777 | wanted
     if rights != stat.S_IMODE(mode):
         os.chmod(path, rights)  # noqa: PTH101
 
@@ -111,7 +109,7 @@ def problem_of(base: Path, name: str) -> str | None:
     return None if stat.S_ISREG(mode) else "not a plain file"
 
 
-def place_of(base: Path, name: str) -> Path:
+def path_of(base: Path, name: str) -> Path:
     """The file itself; to be asked where ``problem_of`` has none."""
     return Path(os.path.normpath(base / name))
 
@@ -136,8 +134,4 @@ def _below(folder: str) -> Iterator[tuple[str, str]]:
             elif not entry.is_file(follow_symlinks=False):
                 yield name, "is no plain file"
             else:
-                yield name, "" if _is_utf8(name) else "its name is not UTF-8"
-
-
-def _is_utf8(name: str) -> bool:
-    return not any("\ud800" <= letter <= "\udfff" for letter in name)
+                yield name, "its name is not UTF-8" if any("\ud800" <= sign <= "\udfff" for sign in name) else ""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -73,11 +74,9 @@ def read_pack(path: Path, base: Path | None = None) -> Pack:
         raise DataProblem(f"{path}: schema_version is {version!r}; accepted is {SCHEMA_VERSION}")
     tasks = reader.of(top.get("tasks"), "tasks", list, "a list")
     read = tuple(reader.task(task, position) for position, task in enumerate(tasks))
-    seen: set[int] = set()
-    for task in read:
-        if task.task_id in seen:
-            raise DataProblem(f"{path}: task {task.task_id} is there twice; keep one of the two")
-        seen.add(task.task_id)
+    ids = Counter(task.task_id for task in read)
+    if repeated := [task_id for task_id, times in ids.items() if times > 1]:
+        raise DataProblem(f"{path}: task {repeated[0]} is there twice; keep one of the two")
     return Pack(
         tasks=read,
         base=_base(path, reader.of(top.get("base_dir", "."), "base_dir", str, "a text"), base),
@@ -90,14 +89,15 @@ def read_pack(path: Path, base: Path | None = None) -> Pack:
 
 def write_pack(path: Path, pack: Pack) -> None:
     """Write a pack in one step. Its base folder is written relative to it, so that both can be moved together."""
+    names = [field.name for field in fields(PackTask)]
     value: dict[str, Json] = {
         "schema_version": SCHEMA_VERSION,
         "base_dir": os.path.relpath(pack.base, path.absolute().parent.resolve()),
         "generated_from": dict(pack.generated_from),
-        "tasks": [_task_json(task) for task in pack.tasks],
+        "tasks": [{name: getattr(task, name) for name in names} for task in pack.tasks],
     }
     if pack.data:
-        value["data"] = {"name": pack.data.name, "fingerprint": pack.data.fingerprint}
+        value["data"] = asdict(pack.data)
     write_json(path, value)
 
 
@@ -110,18 +110,6 @@ def select_trace(outputs: Json) -> Json:
     """The turn that the released scorer judges: the first one (GTA-Workflow spec 6.2). A list whose first item is a
     list holds turns; anything else is the trace itself. Later turns are lost, which is kept under ``parity`` only."""
     return outputs[0] if isinstance(outputs, list) and outputs and isinstance(outputs[0], list) else outputs
-
-
-def _task_json(task: PackTask) -> dict[str, Json]:
-    return {
-        "task_id": task.task_id,
-        "sample_idx": task.sample_idx,
-        "origin_prompt": task.origin_prompt,
-        "assistant_outputs": task.assistant_outputs,
-        "attached_files": list(task.attached_files),
-        "full_tree": task.full_tree,
-        "meta": dict(task.meta),
-    }
 
 
 def _base(path: Path, named: str, given: Path | None) -> Path:
@@ -165,30 +153,23 @@ class _Reader:
         if sample < 1:
             raise DataProblem(f"{self._path}: {where}sample_idx is {sample}; it counts from 1")
         if "assistant_outputs" not in value:
-            raise DataProblem(
-                f"{self._path}: {where}assistant_outputs is missing; give the turns, an empty list if there are none"
-            )
+            lacking = "assistant_outputs is missing; give the turns, an empty list if there are none"
+            raise DataProblem(f"{self._path}: {where}{lacking}")
+        prompt, files = value.get("origin_prompt"), value.get("attached_files")
+        if isinstance(files, str):  # one file may be given as a text; null is none (GTA-Workflow spec 6.2)
+            files = [files] if files.strip() else []
+        if prompt is not None and not isinstance(prompt, str):
+            prompt = self._texts(prompt, f"{where}origin_prompt", "a text")
         return PackTask(
             task_id=number,
             sample_idx=sample,
-            origin_prompt=self._prompt(value.get("origin_prompt"), where),
+            origin_prompt=prompt,
             assistant_outputs=value["assistant_outputs"],
-            attached_files=self._files(value.get("attached_files"), f"{where}attached_files"),
+            attached_files=tuple(self._texts([] if files is None else files, f"{where}attached_files", "a path")),
             full_tree=self.of(value.get("full_tree"), f"{where}full_tree", (list, dict), "a list of nodes or one node"),
             meta=self.of(value.get("meta", {}), f"{where}meta", dict, "an object"),
         )
 
-    def _prompt(self, value: Json, where: str) -> Json:
-        if value is None or isinstance(value, str):
-            return value
-        return list(self._texts(value, f"{where}origin_prompt", "a text"))
-
-    def _files(self, value: Json, what: str) -> tuple[str, ...]:
-        """One file may be given as a text; null is none (GTA-Workflow spec 6.2)."""
-        if isinstance(value, str):
-            return (value,) if value.strip() else ()
-        return self._texts([] if value is None else value, what, "a path")
-
-    def _texts(self, value: Json, what: str, wanted: str) -> tuple[str, ...]:
+    def _texts(self, value: Json, what: str, wanted: str) -> list[str]:
         items: Sequence[Json] = self.of(value, what, list, "a list")
-        return tuple(self.of(item, f"{what}[{place}]", str, wanted) for place, item in enumerate(items))
+        return [self.of(item, f"{what}[{place}]", str, wanted) for place, item in enumerate(items)]

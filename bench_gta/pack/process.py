@@ -31,15 +31,8 @@ PROGRAMS = ("/usr/local/bin", "/usr/bin", "/bin")
 """Readable for every agent: the system's own programs, which scripts start."""
 
 OF_NETWORK = (
-    *(
-        "/etc/resolv.conf",
-        "/etc/hosts",
-        "/etc/nsswitch.conf",
-        "/etc/gai.conf",
-        "/etc/ssl/certs",
-        "/etc/ssl/openssl.cnf",
-    ),
-    *("/usr/share/ca-certificates", "/etc/ca-certificates", "/etc/pki/tls/certs", "/etc/pki/ca-trust"),
+    "/etc/resolv.conf /etc/hosts /etc/nsswitch.conf /etc/gai.conf /etc/ssl/certs /etc/ssl/openssl.cnf"
+    " /usr/share/ca-certificates /etc/ca-certificates /etc/pki/tls/certs /etc/pki/ca-trust"
 )
 """Readable besides, with the network: names of hosts, and certificates."""
 
@@ -48,8 +41,8 @@ _GRACE = 2.0  # seconds for the last output once everything was ended
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where and how an agent runs."""
+class AgentSettings:
+    """How an agent runs."""
 
     seconds: float
     memory_mb: int = 8192
@@ -64,27 +57,27 @@ class Place:
         return self.network or not self.confined
 
 
-def variables(place: Place) -> dict[str, str]:
+def variables(settings: AgentSettings) -> dict[str, str]:
     """What is added to the small fixed environment: where programs are, and what the user named."""
-    return {"PATH": ":".join((str(Path(sys.executable).parent), *PROGRAMS))} | dict(place.env or {})
+    return {"PATH": ":".join((str(Path(sys.executable).parent), *PROGRAMS))} | dict(settings.env or {})
 
 
-def require_sandbox(place: Place) -> None:
+def require_sandbox(settings: AgentSettings) -> None:
     """Raises UsageProblem where an agent should be confined and this machine cannot do it."""
-    if place.confined and (lacking := missing(sandbox.layers())):
+    if settings.confined and (lacking := missing(sandbox.layers())):
         raise UsageProblem(
             f"an agent would run here without {' and '.join(lacking)}; use a Linux kernel with namespaces or Landlock, "
             "or let it reach all that you can reach with --no-sandbox"
         )
 
 
-def hide_from_agents(place: Place, secret: Mapping[str, Path]) -> None:
+def hide_from_agents(settings: AgentSettings, secret: Mapping[str, Path]) -> None:
     """Hide folders that hold what an agent is judged by, by what they are, also where they lie among installed
     packages.
 
     Raises UsageProblem where the user's ``readable`` would show a confined agent one of them, or a part of it.
     """
-    for path in place.readable if place.confined else ():
+    for path in settings.readable if settings.confined else ():
         for what, folder in secret.items():
             real, hidden = path.resolve(), folder.resolve()
             if hidden.is_relative_to(real) or real.is_relative_to(hidden):
@@ -95,32 +88,32 @@ def hide_from_agents(place: Place, secret: Mapping[str, Path]) -> None:
     sandbox.hide(secret.values())
 
 
-async def run_agent(argv: Sequence[str], folder: Path, place: Place) -> SandboxResult:
+async def run_agent(argv: Sequence[str], folder: Path, settings: AgentSettings) -> SandboxResult:
     """Run to the end or the limit; cancelling ends the program. Raises SandboxFault where it cannot be started."""
-    if not place.confined:
-        process = Unconfined(argv, folder, place)
+    if not settings.confined:
+        process = Unconfined(argv, folder, settings)
         try:
             return await asyncio.to_thread(process.run)
         except asyncio.CancelledError:
             process.stop()
             raise
     limits = Limits(
-        wall_seconds=place.seconds,
-        cpu_seconds=place.seconds * (os.cpu_count() or 1),
-        memory_bytes=place.memory_mb << 20,
+        wall_seconds=settings.seconds,
+        cpu_seconds=settings.seconds * (os.cpu_count() or 1),
+        memory_bytes=settings.memory_mb << 20,
         output_bytes=MOST_OUTPUT,
         file_bytes=MOST_FILE,
         disk_bytes=MOST_DISK,
         processes=PROCESSES,
     )
-    programs = [Path(argv[0]), *map(Path, PROGRAMS), *(map(Path, OF_NETWORK) if place.network else ())]
+    programs = [Path(argv[0]), *map(Path, PROGRAMS), *(map(Path, OF_NETWORK.split()) if settings.network else ())]
     return await sandbox.run_async(
         argv,
         folder=folder,
         limits=limits,
-        env=variables(place),
-        readable=[*programs, *place.readable],
-        network=place.network,
+        env=variables(settings),
+        readable=[*programs, *settings.readable],
+        network=settings.network,
     )
 
 
@@ -128,10 +121,10 @@ class Unconfined:
     """An ordinary process in a session of its own. ``run`` once, in a thread; ``stop`` from any thread. All of the
     session ends with the process. What has left the session lives on, which is why the sandbox is the default."""
 
-    def __init__(self, argv: Sequence[str], folder: Path, place: Place) -> None:
+    def __init__(self, argv: Sequence[str], folder: Path, settings: AgentSettings) -> None:
         self._argv = argv
         self._folder = folder
-        self._place = place
+        self._settings = settings
         self._stopped = threading.Event()
         self._kept: tuple[bytearray, bytearray] = (bytearray(), bytearray())
         self._overflow = False
@@ -146,7 +139,7 @@ class Unconfined:
             process = subprocess.Popen(
                 self._argv,
                 cwd=self._folder,
-                env=environment(self._folder) | variables(self._place),
+                env=environment(self._folder) | variables(self._settings),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -158,7 +151,7 @@ class Unconfined:
             for stream, kept in zip((process.stdout, process.stderr), self._kept, strict=True):
                 assert stream is not None
                 selector.register(stream, selectors.EVENT_READ, kept)
-            deadline = began + self._place.seconds
+            deadline = began + self._settings.seconds
             while (
                 process.poll() is None
                 and not self._overflow
@@ -196,7 +189,7 @@ class Unconfined:
         if self._overflow:
             return "output", f"it printed more than {MOST_OUTPUT} bytes"
         if not in_time:
-            return "timeout", f"it ran longer than {self._place.seconds:g} s"
+            return "timeout", f"it ran longer than {self._settings.seconds:g} s"
         if code < 0:
             return "killed", f"it died of signal {-code}"
         return ("error", f"it ended with exit status {code}") if code else ("ok", "")

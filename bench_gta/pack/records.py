@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from pathlib import Path
 
 from agentgauge.core.errors import DataProblem
@@ -34,22 +33,20 @@ def read_record(folder: Path) -> dict[str, Json]:
     return value
 
 
-def read_usage(folder: Path, name: str) -> tuple[dict[str, float], str]:
-    """What an agent says that it used (``usd``, ``prompt_tokens``, ``completion_tokens``), and a note where that cannot
+def read_usage(folder: Path, name: str) -> tuple[dict[str, float], list[str]]:
+    """What an agent says that it used (``usd``, ``prompt_tokens``, ``completion_tokens``), and notes where that cannot
     be read. The agent wrote the file, so it may be anything; no file is no usage and no note."""
     problem = problem_of(folder.resolve(), name)
     if problem == "missing":
-        return {}, ""
+        return {}, []
     value = None if problem else _small_object(folder / name)
     if value is None:
-        return {}, f"{name} is not read: {problem or 'it is not one small JSON object'}"
-    known = {
-        key: number(value[key]) for key in ("usd", "prompt_tokens", "completion_tokens") if value.get(key) is not None
-    }
-    bad = [key for key, amount in known.items() if amount is None]
-    if bad:
-        return {}, f"{name} is not read: {', '.join(bad)} must be a number from 0 on"
-    return {key: amount for key, amount in known.items() if amount is not None}, ""
+        return {}, [f"{name} is not read: {problem or 'it is not one small JSON object'}"]
+    given = {key: value[key] for key in ("usd", "prompt_tokens", "completion_tokens") if value.get(key) is not None}
+    known = {key: amount for key in given if (amount := number(given[key])) is not None}
+    if bad := given.keys() - known:
+        return {}, [f"{name} is not read: {', '.join(key for key in given if key in bad)} must be a number from 0 on"]
+    return known, []
 
 
 def number(value: Json) -> float | None:
@@ -66,11 +63,6 @@ def score_of(value: Json) -> float | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return score if math.isfinite(score) else None
-
-
-def of_meta(meta: Mapping[str, Json], name: str) -> float | None:
-    """A time or cost out of a pack task's meta; None where it is not known."""
-    return number(meta.get(name))
 
 
 def _small_object(file: Path) -> dict[str, Json] | None:

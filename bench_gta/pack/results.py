@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -10,9 +11,9 @@ from pathlib import Path
 
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.types import Json, Score, Scoring
-from bench_gta.pack.digest import digest_of
+from bench_gta.pack.file_selection import path_of, problem_of
 from bench_gta.pack.format import Pack, PackTask
-from bench_gta.pack.records import number, of_meta, score_of
+from bench_gta.pack.records import number, score_of
 from bench_gta.workflow.metrics import SENSITIVITY, THRESHOLD, figures, sensitivity, values_of
 from bench_gta.workflow.tree import leaves, parse
 
@@ -33,14 +34,14 @@ class Settings:
 
 
 @dataclass(slots=True)
-class Kept:
+class StoredResults:
     """What a details file holds. It may know of more tasks than the pack has now; these stay, and count nowhere."""
 
     results: dict[str, Json] = field(default_factory=dict)
     interrupted_usd: dict[str, float] = field(default_factory=dict)  # by task id: paid for a judging that was cut short
 
 
-def read_kept(out: Path, pack: Pack, settings: Settings, *, force: bool) -> Kept:
+def read_stored(out: Path, pack: Pack, settings: Settings, *, force: bool) -> StoredResults:
     """What an earlier call left in the details file; nothing where there is none.
 
     A good record stays one only if the task in the pack is still what was judged. Raises UsageProblem for a file of
@@ -48,22 +49,22 @@ def read_kept(out: Path, pack: Pack, settings: Settings, *, force: bool) -> Kept
     all of that is kept as it is. Thresholds may change: they play no part before the summary.
     """
     if not out.exists():
-        return Kept()
+        return StoredResults()
     try:
-        stored = json.loads(out.read_bytes())
-        kept = Kept(
-            {**stored["task_results"]}, {task: float(usd) for task, usd in stored.get("interrupted_usd", {}).items()}
+        value = json.loads(out.read_bytes())
+        stored = StoredResults(
+            {**value["task_results"]}, {task: float(usd) for task, usd in value.get("interrupted_usd", {}).items()}
         )
     except (OSError, ValueError, RecursionError, TypeError, KeyError, AttributeError):
         raise UsageProblem(f"{out} is no file of scores; give another --out, or replace it with --overwrite") from None
     if not force:
-        _require_same(out, stored, pack, settings)
-    same_file = stored.get("pack_sha1") == pack.sha1
+        _require_same(out, value, pack, settings)
+    same_file = value.get("pack_sha1") == pack.sha1
     for task in pack.tasks:
-        record = kept.results.get(str(task.task_id))
+        record = stored.results.get(str(task.task_id))
         if record is not None and is_done(record):
-            kept.results[str(task.task_id)] = _now(pack, task, record, same_file=same_file, force=force)
-    return kept
+            stored.results[str(task.task_id)] = _now(pack, task, record, same_file=same_file, force=force)
+    return stored
 
 
 def is_done(record: Json) -> bool:
@@ -80,12 +81,30 @@ def _now(pack: Pack, task: PackTask, record: Mapping[str, Json], *, same_file: b
     )
 
 
+def digest_of(pack: Pack, task: PackTask) -> str:
+    """What a task's score rests on, as one word: the request, the answer, the tree, and the names and contents of the
+    files. Where the files lie plays no part."""
+    files = [[name, _content(pack, name)] for name in task.attached_files]
+    shown = [task.origin_prompt, task.assistant_outputs, task.full_tree, files]
+    return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _content(pack: Pack, name: str) -> str:
+    if problem := problem_of(pack.base, name):
+        return problem
+    try:
+        with path_of(pack.base, name).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return "unreadable"
+
+
 def agent_of(task: PackTask) -> dict[str, Json]:
     """The time and cost of the agent, where they are known."""
-    return {name: of_meta(task.meta, name) for name in ("elapsed_sec", "usd")}
+    return {name: number(task.meta.get(name)) for name in ("elapsed_sec", "usd")}
 
 
-def details(pack: Pack, settings: Settings, kept: Kept) -> dict[str, Json]:
+def details(pack: Pack, settings: Settings, stored: StoredResults) -> dict[str, Json]:
     """The whole details file."""
     return {
         "schema_version": 1,
@@ -94,8 +113,8 @@ def details(pack: Pack, settings: Settings, kept: Kept) -> dict[str, Json]:
         "data": asdict(pack.data) if pack.data else None,
         "settings": asdict(settings),
         "task_ids": [task.task_id for task in pack.tasks],
-        "interrupted_usd": dict(kept.interrupted_usd),
-        "task_results": dict(kept.results),
+        "interrupted_usd": dict(stored.interrupted_usd),
+        "task_results": dict(stored.results),
     }
 
 
@@ -119,27 +138,27 @@ def summary_block(task_ids: Sequence[int], results: Results) -> dict[str, Json]:
     return {"summary": block, "per_task": per_task}
 
 
-def summary(pack: Pack, settings: Settings, kept: Kept) -> dict[str, Json]:
+def summary(pack: Pack, settings: Settings, stored: StoredResults) -> dict[str, Json]:
     """The summary file: upstream's blocks, and the figures of the harness table over the pack's tasks that are done. A
     task that could not be judged counts as root score 0 there, with all its leaves failed (GTA-Workflow spec 5.7)."""
-    scores = contributions(pack, settings, kept.results)
+    scores = contributions(pack, settings, stored.results)
     known = figures([score.values for score in scores])
     ids = [str(task.task_id) for task in pack.tasks]
-    records = [record for task_id in ids if isinstance(record := kept.results.get(task_id), dict)]
+    records = [record for task_id in ids if isinstance(record := stored.results.get(task_id), dict)]
     paid = [number(record.get("judge_usd")) or 0.0 for record in records]
     return {
         "name": _name(pack),
         "pack_sha1": pack.sha1,
         "data": asdict(pack.data) if pack.data else None,
         "settings": asdict(settings),
-        **summary_block([task.task_id for task in pack.tasks], kept.results),
+        **summary_block([task.task_id for task in pack.tasks], stored.results),
         "figures": {
             name: known[name] for name in ("Root Score", "Root Score (scored)", "Leaf SR", "Root SR", "Tasks", "Leaves")
         },
         "sensitivity": {"thresholds": list(SENSITIVITY), "rows": sensitivity(scores)},
         "fallbacks": sum(number(_detail_of(record).get("fallbacks")) or 0 for record in records),
-        "agent": agent_totals([agent_of(task) for task in pack.tasks if _finished(task, kept.results)]),
-        "judge_usd": math.fsum([*paid, *(kept.interrupted_usd.get(task_id, 0.0) for task_id in ids)]),
+        "agent": _totals([agent_of(task) for task in pack.tasks if _finished(task, stored.results)]),
+        "judge_usd": math.fsum([*paid, *(stored.interrupted_usd.get(task_id, 0.0) for task_id in ids)]),
     }
 
 
@@ -162,12 +181,7 @@ def contributions(pack: Pack, settings: Settings, results: Results) -> list[Scor
         values = values_of(
             score or 0.0,
             _leaf_scores(record) if ok else [0.0] * _leaf_count(task.full_tree),
-            (),
-            0,
-            0,
-            0,
-            0,
-            "ok" if ok else "error",
+            status="ok" if ok else "error",
             leaf_threshold=settings.leaf_threshold,
             root_threshold=settings.root_threshold,
         )
@@ -175,19 +189,18 @@ def contributions(pack: Pack, settings: Settings, results: Results) -> list[Scor
     return found
 
 
-def agent_totals(agents: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
+def _totals(agents: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
     """What the agent app took over these tasks; None where a task's time or cost is not known."""
-    return {name: _sum([agent[name] for agent in agents]) for name in ("elapsed_sec", "usd")}
+    totals: dict[str, Json] = {}
+    for name in ("elapsed_sec", "usd"):
+        known = [agent[name] for agent in agents if agent[name] is not None]
+        totals[name] = math.fsum(known) if known and len(known) == len(agents) else None
+    return totals
 
 
 def _finished(task: PackTask, results: Results) -> Mapping[str, Json] | None:
     record = results.get(str(task.task_id))
     return record if isinstance(record, dict) and record.get("status") in ("ok", "error") else None
-
-
-def _sum(amounts: Sequence[float | None]) -> float | None:
-    known = [amount for amount in amounts if amount is not None]
-    return math.fsum(known) if known and len(known) == len(amounts) else None
 
 
 def _leaf_count(tree: Json) -> int:
@@ -216,15 +229,15 @@ def _line(task_id: int, record: Json) -> dict[str, Json]:
     return {"task_id": task_id, "status": record.get("status") or "unknown", "score": record.get("score")}
 
 
-def _require_same(out: Path, stored: Mapping[str, Json], pack: Pack, settings: Settings) -> None:
-    data = stored.get("data")
+def _require_same(out: Path, value: Mapping[str, Json], pack: Pack, settings: Settings) -> None:
+    data = value.get("data")
     of_this_set = pack.data is not None and isinstance(data, dict) and data.get("fingerprint") == pack.data.fingerprint
-    if stored.get("pack_sha1") != pack.sha1 and not of_this_set:
+    if value.get("pack_sha1") != pack.sha1 and not of_this_set:
         raise UsageProblem(
-            f"{out} holds the scores of another pack (SHA-1 {stored.get('pack_sha1')}, not {pack.sha1}); give another"
+            f"{out} holds the scores of another pack (SHA-1 {value.get('pack_sha1')}, not {pack.sha1}); give another"
             " --out, keep its scores with --force-resume, or start afresh with --overwrite"
         )
-    before = stored.get("settings")
+    before = value.get("settings")
     before = before if isinstance(before, dict) else {}
     for name in ("judge", "fingerprint", "prompt", "votes", "scoring"):
         now = getattr(settings, name)

@@ -16,15 +16,13 @@ from agentgauge.core.types import Json, Usage
 from agentgauge.run.budget import Budget
 from bench_gta.pack.agent import Command, solve
 from bench_gta.pack.atomic_write import write_json
-from bench_gta.pack.create import create, named
+from bench_gta.pack.create import create, with_metadata
 from bench_gta.pack.format import Pack, write_pack
-from bench_gta.pack.process import Place, hide_from_agents, require_sandbox
+from bench_gta.pack.process import AgentSettings, hide_from_agents, require_sandbox
 from bench_gta.pack.records import RECORD, read_record
 from bench_gta.pack.tasks import SetTask, TaskSet
 
 SETTINGS, PACK = "settings.json", "pack.json"
-
-Told = Callable[[SetTask, Mapping[str, Json]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +30,8 @@ class Plan:
     """What to run, and when to stop."""
 
     command: Command
-    place: Place
-    ids: tuple[int, ...] | None = None  # None: all tasks
+    settings: AgentSettings
+    ids: Sequence[int] | None = None  # None: all tasks
     jobs: int = 1
     budget: Budget | None = None
     max_tasks: int | None = None  # of the tasks that remain
@@ -50,17 +48,20 @@ class Ran:
     unpriced: int  # tasks of this call whose cost the agent did not tell
 
 
-async def run_tasks(tasks: TaskSet, out: Path, plan: Plan, *, told: Told = lambda task, record: None) -> Ran:
-    """Let the agent work on every task that is not finished. After each, the pack in ``out`` is replaced.
+async def run_tasks(
+    tasks: TaskSet, out: Path, plan: Plan, *, report: Callable[[SetTask, Mapping[str, Json]], None]
+) -> Ran:
+    """Let the agent work on every task that is not finished. After each, the pack in ``out`` is replaced and ``report``
+    gets the task and its record.
 
     A task is finished when its record is there, however the agent ended. Raises UsageProblem for a folder of another
     command, task set or confinement, where agents cannot be confined, and where they could read what they are judged
     by; SandboxFault where an agent cannot be started. Cancelling ends the agents; their tasks are run again next time.
     """
-    require_sandbox(plan.place)
-    hide_from_agents(plan.place, {"the folder of the run": out, "the task set": tasks.root})
+    require_sandbox(plan.settings)
+    hide_from_agents(plan.settings, {"the folder of the run": out, "the task set": tasks.root})
     _take(out, tasks, plan)
-    waiting = _waiting(tasks, out, plan)
+    waiting = [task for task in chosen(tasks, plan.ids) if not _finished(out / str(task.id), plan)]
     stopped = ""
     if plan.max_tasks is not None and len(waiting) > (most := max(plan.max_tasks, 0)):
         waiting, stopped = waiting[:most], f"--max-tasks {plan.max_tasks}: {len(waiting) - most} remain"
@@ -77,12 +78,12 @@ async def run_tasks(tasks: TaskSet, out: Path, plan: Plan, *, told: Told = lambd
             if plan.budget and (reason := plan.budget.spent(sum(used, Usage()), time.monotonic() - began)):
                 stopped = stopped or reason
                 return
-            record = await solve(task, tasks, out / str(task.id), plan.command, plan.place)
+            record = await solve(task, tasks, out / str(task.id), plan.command, plan.settings)
             used.append(_usage(record))
             unpriced += "usd" not in record["usage"]
             done.append(task.id)
             _write(tasks, out, plan)
-            told(task, record)
+            report(task, record)
 
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(plan.jobs + 4))
     try:
@@ -103,35 +104,26 @@ def chosen(tasks: TaskSet, ids: Sequence[int] | None) -> list[SetTask]:
     return list(tasks.tasks.values()) if ids is None else [tasks.tasks[number] for number in ids]
 
 
-def _waiting(tasks: TaskSet, out: Path, plan: Plan) -> list[SetTask]:
-    return [task for task in chosen(tasks, plan.ids) if not _finished(out / str(task.id), plan)]
-
-
 def _finished(folder: Path, plan: Plan) -> bool:
-    record = read_record(folder) if folder.is_dir() else {}
+    record = read_record(folder)
     return bool(record) and not (plan.retry_failed and record.get("status") != "ok")
 
 
 def _take(out: Path, tasks: TaskSet, plan: Plan) -> None:
     """Make the folder, or make sure that it is this run's: tasks of two agents must not be mixed."""
-    settings = {
-        "data": asdict(tasks.data),
-        "program": plan.command.program,
-        # not the words themselves: they may hold a key
-        "command_sha256": hashlib.sha256(json.dumps(plan.command.words).encode()).hexdigest(),
-        "sandbox": plan.place.confined,
-        "network": plan.place.connected,
-    }
+    # not the words of the command themselves: they may hold a key
+    command_digest = hashlib.sha256(json.dumps(plan.command.words).encode()).hexdigest()
+    now = {"data": asdict(tasks.data), **_metadata(plan), "command_sha256": command_digest}
     file = out / SETTINGS
     try:
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not any(out.iterdir()):
             out.chmod(0o700)  # what agents leave in there is for no other user
-            write_json(file, settings)
+            write_json(file, now)
             return
         before = json.loads(file.read_bytes())
         data, program, command = before["data"], before["program"], before["command_sha256"]
-        name, place = data["name"], (before["sandbox"], before["network"])
+        name, where = data["name"], _where(before)
     except (OSError, ValueError, RecursionError, TypeError, KeyError):
         raise UsageProblem(f"{out} is not empty and no folder of `agentgauge pack run`; give another --out") from None
     if data["fingerprint"] != tasks.data.fingerprint:
@@ -139,33 +131,31 @@ def _take(out: Path, tasks: TaskSet, plan: Plan) -> None:
             f"{out} holds a run of the task set {name!r}, not of {tasks.data.name!r}; give another --out or other"
             " --data"
         )
-    if command != settings["command_sha256"]:
+    if command != command_digest:
         raise UsageProblem(
             f"{out} holds a run of another command (of {program!r}); give another --out, or the same --command"
         )
-    if place != (plan.place.confined, plan.place.connected):
+    if where != _where(now):
         raise UsageProblem(
-            f"{out} holds a run {_place(*place)}, not {_place(plan.place.confined, plan.place.connected)}; "
-            "give another --out, or the same --network and --no-sandbox"
+            f"{out} holds a run {where}, not {_where(now)}; give another --out, or the same --network and --no-sandbox"
         )
 
 
-def _place(confined: bool, network: bool) -> str:
-    return f"{'in the sandbox' if confined else 'without the sandbox'} {'with' if network else 'without'} the network"
+def _metadata(plan: Plan) -> dict[str, Json]:
+    settings = plan.settings
+    return {"program": plan.command.program, "sandbox": settings.confined, "network": settings.connected}
+
+
+def _where(run: Mapping[str, Json]) -> str:
+    network = "with" if run["network"] else "without"
+    return f"{'in the sandbox' if run['sandbox'] else 'without the sandbox'} {network} the network"
 
 
 def _write(tasks: TaskSet, out: Path, plan: Plan) -> None:
     """The pack of all tasks that are finished; tasks that a cut-short run has left half are not among them."""
     ids: Sequence[int] = [number for number in tasks.tasks if (out / str(number) / RECORD).is_file()]
-    place = plan.place
-    about = {
-        "tool": "agentgauge pack run",
-        "program": plan.command.program,
-        "sandbox": place.confined,
-        "network": place.connected,
-    }
     pack = create(out, tasks, ids=ids) if ids else Pack((), out.resolve(), tasks.data)
-    write_pack(out / PACK, named(pack, **about))
+    write_pack(out / PACK, with_metadata(pack, tool="agentgauge pack run", **_metadata(plan)))
 
 
 def _usage(record: Mapping[str, Json]) -> Usage:

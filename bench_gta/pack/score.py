@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.types import RUN_TOKEN, Json, Usage
@@ -18,20 +17,13 @@ from agentgauge.run.budget import Budget
 from agentgauge.sandbox import scratch_folder
 from bench_gta.pack.atomic_write import write_json
 from bench_gta.pack.check import missing_files, require_safe
-from bench_gta.pack.digest import digest_of
-from bench_gta.pack.file_selection import place_of
+from bench_gta.pack.file_selection import path_of
 from bench_gta.pack.format import Pack, PackTask, select_trace
 from bench_gta.pack.records import number, score_of
-from bench_gta.pack.results import Kept, Settings, agent_of, details, is_done, read_kept, summary
-from bench_gta.workflow.judging.judge import Delivery, scored
+from bench_gta.pack.results import Settings, StoredResults, agent_of, details, digest_of, is_done, read_stored, summary
+from bench_gta.workflow.judging.judge import Delivery, Judge, scored
 from bench_gta.workflow.results import detail
 from bench_gta.workflow.tree import Value
-
-
-class Judges(Protocol):
-    """What judges one task: the replies for every leaf, in judging order. Raises Fault."""
-
-    async def judge(self, delivery: Delivery, *, scratch: Path) -> list[Json]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,52 +47,53 @@ class Scored:
 
 async def score_pack(
     pack: Pack,
-    judge: Judges,
+    judge: Judge,
     settings: Settings,
     *,
     out: Path,
     summary_out: Path,
     limits: Limits | None = None,
     spent: Callable[[], Usage] = Usage,
-    told: Callable[[PackTask, Mapping[str, Json]], None] = lambda task, record: None,
+    report: Callable[[PackTask, Mapping[str, Json]], None] = lambda task, record: None,
 ) -> Scored:
     """Judge every task that has no good result yet. After each, both files are replaced as a whole.
 
-    ``spent``: what the judge has used so far, for costs and the budget. ``told`` hears of every finished task. A task
+    ``spent``: what the judge has used so far, for costs and the budget. ``report`` gets every finished task. A task
     that cannot be judged is recorded and tried again next time; UsageProblem (a missing key, say) ends the call. Raises
     UsageProblem for results of another pack, and for files that must not be shown. Cancelling leaves both files whole;
     what the judge has used until then is in them.
     """
     limits = limits or Limits()
     require_safe(pack)
-    kept = Kept() if limits.overwrite else read_kept(out, pack, settings, force=limits.force_resume)
+    stored = StoredResults() if limits.overwrite else read_stored(out, pack, settings, force=limits.force_resume)
     judged: list[int] = []
     began, stopped = time.monotonic(), ""
-    waiting = [task for task in pack.tasks if not is_done(kept.results.get(str(task.task_id)))]
+    waiting = [task for task in pack.tasks if not is_done(stored.results.get(str(task.task_id)))]
     if limits.max_tasks is not None and len(waiting) > (most := max(limits.max_tasks, 0)):
         waiting, stopped = waiting[:most], f"--max-tasks {limits.max_tasks}: {len(waiting) - most} remain"
     # both files are there from the beginning, so that a folder that cannot be written is reported before anything is
     # paid
-    _write(pack, settings, kept, out, summary_out)
+    _write(pack, settings, stored, out, summary_out)
     for task in waiting:
         if limits.budget and (reason := limits.budget.spent(spent(), time.monotonic() - began)):
             stopped = reason
             break
         task_id, paid = str(task.task_id), spent().usd
-        before = kept.results.get(task_id)
+        found = stored.results.get(task_id)
+        before: Mapping[str, Json] = found if isinstance(found, dict) else {}
         try:
-            record = await _judge(pack, task, judge, settings, before if isinstance(before, dict) else {})
+            record = await _judge(pack, task, judge, settings, before)
         except BaseException:
-            kept.interrupted_usd[task_id] = kept.interrupted_usd.get(task_id, 0.0) + spent().usd - paid
-            _write(pack, settings, kept, out, summary_out)
+            stored.interrupted_usd[task_id] = stored.interrupted_usd.get(task_id, 0.0) + spent().usd - paid
+            _write(pack, settings, stored, out, summary_out)
             raise
-        earlier = (number(before.get("judge_usd")) or 0.0) if isinstance(before, dict) else 0.0
-        earlier += kept.interrupted_usd.pop(task_id, 0.0)
-        kept.results[task_id] = record | {"judge_usd": earlier + spent().usd - paid}
+        earlier = number(before.get("judge_usd")) or 0.0
+        earlier += stored.interrupted_usd.pop(task_id, 0.0)
+        stored.results[task_id] = record | {"judge_usd": earlier + spent().usd - paid}
         judged.append(task.task_id)
-        _write(pack, settings, kept, out, summary_out)
-        told(task, record)
-    return Scored(summary(pack, settings, kept), tuple(judged), stopped)
+        _write(pack, settings, stored, out, summary_out)
+        report(task, record)
+    return Scored(summary(pack, settings, stored), tuple(judged), stopped)
 
 
 def default_out(pack: Path, settings: Settings) -> Path:
@@ -116,22 +109,17 @@ def default_summary(out: Path) -> Path:
 def delivery_of(pack: Pack, task: PackTask, settings: Settings) -> Delivery:
     """One task as a judge gets it. ``parity`` shows the first turn only; the final answer of all turns otherwise."""
     trace = select_trace(task.assistant_outputs) if settings.scoring == "parity" else task.assistant_outputs
-    files = tuple(str(place_of(pack.base, name)) for name in task.attached_files)
+    files = tuple(str(path_of(pack.base, name)) for name in task.attached_files)
     # only files below the base folder may be shown; in the cache's keys its place plays no part
     return Delivery(task.origin_prompt, trace, files, task.full_tree, tokens={str(pack.base): RUN_TOKEN})
 
 
 async def _judge(
-    pack: Pack, task: PackTask, judge: Judges, settings: Settings, before: Mapping[str, Json]
+    pack: Pack, task: PackTask, judge: Judge, settings: Settings, before: Mapping[str, Json]
 ) -> dict[str, Json]:
     started, began = datetime.now(UTC), time.monotonic()
-    record: dict[str, Json] = {
-        "task_id": task.task_id,
-        "status": "ok",
-        "score": None,
-        "detail": None,
-        "digest": digest_of(pack, task),
-    }
+    record: dict[str, Json] = {"task_id": task.task_id, "status": "ok", "score": None, "detail": None}
+    record["digest"] = digest_of(pack, task)
     try:
         with scratch_folder() as scratch:
             replies = await judge.judge(delivery_of(pack, task, settings), scratch=scratch)
@@ -145,16 +133,12 @@ async def _judge(
     if missing := missing_files(pack, task):
         record["missing_files"] = missing
     return record | {
-        "attempt": _attempts(before) + 1,
+        "attempt": int(score_of(before.get("attempt")) or 0) + 1,  # a text counts, too
         "started_utc": started.isoformat(timespec="seconds"),
         "finished_utc": datetime.now(UTC).isoformat(timespec="seconds"),
         "duration_sec": time.monotonic() - began,
         "agent": agent_of(task),
     }
-
-
-def _attempts(before: Mapping[str, Json]) -> int:
-    return int(score_of(before.get("attempt")) or 0)  # a text counts, too
 
 
 def graded(tree: Json, judged: Sequence[Json], *, sample_idx: int, strict: bool) -> dict[str, Json]:
@@ -179,6 +163,6 @@ def _values(value: Value) -> dict[str, Json]:
     return {"id": value.node.id, "value": value.value, **inner}
 
 
-def _write(pack: Pack, settings: Settings, kept: Kept, out: Path, summary_out: Path) -> None:
-    write_json(out, details(pack, settings, kept))
-    write_json(summary_out, summary(pack, settings, kept))
+def _write(pack: Pack, settings: Settings, stored: StoredResults, out: Path, summary_out: Path) -> None:
+    write_json(out, details(pack, settings, stored))
+    write_json(summary_out, summary(pack, settings, stored))

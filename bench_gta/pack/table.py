@@ -14,10 +14,18 @@ from bench_gta.workflow.metrics import harness_rows
 
 HEADS = ("Harness", "Root Score", "Leaf SR", "Root SR", "Time (min)", "Cost (USD)", "Score per cost", "Tasks", "Judge")
 
+_NOTES = """\
+- Leaf SR and Root SR are percentages; ours count leaves and tasks from {thresholds} on. The publication does not name \
+its thresholds.
+- Published rows are of 30 tasks that are not named, under the publication's judge: they are comparable only with runs \
+of the same tasks, judge and thresholds.
+- A task that could not be judged counts as 0. A time or cost is shown only where it is known for every task that is \
+done."""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line. None: not known. ``score_per_cost``: root score over the cost of all tasks in US dollars."""
+    """One line. None: not known."""
 
     name: str
     root_score: float | None
@@ -31,6 +39,7 @@ class Row:
 
     @property
     def score_per_cost(self) -> float | None:
+        """Root score over the cost of all tasks in US dollars."""
         return self.root_score / self.usd if self.root_score is not None and self.usd else None
 
 
@@ -66,30 +75,13 @@ def _number(value: Json) -> float | None:
     raise TypeError
 
 
-def published() -> list[Row]:
-    """The four harnesses of the publication, on 30 tasks that it does not name."""
-    return [_published(row) for row in harness_rows()]
-
-
 def table(rows: Sequence[Row]) -> str:
     """Our rows, then the published ones, in Markdown, with what must be known to compare them."""
     thresholds = sorted({row.thresholds for row in rows if row.thresholds})
     lines = [_line(HEADS), _line(["---"] + ["---:"] * 7 + ["---"])]
-    lines += [_line(_cells(row)) for row in (*rows, *published())]
-    notes = [
-        "Leaf SR and Root SR are percentages; ours count leaves and tasks from "
-        + " and ".join(f"{leaf:g} (leaf) and {root:g} (root)" for leaf, root in thresholds)
-        + " on. The publication does not name its thresholds.",
-        (
-            "Published rows are of 30 tasks that are not named, under the publication's judge: they are comparable only"
-            " with runs of the same tasks, judge and thresholds."
-        ),
-        (
-            "A task that could not be judged counts as 0. A time or cost is shown only where it is known for every task"
-            " that is done."
-        ),
-    ]
-    return "\n".join([*lines, "", *(f"- {note}" for note in notes)])
+    lines += [_line(_cells(row)) for row in (*rows, *map(_published, harness_rows()))]
+    used = " and ".join(f"{leaf:g} (leaf) and {root:g} (root)" for leaf, root in thresholds)
+    return "\n".join([*lines, "", _NOTES.format(thresholds=used)])
 
 
 def _published(row: Mapping[str, Json]) -> Row:
@@ -107,20 +99,9 @@ def _published(row: Mapping[str, Json]) -> Row:
 
 
 def _cells(row: Row) -> list[str]:
-    figures = (
-        (row.root_score, 2),
-        (row.leaf_sr, 2),
-        (row.root_sr, 2),
-        (row.minutes, 1),
-        (row.usd, 2),
-        (row.score_per_cost, 3),
-    )
-    return [
-        row.name,
-        *("–" if value is None else f"{value:.{digits}f}" for value, digits in figures),
-        row.tasks,
-        row.judge,
-    ]
+    figures = zip((row.root_score, row.leaf_sr, row.root_sr, row.minutes, row.usd), (2, 2, 2, 1, 2), strict=True)
+    shown = ["–" if value is None else f"{value:.{digits}f}" for value, digits in (*figures, (row.score_per_cost, 3))]
+    return [row.name, *shown, row.tasks, row.judge]
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -40,30 +40,26 @@ class TaskSet:
     tasks: Mapping[int, SetTask]
 
 
-def is_bundled(place: Path | None) -> bool:
-    return place is None or place.resolve() in (BUNDLED, BUNDLED / DATASET)
+def is_bundled(path: Path) -> bool:
+    return path.resolve() in (BUNDLED, BUNDLED / DATASET)
 
 
-def read_tasks(place: Path | None = None) -> TaskSet:
+def read_tasks(path: Path | None = None) -> TaskSet:
     """The tasks of a data folder or its end.json; of the bundled sample without one. Raises DataProblem.
 
     The fingerprint is of what a pack copies (ids, requests, trees), so that a file that is only formatted anew stays
     the same.
     """
-    place = BUNDLED if place is None else place
-    file = place / DATASET if place.is_dir() else place
+    path = path or BUNDLED
+    file = path / DATASET if path.is_dir() else path
     if not file.is_file():
-        raise DataProblem(f"{place} holds no tasks; give --data a folder with {DATASET}, or that file")
-    tasks = {
-        task.id: task
-        for task in (_task(file, entry, position) for position, entry in enumerate(entries(file), start=1))
-    }
+        raise DataProblem(f"{path} holds no tasks; give --data a folder with {DATASET}, or that file")
+    found = (_task(file, entry, position) for position, entry in enumerate(entries(file), start=1))
+    tasks = {task.id: task for task in found}
     if not tasks:
         raise DataProblem(f"{file} holds no task; get the file again, or name another with --data")
-    content = json.dumps(
-        [[task.id, task.prompt, task.tree] for task in tasks.values()], sort_keys=True, ensure_ascii=True
-    )
-    name = BUNDLED_NAME if is_bundled(place) else file.absolute().parent.name
+    content = json.dumps([[task.id, task.prompt, task.tree] for task in tasks.values()], sort_keys=True)
+    name = BUNDLED_NAME if is_bundled(path) else file.absolute().parent.name
     return TaskSet(DataSet(name, hashlib.sha256(content.encode()).hexdigest()[:16]), file.parent, tasks)
 
 
@@ -82,17 +78,17 @@ def input_files(tasks: TaskSet, task: SetTask) -> list[tuple[Path, str]]:
     found: dict[str, Path] = {}
     root = tasks.root.resolve()
     for path in task.files:
-        place = (root / path).resolve()
-        if not place.is_relative_to(root):
+        file = (root / path).resolve()
+        if not file.is_relative_to(root):
             raise DataProblem(f"task {task.id}: the file {path!r} lies outside {root}; the data set is damaged")
-        if not place.is_file():
+        if not file.is_file():
             raise DataProblem(f"task {task.id}: the file {path!r} is missing below {root}; put it back")
-        name, number = place.name, 1
-        while name in found and found[name] != place:
+        name, number = file.name, 1
+        while name in found and found[name] != file:
             number += 1
-            name = f"{place.stem}-{number}{place.suffix}"
-        found[name] = place
-    return [(place, name) for name, place in found.items()]
+            name = f"{file.stem}-{number}{file.suffix}"
+        found[name] = file
+    return [(file, name) for name, file in found.items()]
 
 
 def _task(file: Path, entry: Entry, position: int) -> SetTask:
@@ -101,8 +97,7 @@ def _task(file: Path, entry: Entry, position: int) -> SetTask:
         raise DataProblem(f"{where}: a task's key must be its number, such as '7'")
     task = entry.value
     dialogs = task.get("dialogs") if isinstance(task, dict) else None
-    if not isinstance(dialogs, list):
-        dialogs = []
+    dialogs = dialogs if isinstance(dialogs, list) else []
     first = dialogs[0] if dialogs else None
     if not isinstance(first, dict) or not isinstance(first.get("content"), str):
         raise DataProblem(f"{where}: dialogs must begin with the request, an entry with a text as 'content'")

@@ -19,7 +19,7 @@ from bench_gta.pack.format import Pack, PackTask
 from bench_gta.pack.results import Settings
 from bench_gta.pack.score import Limits, Scored, default_out, default_summary, score_pack
 from bench_gta.pack.tasks import TaskSet, is_bundled
-from bench_gta.pack.verbs import interrupted, read, require_count, tell_problems, until_signal
+from bench_gta.pack.verbs import INTERRUPTED, print_problems, read, require_count, until_signal
 from bench_gta.workflow.judging.judge import RULES
 from bench_gta.workflow.judging.prompts import load_template, version
 
@@ -31,7 +31,7 @@ def score(options: argparse.Namespace) -> int:
     require_count(options.max_tasks)
     pack, tasks = read(options, options.in_pack)
     if options.dry_run:
-        return tell_problems(pack, tasks)
+        return print_problems(pack, tasks)
     if tasks is not None:
         require_of_set(pack, tasks)
     judge = options.judge_model or _default_judge(pack, tasks)
@@ -53,17 +53,15 @@ def score(options: argparse.Namespace) -> int:
         overwrite=options.overwrite,
         force_resume=options.force_resume,
     )
-    _tell_missing(pack, allowed=options.allow_missing or judge == RULES)
+    _report_missing(pack, allowed=options.allow_missing or judge == RULES)
     scored = until_signal(_scored(pack, settings, config, options.judge_cache, limits, out, summary_out))
     if scored is None:
-        return interrupted()
+        return INTERRUPTED
     counts, figures = scored.summary["summary"], scored.summary["figures"]
     if scored.stopped:
         print(f"stopped: {scored.stopped}")
-    print(
-        f"{counts['n_done']} of {counts['n_total']} tasks are judged, {counts['n_error']} of them failed; now:"
-        f" {len(scored.judged)}"
-    )
+    judged = f"{counts['n_done']} of {counts['n_total']} tasks are judged"
+    print(f"{judged}, {counts['n_error']} of them failed; now: {len(scored.judged)}")
     for name in ("Root Score", "Leaf SR", "Root SR"):
         print(f"  {name:10}  {'not available' if figures[name] is None else f'{figures[name]:.2f}'}")
     print(f"  thresholds: leaf {settings.leaf_threshold:g}, root {settings.root_threshold:g}")
@@ -88,9 +86,8 @@ def config_for(name: str, votes: int, address: str | None, config: Config) -> Co
     if votes < 1:
         raise UsageProblem(f"--judge-votes must be 1 or more, not {votes}")
     if name == RULES and (votes > 1 or url):
-        raise UsageProblem(
-            f"the judge {RULES!r} is built in and always says the same; leave --judge-votes and --judge-url out"
-        )
+        leave = "is built in and always says the same; leave --judge-votes and --judge-url out"
+        raise UsageProblem(f"the judge {RULES!r} {leave}")
     if url is None:
         return config
     table = config.models.get(name, ModelTable(model=name))
@@ -100,12 +97,11 @@ def config_for(name: str, votes: int, address: str | None, config: Config) -> Co
 def _default_judge(pack: Pack, tasks: TaskSet | None) -> str:
     if tasks is not None and is_bundled(tasks.root):
         return RULES
-    raise UsageProblem(
-        f"{pack.path} is not of the bundled sample, so a model has to judge it; name one with --judge-model"
-    )
+    choose = "so a model has to judge it; name one with --judge-model"
+    raise UsageProblem(f"{pack.path} is not of the bundled sample, {choose}")
 
 
-def _tell_missing(pack: Pack, *, allowed: bool) -> None:
+def _report_missing(pack: Pack, *, allowed: bool) -> None:
     """One line for each task with files that are not there. Raises UsageProblem unless they may be."""
     tasks = [(task, names) for task in pack.tasks if (names := missing_files(pack, task))]
     for task, names in tasks:
@@ -122,7 +118,7 @@ async def _scored(
 ) -> Scored:
     from bench_gta.workflow.judging.judges import make_judge
 
-    def told(task: PackTask, record: Mapping[str, Json]) -> None:
+    def report(task: PackTask, record: Mapping[str, Json]) -> None:
         print(f"task {task.task_id}: {escaped(record.get('error') or format(record['score'], '.2f'))}", flush=True)
 
     with _named_as_judge():
@@ -131,7 +127,7 @@ async def _scored(
         )
     try:
         return await score_pack(
-            pack, made.judge, settings, out=out, summary_out=summary_out, limits=limits, spent=made.spent, told=told
+            pack, made.judge, settings, out=out, summary_out=summary_out, limits=limits, spent=made.spent, report=report
         )
     finally:
         await made.close()
@@ -146,10 +142,9 @@ def _fingerprint(judge: str, config: Config) -> str:
 
 @contextlib.contextmanager
 def _named_as_judge() -> Iterator[None]:
-    """What a model's name lacks is said of the options that name the judge."""
+    """Messages about a model name the judge's options."""
     try:
         yield
     except UsageProblem as problem:
-        raise UsageProblem(
-            str(problem).replace("--model-url", "--judge-url").replace("--model ", "--judge-model ")
-        ) from None
+        text = str(problem).replace("--model-url", "--judge-url").replace("--model ", "--judge-model ")
+        raise UsageProblem(text) from None

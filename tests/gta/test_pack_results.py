@@ -12,7 +12,7 @@ import pytest
 from agentgauge.core.config import Config
 from agentgauge.core.errors import UsageProblem
 from bench_gta.pack.format import Pack, PackTask
-from bench_gta.pack.results import Kept, Settings, read_kept, summary, summary_block
+from bench_gta.pack.results import Settings, StoredResults, read_stored, summary, summary_block
 from bench_gta.pack.verb_score import base_url, config_for
 
 TREE = [{"id": "1", "requirements": "a"}, {"id": "2", "requirements": "b"}]
@@ -46,7 +46,7 @@ def test_a_score_may_be_a_text(score: Any, mean: float | None, tmp_path: Path) -
     found = summary_block([1], {"1": record})
     assert found["summary"] == {"n_total": 1, "n_done": 1, "n_ok": 1, "n_error": 0, "mean_ok_score": mean}
     assert found["per_task"] == [{"task_id": 1, "status": "ok", "score": score}]
-    assert summary(a_pack(tmp_path), SETTINGS, Kept({"1": record}))["figures"]["Root Score"] == (mean or 0.0)
+    assert summary(a_pack(tmp_path), SETTINGS, StoredResults({"1": record}))["figures"]["Root Score"] == (mean or 0.0)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_score_may_be_a_text(score: Any, mean: float | None, tmp_path: Path) -
 )
 def test_scores_of_leaves_may_be_texts(nodes: Any, leaf_sr: float | None, tmp_path: Path) -> None:
     record = {"status": "ok", "score": 8, "detail": {"nodes": nodes, "fallbacks": "x"}, "judge_usd": "free"}
-    found = summary(a_pack(tmp_path), SETTINGS, Kept({"1": record}))
+    found = summary(a_pack(tmp_path), SETTINGS, StoredResults({"1": record}))
     assert (found["figures"]["Leaf SR"], found["fallbacks"], found["judge_usd"]) == (leaf_sr, 0, 0.0)
 
 
@@ -76,9 +76,9 @@ def test_settings_that_are_no_object_are_those_of_another_judge(settings: Any, t
     out = tmp_path / "scores.json"
     out.write_text(json.dumps({"pack_sha1": "0" * 40, "task_results": {}, "settings": settings}))
     with pytest.raises(UsageProblem, match="was made with the judge None, not 'fake'"):
-        read_kept(out, a_pack(tmp_path), SETTINGS, force=False)
+        read_stored(out, a_pack(tmp_path), SETTINGS, force=False)
     out.write_text(json.dumps({"pack_sha1": "0" * 40, "task_results": {}, "settings": asdict(SETTINGS)}))
-    assert read_kept(out, a_pack(tmp_path), SETTINGS, force=False) == Kept()
+    assert read_stored(out, a_pack(tmp_path), SETTINGS, force=False) == StoredResults()
 
 
 @pytest.mark.parametrize(

@@ -92,9 +92,9 @@ def use(name: str, folder: Path) -> Any:
     if name.startswith("served "):
         return served(name.removeprefix("served "), folder)
     if name == "agent":
-        from bench_gta.pack.process import Place, run_agent
+        from bench_gta.pack.process import AgentSettings, run_agent
 
-        return asyncio.run(run_agent([sys.executable, "-c", code], folder, Place(50))).stdout
+        return asyncio.run(run_agent([sys.executable, "-c", code], folder, AgentSettings(50))).stdout
     if name == "reader":
         from bench_gta.workflow.rendering import confined
 
