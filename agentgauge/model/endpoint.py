@@ -27,7 +27,6 @@ from agentgauge.model.retry import (
 )
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.transport.base import MAX_ANSWER, Answer, Outgoing, Transport, TransportError, Upload
-from agentgauge.model.transport.factory import open_transport
 from agentgauge.model.wire import clean, error_text, excerpt, without_shapes
 
 T = TypeVar("T")
@@ -105,14 +104,13 @@ class Endpoint:
     def _encoded(self, body: Mapping[str, Any]) -> bytes:
         """Once for all tries. Lone surrogates, which no JSON in UTF-8 can carry, become question marks."""
         try:
-            return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(
-                "utf-8", "replace"
-            )
+            text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         except (TypeError, ValueError) as error:
             raise UsageProblem(
                 f"a request to model {self._spec.name} cannot be written as JSON ({error}); look at its extra_body in"
                 " agentgauge.toml"
             ) from None
+        return text.encode("utf-8", "replace")
 
     async def _limited(self, request: Outgoing, read: Read[T]) -> T | Failure:
         async with self._limiter.slot() as ticket:
@@ -133,12 +131,13 @@ class Endpoint:
 
     async def _attempt(self, request: Outgoing, read: Read[T]) -> T | Failure:
         """One attempt. What goes wrong on the way comes back as a Failure."""
-        transport = self._transport or self._open()
+        if self._transport is None:
+            self._transport = open_transport(self._spec, read_key(self._spec, self._environ), self._environ)
         seconds = self._health.patience(self._spec.timeout)
         try:
             # For the whole answer: an endpoint that trickles would never end.
             async with asyncio.timeout(seconds):
-                answer = await transport.send(request)
+                answer: Answer | TransportError = await self._transport.send(request)
         except TimeoutError:
             answer = TransportError("timeout")
         if isinstance(answer, TransportError):
@@ -147,27 +146,20 @@ class Endpoint:
             return self._read_error(answer, request.path)
         return self._read(answer, read)
 
-    def _open(self) -> Transport:
-        self._transport = open_transport(self._spec, read_key(self._spec, self._environ), self._environ)
-        return self._transport
-
     def _read(self, answer: Answer, read: Read[T]) -> T | Failure:
-        kind = _content_type(answer.headers)
         try:
             data = json.loads(answer.content)
         except ValueError:
+            text = repr(excerpt(answer.text()))
+            kind = excerpt(answer.headers.get("content-type", "").split(";")[0]).lower() or "no content type"
             if kind.endswith("json"):
-                return self._failure(
-                    "invalid json", f"the endpoint's answer is no valid JSON: {excerpt(answer.text())!r}"
-                )
-            return self._failure(
-                f"not json ({kind})", f"the endpoint answered with {kind} instead of JSON: {excerpt(answer.text())!r}"
-            )
+                return _failure("invalid json", f"the endpoint's answer is no valid JSON: {text}")
+            return _failure(f"not json ({kind})", f"the endpoint answered with {kind} instead of JSON: {text}")
         except RecursionError:
-            return self._failure("invalid json", "the endpoint's answer is JSON nested too deep")
+            return _failure("invalid json", "the endpoint's answer is JSON nested too deep")
         outcome = read(data)
         if isinstance(outcome, Failure):
-            return self._failure(outcome.cause, outcome.message, outcome)
+            return _failure(outcome.cause, outcome.message, outcome.kind, outcome.retry_after)
         return outcome
 
     def _read_error(self, answer: Answer, path: str) -> Failure:
@@ -181,36 +173,28 @@ class Endpoint:
         code = error.get("code") if isinstance(error, Mapping) else None
         if status == 400 and code == "content_filter":
             # Azure's filter answers in the model's place. It would do so at every resume: a refusal, not a fault.
-            return self._failure(FILTERED, error_text(data), Failure("", "", "final"))
+            return _failure(FILTERED, error_text(data), "final")
         kind = failure_kind(status)
         if code == "insufficient_quota":
             kind = "final"  # OpenAI says 429 for an empty account too, which no patience fills
-        message = (
-            f"the endpoint answered HTTP {status}:"
-            f" {error_text(data) or answer.reason}{_advice(status, path, self._spec)}"
-        )
+        said = error_text(data) or answer.reason
+        message = f"the endpoint answered HTTP {status}: {said}{_advice(status, path, self._spec)}"
         wait = retry_after_seconds(answer.headers, time.time()) if status in (429, 503, 529) else None
-        return self._failure(f"http {status}", message, Failure("", "", kind, wait))
+        return _failure(f"http {status}", message, kind, wait)
 
     def _no_answer(self, error: TransportError, seconds: float) -> Failure:
         message, kind = _MESSAGES[error.cause]
         place = urlsplit(self._spec.url or "").netloc
         message = message.format(place=place, detail=error.detail, seconds=f"{seconds:g}", size=MAX_ANSWER >> 20)
-        return self._failure(error.cause, message, Failure("", "", kind))
-
-    def _failure(self, cause: str, message: str, like: Failure | None = None) -> Failure:
-        kind, wait = (like.kind, like.retry_after) if like else ("again", None)
-        return Failure(cause, without_shapes(clean(message)), kind, wait)
+        return _failure(error.cause, message, kind)
 
 
 _MESSAGES: Mapping[str, tuple[str, FailureKind]] = {
     "timeout": ("no answer from {place} within {seconds} s", "unreachable"),
     "connection": ("no connection to {place}: {detail}", "unreachable"),
     "certificate": (
-        (
-            "the certificate of {place} is not trusted: {detail}; if it is one of your own, name the file of its"
-            " authority in SSL_CERT_FILE"
-        ),
+        "the certificate of {place} is not trusted: {detail}; if it is one of your own, name the file of its authority"
+        " in SSL_CERT_FILE",
         "final",
     ),
     "proxy": ("the proxy does not let us through to {place}: {detail}", "again"),
@@ -221,6 +205,21 @@ _MESSAGES: Mapping[str, tuple[str, FailureKind]] = {
     "answer too long": ("the endpoint's answer is longer than {size} MB", "again"),
 }
 """By cause: the message of an attempt without an answer, and what it means for the next attempt."""
+
+
+def _failure(cause: str, message: str, kind: FailureKind = "again", retry_after: float | None = None) -> Failure:
+    return Failure(cause, without_shapes(clean(message)), kind, retry_after)
+
+
+def open_transport(spec: ModelSpec, key: str | None, environ: Mapping[str, str]) -> Transport:
+    """The transport that a model's table names. Call it inside the event loop."""
+    if spec.transport == "openai":
+        from agentgauge.model.transport.openai_client import OpenAITransport
+
+        return OpenAITransport(spec, key, environ)
+    from agentgauge.model.transport.aiohttp_client import AiohttpTransport
+
+    return AiohttpTransport(spec, key, environ)
 
 
 def _fields(body: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
@@ -254,17 +253,11 @@ def file_path(identity: str) -> str:
     return f"/files/{quote(identity, safe='')}"
 
 
-def _content_type(headers: Mapping[str, str]) -> str:
-    return excerpt(headers.get("content-type", "").split(";")[0]).lower() or "no content type"
-
-
 def _advice(status: int, path: str, spec: ModelSpec) -> str:
+    if status in (401, 403) and spec.key_env:
+        return f" (check the key in {spec.key_env})"
     if status in (401, 403):
-        return (
-            f" (check the key in {spec.key_env})"
-            if spec.key_env
-            else " (no key was sent; name its variable with key_env, or set AGENTGAUGE_API_KEY)"
-        )
+        return " (no key was sent; name its variable with key_env, or set AGENTGAUGE_API_KEY)"
     if status == 404 and path != "/chat/completions":
         return f' (does {spec.url} serve {path}? if not, set api = "chat" for this model in agentgauge.toml)'
     if status == 404:

@@ -1,5 +1,4 @@
-"""How many requests to one endpoint may be concurrent: a state machine, to which every event brings its time in
-seconds.
+"""How many requests to one endpoint may be concurrent: a state machine over time, which a clock tells in seconds.
 
 As TCP does, the window begins small, grows, and halves when requests are refused or time out. A queue at the endpoint
 does harm where it makes answers miss the time-out: an endpoint that answers one request at a time answers the 32nd
@@ -10,6 +9,7 @@ a queue, since long answers take long.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 START = 8
@@ -50,9 +50,10 @@ class Window:
     grow: by a multiple until a doubling gains nothing or the window is halved, later by one.
     """
 
-    def __init__(self, largest: int, *, start: int = START, timeout: float) -> None:
+    def __init__(self, largest: int, *, start: int = START, timeout: float, clock: Callable[[], float]) -> None:
         if largest < 1:
             raise ValueError(f"max_in_flight must be 1 or more, not {largest}")
+        self._now = clock
         self.largest = largest
         self.limit = max(1, min(start, largest))
         self.in_flight = 0
@@ -68,92 +69,92 @@ class Window:
         self._count = 0  # answers of the round
         self._busy = 0.0  # request-seconds of the round
 
-    def enter(self, now: float) -> None:
+    def enter(self) -> None:
         """A request takes a slot."""
-        self._advance(now)
+        self._advance()
         if self.in_flight == self._count == 0:
-            self._began = now  # rounds begin with a request
+            self._began = self._now()  # rounds begin with a request
         self.in_flight += 1
 
-    def ticket(self, now: float) -> Ticket:
+    def ticket(self) -> Ticket:
         """The request that has entered is sent."""
-        return Ticket(now, self._decreases, self.limit == 1 < self.largest)
+        return Ticket(self._now(), self._decreases, self.limit == 1 < self.largest)
 
-    def leave(self, now: float) -> None:
+    def leave(self) -> None:
         """A request gives up its slot."""
-        self._advance(now)
+        self._advance()
         self.in_flight -= 1
 
-    def answered(self, ticket: Ticket, now: float) -> None:
+    def answered(self, ticket: Ticket) -> None:
         """The endpoint answered a request."""
-        self._advance(now)
+        self._advance()
         self._remember()
-        self._fastest = min(self._fastest, now - ticket.sent)
+        self._fastest = min(self._fastest, self._now() - ticket.sent)
         self._count += 1
         if self.limit < min(self._goal, self.largest):
-            self._resume(self.limit + 1, now)
+            self._resume(self.limit + 1)
         elif self._count >= self.limit:
-            self._finish_round(now)
+            self._finish_round()
 
-    def refused(self, ticket: Ticket, now: float) -> None:
+    def refused(self, ticket: Ticket) -> None:
         """The endpoint refused a request (429, 529). Halves the window if it has refused many of late, once for all
         that were concurrent then. Three quarters of what it was, or was to become, come back with the next answers."""
-        self._advance(now)
+        self._advance()
         self._remember()
         self._refusals += 1
         # Refusals come before the first answers: those of a small beginning are judged as if all had been sent.
         if self._refusals > TOLERATED * max(self._recent + self.in_flight, self.largest if self._starting else 0):
-            self._halve(ticket, now, goal=(self.largest if self._starting else self.limit) * 3 // 4)
+            self._halve(ticket, goal=(self.largest if self._starting else self.limit) * 3 // 4)
 
-    def timed_out(self, ticket: Ticket, now: float) -> None:
+    def timed_out(self, ticket: Ticket) -> None:
         """A request was not answered in time. Halves the window as ``refused`` does, and nothing comes back at once.
 
         Where requests that are sent alone time out as well, a narrow window does not help: it opens, and time-outs do
         not narrow it any more.
         """
-        self._advance(now)
+        self._advance()
         if self._alone >= _ALONE:
             return
         self._alone += ticket.alone
         if self._alone >= _ALONE:
-            self.open(now)
+            self.open()
             return
         self._remember()
         self._timeouts += 1
         if self._timeouts > TOLERATED * (self._recent + self.in_flight):
-            self._halve(ticket, now, goal=0)
+            self._halve(ticket, goal=0)
 
-    def open(self, now: float) -> None:
+    def open(self) -> None:
         """As wide as it may be. For a dead endpoint, which has no queue: requests to it are to end soon."""
-        self._resume(self.largest, now)
+        self._resume(self.largest)
 
-    def resize(self, largest: int, now: float) -> None:
+    def resize(self, largest: int) -> None:
         """Another upper bound, from 1. A window that was as wide as it might stays so."""
         full = self.limit == self.largest
         self.largest = largest
         limit = largest if full else min(self.limit, largest)
         if limit != self.limit:
-            self._resume(limit, now)
+            self._resume(limit)
 
-    def _halve(self, ticket: Ticket, now: float, goal: int) -> None:
+    def _halve(self, ticket: Ticket, goal: int) -> None:
         if ticket.decreases != self._decreases:
             return
         self._decreases += 1
         self._goal = goal
         self._starting = False
-        self._resume(max(1, self.limit // 2), now)
+        self._resume(max(1, self.limit // 2))
 
-    def _finish_round(self, now: float) -> None:
-        elapsed = max(now - self._began, 1e-9)
+    def _finish_round(self) -> None:
+        elapsed = max(self._now() - self._began, 1e-9)
         if self._busy < elapsed * self.limit / 2:  # fewer requests than it allows: nothing is learnt of a wider one
-            self._resume(self.limit, now)
+            self._resume(self.limit)
             return
         # Seconds for one request, by Little's law: requests without an answer count, too.
         wait = max(self._busy / self._count, 1e-9)
         rate, before = self._count / elapsed, self._rate
         self._rate = rate
         limit = self._starting_limit(wait, rate, before) if self._starting else self._later_limit(wait)
-        self._resume(min(limit, self.largest), now)
+        self._resume(min(limit, self.largest))
 
     def _starting_limit(self, wait: float, rate: float, before: float | None) -> int:
         harmless = int(min(self.limit * self._timeout * _FAR / wait, self.largest))
@@ -170,12 +171,13 @@ class Window:
     def _alike(self, wait: float) -> bool:
         return wait <= _ALIKE * self._fastest
 
-    def _resume(self, limit: int, now: float) -> None:
+    def _resume(self, limit: int) -> None:
         """A new round."""
         self.limit = limit
-        self._began, self._count, self._busy = now, 0, 0.0
+        self._began, self._count, self._busy = self._now(), 0, 0.0
 
-    def _advance(self, now: float) -> None:
+    def _advance(self) -> None:
+        now = self._now()
         self._busy += self.in_flight * (now - self._clock)
         self._clock = now
 

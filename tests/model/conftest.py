@@ -11,16 +11,15 @@ import pytest
 from agentgauge.model import endpoint
 from agentgauge.model.spec import ModelSpec, TransportName
 from agentgauge.model.transport.base import Transport
-from agentgauge.model.transport.factory import open_transport
 
 
 @pytest.fixture(params=["lean", "openai"])
 def transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> TransportName:
     """Every request of the test goes this way, whatever the model's table says."""
-    name = cast(TransportName, request.param)
+    name, unchanged = cast(TransportName, request.param), endpoint.open_transport
 
     def opened(spec: ModelSpec, key: str | None, environ: Mapping[str, str]) -> Transport:
-        return open_transport(replace(spec, transport=name), key, environ)
+        return unchanged(replace(spec, transport=name), key, environ)
 
     monkeypatch.setattr(endpoint, "open_transport", opened)
     return name

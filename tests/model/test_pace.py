@@ -101,7 +101,7 @@ class Run:
             more.set()
 
         while todo or flying:
-            while todo and len(flying) < self.limiter.max_in_flight + self.limiter.at_rest:
+            while todo and len(flying) < self.limiter.largest + self.limiter.at_rest:
                 flying.add(asyncio.ensure_future(case(todo.pop())))
             await more.wait()
             more.clear()

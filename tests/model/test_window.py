@@ -13,19 +13,28 @@ from agentgauge.model.window import START, Ticket, Window
 LONG = 600.0  # seconds; a time-out that is far away
 
 
-def window(largest: int = 32, *, start: int = START, timeout: float = LONG) -> Window:
-    return Window(largest, start=start, timeout=timeout)
+class Timed(Window):
+    """A window whose clock the test sets."""
+
+    def at(self, now: float) -> Timed:
+        self.now = now
+        return self
 
 
-def send(window: Window, number: int, now: float = 0.0) -> list[Ticket]:
+def window(largest: int = 32, *, start: int = START, timeout: float = LONG) -> Timed:
+    made = Timed(largest, start=start, timeout=timeout, clock=lambda: made.now)
+    return made.at(0.0)
+
+
+def send(window: Timed, number: int, now: float = 0.0) -> list[Ticket]:
     tickets = []
     for _ in range(number):
-        window.enter(now)
-        tickets.append(window.ticket(now))
+        window.at(now).enter()
+        tickets.append(window.at(now).ticket())
     return tickets
 
 
-def rounds(window: Window, number: int, latency: float = 0.0, lanes: int = 0, now: float = 0.0) -> list[int]:
+def rounds(window: Timed, number: int, latency: float = 0.0, lanes: int = 0, now: float = 0.0) -> list[int]:
     """The limit after each of so many rounds against an endpoint that is always sent as much as the window allows.
 
     It takes ``latency`` seconds for a request; with ``lanes``, for that many at once, first come, first served."""
@@ -47,8 +56,8 @@ def rounds(window: Window, number: int, latency: float = 0.0, lanes: int = 0, no
         for _ in range(before):
             waiting.sort(key=lambda entry: entry[:2])
             end, _, ticket = waiting.pop(0)
-            window.answered(ticket, end)
-            window.leave(end)
+            window.at(end).answered(ticket)
+            window.at(end).leave()
             fill(end)
         before = window.limit
         limits.append(before)
@@ -85,20 +94,21 @@ def test_a_queue_at_the_endpoint_never_comes_near_the_time_out(lanes: int, laten
 def test_a_burst_of_refusals_halves_once_and_answers_give_the_slots_back() -> None:
     one, seen, now = window(8), [], 0.0
     for ticket in send(one, 2):
-        one.refused(ticket, now)  # both were concurrent
-        one.leave(now)
+        one.at(now).refused(ticket)  # both were concurrent
+        one.at(now).leave()
     seen.append(one.limit)
     send(one, 8)
     for answers in (2, 6, 100):
         for _ in range(answers):
             now += 1.0
-            one.answered(one.ticket(now - 8.0), now)
+            ticket = one.at(now - 8.0).ticket()
+            one.at(now).answered(ticket)
         seen.append(one.limit)  # three quarters are back at once; from there one for as many answers as there are slots
     one.in_flight = 0
     for _ in range(30):
         (ticket,) = send(one, 1)
-        one.refused(ticket, 0.0)
-        one.leave(0.0)
+        one.at(0.0).refused(ticket)
+        one.at(0.0).leave()
     assert [*seen, one.limit] == [4, 6, 7, 8, 1]
 
 
@@ -106,11 +116,11 @@ def test_one_refusal_among_many_answers_changes_nothing() -> None:
     one = window(8)
     for _ in range(200):
         for ticket in send(one, 19):
-            one.answered(ticket, 0.0)
-            one.leave(0.0)
+            one.at(0.0).answered(ticket)
+            one.at(0.0).leave()
         (ticket,) = send(one, 1)
-        one.refused(ticket, 0.0)
-        one.leave(0.0)
+        one.at(0.0).refused(ticket)
+        one.at(0.0).leave()
     assert one.limit == 8
 
 
@@ -119,7 +129,7 @@ def test_the_first_refusals_of_a_full_house_are_judged_by_all_that_was_sent(refu
     """Refusals are answered at once, answers come after seconds: the first news of a run are all refusals."""
     one = window(100, start=100)
     for ticket in send(one, 100)[:refusals]:
-        one.refused(ticket, 0.0)
+        one.at(0.0).refused(ticket)
     assert one.limit == limit
 
 
@@ -127,12 +137,12 @@ def test_the_first_refusals_of_a_small_beginning_are_judged_as_if_all_had_been_s
     one = window(32)
     tickets = send(one, 8)
     for ticket in tickets[:3]:
-        one.refused(ticket, 0.0)
+        one.at(0.0).refused(ticket)
     assert one.limit == 8
-    one.refused(tickets[3], 0.0)
+    one.at(0.0).refused(tickets[3])
     assert one.limit == 4
     for ticket in send(one, 30, 0.1):
-        one.answered(ticket, 0.2)
+        one.at(0.2).answered(ticket)
     assert one.limit == 24  # three quarters of what it was to become
 
 
@@ -140,12 +150,12 @@ def test_time_outs_halve_it_once() -> None:
     one = window(32, start=32, timeout=10.0)
     tickets = send(one, 32)
     for ticket in tickets[:20]:
-        one.answered(ticket, 9.0)
+        one.at(9.0).answered(ticket)
     for ticket in tickets[20:]:
-        one.timed_out(ticket, 10.0)
+        one.at(10.0).timed_out(ticket)
     assert one.limit == 16
     for ticket in send(one, 15, 11.0):
-        one.answered(ticket, 20.0)
+        one.at(20.0).answered(ticket)
     assert one.limit == 16  # other than with refusals, nothing is given back: the queue would be as long again
 
 
@@ -153,9 +163,9 @@ def test_a_time_out_now_and_then_changes_nothing() -> None:
     one = window(32, start=32, timeout=10.0)
     tickets = send(one, 32)
     for ticket in tickets[:30]:
-        one.answered(ticket, 9.0)
+        one.at(9.0).answered(ticket)
     for ticket in tickets[30:]:
-        one.timed_out(ticket, 10.0)
+        one.at(10.0).timed_out(ticket)
     assert one.limit == 32
 
 
@@ -165,20 +175,20 @@ def test_time_outs_of_requests_that_are_sent_alone_have_another_cause() -> None:
     one, seen = window(16, start=1, timeout=10.0), []
     for now in range(0, 60, 10):
         (ticket,) = send(one, 1, now)
-        one.timed_out(ticket, now + 10.0)
-        one.leave(now + 10.0)
+        one.at(now + 10.0).timed_out(ticket)
+        one.at(now + 10.0).leave()
         seen.append(one.limit)
     assert seen == [1, 1, 16, 16, 16, 16]
 
 
 def test_a_full_window_follows_its_bound_and_a_smaller_one_stays() -> None:
     one = window(4)
-    one.resize(6, 0.0)
+    one.at(0.0).resize(6)
     assert one.limit == 6
-    one.resize(2, 0.0)
+    one.at(0.0).resize(2)
     assert one.limit == 2
     two = window(32)
-    two.resize(40, 0.0)
+    two.at(0.0).resize(40)
     assert two.limit == START
 
 
@@ -187,8 +197,8 @@ def test_a_window_that_is_not_used_does_not_grow() -> None:
     for _ in range(100):
         (ticket,) = send(one, 1, now)
         now += 0.1
-        one.answered(ticket, now)
-        one.leave(now)
+        one.at(now).answered(ticket)
+        one.at(now).leave()
     assert one.limit == START
 
 
@@ -207,16 +217,16 @@ def test_whatever_happens_the_limit_is_between_one_and_the_bound(
         if kind == "send":
             out += send(one, min(number, one.limit - one.in_flight), now)
         elif kind == "resize":
-            one.resize(number + 1, now)
+            one.at(now).resize(number + 1)
         elif out:
             ticket = out.pop(number % len(out))
             if kind == "answered":
-                one.answered(ticket, now)
+                one.at(now).answered(ticket)
             elif kind == "refused":
-                one.refused(ticket, now)
+                one.at(now).refused(ticket)
                 assert one.limit in (before, max(1, before // 2))
             elif kind == "timed out":
-                one.timed_out(ticket, now)
+                one.at(now).timed_out(ticket)
                 assert one.limit in (before, max(1, before // 2), one.largest)
-            one.leave(now)
+            one.at(now).leave()
         assert 1 <= one.limit <= one.largest and one.in_flight == len(out)
