@@ -18,7 +18,7 @@ from agentgauge.core.chat import ChatModel, ChatReply, ChatRequest, ToolCall
 from agentgauge.core.errors import ModelFault, ReplayMiss, ToolError, ToolFault
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput
 from agentgauge.core.types import Usage
-from agentgauge.model.cassette_file import CassetteReader, CassetteWriter, Key, digest
+from agentgauge.model.cassette_file import CassetteReader, CassetteWriter, Key, Parts, digest
 from agentgauge.model.files.references import by_content
 
 _CATALOG: Key = ("catalog", "")
@@ -34,7 +34,7 @@ class RecordingModel:
         self._cassette = cassette
 
     async def complete(self, request: ChatRequest) -> ChatReply:
-        key, parts = _model_key(request), _model_parts(request, self._cassette)
+        key, parts = _exchange(request, self._cassette)
         try:
             reply = await self._model.complete(request)
         except ModelFault as fault:
@@ -57,13 +57,11 @@ class ReplayModel:
 
     async def complete(self, request: ChatRequest) -> ChatReply:
         """Raises ReplayMiss, or the ModelFault that was recorded."""
-        key, parts = _model_key(request), _model_parts(request, self._cassette)
-        outcome = self._cassette.find(key, parts)
-        if outcome is None:
-            raise ReplayMiss(
-                f"the cassette {self._cassette.path} lacks a reply for {_case_words(request)}:"
-                f" {self._cassette.explain(key, parts)}; replay with the settings of the recording, or record again"
-            )
+        case = request.case
+        words = f"{case.task} {case.sample}, attempt {case.attempt}, turn {case.turn + 1}" if case else ""
+        outcome = self._cassette.outcome(
+            *_exchange(request, self._cassette), f"a reply for {words or 'a request without a case'}"
+        )
         if "fault" in outcome:
             raise ModelFault(outcome["fault"], cause=outcome["cause"])
         data = dict(outcome["reply"])
@@ -80,50 +78,32 @@ def _call(data: Mapping[str, Any]) -> ToolCall:
     return ToolCall(**{name: value for name, value in data.items() if name != "flaw"})
 
 
-def _model_key(request: ChatRequest) -> Key:
-    case = request.case
-    return ("model", f"{case.task}/{case.sample}/{case.attempt}/{case.turn}" if case else "")
-
-
-def _case_words(request: ChatRequest) -> str:
-    case = request.case
-    return (
-        f"{case.task} {case.sample}, attempt {case.attempt}, turn {case.turn + 1}"
-        if case
-        else "a request without a case"
-    )
-
-
-def _model_parts(request: ChatRequest, cassette: CassetteWriter | CassetteReader) -> dict[str, Any]:
-    pack = cassette.placeholders.to_placeholders
-    return {
+def _exchange(request: ChatRequest, cassette: CassetteWriter | CassetteReader) -> tuple[Key, Parts]:
+    pack, case = cassette.placeholders.to_placeholders, request.case
+    settings = [
+        *(request.temperature, request.max_tokens, asdict(request.usual)),
+        *(request.seed, list(request.stop), request.raw, dict(request.template)),
+    ]
+    return ("model", f"{case.task}/{case.sample}/{case.attempt}/{case.turn}" if case else ""), {
         "messages": [digest(pack(by_content(message))) for message in request.messages],
         "tools": digest(pack([dict(tool) for tool in request.tools])),
-        "settings": digest(
-            [
-                *(request.temperature, request.max_tokens, asdict(request.usual)),
-                *(request.seed, list(request.stop), request.raw, dict(request.template)),
-            ]
-        ),
+        "settings": digest(settings),
     }
 
 
 class _CallCounter:
-    """Which call of its case a tool call is. Cases have folders of their own, and a case calls one tool after the
+    """Tells which call of its case a tool call is. Cases have folders of their own, and a case calls one tool after the
     other."""
 
-    def __init__(self) -> None:
+    def __init__(self, cassette: CassetteWriter | CassetteReader) -> None:
+        self._pack = cassette.placeholders.to_placeholders
         self._calls: Counter[str] = Counter()
 
-    def key(self, folder: Path, cassette: CassetteWriter | CassetteReader) -> Key:
-        place = cassette.placeholders.to_placeholders(str(folder.absolute()))
+    def exchange(self, name: str, arguments: Mapping[str, Any], folder: Path) -> tuple[Key, Parts]:
+        place = self._pack(str(folder.absolute()))
         number = self._calls[place]
         self._calls[place] += 1
-        return ("tool", f"{place}/{number}")
-
-
-def _tool_parts(name: str, arguments: Mapping[str, Any], cassette: CassetteWriter | CassetteReader) -> dict[str, Any]:
-    return {"name": name, "arguments": digest(cassette.placeholders.to_placeholders(dict(arguments)))}
+        return ("tool", f"{place}/{number}"), {"name": name, "arguments": digest(self._pack(dict(arguments)))}
 
 
 class RecordingToolBox:
@@ -132,7 +112,7 @@ class RecordingToolBox:
     def __init__(self, box: ToolBox, cassette: CassetteWriter) -> None:
         self._box = box
         self._cassette = cassette
-        self._counter = _CallCounter()
+        self._counter = _CallCounter(cassette)
         self._catalog: Mapping[str, Tool] | None = None
 
     async def catalog(self) -> Mapping[str, Tool]:
@@ -145,7 +125,7 @@ class RecordingToolBox:
     async def call(
         self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]
     ) -> tuple[ToolOutput, ...]:
-        key, parts = self._counter.key(folder, self._cassette), _tool_parts(name, arguments, self._cassette)
+        key, parts = self._counter.exchange(name, arguments, folder)
         try:
             outputs = await self._box.call(name, arguments, folder=folder, readable=readable)
         except ToolError as error:
@@ -166,7 +146,7 @@ class ReplayToolBox:
 
     def __init__(self, cassette: CassetteReader) -> None:
         self._cassette = cassette
-        self._counter = _CallCounter()
+        self._counter = _CallCounter(cassette)
 
     async def catalog(self) -> Mapping[str, Tool]:
         outcome = self._cassette.find(_CATALOG, {})
@@ -180,14 +160,9 @@ class ReplayToolBox:
         self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]
     ) -> tuple[ToolOutput, ...]:
         """Raises ReplayMiss, or the ToolError or ToolFault that was recorded."""
-        key, parts = self._counter.key(folder, self._cassette), _tool_parts(name, arguments, self._cassette)
-        outcome = self._cassette.find(key, parts)
-        if outcome is None:
-            place, _, number = key[1].rpartition("/")
-            raise ReplayMiss(
-                f"the cassette {self._cassette.path} lacks tool call {int(number) + 1} ({name}) of {place}: "
-                f"{self._cassette.explain(key, parts)}; replay with the settings of the recording, or record again"
-            )
+        key, parts = self._counter.exchange(name, arguments, folder)
+        place, _, number = key[1].rpartition("/")
+        outcome = self._cassette.outcome(key, parts, f"tool call {int(number) + 1} ({name}) of {place}")
         if "error" in outcome:
             raise ToolError(outcome["error"])
         if "fault" in outcome:
@@ -220,10 +195,8 @@ class ReplayToolBox:
 
 def _stored(output: ToolOutput, folder: Path) -> dict[str, Any]:
     """Text as it is; a produced file by its name below ``folder`` and its content; another path as it is."""
-    if output.type == "text":
+    file, root = Path(output.content), folder.resolve()
+    if output.type == "text" or not file.is_file() or not file.resolve().is_relative_to(root):
         return asdict(output)
-    file = Path(output.content)
-    if not file.is_file() or not file.resolve().is_relative_to(folder.resolve()):
-        return asdict(output)
-    name = file.resolve().relative_to(folder.resolve()).as_posix()
+    name = file.resolve().relative_to(root).as_posix()
     return {"type": output.type, "file": name, "data": base64.b64encode(file.read_bytes()).decode("ascii")}

@@ -11,11 +11,10 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from agentgauge.core.errors import UsageProblem
+from agentgauge.core.errors import ReplayMiss, UsageProblem
 from agentgauge.core.path_placeholders import PathPlaceholders
 from agentgauge.core.redaction import dumps
 from agentgauge.core.types import Json
@@ -32,13 +31,6 @@ Parts = Mapping[str, Json]
 """The digests of a request's parts: {"messages": [...], "tools": ..., "settings": ...}."""
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
-    """The first line."""
-
-    settings: Mapping[str, Json]  # of the run that is recorded
-
-
 def digest(value: Json) -> str:
     """Short digest of a JSON value; the order of keys does not matter."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:16]
@@ -51,8 +43,7 @@ def create_cassette(path: Path, settings: Mapping[str, Json]) -> None:
     """
     header = {"cassette": FORMAT, "settings": dict(settings)}
     if path.exists() and path.stat().st_size:
-        known = read_header(path)
-        if dict(known.settings) != dict(settings):
+        if recorded_settings(path) != dict(settings):
             raise UsageProblem(f"the cassette {path} was recorded with other settings; record to another file")
         with path.open("rb+") as stream:
             content = stream.read()
@@ -67,8 +58,8 @@ def create_cassette(path: Path, settings: Mapping[str, Json]) -> None:
         ) from None
 
 
-def read_header(path: Path) -> Header:
-    """Raises UsageProblem when the file is missing or no cassette of this format."""
+def recorded_settings(path: Path) -> dict[str, Any]:
+    """The settings of the recorded run. Raises UsageProblem when the file is missing or no cassette of this format."""
     try:
         with path.open("rb") as stream:
             line = stream.readline()
@@ -85,7 +76,7 @@ def read_header(path: Path) -> Header:
             f"{path}, line 1: the cassette has format {data['cassette']!r}, and this version reads {FORMAT}; record it"
             " again"
         )
-    return Header(data.get("settings") or {})
+    return dict(data.get("settings") or {})
 
 
 def _line(value: Mapping[str, Json]) -> bytes:
@@ -127,7 +118,7 @@ class CassetteReader:
         """Raises UsageProblem naming a damaged line. An incomplete last line, left by a killed run, is ignored."""
         self.path = path
         self.placeholders = PathPlaceholders(tokens)
-        self.header = read_header(path)
+        recorded_settings(path)  # is it a cassette?
         self._places: dict[Key, dict[str, tuple[int, int]]] = {}
         self._parts: dict[Key, Parts] = {}
         with path.open("rb") as stream:
@@ -143,10 +134,9 @@ class CassetteReader:
             except (ValueError, KeyError, TypeError):
                 if not line.endswith(b"\n"):
                     break
-                message = (
+                raise UsageProblem(
                     f"{self.path}, line {number}: this is no exchange; delete the line or record the cassette again"
-                )
-                raise UsageProblem(message) from None
+                ) from None
             # A case that was run again comes later in the file, and counts.
             self._places.setdefault(key, {})[digest(parts)] = (offset, len(line))
             self._parts[key] = parts
@@ -163,8 +153,17 @@ class CassetteReader:
         outcome: Mapping[str, Any] = self.placeholders.to_paths(entry["outcome"])
         return outcome
 
-    def explain(self, key: Key, parts: Parts) -> str:
-        """Why ``find`` found nothing: what differs from the recorded request."""
+    def outcome(self, key: Key, parts: Parts, what: str) -> Mapping[str, Any]:
+        """As ``find``. Raises ReplayMiss that says what of ``what`` differs from the recording."""
+        outcome = self.find(key, parts)
+        if outcome is None:
+            raise ReplayMiss(
+                f"the cassette {self.path} lacks {what}: {self._explain(key, parts)}; replay with the settings of the"
+                " recording, or record again"
+            )
+        return outcome
+
+    def _explain(self, key: Key, parts: Parts) -> str:
         known = self._parts.get(key)
         if known is None:
             return "nothing was recorded for it"

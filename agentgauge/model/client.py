@@ -10,18 +10,15 @@ from urllib.parse import quote
 
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest
 from agentgauge.model import responses, wire
-from agentgauge.model.endpoint import FILTERED, Endpoint, read_key
-from agentgauge.model.files.references import holds_files, with_files
-from agentgauge.model.files.upload import MAX_INLINE, InlineFiles, NamedFiles, UploadedFiles
+from agentgauge.model.endpoint import FILTERED, Endpoint
+from agentgauge.model.files.references import RenderFile, holds_files, with_files
+from agentgauge.model.files.upload import MAX_INLINE, InlineFiles, UploadedFiles, file_name_only
 from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.retry import Failure, RetryPolicy
 from agentgauge.model.spec import Api, ModelSpec
 
-__all__ = ["CASE_HEADER", "OpenAIModel", "case_header", "read_key"]
-
 CASE_HEADER = "x-agentgauge-case"
 """Tells an embedded model which request of which case this is. Never sent to a real endpoint."""
-
 
 HEAVY = 8
 """Concurrent requests with files: each may hold 20 MB."""
@@ -29,10 +26,8 @@ HEAVY = 8
 
 def case_header(case: CaseKey) -> str:
     """``task/sample/attempt/turn``, each percent-encoded, and the role, if the model asked is not the tested one."""
-    return "/".join(
-        quote(str(word), safe="")
-        for word in (case.task, case.sample, case.attempt, case.turn, *filter(None, [case.role]))
-    )
+    words = (case.task, case.sample, case.attempt, case.turn, *filter(None, [case.role]))
+    return "/".join(quote(str(word), safe="") for word in words)
 
 
 class OpenAIModel:
@@ -69,14 +64,12 @@ class OpenAIModel:
             return await self._send(replace(request, messages=messages), api)
 
     async def _send(self, request: ChatRequest, api: Api) -> ChatReply:
-        headers = {CASE_HEADER: case_header(request.case)} if self.spec.embedded and request.case else {}
-        spec = self.spec
-        if api == "responses":
-            path, body, read_reply = responses.PATH, responses.request_body(spec, request), responses.read_reply
-        else:
-            path, body, read_reply = wire.PATH, wire.request_body(spec, request), wire.read_reply
-        outcome = await self._endpoint.post(
-            path, body, lambda data: read_reply(data, spec, request.stop), headers=headers
+        spec, form = self.spec, responses if api == "responses" else wire
+        outcome: ChatReply | Failure = await self._endpoint.post(
+            form.PATH,
+            form.request_body(spec, request),
+            lambda data: form.read_reply(data, spec, request.stop),
+            headers={CASE_HEADER: case_header(request.case)} if spec.embedded and request.case else None,
         )
         if isinstance(outcome, Failure):
             if outcome.cause == FILTERED:
@@ -95,7 +88,7 @@ class OpenAIModel:
             return self.spec.api
         return "responses" if self.spec.provider == "openai" and holds_files(request.messages) else "chat"
 
-    def _renderer(self, api: Api) -> InlineFiles | UploadedFiles | NamedFiles:
+    def _renderer(self, api: Api) -> RenderFile:
         if self.spec.embedded:
-            return NamedFiles()
+            return file_name_only
         return self._uploaded if api == "responses" else self._inline

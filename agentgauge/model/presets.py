@@ -11,24 +11,23 @@ from __future__ import annotations
 import difflib
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 from urllib.parse import urlsplit
 
 from agentgauge.core.config import Config, ModelTable
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import looks_random, register
-from agentgauge.model.providers import PRESETS, Preset, Quirks, is_openai_name, quirks_of
+from agentgauge.model.providers import PRESETS, Preset, is_openai_name, quirks_of
 from agentgauge.model.spec import DEFAULT_RETRIES, DEFAULT_TIMEOUT, ModelKind, ModelSpec
 from agentgauge.model.transport.addressing import custom_headers
-
-__all__ = ["ACCEPTED_FORMS", "OWN_KEY", "ModelSpec", "resolve"]
 
 OWN_KEY = "AGENTGAUGE_API_KEY"
 """Key for an endpoint that is no provider's own host."""
 
+_WELL_KNOWN = ("oracle", "baseline", "gpt-4o", "gpt-4o-mini", "gpt-4.1", "gpt-5", "o3", "o4-mini")
 AZURE_API_VERSION = "2024-10-21"
 ACCEPTED_FORMS = (
     "oracle, baseline, scripted:FILE, an OpenAI name such as gpt-4o, provider/model, a [models.NAME] table of"
@@ -69,21 +68,16 @@ def _embedded(name: str) -> ModelSpec | None:
         # Imported here because the script's rules belong to the embedded server.
         from agentgauge.model.embedded.scripted import Script
 
-        file = Path(name.partition(":")[2]).expanduser()
-        if not name.partition(":")[2]:
+        given = name.partition(":")[2]
+        if not given:
             raise UsageProblem(
                 "--model scripted needs a file: scripted:FILE, with the replies as JSON (docs/models.md)"
             )
+        file = Path(given).expanduser()
         Script.load(file)
         digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
-        return ModelSpec(
-            name=name,
-            kind="scripted",
-            model=f"scripted:{file.name}",
-            provider="scripted",
-            script=file.absolute(),
-            script_digest=digest,
-        )
+        model = f"scripted:{file.name}"
+        return ModelSpec(name, "scripted", model, "scripted", script=file.absolute(), script_digest=digest)
     return None
 
 
@@ -129,17 +123,14 @@ def _from_table(name: str, table: ModelTable, url: str | None, environ: Mapping[
 
 def _spec(name: str, preset: Preset, model: str, table: ModelTable, environ: Mapping[str, str]) -> ModelSpec:
     azure = preset.name == "azure"
-    address = (
-        (table.endpoint or table.url or environ.get("AZURE_OPENAI_ENDPOINT")) if azure else (table.url or preset.url)
-    )
+    address = (table.endpoint if azure else None) or table.url
+    address = address or (environ.get("AZURE_OPENAI_ENDPOINT") if azure else preset.url)
     if not address:
-        raise UsageProblem(
-            f"--model {name} needs an address: " + ("set AZURE_OPENAI_ENDPOINT" if azure else "give --model-url")
-        )
+        advice = "set AZURE_OPENAI_ENDPOINT" if azure else "give --model-url"
+        raise UsageProblem(f"--model {name} needs an address: {advice}")
     address = _checked_url(address)
     key_env, required = _key(preset, table, address, environ)
-    defaults: dict[str, Any] = asdict(quirks_of(preset, model))
-    quirks = Quirks(**{**defaults, **{key: value for key, value in asdict(table.quirks).items() if value is not None}})
+    said = {key: value for key, value in asdict(table.quirks).items() if value is not None}
     return ModelSpec(
         name=name,
         kind="azure" if azure else "openai",
@@ -155,7 +146,7 @@ def _spec(name: str, preset: Preset, model: str, table: ModelTable, environ: Map
         prices=table.prices,
         extra_body=table.extra_body,
         headers=table.headers,
-        quirks=quirks,
+        quirks=replace(quirks_of(preset, model), **said),
         api_version=(table.api_version or environ.get("OPENAI_API_VERSION") or AZURE_API_VERSION) if azure else None,
         deployment=(table.deployment or model) if azure else None,
         api=table.api,
@@ -217,27 +208,16 @@ def _checked_url(url: str) -> str:
 
 
 def _unknown(name: str, config: Config) -> UsageProblem:
-    known = [
-        "oracle",
-        "baseline",
-        *config.models,
-        *PRESETS,
-        "gpt-4o",
-        "gpt-4o-mini",
-        "gpt-4.1",
-        "gpt-5",
-        "o3",
-        "o4-mini",
-    ]
     prefix, slash, rest = name.partition("/")
     if slash and not rest:
         return UsageProblem(f"--model {name!r} names no model behind the slash; write {prefix}/MODEL")
     if slash:
         message = f"there is no provider {prefix!r}{_close(prefix, PRESETS)}; known are {', '.join(PRESETS)}"
         return UsageProblem(f"unknown model {name!r}: {message}; for an endpoint of your own add --model-url")
-    return UsageProblem(f"unknown model {name!r}{_close(name, known)}; accepted are {ACCEPTED_FORMS}")
+    close = _close(name, [*config.models, *PRESETS, *_WELL_KNOWN])
+    return UsageProblem(f"unknown model {name!r}{close}; accepted are {ACCEPTED_FORMS}")
 
 
-def _close(word: str, known: Mapping[str, object] | list[str]) -> str:
+def _close(word: str, known: Iterable[str]) -> str:
     matches = difflib.get_close_matches(word, list(known), n=2, cutoff=0.6)
     return f" (did you mean {' or '.join(matches)}?)" if matches else ""

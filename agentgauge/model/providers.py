@@ -46,37 +46,28 @@ def _self_hosted(name: str, title: str, port: int) -> Preset:
     return Preset(name, title, url, key_env, key_required=False, self_hosted=True)
 
 
+def _hosted(name: str, title: str, url: str | None, quirks: Quirks = Quirks(), key: str = "") -> Preset:
+    return Preset(name, title, url, f"{key or name.upper()}_API_KEY", quirks=quirks)
+
+
 PRESETS: Mapping[str, Preset] = {
     preset.name: preset
     for preset in (
-        Preset("openai", "OpenAI", "https://api.openai.com/v1", "OPENAI_API_KEY"),
-        Preset("azure", "Azure OpenAI", None, "AZURE_OPENAI_API_KEY"),
-        Preset("anthropic", "Anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", quirks=_STRICT),
-        Preset(
-            "gemini",
-            "Google Gemini",
-            "https://generativelanguage.googleapis.com/v1beta/openai",
-            "GEMINI_API_KEY",
-            quirks=_STRICT,
-        ),
-        Preset("deepseek", "DeepSeek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", quirks=_NO_SEED),
-        Preset("mistral", "Mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", quirks=_STRICT),
-        Preset("groq", "Groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
-        Preset("together", "Together AI", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
-        Preset(
-            "fireworks", "Fireworks AI", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY", quirks=_NO_SEED
-        ),
-        Preset("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-        Preset("xai", "xAI", "https://api.x.ai/v1", "XAI_API_KEY"),
-        Preset("moonshot", "Moonshot AI", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY", quirks=_NO_SEED),
-        Preset("zhipu", "Zhipu AI", "https://open.bigmodel.cn/api/paas/v4", "ZHIPUAI_API_KEY", quirks=_NO_SEED),
-        Preset(
-            "dashscope",
-            "Alibaba Model Studio",
-            "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
-            "DASHSCOPE_API_KEY",
-        ),
-        Preset("nvidia", "NVIDIA NIM", "https://integrate.api.nvidia.com/v1", "NVIDIA_API_KEY"),
+        _hosted("openai", "OpenAI", "https://api.openai.com/v1"),
+        _hosted("azure", "Azure OpenAI", None, key="AZURE_OPENAI"),
+        _hosted("anthropic", "Anthropic", "https://api.anthropic.com/v1", _STRICT),
+        _hosted("gemini", "Google Gemini", "https://generativelanguage.googleapis.com/v1beta/openai", _STRICT),
+        _hosted("deepseek", "DeepSeek", "https://api.deepseek.com/v1", _NO_SEED),
+        _hosted("mistral", "Mistral", "https://api.mistral.ai/v1", _STRICT),
+        _hosted("groq", "Groq", "https://api.groq.com/openai/v1"),
+        _hosted("together", "Together AI", "https://api.together.xyz/v1"),
+        _hosted("fireworks", "Fireworks AI", "https://api.fireworks.ai/inference/v1", _NO_SEED),
+        _hosted("openrouter", "OpenRouter", "https://openrouter.ai/api/v1"),
+        _hosted("xai", "xAI", "https://api.x.ai/v1"),
+        _hosted("moonshot", "Moonshot AI", "https://api.moonshot.ai/v1", _NO_SEED),
+        _hosted("zhipu", "Zhipu AI", "https://open.bigmodel.cn/api/paas/v4", _NO_SEED, key="ZHIPUAI"),
+        _hosted("dashscope", "Alibaba Model Studio", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1"),
+        _hosted("nvidia", "NVIDIA NIM", "https://integrate.api.nvidia.com/v1"),
         _self_hosted("vllm", "vLLM", 8000),
         _self_hosted("lmdeploy", "LMDeploy", 23333),
         _self_hosted("sglang", "SGLang", 30000),

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
+from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.model.retry import Failure
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import clean, cut, first, read_tool_calls, read_usage, reported, role_messages
@@ -50,13 +50,8 @@ def _items(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     elif content or not message.get("tool_calls"):
         yield {"role": role, "content": content or ""}
     for call in message.get("tool_calls") or ():
-        function = call["function"]
-        yield {
-            "type": "function_call",
-            "call_id": call["id"],
-            "name": function["name"],
-            "arguments": function["arguments"],
-        }
+        name, arguments = call["function"]["name"], call["function"]["arguments"]
+        yield {"type": "function_call", "call_id": call["id"], "name": name, "arguments": arguments}
 
 
 def _plain(content: object) -> str:
@@ -96,14 +91,14 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
     thoughts = [
         part.get("text") for item in items if item.get("type") == "reasoning" for part in _mappings(item.get("summary"))
     ]
-    calls = _calls(items)
+    called = [item for item in items if item.get("type") == "function_call"]
+    calls = read_tool_calls([{"id": call.get("call_id"), "function": call} for call in called])
     finish = "tool_calls" if calls else "stop"
     if status == "incomplete":
         details = data.get("incomplete_details")
         reason = details.get("reason") if isinstance(details, Mapping) else None
-        finish = (
-            "length" if reason == "max_output_tokens" else clean(reason) if isinstance(reason, str) else "incomplete"
-        )
+        finish = clean(reason) if isinstance(reason, str) else "incomplete"
+        finish = "length" if reason == "max_output_tokens" else finish
         if reason == "content_filter" and not text:
             refusal = refusal or "the endpoint's content filter ended the reply"
     return ChatReply(
@@ -114,11 +109,6 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
         finish_reason=finish,
         usage=read_usage(data.get("usage"), spec.prices, ("input_tokens", "output_tokens")),
     )
-
-
-def _calls(items: Sequence[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
-    calls = [item for item in items if item.get("type") == "function_call"]
-    return read_tool_calls([{"id": call.get("call_id"), "function": call} for call in calls])
 
 
 def _mappings(value: object) -> list[Mapping[str, Any]]:

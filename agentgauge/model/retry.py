@@ -12,7 +12,7 @@ import random
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC
 from typing import Literal, TypeVar
 
@@ -25,9 +25,8 @@ UNANSWERED: tuple[FailureKind, ...] = ("unreachable", "crowded")
 
 RETRY_AFTER_CAP = 60.0
 """Seconds of the longest wait that an endpoint can ask for, whatever it says."""
-_NUMBER = re.compile(
-    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-)  # without inf, nan, 1_0 and digits of other scripts
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+"""Without inf, nan, 1_0 and digits of other scripts."""
 BACKOFF_VARIABLE = "AGENTGAUGE_BACKOFF"
 
 LONG_SILENCE = 600.0
@@ -63,10 +62,8 @@ def retry_after_seconds(headers: Mapping[str, str], now: float) -> float | None:
     ``now`` is in seconds since the epoch. ``retry-after-ms`` is what Azure and OpenAI send for short waits.
     """
     milliseconds = _number(headers.get("retry-after-ms"))
-    if milliseconds is not None:
-        return _capped(milliseconds / 1000)
-    seconds = asked_seconds(headers.get("retry-after"), now)
-    return None if seconds is None else _capped(seconds)
+    seconds = asked_seconds(headers.get("retry-after"), now) if milliseconds is None else milliseconds / 1000
+    return None if seconds is None else min(max(seconds, 0.0), RETRY_AFTER_CAP)
 
 
 def asked_seconds(value: str | None, now: float) -> float | None:
@@ -85,10 +82,6 @@ def asked_seconds(value: str | None, now: float) -> float | None:
 def _number(text: str | None) -> float | None:
     text = (text or "").strip()
     return float(text) if _NUMBER.fullmatch(text) else None
-
-
-def _capped(seconds: float) -> float:
-    return min(max(seconds, 0.0), RETRY_AFTER_CAP)
 
 
 def backoff_scale(environ: Mapping[str, str] = os.environ) -> float:
@@ -183,7 +176,7 @@ async def persist(
         waited += wait
         with resting():
             await policy.sleep(wait)
-    return Failure(outcome.cause, outcome.message, outcome.kind, outcome.retry_after, tries)
+    return replace(outcome, tries=tries)
 
 
 def _hopeless(failure: Failure, policy: RetryPolicy, tries: int, same: int) -> bool:

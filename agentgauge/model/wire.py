@@ -24,7 +24,7 @@ PATH = "/chat/completions"
 _EXCERPT = 200  # characters of an endpoint's text in a message
 _CALL_FIELDS = {"id": None, "type": None, "function": None}
 _STATUS = re.compile("[45][0-9]{2}")
-_KINDS: Mapping[str, FailureKind] = {
+_KINDS: dict[str, FailureKind] = {
     "server_error": "again",
     "rate_limit_exceeded": "limit",
     "insufficient_quota": "final",
@@ -84,9 +84,8 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
     An empty message is a reply; a body without a message is not. Some gateways answer 200 with an error inside.
     """
     if not isinstance(data, Mapping):
-        return Failure(
-            "no choices", f"the endpoint answered with a JSON {type(data).__name__} instead of a chat completion"
-        )
+        kind = type(data).__name__
+        return Failure("no choices", f"the endpoint answered with a JSON {kind} instead of a chat completion")
     choices = data.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, Mapping) else None
@@ -132,11 +131,8 @@ def reported(data: Mapping[str, Any], *, unknown: FailureKind, cause: str) -> Fa
     if not isinstance(code, str) or not code:
         return Failure(cause, f"the endpoint reported an error: {error_text(data)}")
     code = excerpt(code)
-    return Failure(
-        f"failed: {code}"[:60],
-        f"the endpoint reported an error ({code}): {error_text(data)}",
-        _KINDS.get(code, unknown),
-    )
+    message = f"the endpoint reported an error ({code}): {error_text(data)}"
+    return Failure(f"failed: {code}"[:60], message, _KINDS.get(code, unknown))
 
 
 def _text(content: object) -> str:
@@ -238,10 +234,9 @@ def error_text(data: object) -> str:
     """What an error body says, short."""
     if isinstance(data, Mapping):
         error = data.get("error", data)
+        message = error
         if isinstance(error, Mapping):
             message = error.get("message") or error.get("detail") or error.get("type") or error.get("code")
-        else:
-            message = error
         data = message if isinstance(message, str) else json.dumps(data, ensure_ascii=False, default=str)
     return excerpt(str(data))
 

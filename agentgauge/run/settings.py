@@ -28,7 +28,7 @@ from agentgauge.core.task_registry import configure_tasks, known_options, known_
 from agentgauge.core.types import Scoring
 from agentgauge.data.find import data_folder, find_data
 from agentgauge.data.used import find_used_data
-from agentgauge.model.cassette_file import read_header
+from agentgauge.model.cassette_file import recorded_settings
 from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
 from agentgauge.run.budget import Budget, parse_budget
@@ -102,9 +102,7 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
     tasks = known_tasks()
     dialects = tuple(dict.fromkeys(["native", *(name for task in tasks.values() for name in task.dialects)]))
     about = _earlier_run(option)
-    earlier: Mapping[str, Any] = (
-        read_header(Path(option.replay)).settings if option.replay else about.get("settings", {})
-    )
+    earlier: Mapping[str, Any] = recorded_settings(Path(option.replay)) if option.replay else about.get("settings", {})
     resumed = earlier if option.resume else {}  # what only the same run has again
     dialect = _one_of("--dialect", option.dialect or earlier.get("dialect") or "native", dialects)
     scoring = _one_of("--scoring", option.scoring or earlier.get("scoring") or "parity", ("parity", "strict"))

@@ -14,7 +14,7 @@ from typing import Any
 
 from agentgauge.core.atomic_write import encoded, write_whole
 from agentgauge.core.errors import UsageProblem
-from agentgauge.model.cassette_file import read_header
+from agentgauge.model.cassette_file import recorded_settings
 from agentgauge.model.spec import ModelSpec
 from agentgauge.run.budget import Budget
 from bench_wild.generate.dialogue.dialogue import Language
@@ -81,7 +81,7 @@ def open_folder(settings: Settings, now: datetime) -> str:
     """
     asked = settings.kept()
     if settings.replay:
-        recorded = read_header(settings.replay).settings
+        recorded = recorded_settings(settings.replay)
         _refuse(asked, recorded, f"the cassette {settings.replay} was recorded", "the settings of the recording")
     file = settings.out / SETTINGS
     if file.exists():

@@ -11,7 +11,7 @@ import pytest
 
 from agentgauge.core.config import Config, ModelTable, Prices, QuirkTable
 from agentgauge.core.errors import UsageProblem
-from agentgauge.model.client import read_key
+from agentgauge.model.endpoint import read_key
 from agentgauge.model.presets import resolve
 from agentgauge.model.providers import PRESETS
 from agentgauge.model.spec import ModelSpec

@@ -100,11 +100,7 @@ def stems(text: str) -> frozenset[str]:
 def fill(tool: OfferedTool, view: View) -> dict[str, Any]:
     """Arguments for the required parameters, and for a text that the query quotes."""
     quoted = [first or second for first, second in _QUOTED.findall(view.query)]
-    arguments: dict[str, Any] = {}
-    for name, kind in tool.parameters:
-        if name in tool.required:
-            arguments[name] = _value(tool, name, kind, view, quoted)
-    return arguments
+    return {name: _value(tool, name, kind, view, quoted) for name, kind in tool.parameters if name in tool.required}
 
 
 def _value(tool: OfferedTool, name: str, kind: str, view: View, quoted: Sequence[str]) -> Any:
@@ -143,11 +139,8 @@ def _expression(query: str, observation: str) -> str:
 
 def _program(tool: OfferedTool, expression: str, numbers: Sequence[str]) -> str:
     if stems(tool.name + " " + tool.description) & stems("plot chart diagram figure draw"):
-        body = (
-            f"figure, axes = plt.subplots()\n    axes.plot([{', '.join(numbers[:50] or ['0', '1'])}])\n    return"
-            " figure"
-        )
-        return f"```python\nimport matplotlib.pyplot as plt\n\ndef solution():\n    {body}\n```"
+        plot = f"figure, axes = plt.subplots()\n    axes.plot([{', '.join(numbers[:50] or ['0', '1'])}])"
+        return f"```python\nimport matplotlib.pyplot as plt\n\ndef solution():\n    {plot}\n    return figure\n```"
     return f"```python\ndef solution():\n    return {expression}\n```"
 
 

@@ -103,10 +103,9 @@ def count_tokens(text: str) -> int:
 
 def completion(model: str, request: ChatRequest, reply: ChatReply, identity: str) -> dict[str, Any]:
     """The reply in the wire format."""
-    calls = [
-        replace(call, id=call.id or f"call_{identity[:12]}_{number}") for number, call in enumerate(reply.tool_calls)
-    ]
-    message = {"role": "assistant", **replace(reply, tool_calls=tuple(calls)).message}
+    ids = (call.id or f"call_{identity[:12]}_{number}" for number, call in enumerate(reply.tool_calls))
+    calls = tuple(replace(call, id=id) for call, id in zip(reply.tool_calls, ids, strict=True))
+    message = {"role": "assistant", **replace(reply, tool_calls=calls).message}
     if reply.refusal is not None:
         message["refusal"] = reply.refusal
     prompt = count_tokens(json.dumps([request.messages, request.tools], ensure_ascii=False))
@@ -144,14 +143,12 @@ def make_app(model: str, answer: Answer, *, latency: float = 0.0) -> web.Applica
         return web.json_response(completion(model, chat, reply, identity))
 
     def _error(status: int, message: str) -> web.Response:
-        return web.json_response(
-            {"error": {"message": message, "type": "embedded_model_error", "code": None}}, status=status
-        )
+        error = {"message": message, "type": "embedded_model_error", "code": None}
+        return web.json_response({"error": error}, status=status)
 
     async def models(_request: web.Request) -> web.Response:
-        return web.json_response(
-            {"object": "list", "data": [{"id": model, "object": "model", "created": 0, "owned_by": "agentgauge"}]}
-        )
+        served = {"id": model, "object": "model", "created": 0, "owned_by": "agentgauge"}
+        return web.json_response({"object": "list", "data": [served]})
 
     async def health(_request: web.Request) -> web.Response:
         return web.json_response({"status": "ok", "model": model})
@@ -173,13 +170,11 @@ async def serve(model: str, answer: Answer, *, port: int, latency: float) -> Non
     runner = web.AppRunner(make_app(model, answer, latency=latency), access_log=None, shutdown_timeout=1.0)
     await runner.setup()
     given = given_listener()
-    site = (
-        web.SockSite(runner, given, backlog=BACKLOG)
-        if given
-        else web.TCPSite(runner, "127.0.0.1", port, backlog=BACKLOG)
-    )
     try:
-        await site.start()
+        if given:
+            await web.SockSite(runner, given, backlog=BACKLOG).start()
+        else:
+            await web.TCPSite(runner, "127.0.0.1", port, backlog=BACKLOG).start()
         bound = runner.addresses[0][1]
         print(json.dumps({"url": f"http://127.0.0.1:{bound}"}), flush=True)
         await stop.wait()
@@ -238,19 +233,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         configure_tasks(options.options)
         answer = make_answer(options.model, dict(options.data), options.dialect)
-        asyncio.run(
-            serve(options.model.partition(":")[0], answer, port=options.port, latency=options.latency_ms / 1000)
-        )
+        name = options.model.partition(":")[0]
+        asyncio.run(serve(name, answer, port=options.port, latency=options.latency_ms / 1000))
+        return 0
     except UsageProblem as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return 4
+        message = str(problem)
     except OSError as error:
-        print(
-            f"error: port {options.port} cannot be used: {error.strerror or error}; take another, or 0 for a free one",
-            file=sys.stderr,
-        )
-        return 4
-    return 0
+        message = f"port {options.port} cannot be used: {error.strerror or error}; take another, or 0 for a free one"
+    print(f"error: {message}", file=sys.stderr)
+    return 4
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ import asyncio
 import hashlib
 import os
 import stat
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeGuard
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeGuard
 
 from agentgauge.core.chat import LocalFile, Message
 
@@ -19,9 +19,8 @@ LARGEST = 50 << 20
 """Bytes. Endpoints take no larger file; ``instead`` is sent for one."""
 
 
-class RenderFile(Protocol):
-    async def __call__(self, part: LocalFile, content: bytes) -> list[dict[str, Any]] | None:
-        """The parts that present a file to an endpoint, or None if this file cannot be presented. Raises Fault."""
+RenderFile = Callable[[LocalFile, bytes], Awaitable[list[dict[str, Any]] | None]]
+"""From a file and its content to the parts that present it, or None if it cannot be presented. Raises Fault."""
 
 
 def is_file(part: object) -> TypeGuard[LocalFile]:

@@ -9,12 +9,11 @@ import binascii
 import json
 import sys
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from agentgauge import sandbox
 from agentgauge.core.errors import UsageProblem
@@ -26,6 +25,8 @@ WIDTH = 1000  # pixels of a page
 MAX_PICTURE = 3_500_000  # bytes; some endpoints take no picture of more than 5 MB, counted as base64
 MAX_SIDE = 8000  # pixels
 MAX_PIXELS = 64_000_000  # of a picture that is decoded; a few kilobytes may claim billions
+
+T = TypeVar("T")
 
 _CHILD = Path(__file__).with_name("rendering_child.py")
 _LIMITS = sandbox.Limits(wall_seconds=60, memory_bytes=2 << 30, output_bytes=64 << 20)
@@ -49,18 +50,53 @@ class Pages:
     drawn: tuple[Picture, ...]
 
 
+class SharedTasks(Generic[T]):
+    """Runs one task for each key, whose result all callers get. A task that failed is started again by the next.
+
+    ``most``: results that are kept; None: all.
+    """
+
+    def __init__(self, most: int | None = None) -> None:
+        self._tasks: OrderedDict[object, asyncio.Task[T]] = OrderedDict()
+        self._most = most
+
+    async def result(self, key: object, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        task = self._tasks.get(key)
+        if task is None:
+            task = self._tasks[key] = asyncio.create_task(start())
+            if self._most is not None and len(self._tasks) > self._most:
+                self._tasks.popitem(last=False)
+        self._tasks.move_to_end(key)
+        try:
+            # A cancelled caller must not cancel the task for the others.
+            return await asyncio.shield(task)
+        except Exception:
+            if self._tasks.get(key) is task:
+                del self._tasks[key]
+            raise
+
+    async def cancel(self) -> list[T]:
+        """Cancel all tasks; the results of those that had ended."""
+        tasks = list(self._tasks.values())
+        self._tasks.clear()
+        for task in tasks:
+            task.cancel()
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        return [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
+
+
 class FileRenderer:
     """Caches by content. Belongs to one event loop; concurrent requests for one file render it once."""
 
     def __init__(self) -> None:
-        self._tasks: OrderedDict[tuple[str, int, str], asyncio.Task[list[Mapping[str, Any]]]] = OrderedDict()
+        self._rendered: SharedTasks[list[Mapping[str, Any]]] = SharedTasks(_KEPT)
         self._slots = asyncio.Semaphore(2)  # each may take the memory that the limits give
 
     async def picture(self, content: bytes) -> Picture | None:
         """The picture itself if it is whole and endpoints take it; drawn again if it is too large, moves or has another
         format (JPEG, at most 2048 pixels a side); None if it is no picture, or claims more than MAX_PIXELS. Raises
         Fault, UsageProblem."""
-        for line in await self._rendered("picture", content):
+        for line in await self._lines("picture", content):
             if line.get("fits") in ("image/png", "image/jpeg", "image/gif", "image/webp"):
                 return Picture(content, line["fits"])
             return _jpeg(line)
@@ -71,28 +107,15 @@ class FileRenderer:
         ``limit`` 0 draws none. Raises Fault, UsageProblem."""
         if b"%PDF" not in content[:1024]:
             return None
-        lines = await self._rendered("pages", content, limit)
+        lines = await self._lines("pages", content, limit)
         total = lines[0].get("pages") if lines else None
         if not isinstance(total, int) or total < 1:
             return None
         return Pages(total, tuple(picture for line in lines[1 : limit + 1] if (picture := _jpeg(line))))
 
-    async def _rendered(self, kind: str, content: bytes, limit: int = 0) -> list[Mapping[str, Any]]:
+    async def _lines(self, kind: str, content: bytes, limit: int = 0) -> list[Mapping[str, Any]]:
         key = (kind, limit, digest(content))
-        task = self._tasks.get(key)
-        if task is None:
-            task = asyncio.create_task(self._run(kind, content, limit))
-            self._tasks[key] = task
-            if len(self._tasks) > _KEPT:
-                self._tasks.popitem(last=False)
-        self._tasks.move_to_end(key)
-        try:
-            # A cancelled caller must not cancel the rendering for the others.
-            return await asyncio.shield(task)
-        except Exception:
-            if self._tasks.get(key) is task:
-                del self._tasks[key]
-            raise
+        return await self._rendered.result(key, lambda: self._run(kind, content, limit))
 
     async def _run(self, kind: str, content: bytes, limit: int) -> list[Mapping[str, Any]]:
         order = {
@@ -108,7 +131,7 @@ class FileRenderer:
         async with self._slots:
             with sandbox.scratch_folder() as folder:
                 result = await sandbox.run_async(
-                    [sys.executable, "-I", "-S", "-c", _child_source(), json.dumps(order)],
+                    [sys.executable, "-I", "-S", "-c", _CHILD.read_text("utf-8"), json.dumps(order)],
                     folder=folder,
                     limits=_LIMITS,
                     stdin=content,
@@ -140,8 +163,3 @@ def _jpeg(line: Mapping[str, Any]) -> Picture | None:
     except (binascii.Error, TypeError, ValueError):
         return None
     return Picture(content, "image/jpeg") if content.startswith(b"\xff\xd8\xff") else None
-
-
-@lru_cache(maxsize=1)
-def _child_source() -> str:
-    return _CHILD.read_text("utf-8")

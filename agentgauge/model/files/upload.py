@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,19 +10,13 @@ from typing import Any
 from agentgauge.core.chat import LocalFile
 from agentgauge.model.endpoint import Endpoint, file_path
 from agentgauge.model.files.references import digest
-from agentgauge.model.files.rendering import MAX_PAGES, FileRenderer, Picture
+from agentgauge.model.files.rendering import MAX_PAGES, FileRenderer, Picture, SharedTasks
 from agentgauge.model.retry import Failure
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import clean
 
 _PDF = "application/pdf"
-_SUFFIXES = {
-    _PDF: (".pdf",),
-    "image/png": (".png",),
-    "image/jpeg": (".jpg", ".jpeg"),
-    "image/gif": (".gif",),
-    "image/webp": (".webp",),
-}
+_SUFFIXES = {_PDF: [".pdf"], "image/jpeg": [".jpg", ".jpeg"]}  # of other pictures: the last word of the media type
 _REFUSED = ("http 400", "http 413", "http 415", "http 422")
 """Failures of an upload that this file has caused."""
 
@@ -34,11 +27,9 @@ _EXPIRY = 7 * 24 * 3600  # seconds; what a run that was killed could not delete 
 _DELETE_SECONDS = 10.0  # for deleting all uploads
 
 
-class NamedFiles:
+async def file_name_only(part: LocalFile, content: bytes) -> list[dict[str, Any]]:
     """For embedded models, which read no files."""
-
-    async def __call__(self, part: LocalFile, content: bytes) -> list[dict[str, Any]] | None:
-        return [_text(f"[{part['kind']}: {clean(part['name'])}]")]
+    return [_text(f"[{part['kind']}: {clean(part['name'])}]")]
 
 
 class InlineFiles:
@@ -61,15 +52,12 @@ class InlineFiles:
             return [{"type": "file", "file": {"filename": _file_name(part, _PDF), "file_data": _data(content, _PDF)}}]
         if not pages.drawn:
             return None
-        left, name = pages.total - len(pages.drawn), clean(part["name"])
+        left = pages.total - len(pages.drawn)
         if left:
-            note = f"[{name}: {pages.total} pages, of which {len(pages.drawn)} follow as images; {left} left out]"
+            note = f"{pages.total} pages, of which {len(pages.drawn)} follow as images; {left} left out"
         else:
-            note = (
-                f"[{name}: {pages.total}"
-                f" {'page follows as an image' if pages.total == 1 else 'pages follow as images'}]"
-            )
-        return [_text(note), *map(_image, pages.drawn)]
+            note = "1 page follows as an image" if pages.total == 1 else f"{pages.total} pages follow as images"
+        return [_text(f"[{clean(part['name'])}: {note}]"), *map(_image, pages.drawn)]
 
 
 class UploadedFiles:
@@ -82,7 +70,7 @@ class UploadedFiles:
         self._spec = spec
         self._endpoint = endpoint
         self._renderer = FileRenderer()
-        self._uploads: dict[str, asyncio.Task[str | Failure | None]] = {}
+        self._uploads: SharedTasks[str | None] = SharedTasks()
 
     async def __call__(self, part: LocalFile, content: bytes) -> list[dict[str, Any]] | None:
         """None for a damaged file and for one that the endpoint refuses. Raises Fault, UsageProblem."""
@@ -90,56 +78,32 @@ class UploadedFiles:
             picture = await self._renderer.picture(content)
         else:
             picture = Picture(content, _PDF) if await self._renderer.pages(content, limit=0) else None
-        identity = picture and await self._identity(picture, _file_name(part, picture.media))
-        if not identity:
+        if picture is None:
             return None
-        return [
-            (
-                {"type": "input_image", "file_id": identity, "detail": "auto"}
-                if part["kind"] == "image"
-                else _input_file(identity)
-            )
-        ]
+        name = _file_name(part, picture.media)
+        identity = await self._uploads.result(digest(picture.content), lambda: self._upload(picture, name))
+        if identity is None:
+            return None
+        if part["kind"] == "image":
+            return [{"type": "input_image", "file_id": identity, "detail": "auto"}]
+        return [{"type": "input_file", "file_id": identity}]
 
     async def close(self) -> None:
-        tasks = list(self._uploads.values())
-        self._uploads.clear()
-        for task in tasks:
-            task.cancel()
-        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
-        await self._endpoint.delete(
-            [file_path(outcome) for outcome in outcomes if isinstance(outcome, str)], seconds=_DELETE_SECONDS
-        )
+        identities = [identity for identity in await self._uploads.cancel() if identity]
+        await self._endpoint.delete(list(map(file_path, identities)), seconds=_DELETE_SECONDS)
 
-    async def _identity(self, picture: Picture, name: str) -> str | None:
-        """The endpoint's id of the file, or None if it refuses it. A failed upload is tried again by the next
-        request."""
-        key = digest(picture.content)
-        if key not in self._uploads:
-            self._uploads[key] = asyncio.create_task(self._upload(picture, name))
-        task = self._uploads[key]
-        try:
-            # A cancelled caller must not cancel the upload for the others.
-            outcome = await asyncio.shield(task)
-        except Exception:
-            self._forget(key, task)
-            raise
-        if isinstance(outcome, Failure):
-            self._forget(key, task)
-            raise self._endpoint.fault(outcome)
-        return outcome
-
-    def _forget(self, key: str, task: asyncio.Task[str | Failure | None]) -> None:
-        if self._uploads.get(key) is task:
-            del self._uploads[key]
-
-    async def _upload(self, picture: Picture, name: str) -> str | Failure | None:
+    async def _upload(self, picture: Picture, name: str) -> str | None:
+        """The endpoint's id of the file, or None if it refuses it. Raises Fault."""
         # Azure does not take the purpose that OpenAI names for this.
         form: dict[str, Any] = {"purpose": "assistants" if self._spec.kind == "azure" else "user_data"}
         if self._spec.provider == "openai":
             form["expires_after"] = {"anchor": "created_at", "seconds": _EXPIRY}
         outcome = await self._endpoint.post("/files", form, _read_identity, file=(name, picture.content, picture.media))
-        return None if isinstance(outcome, Failure) and outcome.cause in _REFUSED else outcome
+        if isinstance(outcome, str):
+            return outcome
+        if outcome.cause in _REFUSED:
+            return None
+        raise self._endpoint.fault(outcome)
 
 
 def _read_identity(data: object) -> str | Failure:
@@ -147,10 +111,6 @@ def _read_identity(data: object) -> str | Failure:
     if not isinstance(identity, str) or not identity:
         return Failure("no file id", "the endpoint took a file and gave no id for it")
     return identity
-
-
-def _input_file(identity: str) -> dict[str, Any]:
-    return {"type": "input_file", "file_id": identity}
 
 
 def _text(text: str) -> dict[str, Any]:
@@ -168,5 +128,5 @@ def _data(content: bytes, media: str) -> str:
 def _file_name(part: LocalFile, media: str) -> str:
     """The name with an ending that fits: endpoints recognise kinds of files by it."""
     name = clean(part["name"])
-    endings = _SUFFIXES[media]
+    endings = _SUFFIXES.get(media) or ["." + media.rpartition("/")[2]]
     return name if Path(name).suffix.lower() in endings else name + endings[0]

@@ -70,11 +70,9 @@ class Proxy:
     @property
     def headers(self) -> dict[str, str]:
         """Headers for the proxy itself."""
-        return (
-            {}
-            if self.login is None
-            else {"Proxy-Authorization": f"Basic {b64encode(':'.join(self.login).encode()).decode()}"}
-        )
+        if self.login is None:
+            return {}
+        return {"Proxy-Authorization": f"Basic {b64encode(':'.join(self.login).encode()).decode()}"}
 
 
 def proxy_for(url: str) -> Proxy | None:
