@@ -94,7 +94,7 @@ def _docx(path: Path) -> Found:
             for paragraph in document.paragraphs
             if paragraph.text.strip()
         ]
-        rows = [len(row._tr.tc_lst) for table in document.tables for row in table.rows]
+        rows = [len(row.xpath("./w:tc")) for row in document.element.body.xpath("./w:tbl/w:tr")]
         measures = {
             "paragraphs": len(styles),
             "headings": sum(str(style).startswith(("Heading", "Title")) for style in styles),
