@@ -33,6 +33,8 @@ def test_apple_mmau_has_its_whole_name(page: Path) -> None:
 
 @pages
 def test_files_of_the_project_that_a_page_names_are_there(page: Path) -> None:
-    folders = "agentgauge|bench_gta|tool_impls|reports|tests|docs"
+    folders = (
+        "agentgauge|bench_gta|bench_wild|bench_mmau|tool_impls|reports|tests|docs|benchmarks|bundled_data|examples"
+    )
     named = re.findall(rf"`((?:{folders})/[\w./-]+)`", page.read_text(encoding="utf-8"))
     assert [name for name in named if not (ROOT / name).exists()] == []
