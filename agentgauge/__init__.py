@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agentgauge.core.capabilities import (
         Artifact,
+        Breakdown,
         Breakdowns,
+        Cell,
         CombinedScores,
         Oracle,
         OwnOptions,
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
         Similarity,
         TaskOption,
     )
-    from agentgauge.core.capabilities.breakdowns import Breakdown, Cell
     from agentgauge.core.case import Case
     from agentgauge.core.chat import ChatReply, ChatRequest, Sampling, ToolCall
     from agentgauge.core.data_source import DataSource
@@ -77,13 +78,11 @@ __all__ = [
 ]
 
 _MODULES = {
-    "agentgauge.core.capabilities.breakdowns": (
-        "Breakdown",
-        "Cell",
-    ),
     "agentgauge.core.capabilities": (
         "Artifact",
+        "Breakdown",
         "Breakdowns",
+        "Cell",
         "CombinedScores",
         "Oracle",
         "OwnOptions",
@@ -96,42 +95,15 @@ _MODULES = {
         "TaskOption",
     ),
     "agentgauge.core.case": ("Case",),
-    "agentgauge.core.chat": (
-        "ChatReply",
-        "ChatRequest",
-        "Sampling",
-        "ToolCall",
-    ),
+    "agentgauge.core.chat": ("ChatReply", "ChatRequest", "Sampling", "ToolCall"),
     "agentgauge.core.data_source": ("DataSource",),
-    "agentgauge.core.errors": (
-        "DataProblem",
-        "Fault",
-        "ToolError",
-        "UsageProblem",
-    ),
+    "agentgauge.core.errors": ("DataProblem", "Fault", "ToolError", "UsageProblem"),
     "agentgauge.core.estimate": ("MetricFormula",),
-    "agentgauge.core.index": (
-        "Entry",
-        "Index",
-        "Row",
-        "build_index",
-        "line_entries",
-        "list_entries",
-        "object_entries",
-    ),
+    "agentgauge.core.index": ("Entry", "Index", "Row", "build_index", "line_entries", "list_entries", "object_entries"),
     "agentgauge.core.task": ("Task",),
     "agentgauge.core.task_registry": ("announce",),
-    "agentgauge.core.tools": (
-        "Tool",
-        "ToolBox",
-        "ToolOutput",
-    ),
-    "agentgauge.core.types": (
-        "ROOT_TOKEN",
-        "RUN_TOKEN",
-        "Sample",
-        "Score",
-    ),
+    "agentgauge.core.tools": ("Tool", "ToolBox", "ToolOutput"),
+    "agentgauge.core.types": ("ROOT_TOKEN", "RUN_TOKEN", "Sample", "Score"),
     "agentgauge.pytest_plugin": ("benchmark_task",),
 }
 

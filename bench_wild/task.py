@@ -10,6 +10,7 @@ from typing import Any
 
 from agentgauge.agent.dialects.registry import FAMILIES
 from agentgauge.core.capabilities import (
+    Breakdown,
     Breakdowns,
     Chosen,
     Exporter,
@@ -21,7 +22,6 @@ from agentgauge.core.capabilities import (
     PublishedRows,
     TaskOption,
 )
-from agentgauge.core.capabilities.breakdowns import Breakdown
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.data_source import DataSource

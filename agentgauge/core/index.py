@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,6 +18,7 @@ from pathlib import Path
 from sys import intern
 from typing import Any
 
+from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.errors import DataProblem
 
 _FORMAT = "2"
@@ -105,17 +105,19 @@ def build_index(
     cached = _cache_file(files, kind)
     found = _known.get(cached) or _recall(cached)
     if found is None:
-        described = enumerate(_joined(files[:parts], entries))
-        rows = tuple(_row(entry, position, *describe(entry)) for position, entry in described)
-        _refuse_repeated(file, rows)
-        found = (_fingerprint(files), rows, tuple(differences()))
+        rows: dict[str, Row] = {}
+        for position, entry in enumerate(_joined(files[:parts], entries)):
+            id, tags = describe(entry)
+            if id in rows:
+                raise DataProblem(f"{file}: the id {id!r} occurs twice; ids must be unique")
+            rows[id] = Row(id, _shared(tuple(tags)), entry.start, entry.end, position)
+        found = (_fingerprint(files), tuple(rows.values()), tuple(differences()))
         _keep(cached, *found)
-    if cached is not None:
-        _known[cached] = found
+    _known[cached] = found
     return Index(file.parent, file, *found, more=tuple(files[1:parts]))
 
 
-_known: dict[Path | None, tuple[str, tuple[Row, ...], tuple[str, ...]]] = {}
+_known: dict[Path, tuple[str, tuple[Row, ...], tuple[str, ...]]] = {}
 """What this process has read: a run asks for each index a dozen times. The name of a cache's file says which state
 it is of."""
 
@@ -132,34 +134,44 @@ def _joined(files: Sequence[Path], entries: Callable[[Path], Iterator[Entry]]) -
 def object_entries(file: Path) -> Iterator[Entry]:
     """The values of a file that holds one JSON object, in the order of the file. Raises DataProblem."""
     text, offset = _text(file)
-    decoder = json.JSONDecoder()
-    place = _skip(text, 0)
-    if text[place : place + 1] != "{":
+    start = _skip(text, 0)
+    if text[start : start + 1] != "{":
         raise DataProblem(
-            f"{file} must hold one JSON object, of samples by number; it begins with {text[place : place + 20]!r}"
+            f"{file} must hold one JSON object, of samples by number; it begins with {text[start : start + 20]!r}"
         )
-    counted = 0  # characters that ``offset`` has counted
-    place = _skip(text, place + 1)
-    first = True
-    while text[place : place + 1] != "}":
-        try:
-            if not first:
+    yield from _entries(file, text, offset, "object", "{}")
+
+
+def list_entries(file: Path) -> Iterator[Entry]:
+    """The values of a file that holds one JSON list; positions from 0 are the keys. Raises DataProblem."""
+    yield from _entries(file, *_text(file), "list", "[]")
+
+
+def _entries(file: Path, text: str, offset: int, kind: str, brackets: str) -> Iterator[Entry]:
+    """``offset``: bytes before the text. ``kind``: list or object."""
+    decoder = json.JSONDecoder()
+    counted = number = 0  # characters that ``offset`` has counted, values
+    try:
+        place = _expect(text, 0, brackets[0])
+        while text[place : place + 1] != brackets[1]:
+            if number:
                 place = _expect(text, place, ",")
-            first = False
-            key, place = decoder.raw_decode(text, place)
-            if not isinstance(key, str):
-                raise json.JSONDecodeError("a key must be a text", text, place)
-            start = _expect(text, place, ":")
-            value, place = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError) as error:
-            raise DataProblem(f"{file} is damaged: {error}; get the file again") from None
-        offset += len(text[counted:start].encode())
-        size = len(text[start:place].encode())
-        yield Entry(key, value, offset, offset + size)
-        offset, counted = offset + size, place
-        place = _skip(text, place)
+            key: Any = str(number)
+            if kind == "object":
+                key, place = decoder.raw_decode(text, place)
+                if not isinstance(key, str):
+                    raise json.JSONDecodeError("a key must be a text", text, place)
+                place = _expect(text, place, ":")
+            value, end = decoder.raw_decode(text, place)
+            offset += len(text[counted:place].encode())
+            size = len(text[place:end].encode())
+            yield Entry(key, value, offset, offset + size)
+            offset, counted = offset + size, end
+            number, place = number + 1, _skip(text, end)
+    except (ValueError, RecursionError) as error:
+        raise DataProblem(f"{file} is damaged: {error}; get the file again") from None
     if rest := text[place + 1 :].strip():
-        raise DataProblem(f"{file} is damaged: it goes on behind its object with {rest[:20]!r}; get the file again")
+        raise DataProblem(f"{file} is damaged: it goes on behind its {kind} with {rest[:20]!r}; get the file again")
 
 
 def first_line(file: Path) -> str:
@@ -168,27 +180,6 @@ def first_line(file: Path) -> str:
     with _opened(file) as stream:
         line = next((line for line in stream if line.strip(b"\xef\xbb\xbf \t\r\n")), b"")
     return line.decode("utf-8-sig", "replace").strip()
-
-
-def list_entries(file: Path) -> Iterator[Entry]:
-    """The values of a file that holds one JSON list; positions from 0 are the keys. Raises DataProblem."""
-    text, offset = _text(file)
-    decoder = json.JSONDecoder()
-    place = _expect_in(file, text, 0, "[")
-    counted = number = 0
-    while text[place : place + 1] != "]":
-        try:
-            start = _expect(text, place, ",") if number else place
-            value, place = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError) as error:
-            raise DataProblem(f"{file} is damaged: {error}; get the file again") from None
-        offset += len(text[counted:start].encode())
-        size = len(text[start:place].encode())
-        yield Entry(str(number), value, offset, offset + size)
-        offset, counted = offset + size, place
-        number, place = number + 1, _skip(text, place)
-    if rest := text[place + 1 :].strip():
-        raise DataProblem(f"{file} is damaged: it goes on behind its list with {rest[:20]!r}; get the file again")
 
 
 def line_entries(file: Path) -> Iterator[Entry]:
@@ -207,27 +198,10 @@ def line_entries(file: Path) -> Iterator[Entry]:
             start += len(line)
 
 
-def _row(entry: Entry, position: int, id: str, tags: Sequence[str]) -> Row:
-    return Row(id, _shared(tuple(tags)), entry.start, entry.end, position)
-
-
 @lru_cache(maxsize=4096)
 def _shared(tags: tuple[str, ...]) -> tuple[str, ...]:
     """Thousands of samples have the same few keywords, which are held once."""
     return tuple(map(intern, tags))
-
-
-def _refuse_repeated(file: Path, rows: Sequence[Row]) -> None:
-    seen: set[str] = set()
-    for row in rows:
-        if row.id in seen:
-            raise DataProblem(f"{file}: the id {row.id!r} occurs twice; ids must be unique")
-        seen.add(row.id)
-
-
-def _bytes(file: Path) -> bytes:
-    with _opened(file) as stream:
-        return stream.read()
 
 
 @contextlib.contextmanager
@@ -247,21 +221,14 @@ def _opened(file: Path) -> Iterator[BufferedReader]:
 
 def _text(file: Path) -> tuple[str, int]:
     """The file's text, and how many bytes of a byte order mark come before it."""
-    content = _bytes(file)
+    with _opened(file) as stream:
+        content = stream.read()
     try:
         return content.decode("utf-8-sig"), 3 if content.startswith(b"\xef\xbb\xbf") else 0
     except UnicodeDecodeError as error:
         raise DataProblem(
             f"{file} is damaged: it is no UTF-8 text ({error.reason} at byte {error.start}); get the file again"
         ) from None
-
-
-def _expect_in(file: Path, text: str, place: int, sign: str) -> int:
-    """The place behind ``sign``. Raises DataProblem."""
-    try:
-        return _expect(text, place, sign)
-    except ValueError as error:
-        raise DataProblem(f"{file} is damaged: {error}; get the file again") from None
 
 
 def _skip(text: str, place: int) -> int:
@@ -290,23 +257,18 @@ def cache_folder() -> Path:
     return home / "agentgauge" / "index"
 
 
-def _cache_file(files: Sequence[Path], kind: str) -> Path | None:
-    """The cache's file for exactly these files in this state; None where they cannot be looked at."""
+def _cache_file(files: Sequence[Path], kind: str) -> Path:
+    """The cache's file for exactly these files in this state. Raises DataProblem where one cannot be read."""
     parts = [_FORMAT, kind]
     for file in files:
-        try:
-            state = file.stat()
-        except OSError:
-            return None  # reading it will say what is wrong
+        with _opened(file) as stream:
+            state = os.fstat(stream.fileno())
         parts += [str(file.absolute()), str(state.st_size), str(state.st_mtime_ns)]
-    return cache_folder() / (
-        hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:40] + ".json"
-    )
+    key = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:40]
+    return cache_folder() / f"{key}.json"
 
 
-def _recall(cached: Path | None) -> tuple[str, tuple[Row, ...], tuple[str, ...]] | None:
-    if cached is None:
-        return None
+def _recall(cached: Path) -> tuple[str, tuple[Row, ...], tuple[str, ...]] | None:
     try:
         data = json.loads(cached.read_bytes())
         found = tuple(
@@ -318,21 +280,12 @@ def _recall(cached: Path | None) -> tuple[str, tuple[Row, ...], tuple[str, ...]]
         return None  # missing or broken: it is built anew
 
 
-def _keep(cached: Path | None, fingerprint: str, rows: Sequence[Row], differences: Sequence[str]) -> None:
-    if cached is None:
-        return
+def _keep(cached: Path, fingerprint: str, rows: Sequence[Row], differences: Sequence[str]) -> None:
     listed = [[row.id, row.tags, row.start, row.end] for row in rows]
     text = json.dumps({"fingerprint": fingerprint, "differences": differences, "rows": listed})
     with contextlib.suppress(OSError):  # a cache that cannot be written only costs the next process its time
         cached.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=cached.parent, prefix=cached.stem)
-        try:
-            with os.fdopen(handle, "w") as stream:
-                stream.write(text)
-            os.replace(temporary, cached)  # noqa: PTH105 - temporary is a text
-        except OSError:
-            os.unlink(temporary)  # noqa: PTH108
-            raise
+        write_whole(cached, text.encode())
 
 
 def _fingerprint(files: Sequence[Path]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import fsum
 
-from agentgauge.core.capabilities.breakdowns import Breakdown, Cell
+from agentgauge.core.capabilities import Breakdown, Cell
 from agentgauge.core.estimate import totals
 from agentgauge.core.types import Score, Scoring
 from bench_wild.fixes import Fix, fixes_of

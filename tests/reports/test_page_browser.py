@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgauge.core.capabilities import Breakdowns
-from agentgauge.core.capabilities.breakdowns import Breakdown, Cell
+from agentgauge.core.capabilities import Breakdown, Breakdowns, Cell
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event
 from reports.page import write_page

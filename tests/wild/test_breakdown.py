@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentgauge.core.capabilities.breakdowns import Breakdown
+from agentgauge.core.capabilities import Breakdown
 from agentgauge.core.types import Score
 from bench_wild.labels import CHAT, CLARIFY, COREFERENTIAL, LONG_RANGE, PARTIAL, SEQUENTIAL, SINGLE, UNKNOWN_SUBTYPE
 from bench_wild.matching.parameter_types import signature, wrong_types
