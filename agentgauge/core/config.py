@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from agentgauge.core.errors import UsageProblem
 
@@ -39,8 +39,8 @@ class QuirkTable:
     seed: bool | None = None  # send "seed" always or never?
     temperature: bool | None = None  # does it accept "temperature"?
     stop: bool | None = None  # does it accept "stop"?
-    token_field: str | None = None  # max_tokens or max_completion_tokens
-    later_system: str | None = None  # role that system messages behind the first turn are sent with: system or user
+    token_field: Literal["max_tokens", "max_completion_tokens"] | None = None
+    later_system: Literal["system", "user"] | None = None  # role that system messages behind the first turn get
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +78,15 @@ class Config:
     similarity: str | None = None  # backend that compares texts; None: each benchmark's own choice
 
 
-def load_config(path: Path | None = None, *, root: Path | None = None) -> Config:
-    """Read an explicit file, or ``agentgauge.toml`` in ``root`` if it is there; without either, an empty configuration.
+def load_config(path: Path | None = None, *, root: Path) -> Config:
+    """Read an explicit file, or ``agentgauge.toml`` in ``root``; an empty configuration where that is missing.
 
     Raises UsageProblem for a missing explicit file, broken TOML, unknown keys, wrong types and literal secrets.
     """
     if path is None:
-        if root is None or not (root / CONFIG_NAME).is_file():
-            return Config()
         path = root / CONFIG_NAME
+        if not path.is_file():
+            return Config()
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -122,47 +122,14 @@ def _prompts(reader: _Reader, data: Mapping[str, Any]) -> Path | None:
     return place
 
 
-_MODEL_KEYS: Mapping[str, type | tuple[type, ...]] = {
-    "provider": str,
-    "model": str,
-    "url": str,
-    "key_env": str,
-    "temperature": (int, float),
-    "max_tokens": int,
-    "timeout": (int, float),
-    "max_retries": int,
-    "prices": dict,
-    "extra_body": dict,
-    "headers": dict,
-    "endpoint": str,
-    "api_version": str,
-    "deployment": str,
-    "api": str,
-    "pdf": str,
-    "transport": str,
-    "quirks": dict,
-}
-
-
 def _model_table(reader: _Reader, name: str, data: object) -> ModelTable:
     where = f"[models.{name}]"
     if not isinstance(data, dict):
         raise UsageProblem(f"{reader.path}: {where} must be a table, with keys such as provider, model and url")
     reader.refuse_secrets(data, where)
-    known = reader.table(data, where, _MODEL_KEYS)
-    prices = reader.table(
-        known.pop("prices", {}), f"{where} prices", {"prompt": (int, float), "completion": (int, float)}
-    )
-    quirks = reader.table(
-        known.pop("quirks", {}),
-        f"{where} quirks",
-        {"seed": bool, "temperature": bool, "stop": bool, "token_field": str, "later_system": str},
-    )
-    reader.choice(quirks, f"{where} quirks", "token_field", ("max_tokens", "max_completion_tokens"))
-    reader.choice(quirks, f"{where} quirks", "later_system", ("system", "user"))
-    reader.choice(known, where, "api", ("chat", "responses"))
-    reader.choice(known, where, "pdf", ("pages", "file"))
-    reader.choice(known, where, "transport", ("lean", "openai"))
+    known = reader.table(data, where, get_type_hints(ModelTable))
+    prices = reader.table(known.pop("prices", {}), f"{where} prices", get_type_hints(Prices))
+    quirks = reader.table(known.pop("quirks", {}), f"{where} quirks", get_type_hints(QuirkTable))
     for key, low in (("temperature", 0), ("max_tokens", 1), ("max_retries", 0)):
         reader.at_least(known, where, key, low)
     for key in prices:
@@ -196,22 +163,18 @@ class _Reader:
 
     path: Path
 
-    def table(
-        self, data: Mapping[str, Any], where: str, accepted: Mapping[str, type | tuple[type, ...]]
-    ) -> dict[str, Any]:
+    def table(self, data: Mapping[str, Any], where: str, accepted: Mapping[str, Any]) -> dict[str, Any]:
+        """``accepted``: key → annotation of its value."""
         for key, value in data.items():
             if key not in accepted:
                 raise UsageProblem(f"{self.path}: {where} has no setting {key!r}; accepted are {', '.join(accepted)}")
-            rule = accepted[key]
-            kinds = rule if isinstance(rule, tuple) else (rule,)
+            kinds, texts = _rule(accepted[key])
             # bool is an int to Python, and never a number to a reader of the file.
             if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
                 raise UsageProblem(f"{self.path}: {where} {key} must be {_words(kinds)}, not {_words((type(value),))}")
+            if texts and value not in texts:
+                raise UsageProblem(f"{self.path}: {where} {key} is {value!r}; accepted are {', '.join(texts)}")
         return dict(data)
-
-    def choice(self, table: Mapping[str, Any], where: str, key: str, accepted: tuple[str, ...]) -> None:
-        if key in table and table[key] not in accepted:
-            raise UsageProblem(f"{self.path}: {where} {key} is {table[key]!r}; accepted are {', '.join(accepted)}")
 
     def at_least(self, table: Mapping[str, Any], where: str, key: str, low: float) -> None:
         if key in table and not table[key] >= low:
@@ -228,13 +191,26 @@ class _Reader:
                 )
 
 
+def _rule(annotation: Any) -> tuple[tuple[type, ...], tuple[str, ...]]:
+    """The types that a value may have, and the texts that it is limited to, if it is."""
+    if type(None) in get_args(annotation):
+        annotation = get_args(annotation)[0]
+    if get_origin(annotation) is Literal:
+        return (str,), get_args(annotation)
+    if annotation is float:
+        return (int, float), ()
+    return (annotation if annotation in (str, int, bool) else dict,), ()
+
+
+_NAMES = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    dict: "a table",
+    list: "a list",
+}
+
+
 def _words(kinds: tuple[type, ...]) -> str:
-    names = {
-        str: "a text",
-        int: "a whole number",
-        float: "a number",
-        bool: "true or false",
-        dict: "a table",
-        list: "a list",
-    }
-    return " or ".join(names.get(kind, kind.__name__) for kind in kinds)
+    return " or ".join(_NAMES.get(kind, kind.__name__) for kind in kinds)
