@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
 
+from agentgauge.core.addresses import checked_address
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
-from agentgauge.core.redaction import register_login
+from agentgauge.data import find
 from agentgauge.data.fetch.dataset import find_data_set, known_data_sets
 from agentgauge.data.fetch.fetching import FetchOptions, fetch
 
@@ -25,18 +24,16 @@ def main(argv: Sequence[str]) -> int:
     options = parser().parse_args(argv)
     base = data_folder(options.dir)
     order = FetchOptions(base, _mirror(options.mirror), options.origin, tuple(options.only or ()))
-    chosen = [find_data_set(name) for name in dict.fromkeys(options.names)]
     worst = 0
-    for data_set in chosen:
+    for data_set in [find_data_set(name) for name in dict.fromkeys(options.names)]:
         try:
-            status = 0 if fetch(data_set, order, report) else 1
+            worst = max(worst, 0 if fetch(data_set, order, report) else 1)
         except AgentGaugeError as problem:
             print(f"agentgauge: {shown(str(problem))}", file=sys.stderr)
-            status = 4
+            worst = 4
         except KeyboardInterrupt:
             print("agentgauge: stopped; the same command goes on from here", file=sys.stderr)
             return INTERRUPTED
-        worst = max(worst, status)
     return worst
 
 
@@ -77,7 +74,7 @@ DIR_HELP = "data folder (default: $AGENTGAUGE_DATA or agentgauge-data, where --d
 
 def data_folder(given: Path | None) -> Path:
     """Where ``--data=auto`` looks, unless another folder is given. Raises UsageProblem where it is a file."""
-    base = (given or Path(os.environ.get("AGENTGAUGE_DATA") or "agentgauge-data")).expanduser()
+    base = (given or find.data_folder(Path())).expanduser()
     if base.exists() and not base.is_dir():
         raise UsageProblem(f"{base} is a file; give a folder with --dir")
     return base
@@ -86,17 +83,9 @@ def data_folder(given: Path | None) -> Path:
 def _mirror(given: str | None) -> str | None:
     if given is None:
         return None
-    try:
-        parts = urlsplit(given)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        usable = False
-    if not usable:
-        # A password with a slash in it ends up elsewhere than in the login, so nothing of such an address is shown.
-        shown, more = ("with a login", ", with the password percent-encoded") if "@" in given else (repr(given), "")
-        raise UsageProblem(f"--mirror {shown} is no URL of a server; give one such as https://mirror.example.org{more}")
-    register_login(given)
-    return given.rstrip("/")
+    more = ", with the password percent-encoded" if "@" in given else ""
+    example = f"give one such as https://mirror.example.org{more}"
+    return checked_address("--mirror", given, f"is no URL of a server; {example}")
 
 
 def report(text: str) -> None:

@@ -21,14 +21,8 @@ def main(argv: Sequence[str]) -> int:
     if options.html is not None:
         from reports.page import write_page
 
-        print(
-            write_page(
-                run,
-                run / "report.html" if options.html == Path() else options.html,
-                embed=options.embed,
-                unshown=unshown,
-            )
-        )
+        page = run / "report.html" if options.html == Path() else options.html
+        print(write_page(run, page, embed=options.embed, unshown=unshown))
     elif options.allure is not None:
         from reports.allure import write_results
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,101 +12,45 @@ from agentgauge.agent.dialects.registry import FAMILIES
 from agentgauge.core.task_registry import known_options
 from agentgauge.run.settings import DEFAULT_IN_FLIGHT, destination
 
-OPTIONS: Sequence[tuple[str, Mapping[str, Any]]] = (
-    (
-        "--model",
-        {
-            "metavar": "NAME",
-            "help": (
-                "model to test: gpt-4o, provider/model, a [models.NAME] table of agentgauge.toml, "
-                "or an embedded one: oracle, baseline, scripted:FILE (default: baseline)"
-            ),
-        },
+OPTIONS: Mapping[str, tuple[str | None, str]] = {
+    "--model": (
+        "NAME",
+        "model to test: gpt-4o, provider/model, a [models.NAME] table of agentgauge.toml, or an embedded one: oracle,"
+        " baseline, scripted:FILE (default: baseline)",
     ),
-    ("--model-url", {"metavar": "URL", "help": "any OpenAI-compatible endpoint (default: the provider's)"}),
-    (
-        "--dialect",
-        {
-            "metavar": "NAME",
-            "help": (
-                f"how tools are put to the model and calls are read back: native, react, {', '.join(FAMILIES)}"
-                " (default: native)"
-            ),
-        },
+    "--model-url": ("URL", "any OpenAI-compatible endpoint (default: the provider's)"),
+    "--dialect": (
+        "NAME",
+        f"how tools are put to the model and calls are read back: native, react, {', '.join(FAMILIES)}"
+        " (default: native)",
     ),
-    (
-        "--data",
-        {
-            "metavar": "auto|mini|DIR",
-            "help": "official data where present, the bundled set, or a folder (default: auto)",
-        },
+    "--data": ("auto|mini|DIR", "official data where present, the bundled set, or a folder (default: auto)"),
+    "--attempts": ("K", "independent attempts per sample, each with a seed of its own (default: 1)"),
+    "--limit": ("N", "at most N samples per task, spread evenly over the task (default: all)"),
+    "--in-flight": ("N", f"concurrent requests, over all workers (default: {DEFAULT_IN_FLIGHT})"),
+    "--tool-server": ("URL", "an AgentLego-compatible tool server (default: one of our own is started)"),
+    "--run-dir": ("DIR", "where this run is written (default: runs/<time>-<model>)"),
+    "--resume": ("DIR", "go on with a run: what is done is kept, broken and missing cases run again"),
+    "--rescore": ("DIR", "no model: score the stored transcripts of a run again"),
+    "--record": ("FILE", "write every model and tool exchange to a cassette"),
+    "--replay": ("FILE", "answer from a cassette; an exchange that it lacks is an error, never a live call"),
+    "--allow-unsafe-code": (
+        None,
+        "run code that a model wrote even where this machine cannot confine it (default: refuse)",
     ),
-    (
-        "--attempts",
-        {
-            "metavar": "K",
-            "type": int,
-            "help": "independent attempts per sample, each with a seed of its own (default: 1)",
-        },
+    "--budget": ("AMOUNT", "stop gracefully when reached: 5usd, 2Mtok, 30min (default: none)"),
+    "--gate": (
+        "EXPR",
+        "fail the run unless it holds, such as 'gta_atomic.e2e.AnsAcc>=40', or 'no significant regression against RUN';"
+        " may repeat",
     ),
-    (
-        "--limit",
-        {"metavar": "N", "type": int, "help": "at most N samples per task, spread evenly over the task (default: all)"},
+    "--scoring": (
+        "parity|strict",
+        "parity reproduces the published evaluators, quirks included; strict applies the documented fixes"
+        " (default: parity)",
     ),
-    (
-        "--in-flight",
-        {
-            "metavar": "N",
-            "type": int,
-            "help": f"concurrent requests, over all workers (default: {DEFAULT_IN_FLIGHT})",
-        },
-    ),
-    (
-        "--tool-server",
-        {"metavar": "URL", "help": "an AgentLego-compatible tool server (default: one of our own is started)"},
-    ),
-    ("--run-dir", {"metavar": "DIR", "help": "where this run is written (default: runs/<time>-<model>)"}),
-    (
-        "--resume",
-        {"metavar": "DIR", "help": "go on with a run: what is done is kept, broken and missing cases run again"},
-    ),
-    ("--rescore", {"metavar": "DIR", "help": "no model: score the stored transcripts of a run again"}),
-    ("--record", {"metavar": "FILE", "help": "write every model and tool exchange to a cassette"}),
-    (
-        "--replay",
-        {"metavar": "FILE", "help": "answer from a cassette; an exchange that it lacks is an error, never a live call"},
-    ),
-    (
-        "--allow-unsafe-code",
-        {
-            "action": "store_true",
-            "help": "run code that a model wrote even where this machine cannot confine it (default: refuse)",
-        },
-    ),
-    ("--budget", {"metavar": "AMOUNT", "help": "stop gracefully when reached: 5usd, 2Mtok, 30min (default: none)"}),
-    (
-        "--gate",
-        {
-            "metavar": "EXPR",
-            "action": "append",
-            "default": [],
-            "help": (
-                "fail the run unless it holds, such as 'gta_atomic.e2e.AnsAcc>=40', or "
-                "'no significant regression against RUN'; may repeat"
-            ),
-        },
-    ),
-    (
-        "--scoring",
-        {
-            "metavar": "parity|strict",
-            "help": (
-                "parity reproduces the published evaluators, quirks included; strict applies the documented fixes"
-                " (default: parity)"
-            ),
-        },
-    ),
-)
+}
+"""Option → what stands for its value, None for a switch, and its help."""
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -116,8 +59,13 @@ def add_options(parser: pytest.Parser) -> None:
         "agentgauge (exit status: 0 every case attempted, none broken, gates hold; 1 broken or missing cases or a"
         " failed gate; wrong answers are results)",
     )
-    for name, keywords in OPTIONS:
-        group.addoption(name, **keywords)
+    for name, (metavar, text) in OPTIONS.items():
+        if metavar is None:
+            group.addoption(name, action="store_true", help=text)
+        elif name == "--gate":
+            group.addoption(name, metavar=metavar, help=text, action="append", default=[])
+        else:
+            group.addoption(name, metavar=metavar, help=text, type=int if metavar in ("K", "N") else None)
     for option in known_options().values():
         accepted = "|".join(option.accepted) or (option.metavar if option.default is not None else "")
         group.addoption(

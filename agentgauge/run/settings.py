@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from agentgauge import sandbox
 from agentgauge.agent.dialects.registry import wording
+from agentgauge.core.addresses import checked_address
 from agentgauge.core.capabilities import SAME, RealTools, Similarity, options_of, presentation_of, prompt_version
 from agentgauge.core.config import Config as FileConfig
 from agentgauge.core.config import load_config
@@ -37,6 +37,7 @@ from agentgauge.store import RunFolder
 
 DEFAULT_MODEL = "baseline"
 DEFAULT_IN_FLIGHT = 32
+_NO_ADDRESS = "is no address; give one such as http://localhost:16181, a password in it percent-encoded"
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,7 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
     columns = {name: presentation_of(task).columns for name, task in tasks.items()}
     roots, official = find_used_data(about, root) if about and not option.data else find_data(data, root)
     run_dir = (run_dir or _run_dir(option, model.name)).resolve()  # tools give paths without links
+    server = option.tool_server or resumed.get("tool_server")
     sandbox.hide([run_dir, data_folder(root), *roots.values(), *(task.data.bundled for task in tasks.values())])
     return Settings(
         model=model,
@@ -129,7 +131,7 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
         attempts=_at_least_one("--attempts", option.attempts) or earlier.get("attempts") or 1,
         limit=_at_least_one("--limit", option.limit),
         in_flight=_at_least_one("--in-flight", option.in_flight) or resumed.get("in_flight") or DEFAULT_IN_FLIGHT,
-        tool_server=_url("--tool-server", option.tool_server or resumed.get("tool_server")),
+        tool_server=server and checked_address("--tool-server", server, _NO_ADDRESS),
         run_dir=run_dir,
         resume=bool(option.resume),
         rescore=Path(option.rescore).absolute() if option.rescore else None,
@@ -295,22 +297,3 @@ def _at_least_one(option: str, value: int | None) -> int | None:
     if value is not None and value < 1:
         raise UsageProblem(f"{option} {value} makes no sense; give a whole number from 1")
     return value
-
-
-def _url(option: str, value: str | None) -> str | None:
-    """An address, without a slash at its end; its password is registered as a secret. Raises UsageProblem."""
-    if not value:
-        return None
-    try:
-        parts = urlsplit(value)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        usable = False
-    if not usable:
-        # A password with a slash in it ends up elsewhere than in the login, so nothing of such an address is shown.
-        shown = repr(value) if "@" not in value else "with a login"
-        raise UsageProblem(
-            f"{option} {shown} is no address; give one such as http://localhost:16181, a password in it percent-encoded"
-        )
-    register_login(value)
-    return value.rstrip("/")

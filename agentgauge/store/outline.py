@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -52,7 +53,7 @@ class CaseOutline:
             data["attempt"],
             line.status,
             _tags(tuple(data.get("tags", ()))),
-            _score(**_hashable(score)) if score else None,
+            _score(json.dumps({**score, "explanation": ""})) if score else None,
             Usage(**transcript["usage"]) if transcript else _NOTHING,
             transcript["seconds"] if transcript else 0.0,
             line.at,
@@ -72,35 +73,11 @@ def _tags(tags: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(map(intern, tags))
 
 
-def _hashable(score: Mapping[str, Any]) -> dict[str, Any]:
-    values = score["values"]
-    return {
-        "passed": score["passed"],
-        "names": tuple(values),
-        "numbers": tuple(values.values()),
-        "kinds": tuple(map(type, values.values())),
-        "labels": tuple(score["labels"]),
-        "group": score.get("group", ""),
-        "stops": score.get("stops", ""),
-    }
-
-
 @lru_cache(maxsize=4096)
-def _score(
-    passed: bool,
-    names: tuple[str, ...],
-    numbers: tuple[float, ...],
-    kinds: tuple[type, ...],
-    labels: tuple[str, ...],
-    group: str,
-    stops: str,
-) -> Score:
-    return Score(passed, _values(names, numbers, kinds), tuple(map(intern, labels)), group=group, stops=stops)
-
-
-@lru_cache(maxsize=4096)
-def _values(names: tuple[str, ...], numbers: tuple[float, ...], kinds: tuple[type, ...]) -> Mapping[str, float]:
-    """``kinds``: 1, 1.0 and True are equal, and written differently. Raises TypeError for what is no number."""
-    if not all(issubclass(kind, int | float) for kind in kinds):
+def _score(text: str) -> Score:
+    """Raises TypeError for values that are no numbers."""
+    score = json.loads(text)
+    values = {intern(name): number for name, number in score.pop("values").items()}
+    if not all(isinstance(number, int | float) for number in values.values()):
         raise TypeError("a score's values are numbers")
-    return dict(zip(map(intern, names), numbers, strict=True))
+    return Score(values=values, labels=tuple(map(intern, score.pop("labels"))), **score)

@@ -34,7 +34,6 @@ from tool_impls.settings import TOP, ToolSettings
 from tool_impls.settings_file import parse
 
 README = text("README.md")
-HELP = dict(OPTIONS)
 PYTESTS_OWN = {
     "--alluredir",
     "--junitxml",
@@ -55,12 +54,12 @@ def _plain(cell: str) -> str:
 
 def test_the_readme_has_every_option_in_the_order_of_help() -> None:
     written = [_plain(row[0]) for row in rows(README, "option", "default")]
-    assert written == [f"{name}={keywords['metavar']}" if "metavar" in keywords else name for name, keywords in OPTIONS]
+    assert written == [f"{name}={metavar}" if metavar else name for name, (metavar, _) in OPTIONS.items()]
 
 
 @pytest.mark.parametrize("row", rows(README, "option", "default"), ids=lambda row: row[0].strip("`"))
 def test_the_readme_has_the_default_that_help_tells(row: list[str]) -> None:
-    told = re.search(r"\(default: (.*)\)$", HELP[_plain(row[0]).partition("=")[0]]["help"])
+    told = re.search(r"\(default: (.*)\)$", OPTIONS[_plain(row[0]).partition("=")[0]][1])
     assert _plain(row[1]) == (told[1] if told else "–")
 
 
@@ -93,7 +92,7 @@ def test_every_option_that_a_page_gives_to_pytest_exists(page: Path) -> None:
         re.MULTILINE,
     )
     used = {option for words in given for option in re.findall(r"(?<=\s)--[\w-]+", words)}
-    assert used - set(HELP) - set(known_options()) - PYTESTS_OWN - OF_THE_BENCHMARKS == set()
+    assert used - set(OPTIONS) - set(known_options()) - PYTESTS_OWN - OF_THE_BENCHMARKS == set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

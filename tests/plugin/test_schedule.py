@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from xdist.remote import Producer
 
 from agentgauge.pytest_plugin.xdist.scheduler import FIRST, ShardScheduling
 
@@ -28,7 +29,7 @@ class Node:
 def test_all_workers_are_told_of_a_few_cases_before_any_is_told_of_the_rest(cases):
     options = {"dist": "load", "tx": ["2*popen"], "numprocesses": 2}
     config = SimpleNamespace(getoption=options.get, getvalue=options.get, option=SimpleNamespace(**options))
-    scheduling = ShardScheduling(config, dict, 8)
+    scheduling = ShardScheduling(config, Producer("sched"), dict, 8)
     log = []
     nodes = [Node(number, log) for number in range(2)]
     for node in nodes:
@@ -36,7 +37,7 @@ def test_all_workers_are_told_of_a_few_cases_before_any_is_told_of_the_rest(case
         scheduling.add_node_collection(node, [f"t[{number}]" for number in range(cases)])
     scheduling.schedule()
     shares = [list(range(number, cases, 2)) for number in range(2)]
-    assert [scheduling.pending[node] for node in nodes] == shares
+    assert [scheduling.node2pending[node] for node in nodes] == shares
     told = [(number, share[:FIRST]) for number, share in enumerate(shares)] + [
         (number, share[FIRST:]) for number, share in enumerate(shares)
     ]

@@ -20,7 +20,7 @@ from xdist.scheduler import (
     LoadScopeScheduling,
     WorkStealingScheduling,
 )
-from xdist.workermanage import WorkerController, parse_tx_spec_config
+from xdist.workermanage import WorkerController
 
 from agentgauge.run.partition import partition
 
@@ -37,113 +37,73 @@ FIRST = 4
 """Cases that are sent to each worker before the rest is sent to any."""
 
 
-def worker_number(worker: str) -> int:
-    """``gw3`` → 3. Replacements for dead workers are numbered on."""
-    return int(worker.removeprefix("gw"))
+class ShardScheduling(LoadScheduling):  # type: ignore[misc]
+    """Sends each worker its shard at once."""
 
+    collection: list[str] | None  # node ids in order, once all initial workers agree
+    pending: list[int]  # of dead workers, waiting for a replacement
 
-class ShardScheduling:
-    """Implements xdist's ``Scheduling`` protocol.
-
-    ``collection``: node ids in order, once all initial workers agree.
-    ``pending``: worker → indices it has been given and not yet finished, in order.
-    ``orphans``: indices of dead workers, waiting for a replacement.
-    """
-
-    def __init__(self, config: pytest.Config, groups: Callable[[], Mapping[int, str]], in_flight: int) -> None:
+    def __init__(
+        self, config: pytest.Config, log: Producer, groups: Callable[[], Mapping[int, str]], in_flight: int
+    ) -> None:
         """``groups``: for ``partition``, once the workers have collected."""
-        self.config = config
+        super().__init__(config, log)
         self.groups = groups
         self.in_flight = in_flight
-        self.mode: str = config.getoption("dist")
-        self.numnodes = len(parse_tx_spec_config(config))
-        self.collection: list[str] | None = None
-        self.collections: dict[WorkerController, list[str]] = {}
-        self.pending: dict[WorkerController, list[int]] = {}
-        self.orphans: list[int] = []
-
-    @property
-    def nodes(self) -> list[WorkerController]:
-        return list(self.pending)
-
-    @property
-    def collection_is_completed(self) -> bool:
-        return self.collection is not None or len(self.collections) >= self.numnodes
 
     @property
     def tests_finished(self) -> bool:
-        return self.collection is not None and not self.orphans and not any(self.pending.values())
-
-    @property
-    def has_pending(self) -> bool:
-        return bool(self.orphans) or any(self.pending.values())
-
-    def add_node(self, node: WorkerController) -> None:
-        self.pending[node] = []
+        return self.collection is not None and not self.has_pending
 
     def add_node_collection(self, node: WorkerController, collection: Sequence[str]) -> None:
-        same = [known for known in self.collections.values() if known == collection]
-        self.collections[node] = same[0] if same else list(collection)  # one list for all: 10 MB with 100,000 cases
+        same = [known for known in self.node2collection.values() if known == collection]
+        # one list for all: 10 MB with 100,000 cases
+        self.node2collection[node] = same[0] if same else list(collection)
 
     def schedule(self) -> None:
         """Assign every case on the first call; afterwards hand orphans to the replacement that has just arrived."""
         if self.collection is not None:
-            self._adopt()
+            for node in self.nodes:
+                self.check_schedule(node)
             return
-        first, *others = self.collections.items()
+        first, *others = self.node2collection.items()
+        self.collection = first[1]
         for node, collection in others:
             if difference := report_collection_diff(first[1], collection, first[0].gateway.id, node.gateway.id):
                 report = pytest.CollectReport(nodeid=node.gateway.id, outcome="failed", longrepr=difference, result=[])
                 self.config.hook.pytest_collectreport(report=report)
                 self.collection = []
-                self._shut_down()
-                return
-        self.collection = first[1]
-        shards = dict(enumerate(partition(self.collection, self.numnodes, self.mode, self.groups(), self.in_flight)))
-        own = {node: shards.pop(worker_number(node.gateway.id), None) for node in self.nodes}
+                break
+        if self.collection:
+            self._assign(self.collection)
+        for node in self.nodes:
+            node.shutdown()  # no more will come: each ends when its queue is done
+
+    def _assign(self, collection: Sequence[str]) -> None:
+        mode = self.config.getoption("dist")
+        shards = dict(enumerate(partition(collection, self.numnodes, mode, self.groups(), self.in_flight)))
+        own = {node: shards.pop(int(node.gateway.id.removeprefix("gw")), None) for node in self.nodes}
         for node, shard in own.items():  # one that replaced a worker before collection takes the shard that is left
-            self.pending[node] = shard if shard is not None else shards.popitem()[1]
-        for part in (
-            slice(FIRST),
-            slice(FIRST, None),
-        ):  # thousands of numbers take a while, and each worker knows its own already
-            for node, shard in self.pending.items():
+            self.node2pending[node] = shard if shard is not None else shards.popitem()[1]
+        # thousands of numbers take a while, and each worker knows its own already
+        for part in (slice(FIRST), slice(FIRST, None)):
+            for node, shard in self.node2pending.items():
                 if shard[part]:
                     node.send_runtest_some(shard[part])
-        self._shut_down()
 
-    def mark_test_complete(self, node: WorkerController, item_index: int, duration: float = 0) -> None:
-        self.pending[node].remove(item_index)
-
-    def mark_test_pending(self, item: str) -> None:
-        """Run a case again: the one on which a worker died."""
-        assert self.collection is not None
-        self.orphans.insert(0, self.collection.index(item))
-
-    def remove_pending_tests_from_node(self, node: WorkerController, indices: Sequence[int]) -> None:
-        raise RuntimeError("cases are assigned once and never stolen")
+    def check_schedule(self, node: WorkerController, duration: float = 0) -> None:
+        """Give a replacement all cases that wait for one."""
+        if not self.node2pending[node] and not node.shutting_down and node in self.node2collection:
+            if self.pending:
+                self.node2pending[node], self.pending = sorted(self.pending), []
+                node.send_runtest_some(self.node2pending[node])
+            node.shutdown()
 
     def remove_node(self, node: WorkerController) -> str | None:
         """Take the cases of a worker that is gone. Returns the one it was on, if it died on one."""
-        pending = self.pending.pop(node)
-        self.collections.pop(node, None)
-        if not pending or self.collection is None:
-            return None
-        self.orphans.extend(pending[1:])
-        return self.collection[pending[0]]
-
-    def _adopt(self) -> None:
-        for node in self.nodes:
-            if not self.pending[node] and not node.shutting_down and node in self.collections:
-                if self.orphans:
-                    self.pending[node], self.orphans = sorted(self.orphans), []
-                    node.send_runtest_some(self.pending[node])
-                node.shutdown()
-
-    def _shut_down(self) -> None:
-        """Notify the workers that no more will come: each ends when its queue is done."""
-        for node in self.nodes:
-            node.shutdown()
+        if self.collection is None:
+            self.node2collection.pop(node, None)
+        return super().remove_node(node)  # type: ignore[no-any-return]
 
 
 class Scheduling:
@@ -161,25 +121,19 @@ class Scheduling:
         groups: Callable[[], Mapping[int, str]],
         in_flight: int,
     ) -> None:
-        self._config = config
         self._log = log
         self._has_cases = has_cases
-        self._decided = False
-        self._chosen: Any = ShardScheduling(config, groups, in_flight)
+        self._chosen: Any = ShardScheduling(config, log, groups, in_flight)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._chosen, name)
 
     def schedule(self) -> None:
-        if not self._decided:
-            self._decided = True
-            if not self._has_cases():
-                sharding, self._chosen = (
-                    self._chosen,
-                    XDISTS_OWN[self._config.getoption("dist")](self._config, self._log),
-                )
-                for node in sharding.nodes:
-                    self._chosen.add_node(node)
-                for node, collection in sharding.collections.items():
-                    self._chosen.add_node_collection(node, collection)
+        sharding = self._chosen
+        if isinstance(sharding, ShardScheduling) and sharding.collection is None and not self._has_cases():
+            self._chosen = XDISTS_OWN[sharding.config.getoption("dist")](sharding.config, self._log)
+            for node in sharding.nodes:
+                self._chosen.add_node(node)
+            for node, collection in sharding.node2collection.items():
+                self._chosen.add_node_collection(node, collection)
         self._chosen.schedule()
