@@ -1,5 +1,4 @@
-"""Adding up: verdicts to sums, metrics to the combined score, task scores to domains and capabilities (MMAU spec 1.2,
-1.3, 11).
+"""Adding up: task scores to domains, capabilities and the combined score (MMAU spec 1.2, 1.3, 11).
 
 A score that is built from several tasks says which of them are missing; it has no value until all are there.
 """
@@ -7,12 +6,10 @@ A score that is built from several tasks says which of them are missing; it has 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
-
-from bench_mmau.tool_use.errors import NotScorable
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,25 +24,6 @@ class Verdict:
     values: Mapping[str, float]
     labels: tuple[str, ...] = ()
     explanation: str = ""
-
-
-class Counted(Protocol):
-    """A verdict, or what was stored of it (``agentgauge.core.types.Score``)."""
-
-    @property
-    def values(self) -> Mapping[str, float]: ...
-
-
-def total(verdicts: Iterable[Counted], names: Iterable[str]) -> tuple[int, dict[str, float]]:
-    """The number of verdicts, and the sum of each counter; one that a verdict lacks counts 0."""
-    found = list(verdicts)
-    return len(found), {name: sum(verdict.values.get(name, 0) for verdict in found) for name in names}
-
-
-# -- the combined score
-
-EVAL_SET = ("tool_use_execution", "tool_use_plan", "math", "code_contests")
-"""The metrics of the eval set ``mmau``, in its order. Notebooks are no part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,34 +45,9 @@ def average(scores: Mapping[str, float | None], weights: Mapping[str, int]) -> A
     return Average(sum(weight * found[name] for name, weight in weights.items()) / sum(weights.values()), weights)
 
 
-def headline(metric: Mapping[str, Any]) -> float:
-    """``pass_rate`` if there is one, else ``accuracy``, 0 to 1. Raises NotScorable if there is neither."""
-    for name in ("pass_rate", "accuracy"):
-        if name in metric:
-            return float(metric[name])
-    raise NotScorable(
-        "",
-        f"a metric with the keys {sorted(metric)} has neither 'pass_rate' nor 'accuracy'; leave it out of the average",
-    )
-
-
-def aggregate(metrics: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """The unweighted mean of the metrics' headlines, 0 to 1 (MMAU spec 11). Raises NotScorable for none."""
-    if not metrics:
-        raise NotScorable("", "there are no metrics to average; score at least one task")
-    return {"score": sum(map(headline, metrics)) / len(metrics)}
-
-
-def mmau(metrics: Mapping[str, Mapping[str, Any]]) -> Average:
-    """The combined score of the eval set, 0 to 1, from the metrics by name; incomplete unless all four are there."""
-    return average({name: headline(metrics[name]) for name in EVAL_SET if name in metrics}, dict.fromkeys(EVAL_SET, 1))
-
-
 # -- domains and capabilities
 
-SINGLE_STEP = {"tool_single": 184, "tool_parallel": 225}
-MULTI_STEP = {"tool_double": 298, "tool_triple": 258}
-TOOL_EXECUTION = {**SINGLE_STEP, **MULTI_STEP}
+TOOL_EXECUTION = {"tool_single": 184, "tool_parallel": 225, "tool_double": 298, "tool_triple": 258}
 """Prompts by task: the weights of the tool-use domain."""
 
 DOMAINS: Mapping[str, Mapping[str, int]] = {
@@ -119,50 +72,26 @@ CAPABILITIES: Mapping[str, Mapping[str, int]] = {
 """Weights by task: numbers of prompts, recovered from the published tables. Five capabilities, two of them also
 without tool use."""
 
-FIVE = ("understanding", "reasoning", "planning", "problem_solving_with_tool_use", "self_correction_with_tool_use")
-"""The five capability scores of a model that can use tools."""
-
-
-def domains(scores: Mapping[str, float | None], *, multi_step: bool = True) -> dict[str, Average]:
-    """The domain scores, in the unit of the scores by task, which are named without the leading ``mmau.``.
-
-    ``multi_step`` False is for a model that takes no multi-step conversations: they count as 0 in the tool-use domain.
-    """
-    known = dict(scores) if multi_step else {**scores, **dict.fromkeys(MULTI_STEP, 0.0)}
-    return {name: average(known, weights) for name, weights in DOMAINS.items()}
-
-
-def capabilities(scores: Mapping[str, float | None], *, multi_step: bool = True) -> dict[str, Average]:
-    """The capability scores, in the unit of the scores by task, which are named without the leading ``mmau.``.
-
-    ``multi_step`` False is for a model that takes no multi-step conversations: other than in the domain score they are
-    left out.
-    """
-    return {
-        name: average(
-            scores, {task: weight for task, weight in weights.items() if multi_step or task not in MULTI_STEP}
-        )
-        for name, weights in CAPABILITIES.items()
-    }
-
 
 def combined(scores: Mapping[str, float | None]) -> dict[str, dict[str, dict[str, Any]]]:
     """Everything that is made of several tasks' headline scores, in their unit: ``{"domains": {name: {"value",
-    "missing"}}, ...}``.
+    "missing"}}, ...}``. Tasks are named without the leading ``mmau.``.
 
     ``mmau`` is the mean of the four domains of section 11. Capabilities without tool use are for models that cannot use
     any.
     """
-    found_domains = domains(scores)
-    four = {name: one.value for name, one in found_domains.items() if name != "ds_ml"}
-    missing = tuple(task for name in four for task in found_domains[name].missing)
-    total = Average(None, {}, missing) if missing else average(four, dict.fromkeys(four, 1))
-    parts = {"domains": found_domains, "capabilities": capabilities(scores), "combined": {"mmau": total}}
-    return {part: {name: _told(one) for name, one in listed.items()} for part, listed in parts.items()}
-
-
-def _told(one: Average) -> dict[str, Any]:
-    return {"value": one.value, "missing": list(one.missing)}
+    domains = {name: average(scores, weights) for name, weights in DOMAINS.items()}
+    four = {name: one.value for name, one in domains.items() if name != "ds_ml"}
+    missing = tuple(task for name in four for task in domains[name].missing)
+    parts = {
+        "domains": domains,
+        "capabilities": {name: average(scores, weights) for name, weights in CAPABILITIES.items()},
+        "combined": {"mmau": Average(None, {}, missing) if missing else average(four, dict.fromkeys(four, 1))},
+    }
+    return {
+        part: {name: {"value": one.value, "missing": list(one.missing)} for name, one in listed.items()}
+        for part, listed in parts.items()
+    }
 
 
 # -- published rows

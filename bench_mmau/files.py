@@ -13,8 +13,9 @@ from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.estimate import totals
 from agentgauge.core.types import Score, Scoring
 from agentgauge.model.wire import clean
+from bench_mmau.fixes import fixes_of
 from bench_mmau.judging import usable
-from bench_mmau.mathematics import PARITY, STRICT, grader_request
+from bench_mmau.mathematics import grader_request
 from bench_mmau.oracle import mathematics
 from bench_mmau.run import JUDGE, Output
 from bench_mmau.tables import Column, formula
@@ -98,9 +99,9 @@ def _lines(file: Path) -> Iterator[dict[str, Any]]:
 
 def _output(record: Mapping[str, Any], scoring: Scoring, task: str) -> tuple[Output, str]:
     """The record's responses in OpenAI's shape, as our runs keep them, and why the first unreadable one is that."""
-    fixes = replies.STRICT if scoring == "strict" else replies.PARITY
+    fixes = fixes_of(scoring)
     kept, problems = [], []
-    for response in replies.responses_of(record) if task in _SAMPLED else [record["response"]]:
+    for response in record.get("n_responses", [record["response"]]) if task in _SAMPLED else [record["response"]]:
         try:
             messages = replies.read(response, client_of(response), fixes=fixes)
         except replies.Unreadable as problem:
@@ -112,7 +113,7 @@ def _output(record: Mapping[str, Any], scoring: Scoring, task: str) -> tuple[Out
     output: dict[str, Any] = {"responses": kept}
     if task.startswith("math_"):
         answer, _ = usable(kept[0], scoring)
-        request = grader_request(record, answer, fixes=STRICT if scoring == "strict" else PARITY)
+        request = grader_request(record, answer, fixes=fixes)
         if request is not None:
             asked = ChatRequest(tuple(request["messages"]), case=CaseKey(task, "", role=JUDGE))
             output["judge"] = mathematics(record, asked).text

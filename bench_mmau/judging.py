@@ -6,6 +6,7 @@ says why it stops (MMAU spec 10).
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,10 +15,10 @@ from typing import Any
 from agentgauge.core.types import Json, Score, Scoring
 from bench_mmau import mathematics as math_task
 from bench_mmau import plans as plan
-from bench_mmau.contests import fixes as contest_fixes
+from bench_mmau.average import Verdict
 from bench_mmau.contests import score as contest_score
+from bench_mmau.fixes import Fixes, fixes_of
 from bench_mmau.notebooks import cells, qa
-from bench_mmau.notebooks import fixes as notebook_fixes
 from bench_mmau.notebooks import score as notebook_score
 from bench_mmau.tables import RECORDS
 from bench_mmau.tool_use import metric as tool_use
@@ -36,37 +37,36 @@ FAILED: Output = {"responses": ['{"error": "no response"}']}
 
 def tools(record: Record, output: Output, scoring: Scoring) -> Score:
     """Arguments on which the published evaluator stops do not match."""
-    fixes = tool_use.STRICT if scoring == "strict" else tool_use.PARITY
-    asked = {**record, "response": output["responses"][0]}
-    reply_fixes = replies.STRICT if scoring == "strict" else replies.PARITY
+    fixes = fixes_of(scoring)
+    messages: Sequence[Message] | None = None  # what cannot be read
+    with contextlib.suppress(replies.Unreadable):
+        messages = replies.read(output["responses"][0], fixes=fixes)
     try:
-        return _score(tool_use.judge_stored(asked, fixes=fixes, reply_fixes=reply_fixes))
+        return _score(tool_use.judge(record, messages, fixes=fixes))
     except StopsOnReply as stop:
-        verdict = tool_use.judge_stored(asked, fixes=replace(fixes, odd_values_differ=True), reply_fixes=reply_fixes)
+        verdict = tool_use.judge(record, messages, fixes=replace(fixes, odd_values_differ=True))
         return replace(_score(verdict), stops=stop.reason)
 
 
 def plans(record: Record, output: Output, scoring: Scoring) -> Score:
-    fixes = plan.STRICT if scoring == "strict" else plan.PARITY
+    fixes = fixes_of(scoring)
     messages, stops = usable(output["responses"][0], scoring)
     return replace(_score(plan.judge(record, messages, fixes=fixes)), stops=stops)
 
 
 def mathematics(record: Record, output: Output, scoring: Scoring) -> Score:
     """An answer that was not judged leaves the denominator under parity; one without content is wrong and stays."""
-    fixes = math_task.STRICT if scoring == "strict" else math_task.PARITY
+    fixes = fixes_of(scoring)
     _, stops = usable((output.get("solutions") or output["responses"])[0], scoring)
     if stops:
         return replace(_score(math_task.unanswered(fixes), graded=1.0), explanation=stops, stops=stops)
     reply = output.get("judge")
-    verdict = math_task.unanswered(fixes) if reply is None else math_task.graded(record, str(reply), fixes=fixes)
-    judged = verdict.values["valid"] - verdict.values["invalid"]
-    return _score(verdict, graded=1.0 - verdict.values["invalid"] if fixes.unanswered_wrong else judged)
+    return _score(math_task.unanswered(fixes) if reply is None else math_task.graded(record, str(reply), fixes=fixes))
 
 
 def contest(record: Record, output: Output, scoring: Scoring) -> Score:
     """Every program runs. The tested model's, or those of ``solutions`` where another model wrote them."""
-    fixes = contest_fixes.STRICT if scoring == "strict" else contest_fixes.PARITY
+    fixes = fixes_of(scoring)
     if (
         "solutions" in output and output["solutions"] is None
     ):  # the record leaves the metric: its plan could not be read
@@ -80,14 +80,14 @@ def contest(record: Record, output: Output, scoring: Scoring) -> Score:
 
 
 def contest_parsing(record: Record, output: Output, scoring: Scoring) -> Score:
-    fixes = contest_fixes.STRICT if scoring == "strict" else contest_fixes.PARITY
+    fixes = fixes_of(scoring)
     messages, stops = usable(output["responses"][0], scoring)
     return replace(_score(contest_score.judge_understand(record, contents(messages), fixes=fixes)), stops=stops)
 
 
 def contest_retry(record: Record, output: Output, scoring: Scoring) -> Score:
     """A record counts in the rate if its problem was not solved at first."""
-    fixes = contest_fixes.STRICT if scoring == "strict" else contest_fixes.PARITY
+    fixes = fixes_of(scoring)
     programs, stops = usable_contents(output["responses"], scoring)
     first = output.get("first") or {}
     known = first.get("scoring") == scoring
@@ -105,7 +105,7 @@ def contest_retry(record: Record, output: Output, scoring: Scoring) -> Score:
 
 def notebook(record: Record, output: Output, scoring: Scoring, *, writes: bool = True) -> Score:
     """``writes``: the responses hold cells; else they hold answers about given ones."""
-    fixes = notebook_fixes.STRICT if scoring == "strict" else notebook_fixes.PARITY
+    fixes = fixes_of(scoring)
     solutions = output.get("solutions") or ()
     written = [*output["responses"], *output.get("retried", ())] if writes else []
     stops = [_stop_of_cells(record, one, scoring, fixes) for one in written]
@@ -119,18 +119,13 @@ def notebook(record: Record, output: Output, scoring: Scoring, *, writes: bool =
     except StopsOnReply as stop_of_answers:
         verdict = notebook_score.judge(record, [replace(one, answers=None) for one in answered], fixes=fixes)
         stops.append(stop_of_answers.reason)
-    found = verdict.values
-    kind = "image" if found["image"] else "text"
-    share = found["correct"] / found["questions"] if found["questions"] else 0.0
-    score = _score(
-        verdict, share=share, **{f"{kind}_correct": found["correct"], f"{kind}_questions": found["questions"]}
-    )
+    score = _score(verdict)
     errors = [one["error"].strip().splitlines()[-1] for one in solutions if one["error"].strip()]
     explanation = "; ".join([score.explanation, *errors[:1]])
     return replace(score, explanation=explanation, group=_notebook_of(record), stops=next(filter(None, stops), ""))
 
 
-def _stop_of_cells(record: Record, response: str, scoring: Scoring, fixes: notebook_fixes.Fixes) -> str:
+def _stop_of_cells(record: Record, response: str, scoring: Scoring, fixes: Fixes) -> str:
     """Why the published evaluator stops on a reply that should hold cells; empty: it does not."""
     messages, stops = usable(response, scoring)
     try:
@@ -140,7 +135,7 @@ def _stop_of_cells(record: Record, response: str, scoring: Scoring, fixes: noteb
     return stops
 
 
-def _answers(record: Record, solution: Output, scoring: Scoring, fixes: notebook_fixes.Fixes) -> tuple[Any, str]:
+def _answers(record: Record, solution: Output, scoring: Scoring, fixes: Fixes) -> tuple[Any, str]:
     """The answers about a solution, and why the published evaluator stops there. Older outputs hold them decoded."""
     if "answers" in solution or "reply" not in solution:
         return solution.get("answers"), solution.get("stops", "")
@@ -158,19 +153,18 @@ def _notebook_of(record: Record) -> str:
     return " ".join(sorted(set(_DATA_FILE.findall(content)))) if isinstance(content, str) else ""
 
 
-def _contest_score(verdict: contest_score.Verdict) -> Score:
+def _contest_score(verdict: Verdict) -> Score:
     count = verdict.values["candidates"]
     return _score(verdict, pass_at_1=verdict.values["passed_candidates"] / count if count else 0.0)
 
 
-def _score(verdict: Any, **more: float) -> Score:
+def _score(verdict: Verdict, **more: float) -> Score:
     return Score(verdict.passed is True, {**verdict.values, **more, RECORDS: 1.0}, verdict.labels, verdict.explanation)
 
 
 def usable(response: str, scoring: Scoring) -> tuple[Sequence[Message], str]:
     """As ``replies.usable``, by the scoring: strict reads a null content as an empty one, which stops nothing."""
-    strict = scoring == "strict"
-    return replies.usable(response, fixes=replies.STRICT if strict else replies.PARITY, null_is_empty=strict)
+    return replies.usable(response, fixes=fixes_of(scoring))
 
 
 def usable_contents(responses: Sequence[str], scoring: Scoring) -> tuple[list[list[str | None]], str]:

@@ -6,11 +6,11 @@ The same metric serves all four mathematics tasks.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench_mmau.average import Counted, Verdict, total
+from bench_mmau.average import Verdict
+from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.tool_use.errors import NotScorable
 from bench_mmau.tool_use.replies import Call, Message, record_id, text_of
 
@@ -33,28 +33,9 @@ punctuation, no formatting, no comment.
 #Response#:"""
 """Our own wording; the labels and the two verdicts are the reference's."""
 
-Ask = Callable[[list[dict[str, Any]]], Awaitable[str]]
-"""Sends messages to the grader and gives its text back, ``""`` where the call failed for good."""
-
 _FENCED = re.compile(r"```python(.*?)```", re.DOTALL)
 _SLOT = re.compile(r"\{(question|answer|ground_truth)\}")
 _COUNTERS = ("valid", "correct", "invalid", "incorrect")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fixes:
-    """What strict does otherwise: one switch for each quirk, with its number in section 9 or its section."""
-
-    plain_answer: bool = False  # Q10: the grader sees the text after the last marker, not a printed list of messages
-    unanswered_wrong: bool = (
-        False  # Q11: a problem without an answer is wrong; only ungradable ones leave the denominator
-    )
-    any_verdict: bool = False  # 5.2: the last line decides, without emphasis, label and full stop; incorrect is wrong
-    null_is_empty: bool = False  # section 10: a reply without content is an empty one and stops nothing
-
-
-PARITY = Fixes()
-STRICT = Fixes(plain_answer=True, unanswered_wrong=True, any_verdict=True, null_is_empty=True)
 
 
 def grader_request(
@@ -68,7 +49,7 @@ def grader_request(
     number = record_id(record)
     if not messages:
         return None
-    text = text_of(messages[0], number, null_is_empty=fixes.null_is_empty)
+    text = text_of(messages[0], number, fixes)
     if MARKER not in text:
         return None
     for name in ("raw_problem", "gt_answer"):
@@ -133,29 +114,18 @@ def judgement(text: str, *, fixes: Fixes = PARITY) -> str:
     return found
 
 
-async def judge(
-    record: Mapping[str, Any], messages: Sequence[Message], ask: Ask, *, fixes: Fixes = PARITY, template: str = GRADER
-) -> Verdict:
-    """Have the reply graded. Raises NotScorable as ``grader_request``, and whatever ``ask`` raises."""
-    request = grader_request(record, messages, fixes=fixes, template=template)
-    if request is None:
-        return unanswered(fixes)
-    return graded(record, await ask(request["messages"]), fixes=fixes)
-
-
 def unanswered(fixes: Fixes = PARITY) -> Verdict:
     """The verdict on a reply without the answer marker: it leaves the denominator [Q11]; under strict it is wrong."""
-    passed = False if fixes.unanswered_wrong else None
-    return Verdict(
-        passed, dict.fromkeys(_COUNTERS, 0.0), ("no_answer",), f"the reply has no {MARKER} part, so it was not graded"
-    )
+    values = {**dict.fromkeys(_COUNTERS, 0.0), "graded": float(fixes.unanswered_wrong)}
+    text = f"the reply has no {MARKER} part, so it was not graded"
+    return Verdict(False if fixes.unanswered_wrong else None, values, ("no_answer",), text)
 
 
 def graded(record: Mapping[str, Any], reply: str, *, fixes: Fixes = PARITY) -> Verdict:
     """The verdict on an answer from the text of the grader's reply. An invalid one leaves the denominator."""
     verdict = judgement(reply, fixes=fixes)
     kind = {"correct": "correct", "wrong": "incorrect"}.get(verdict, "invalid")
-    values = {**dict.fromkeys(_COUNTERS, 0.0), "valid": 1.0, kind: 1.0}
+    values = {**dict.fromkeys(_COUNTERS, 0.0), "valid": 1.0, kind: 1.0, "graded": float(kind != "invalid")}
     if kind == "correct":
         return Verdict(True, values)
     if kind == "incorrect":
@@ -164,18 +134,3 @@ def graded(record: Mapping[str, Any], reply: str, *, fixes: Fixes = PARITY) -> V
         )
     text = f"the grader's reply {verdict[:100]!r} is no verdict; it may be correct or wrong"
     return Verdict(None, values, ("invalid_judgement",), text)
-
-
-def metric(verdicts: Iterable[Counted], *, fixes: Fixes = PARITY) -> dict[str, float]:
-    """``accuracy`` is 0 to 1 over graded answers (strict: over all problems but the ungradable); 0 if there are
-    none."""
-    count, sums = total(verdicts, _COUNTERS)
-    base = (count if fixes.unanswered_wrong else sums["valid"]) - sums["invalid"]
-    return {
-        "number_of_examples": count,
-        "accuracy": sums["correct"] / base if base else 0.0,
-        "total_valid_answers": int(sums["valid"]),
-        "correct_judgments": int(sums["correct"]),
-        "invalid_judgments": int(sums["invalid"]),
-        "incorrect_judgments": int(sums["incorrect"]),
-    }

@@ -20,14 +20,13 @@ from agentgauge.core.types import Json
 from agentgauge.run.thread_pools import in_thread_pool
 from bench_mmau import mathematics as math_task
 from bench_mmau import prompts
-from bench_mmau.contests import fixes as contest_fixes
 from bench_mmau.contests import prompts as contest_prompts
 from bench_mmau.contests import score as contest_score
 from bench_mmau.contests.pool import shared
 from bench_mmau.data import NOTEBOOK_DATA
+from bench_mmau.fixes import Fixes, fixes_of
 from bench_mmau.judging import usable, usable_contents
 from bench_mmau.notebooks import cells, execute, qa, retry
-from bench_mmau.notebooks import fixes as notebook_fixes
 from bench_mmau.stored import stored
 from bench_mmau.tool_use.errors import StopsOnReply
 from bench_mmau.tool_use.replies import contents
@@ -108,8 +107,8 @@ async def math_solver(case: Case) -> Output:
 async def _judged(case: Case, output: Output) -> Output:
     """With the judge's reply on the answer, where there is one."""
     answer, _ = usable((output.get("solutions") or output["responses"])[0], case.settings.scoring)
-    fixes = math_task.STRICT if case.settings.scoring == "strict" else math_task.PARITY
     template = prompts.load(case.settings.prompts)["math_judge"]
+    fixes = fixes_of(case.settings.scoring)
     request = math_task.grader_request(case.sample.payload, answer, fixes=fixes, template=template)
     if request is not None:
         output["judge"] = _text(await _ask(case, request["messages"], role=JUDGE))
@@ -127,14 +126,14 @@ async def contest_planner(case: Case) -> Output:
     """The tested model writes one plan, another one programs it, several times."""
     record, output = case.sample.payload, await direct(case)
     (plan,), _ = usable_contents(output["responses"], case.settings.scoring)
-    request = contest_prompts.solver_request(record, plan, fixes=_contest_fixes(case))
+    request = contest_prompts.solver_request(record, plan, fixes=fixes_of(case.settings.scoring))
     output["solutions"] = await _sampled(case, request["messages"], SOLVER) if request else None
     return output
 
 
 async def contest_retry(case: Case) -> Output:
     """A second try for a problem that no program solved, told of the first one's failure."""
-    record, fixes = case.sample.payload, _contest_fixes(case)
+    record, fixes = case.sample.payload, fixes_of(case.settings.scoring)
     output = await contest(case)
     replies, _ = usable_contents(output["responses"], case.settings.scoring)
     verdict = await in_thread_pool(CONTESTS, lambda: contest_score.judge(record, replies, fixes=fixes))
@@ -145,17 +144,13 @@ async def contest_retry(case: Case) -> Output:
     return output
 
 
-def _contest_fixes(case: Case) -> contest_fixes.Fixes:
-    return contest_fixes.STRICT if case.settings.scoring == "strict" else contest_fixes.PARITY
-
-
 # -- notebooks
 
 
 async def notebook(case: Case, *, role: str = "", again: bool = False) -> Output:
     """Cells are written and run; ``again``: failed ones are written once more; then questions about what they show
     are asked."""
-    fixes = _notebook_fixes(case)
+    fixes = fixes_of(case.settings.scoring)
     output = await direct(case)
     where = _workplace(case)
     solutions = []
@@ -173,7 +168,7 @@ async def notebook(case: Case, *, role: str = "", again: bool = False) -> Output
     return {**output, "solutions": solutions}
 
 
-def _built(case: Case, response: str, fixes: notebook_fixes.Fixes) -> tuple[cells.Solution, ...]:
+def _built(case: Case, response: str, fixes: Fixes) -> tuple[cells.Solution, ...]:
     """None for a reply on which the published evaluator stops."""
     messages, _ = usable(response, case.settings.scoring)
     try:
@@ -191,7 +186,7 @@ async def notebook_oracle(case: Case) -> Output:
 
 async def _answered(case: Case, solution: cells.Solution, execution: execute.Execution, role: str) -> dict[str, Json]:
     """What came of a solution: whether it ran, why not, and the reply about it, or why there was nothing to ask."""
-    record, fixes = case.sample.payload, _notebook_fixes(case)
+    record, fixes = case.sample.payload, fixes_of(case.settings.scoring)
     found: dict[str, Json] = {"execution_success": execution.success, "error": execution.error}
     sees = qa.can_see(case.name_of(role), fixes=fixes)
     try:
@@ -214,9 +209,7 @@ def _workplace(case: Case) -> execute.Workplace:
     return execute.Workplace(data)
 
 
-async def _executed(
-    solution: cells.Solution, where: execute.Workplace, fixes: notebook_fixes.Fixes
-) -> execute.Execution:
+async def _executed(solution: cells.Solution, where: execute.Workplace, fixes: Fixes) -> execute.Execution:
     """Run beside at most as many others as there are processors, over all workers; the published evaluator runs five
     at a time."""
 
@@ -225,10 +218,6 @@ async def _executed(
             return execute.run(solution, where, fixes=fixes)
 
     return await in_thread_pool("notebooks", run)
-
-
-def _notebook_fixes(case: Case) -> notebook_fixes.Fixes:
-    return notebook_fixes.STRICT if case.settings.scoring == "strict" else notebook_fixes.PARITY
 
 
 def response_records(record: Mapping[str, Any], output: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from bench_mmau.contests.execute import GroupRun, Outcome, Workplace, run_in_pool
 from bench_mmau.contests.extract import output_match
-from bench_mmau.contests.fixes import PARITY, Fixes
+from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.tool_use.errors import NotScorable
 
 GROUPS = ("public_tests", "private_tests", "generated_tests")  # in this order
@@ -38,43 +38,17 @@ class Group:
     outputs: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Running:
-    """A program whose groups wait for their turn or run; ``finish`` waits for them."""
+def start(code: str, problem: Mapping[str, Any], where: Workplace, fixes: Fixes = PARITY) -> Callable[[], Candidate]:
+    """Line up a program's groups in the pool. Call what is returned to wait for them, in no thread of the pool.
 
-    groups: tuple[Group, ...]
-    runs: tuple[Future[GroupRun], ...]
-    fixes: Fixes
-
-    def finish(self) -> Candidate:
-        found = [run.result() for run in self.runs]
-        return _judged(self.groups, found, self.fixes)
-
-
-def run_tests(
-    code: str, problem: Mapping[str, Any], where: Workplace | None = None, *, fixes: Fixes = PARITY
-) -> Candidate:
-    """Run a program on all tests of a problem and wait. Do not call it in a thread of the pool.
-
-    Raises NotScorable for tests in an unknown shape (not for an empty program, which the reference does not run),
-    SandboxFault and UsageProblem as ``agentgauge.sandbox.run``.
+    Raises NotScorable for tests in an unknown shape (not for an empty program, which the reference does not run); the
+    wait raises SandboxFault and UsageProblem as ``agentgauge.sandbox.run``.
     """
-    return start(code, problem, where or Workplace(), fixes).finish() if code else nothing()
-
-
-def nothing() -> Candidate:
-    """The result of an empty program."""
-    return Candidate(False, 0.0, dict(EMPTY))
-
-
-def start(code: str, problem: Mapping[str, Any], where: Workplace, fixes: Fixes = PARITY) -> Running:
-    """Line up a program's groups in the pool."""
+    if not code:
+        return lambda: Candidate(False, 0.0, dict(EMPTY))
     groups = read_groups(problem)
-
-    def job(inputs: Sequence[str]) -> Future[GroupRun]:
-        return where.pool.submit(lambda: run_in_pool(code, inputs, where, fixes))
-
-    return Running(groups, tuple(job(group.inputs) for group in groups), fixes)
+    runs = [where.pool.submit(partial(run_in_pool, code, group.inputs, where, fixes)) for group in groups]
+    return lambda: _judged(groups, [run.result() for run in runs], fixes)
 
 
 def read_groups(problem: Mapping[str, Any]) -> tuple[Group, ...]:

@@ -12,8 +12,8 @@ from typing import Literal
 
 from agentgauge import sandbox
 from agentgauge.sandbox.paths import package_folders
-from bench_mmau.contests.fixes import PARITY, Fixes
 from bench_mmau.contests.pool import Pool, shared
+from bench_mmau.fixes import PARITY, Fixes
 
 _RUNNER = Path(__file__).with_name("runner.py")
 _START = 15.0  # seconds of wall time for building the confinement and starting the interpreter; no program runs in them

@@ -6,7 +6,7 @@ import ast
 import math
 import re
 
-from bench_mmau.contests.fixes import PARITY, Fixes
+from bench_mmau.fixes import PARITY, Fixes
 
 _TICKS = "```"
 _OPEN = "```python"

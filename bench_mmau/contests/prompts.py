@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench_mmau.contests.fixes import PARITY, Fixes
-from bench_mmau.contests.score import Contents, Verdict, content, record_id
+from bench_mmau.contests.score import Contents, ContestVerdict, content, record_id
+from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.tool_use.errors import NotScorable
 
 REPEATS = 5  # of every request of the second stage
@@ -83,7 +83,7 @@ def solver_request(record: Mapping[str, Any], plan: Contents, *, fixes: Fixes = 
 
 
 def retry_request(
-    record: Mapping[str, Any], response: Contents, verdict: Verdict, *, fixes: Fixes = PARITY
+    record: Mapping[str, Any], response: Contents, verdict: ContestVerdict, *, fixes: Fixes = PARITY
 ) -> dict[str, Any]:
     """The record as a request to try again, to be sent ``REPEATS`` times, to the model of the first attempt [Q22].
 
@@ -108,7 +108,7 @@ def retry_request(
     return _with_messages(record, turns)
 
 
-def _complaint(said: str, verdict: Verdict) -> str:
+def _complaint(said: str, verdict: ContestVerdict) -> str:
     log = verdict.errors[0] if verdict.errors else []
     if said == _NOTHING:
         return f"{NO_SOLUTION}\n{AGAIN}"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bench_mmau.notebooks.fixes import PARITY, Fixes
+from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
 from bench_mmau.tool_use.replies import NO_TEXT, record_id
 

@@ -18,8 +18,8 @@ from typing import Any
 
 from agentgauge import sandbox
 from agentgauge.core.errors import SandboxFault, UsageProblem
+from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.notebooks.cells import Solution
-from bench_mmau.notebooks.fixes import PARITY, Fixes
 from bench_mmau.notebooks.outputs import last_with_output
 
 PARALLEL = 5  # notebooks at a time, in the published evaluator

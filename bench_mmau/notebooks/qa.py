@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.notebooks.cells import Solution, decoded, text_of, without_fences
 from bench_mmau.notebooks.execute import Execution
-from bench_mmau.notebooks.fixes import PARITY, Fixes
 from bench_mmau.notebooks.outputs import NoFigure, NoPicture, Render, Shown, organise
 from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
 from bench_mmau.tool_use.replies import record_id

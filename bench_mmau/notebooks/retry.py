@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.notebooks.cells import NoCells, Solution, read_cells, text_of, without_fences
 from bench_mmau.notebooks.execute import Execution
-from bench_mmau.notebooks.fixes import PARITY, Fixes
 
 PACKAGES = (
     *(

@@ -1,14 +1,14 @@
-"""Verdicts per turn and the metrics of the notebook tasks, the same for all three of them (MMAU spec 7.5)."""
+"""Verdicts per turn of the notebook tasks, the same for all of them (MMAU spec 7.5)."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
-from bench_mmau.notebooks.fixes import PARITY, Fixes
+from bench_mmau.average import Verdict
+from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.notebooks.qa import image_expected
 from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
 from bench_mmau.tool_use.replies import record_id
@@ -25,23 +25,12 @@ class Answered:
     answers: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """``passed``: every question is answered rightly, None for a turn without questions.
-
-    ``values``: ``correct`` (at most ``questions``, but for nested answers [Q30]), ``questions``, and 0 or 1 for
-    ``image`` (an image is expected) and ``executed`` (at least one solution ran).
-    """
-
-    record_id: str
-    passed: bool | None
-    values: Mapping[str, float]
-    labels: tuple[str, ...] = ()
-    explanation: str = ""
-
-
 def judge(record: Mapping[str, Any], solutions: Sequence[Answered], *, fixes: Fixes = PARITY) -> Verdict:
     """A question is answered rightly if any solution does so; a wrong number of answers counts for nothing.
+
+    ``passed``: every question is answered rightly, None for a turn without questions. ``values``: ``correct`` (at most
+    ``questions``, but for nested answers [Q30]), ``questions``, and 0 or 1 for ``image`` (an image is expected) and
+    ``executed`` (at least one solution ran); from ``share`` on what the table's columns add up.
 
     Raises StopsOnReply for answers that are no list and for lists that cannot be compared (parity), NotScorable without
     ground truth.
@@ -55,7 +44,16 @@ def judge(record: Mapping[str, Any], solutions: Sequence[Answered], *, fixes: Fi
     correct = _count_flat(truth, asked) if fixes.flat_answers else _count(truth, asked, number)
     executed = any(one.execution_success for one in solutions)
     image = image_expected(record)
-    values = {"correct": correct, "questions": float(len(truth)), "image": float(image), "executed": float(executed)}
+    questions, kind = float(len(truth)), "image" if image else "text"
+    values = {
+        "correct": correct,
+        "questions": questions,
+        "image": float(image),
+        "executed": float(executed),
+        "share": correct / questions if questions else 0.0,
+        f"{kind}_correct": correct,
+        f"{kind}_questions": questions,
+    }
     passed = correct >= len(truth) if truth else None
     labels: tuple[str, ...] = ()
     if not solutions:
@@ -69,7 +67,7 @@ def judge(record: Mapping[str, Any], solutions: Sequence[Answered], *, fixes: Fi
             () if passed is not False else ("wrong_answer",),
             f"{correct:g} of {len(truth)} questions are answered rightly",
         )
-    return Verdict(number, passed, values, labels, text)
+    return Verdict(passed, values, labels, text)
 
 
 def _count(truth: Sequence[Any], asked: Sequence[Any], number: str) -> float:
@@ -98,60 +96,6 @@ def _count_flat(truth: Sequence[Any], asked: Sequence[Any]) -> float:
         if isinstance(one, list) and len(one) == len(truth) and all(isinstance(answer, str) for answer in one)
     ]
     return float(sum(any(answers[place] == wanted for answers in lists) for place, wanted in enumerate(truth)))
-
-
-def metric(verdicts: Sequence[Verdict], *, fixes: Fixes = PARITY) -> dict[str, float]:
-    """``code_kaggle``, ``code_kaggle_retry`` and ``code_kaggle_oracle``: rates from 0 to 1 (NaN without such turns
-    [Q31]) and counts.
-
-    ``overall_accuracy`` is the headline. Raises NotScorable without records.
-    """
-    if not verdicts:
-        raise NotScorable(
-            "", "there is no record to score where at least one is needed; check the input file and the limit"
-        )
-    texts = [one for one in verdicts if not one.values["image"]]
-    images = [one for one in verdicts if one.values["image"]]
-    executed = sum(bool(one.values["executed"]) for one in verdicts)
-    result = {"execution_success_rate": executed / len(verdicts)}
-    parts = (("", verdicts), ("text_", texts), ("image_", images))
-    result |= {f"{name}overall_accuracy": _overall(part, fixes) for name, part in parts}
-    result |= {f"{name}per_response_accuracy": _per_turn(part, fixes) for name, part in parts}
-    result["execution_success_count"] = executed
-    for name, part in parts:
-        result[f"total_{name}questions"] = _sum(part, "questions")
-        result[f"total_{name}correct"] = _sum(part, "correct")
-    return result
-
-
-def _sum(verdicts: Sequence[Verdict], name: str) -> float:
-    """Exact also in single precision, up to 2**24."""
-    return float(sum(one.values[name] for one in verdicts))
-
-
-def _overall(verdicts: Sequence[Verdict], fixes: Fixes) -> float:
-    return _ratio(_sum(verdicts, "correct"), _sum(verdicts, "questions"), fixes)
-
-
-def _ratio(one: float, other: float, fixes: Fixes) -> float:
-    """NaN where the turns have no questions; rounded to single precision [Q31]."""
-    if not other:
-        return math.nan
-    return one / other if fixes.double_precision else float(_numpy().float32(one) / _numpy().float32(other))
-
-
-def _per_turn(verdicts: Sequence[Verdict], fixes: Fixes) -> float:
-    """The mean over turns; one without questions makes it NaN in parity and is left out by strict."""
-    ratios = [_ratio(one.values["correct"], one.values["questions"], fixes) for one in verdicts]
-    if fixes.double_precision:
-        ratios = [one for one in ratios if not math.isnan(one)]
-    if not ratios:
-        return math.nan
-    return (
-        math.fsum(ratios) / len(ratios)
-        if fixes.double_precision
-        else float(_numpy().mean(_numpy().array(ratios, dtype="float32")))
-    )
 
 
 def _numpy() -> Any:

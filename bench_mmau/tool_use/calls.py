@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
 from bench_mmau.tool_use.replies import Call
-from bench_mmau.tool_use.values import LEVELS, PARITY, Fixes, Level, date_match, default_match, same_arguments
+from bench_mmau.tool_use.values import LEVELS, Level, date_match, default_match, same_arguments
 
 Rule = Mapping[str, Any]
 """``{}``, or ``{"arguments": {name: {"regex_match": str} | {"multi_choices": list} | {"date_match": bool}}}``."""

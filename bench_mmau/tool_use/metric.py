@@ -3,51 +3,17 @@ tool-use tasks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench_mmau.average import Counted, Verdict, total
+from bench_mmau.average import Verdict
+from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.tool_use.calls import Flags, compare_calls, detailed
 from bench_mmau.tool_use.errors import NotScorable
-from bench_mmau.tool_use.replies import PARITY as AS_PUBLISHED
-from bench_mmau.tool_use.replies import Client, Message, Unreadable, format_target, read, record_id, response_of
-from bench_mmau.tool_use.replies import Fixes as ReplyFixes
-from bench_mmau.tool_use.values import PARITY, STRICT, Fixes
+from bench_mmau.tool_use.replies import Message, format_target, record_id
 
-__all__ = ["PARITY", "STRICT", "Fixes", "judge", "judge_stored", "metric"]
-
-_PARTS = {
-    "func_name": "func_name_accuracy",
-    "strict": "strict_accuracy",
-    "lenient": "lenient_accuracy",
-    "bow": "bow_accuracy",
-}
-_COUNTERS = (
-    "right",
-    "parsing_errors",
-    "generation_errors",
-    "expected_calls",
-    *_PARTS,
-    "target_intents",
-    "predicted_intents",
-    "common_intents",
-)
-
-
-def judge_stored(
-    record: Mapping[str, Any],
-    client: Client = "openai",
-    *,
-    fixes: Fixes = PARITY,
-    reply_fixes: ReplyFixes = AS_PUBLISHED,
-) -> Verdict:
-    """Judge a record of a response file. What cannot be read counts as a parsing error. Raises NotScorable as
-    ``judge``."""
-    try:
-        messages: Sequence[Message] | None = read(response_of(record), client, fixes=reply_fixes)
-    except Unreadable:
-        messages = None
-    return judge(record, messages, fixes=fixes)
+_PARTS = ("func_name", "strict", "lenient", "bow")
+"""What of a predicted call agrees with a target: the fields of ``Flags``."""
 
 
 def judge(record: Mapping[str, Any], messages: Sequence[Message] | None, *, fixes: Fixes = PARITY) -> Verdict:
@@ -64,18 +30,18 @@ def judge(record: Mapping[str, Any], messages: Sequence[Message] | None, *, fixe
     target = format_target(record["target_message"], number)
     predicted = messages[0] if messages else None
     wanted, mine = target.calls or (), (predicted.calls if predicted else None) or ()
+    right = predicted is not None and _right(predicted, target, record.get("target_message_match_rules"), number, fixes)
+    flags = detailed(mine, wanted, fixes=fixes) if wanted and mine else []
     values = {
-        **dict.fromkeys(_COUNTERS, 0.0),
+        "right": float(right),
         "parsing_errors": float(messages is None),
         "generation_errors": float(_nothing_generated(messages)),
         "expected_calls": float(len(wanted)),
+        **{part: float(sum(getattr(flag, part) for flag in flags)) for part in _PARTS},
         "target_intents": float(bool(wanted)),
         "predicted_intents": float(bool(mine)),
         "common_intents": float(bool(wanted and mine)),
     }
-    right = predicted is not None and _right(predicted, target, record.get("target_message_match_rules"), number, fixes)
-    flags = detailed(mine, wanted, fixes=fixes) if wanted and mine else []
-    values |= {"right": float(right), **{part: float(sum(getattr(flag, part) for flag in flags)) for part in _PARTS}}
     if right:
         return Verdict(True, values)
     label, text = _why(messages, predicted, target, flags)
@@ -125,23 +91,3 @@ def _why(
         return "wrong_number_of_calls", f"expected {wanted}; came {came}"
     label = "wrong_arguments" if all(flag.func_name for flag in flags) else "wrong_tool"
     return label, f"expected {wanted}; came {came}"
-
-
-def metric(verdicts: Iterable[Counted], *, fixes: Fixes = PARITY) -> dict[str, float]:
-    """All keys of the published metric. Accuracies are 0 to 1, but for ``func_name_accuracy``, which may exceed 1
-    [Q7]."""
-    count, sums = total(verdicts, _COUNTERS)
-    if not count and not fixes.keys_of_nothing:
-        return {"accuracy": 0, "number_of_examples": 0, "number_of_errors": 0}  # another set of keys [Q2]
-    return {
-        "accuracy": sums["right"] / max(1, count),
-        "number_of_examples": count,
-        "number_of_parsing_errors": int(sums["parsing_errors"]),
-        "number_of_generation_errors": int(sums["generation_errors"]),
-        **{key: sums[part] / max(1, sums["expected_calls"]) for part, key in _PARTS.items()},
-        "number_of_expected_tool_calls": int(sums["expected_calls"]),
-        "number_of_func_call_intents_ground_truth": int(sums["target_intents"]),
-        "number_of_func_call_intents_pred": int(sums["predicted_intents"]),
-        "func_intent_recall": sums["common_intents"] / max(1, sums["target_intents"]),
-        "func_intent_precision": sums["common_intents"] / max(1, sums["predicted_intents"]),
-    }

@@ -9,26 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
+from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
 
 Client = Literal["openai", "anthropic", "gemini"]
-
-GEMINI_NAME = 32  # characters, counted from the end, that the Gemini client keeps of a function's name [Q25]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fixes:
-    """What strict does otherwise: one switch for each quirk of section 9 (its number in brackets)."""
-
-    plain_text: bool = False  # Q1: all white space on the left is removed, and a literal ``<n>`` stays what it is
-    colons: bool = False  # Q19: a colon in an id loses no candidate
-    any_call: bool = False  # 3.6: a call may lack its id, type, name or arguments; arguments may be an object
-
-
-PARITY = Fixes()
-STRICT = Fixes(plain_text=True, colons=True, any_call=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +62,7 @@ def read(stored: object, client: Client = "openai", *, fixes: Fixes = PARITY) ->
         raise Unreadable(f"the stored response is no JSON ({error}); generate it again") from error
 
 
-def read_record(record: Mapping[str, Any], client: Client = "openai", *, fixes: Fixes = PARITY) -> list[Message]:
-    """The messages of a record's ``response``. Raises StopsOnReply for one that cannot be parsed."""
-    try:
-        return read(response_of(record), client, fixes=fixes)
-    except Unreadable as error:
-        raise StopsOnReply(record_id(record), str(error)) from error
-
-
-def usable(stored: object, *, fixes: Fixes = PARITY, null_is_empty: bool = False) -> tuple[list[Message], str]:
+def usable(stored: object, *, fixes: Fixes = PARITY) -> tuple[list[Message], str]:
     """A stored response for the metrics that need its text, and why the published evaluator stops on it, or "".
 
     A response that cannot be parsed is replaced by an empty reply, and so is, in parity, one whose content is null.
@@ -92,7 +70,7 @@ def usable(stored: object, *, fixes: Fixes = PARITY, null_is_empty: bool = False
     try:
         messages = read(stored, fixes=fixes)
         if messages:
-            text_of(messages[0], "", null_is_empty=null_is_empty)
+            text_of(messages[0], "", fixes)
     except Unreadable as error:
         return [EMPTY], str(error)
     except StopsOnReply as stop:
@@ -104,7 +82,7 @@ def parse(response: Any, client: Client, *, fixes: Fixes = PARITY) -> list[Messa
     """Parse a decoded response. Raises Unreadable for a shape that the client's library refuses."""
     if not isinstance(response, Mapping):
         raise Unreadable(f"the stored response is {kind(response)}; it has to be an object")
-    return _parser(client)(response, fixes)
+    return _PARSERS[client](response, fixes)
 
 
 def record_id(record: Mapping[str, Any]) -> str:
@@ -112,43 +90,18 @@ def record_id(record: Mapping[str, Any]) -> str:
     return str(record.get("id", record.get("deliverable_id", "?")))
 
 
-def response_of(record: Mapping[str, Any]) -> Any:
-    """The stored response; of several samples that of the first. Raises NotScorable if there is none."""
-    if "response" not in record:
-        raise NotScorable(
-            record_id(record), "the field 'response' is missing; score a response file, not the data file"
-        )
-    return record["response"]
-
-
-def responses_of(record: Mapping[str, Any]) -> list[Any]:
-    """All samples: ``n_responses`` if it is there, even if it is empty, else ``response``."""
-    return list(record["n_responses"]) if "n_responses" in record else [response_of(record)]
-
-
 def contents(messages: Sequence[Message]) -> list[str | None]:
     return [message.content for message in messages]
 
 
-def text_of(message: Message, number: str, *, null_is_empty: bool = False) -> str:
+def text_of(message: Message, number: str, fixes: Fixes) -> str:
     """The text of a message. Raises StopsOnReply where there is none, unless ``null_is_empty`` (MMAU spec 10)."""
-    if message.content is None and not null_is_empty:
+    if message.content is None and not fixes.null_is_empty:
         raise StopsOnReply(number, NO_TEXT)
     return message.content or ""
 
 
 # -- the three shapes
-
-
-def _parser(client: Client) -> Callable[[Mapping[str, Any], Fixes], list[Message]]:
-    known: dict[Client, Callable[[Mapping[str, Any], Fixes], list[Message]]] = {
-        "openai": _openai,
-        "anthropic": _anthropic,
-        "gemini": _gemini,
-    }
-    if client not in known:
-        raise ValueError(f"unknown client {client!r}; known are {', '.join(get_args(Client))}")
-    return known[client]
 
 
 def _openai(response: Mapping[str, Any], fixes: Fixes) -> list[Message]:
@@ -206,6 +159,13 @@ def _candidate(content: Any) -> Message:
             # the original's ids are random; nothing that is scored depends on them
             calls.append(Call(_text(called, "name"), json.dumps(called.get("args")), f"call_{len(calls)}"))
     return Message(text, tuple(calls) or None)
+
+
+_PARSERS: Mapping[Client, Callable[[Mapping[str, Any], Fixes], list[Message]]] = {
+    "openai": _openai,
+    "anthropic": _anthropic,
+    "gemini": _gemini,
+}
 
 
 # -- the schema of an assistant message
@@ -312,8 +272,3 @@ def _target_call(call: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(function, Mapping) and isinstance(function.get("arguments"), Mapping):
         function = {**function, "arguments": json.dumps(function["arguments"], sort_keys=True)}
     return {**call, "function": function}
-
-
-def gemini_name(name: str) -> str:
-    """A function's name as the Gemini client sends and stores it, in tools, messages and targets alike [Q25]."""
-    return name[-GEMINI_NAME:]

@@ -5,47 +5,14 @@ from __future__ import annotations
 
 import string
 import warnings
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
+
+from bench_mmau.fixes import PARITY, Fixes
 
 Level = Literal["strict", "lenient", "bow"]
 LEVELS: tuple[Level, ...] = ("strict", "lenient", "bow")
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fixes:
-    """What strict does otherwise: one switch for each quirk, with its number in section 9 or its section."""
-
-    keys_of_nothing: bool = False  # Q2: no records give the same keys as any other number of them
-    text_and_calls: bool = (
-        False  # Q3: equal text does not make up for wrong, missing or surplus calls; outer white space is no difference
-    )
-    best_pairs: bool = False  # Q4: calls are paired so that all of them match if that is possible
-    fixed_dates: bool = (
-        False  # Q5: a part that a date lacks must be lacking on both sides; the day of scoring plays no role
-    )
-    null_is_omitted: bool = False  # Q6: an explicit null equals an omitted argument at the partial levels too
-    names_once: bool = False  # Q7: a target's name is given to one predicted call only
-    whole_words: bool = (
-        False  # Q8: contractions are stop words, letters and fragments are not, and a text of stop words alone stays
-    )
-    truth_values: bool = False  # 4.3: true and false are no numbers
-    odd_values_differ: bool = False  # 4.3: a date out of range, and arguments that Python cannot decode, do not match
-
-
-PARITY = Fixes()
-STRICT = Fixes(
-    keys_of_nothing=True,
-    text_and_calls=True,
-    best_pairs=True,
-    fixed_dates=True,
-    null_is_omitted=True,
-    names_once=True,
-    whole_words=True,
-    truth_values=True,
-    odd_values_differ=True,
-)
 
 _NORMALISED = str.maketrans("'", '"', " ,./-_*?+^")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)

@@ -1,4 +1,4 @@
-"""Apple MMAU contests beyond the golden vectors: strict fixes, the clock, the pool, the second stage, the estimator."""
+"""Apple MMAU contests beyond the golden vectors: strict fixes, the clock, the pool, the second stage."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from agentgauge.sandbox import Answer
 from bench_mmau.contests import execute, extract, prompts, score
-from bench_mmau.contests.candidate import read_groups, run_tests
+from bench_mmau.contests.candidate import read_groups, start
 from bench_mmau.contests.execute import GroupRun, Outcome, Room, Workplace, run_group, run_in_pool
-from bench_mmau.contests.fixes import PARITY, STRICT
 from bench_mmau.contests.pool import Pool
-from bench_mmau.contests.score import Verdict
+from bench_mmau.contests.score import ContestVerdict
+from bench_mmau.fixes import PARITY, STRICT
 from bench_mmau.tool_use.errors import NotScorable
 
 pytestmark = pytest.mark.slow
@@ -44,9 +44,9 @@ def where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workplace
     pool.close()
 
 
-def _verdict(right: int, count: int, *errors: Any) -> Verdict:
+def _verdict(right: int, count: int, *errors: Any) -> ContestVerdict:
     values = {"solved": float(right > 0), "score": 0.5, "candidates": float(count), "passed_candidates": float(right)}
-    return Verdict("x", right > 0, values, errors=errors)
+    return ContestVerdict(right > 0, values, errors=errors)
 
 
 # Extraction and comparison
@@ -174,8 +174,8 @@ def test_comparison_is_symmetric_and_knows_itself(one: str, two: str) -> None:
     ],
 )
 def test_parity_and_strict_runs(code: str, parity: float, strict: float, where: Workplace) -> None:
-    assert run_tests(code, PROBLEM, where).score == parity
-    assert run_tests(code, PROBLEM, where, fixes=STRICT).score == strict
+    assert start(code, PROBLEM, where)().score == parity
+    assert start(code, PROBLEM, where, STRICT)().score == strict
 
 
 def test_the_limit_of_the_group_is_parity_only(where: Workplace) -> None:
@@ -332,42 +332,6 @@ def test_null_content(where: Workplace) -> None:
     with pytest.raises(NotScorable, match="null"):
         score.judge_understand({"target_output": "1"}, [None])
     assert score.judge_understand({"target_output": "1"}, [None], fixes=STRICT).labels == ("no_answer",)
-
-
-def test_a_colon_loses_the_second_stage_in_parity_only(where: Workplace) -> None:
-    record = {**PROBLEM, "id": "cf:9"}
-    assert score.second_stage(record, [[SQUARE]], where).values["candidates"] == 0
-    assert score.second_stage(record, [[SQUARE]], where, fixes=STRICT).passed
-    assert score.judge(record, [[SQUARE]], where).passed
-
-
-@pytest.mark.parametrize(
-    ("counts", "k", "rate"), [([(1, 5)], 1, 0.2), ([(1, 5)], 5, 1.0), ([(2, 5), (0, 5)], 2, 0.35), ([(5, 5)], 3, 1.0)]
-)
-def test_the_unbiased_estimator(counts: list[tuple[int, int]], k: int, rate: float) -> None:
-    assert score.pass_at_k([_verdict(right, count) for right, count in counts], k) == pytest.approx(rate)
-
-
-def test_the_estimator_gives_nothing_where_it_is_not_defined() -> None:
-    assert score.pass_at_k([], 1) is None
-    assert score.pass_at_k([_verdict(1, 5), _verdict(1, 3)], 4) is None
-    with pytest.raises(ValueError, match="k must be 1"):
-        score.pass_at_k([], 0)
-
-
-def test_retry_with_nothing_to_retry() -> None:
-    solved = [_verdict(1, 1)]
-    with pytest.raises(NotScorable, match="solved at first"):
-        score.code_contests_retry(solved, [], debug=True)
-    with pytest.raises(NotScorable, match="debug"):
-        score.code_contests_retry([_verdict(0, 1)], [_verdict(1, 5)])
-    assert score.code_contests_retry(solved, [], fixes=STRICT) == {"number_of_examples": 0}
-    assert score.code_contests_retry([_verdict(0, 1)], [_verdict(1, 5)], fixes=STRICT)["pass_rate"] == 1
-    for fixes in (PARITY, STRICT):
-        with pytest.raises(NotScorable, match="no record"):
-            score.code_contests_retry([], [], debug=True, fixes=fixes)
-    with pytest.raises(NotScorable, match="no record"):
-        score.code_contests_understand([])
 
 
 # Requests

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from bench_mmau.contests.candidate import Candidate, run_tests, start
+from bench_mmau.contests.candidate import Candidate, start
 from bench_mmau.contests.execute import Room, Workplace
-from bench_mmau.contests.fixes import STRICT
 from bench_mmau.contests.pool import Pool
+from bench_mmau.fixes import STRICT
 
 pytestmark = pytest.mark.slow
 
@@ -245,7 +245,7 @@ def _beside_neighbour(code: str, where: Workplace) -> Candidate:
     began = time.monotonic()
     hostile = start(code, ONE_GROUP, where)
     neighbour = start(SQUARE, PROBLEM, where)
-    good, found = neighbour.finish(), hostile.finish()
+    good, found = neighbour(), hostile()
     assert time.monotonic() - began < BOUND
     assert good == Candidate(True, 1.0, [])
     return found
@@ -295,7 +295,7 @@ SLOW = {
 def test_no_program_gets_more_time(name: str, where: Workplace) -> None:
     """All timers and signals are put away; the limit is 2 s for the group. What is right comes too late."""
     began = time.monotonic()
-    found = run_tests(OFF.replace("WORK", SLOW[name]), ONE_GROUP, where)
+    found = start(OFF.replace("WORK", SLOW[name]), ONE_GROUP, where)()
     assert (found.passed, found.score, found.lost) == (False, 0.0, ("the time for the group of tests was over",))
     assert time.monotonic() - began < 20  # which leaves room for a busy machine; it takes 3 s on an idle one
 
@@ -304,7 +304,7 @@ def test_under_strict_each_test_has_its_time(where: Workplace) -> None:
     """One second a test: a wait that the program's own timer does not end is seen from outside, and the other test
     still counts."""
     code = OFF.replace("WORK", "if n == 5: time.sleep(1.4)")
-    found = run_tests(code, ONE_GROUP, where, fixes=STRICT)
+    found = start(code, ONE_GROUP, where, STRICT)()
     assert (found.passed, found.score) == (False, 0.5)
     assert found.errors == [{"status": "runtime_error", "test_input": "5\n", "error_message": "timeout"}]
 
@@ -313,7 +313,7 @@ def test_time_is_not_saved_up_for_another_test(where: Workplace) -> None:
     """The next input comes when the test before is answered, so work for a test cannot be done in the time of
     another."""
     code = "import sys, select\nprint(25 if not select.select([3, 4], [], [], 0.3)[0] else 0)"
-    found = run_tests(code, {"id": "sq", "public_tests": {"input": ["5\n", "6\n"], "output": ["25\n", "25\n"]}}, where)
+    found = start(code, {"id": "sq", "public_tests": {"input": ["5\n", "6\n"], "output": ["25\n", "25\n"]}}, where)()
     assert found.passed, found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import time
 from collections.abc import Iterator
@@ -16,9 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.estimate import totals
+from bench_mmau.fixes import PARITY, STRICT, Fixes
 from bench_mmau.notebooks import cells, execute, outputs, qa, retry, score
 from bench_mmau.notebooks.execute import Room, Workplace, run_cells
-from bench_mmau.notebooks.fixes import PARITY, STRICT, Fixes
+from bench_mmau.tables import NOTEBOOKS, RECORDS, formula
 from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
 
 pytestmark = pytest.mark.slow
@@ -542,7 +543,7 @@ def test_judge(truth: list[Any], answers: list[Any], parity: int | None, strict:
 )
 def test_verdict(solutions: list[score.Answered], passed: bool, labels: tuple[str, ...]) -> None:
     found = score.judge(record(), solutions)
-    assert (found.record_id, found.passed, found.labels) == ("turn", passed, labels)
+    assert (found.passed, found.labels) == (passed, labels)
 
 
 @pytest.mark.parametrize("name", ["gt_answers", "image_expected"])
@@ -553,13 +554,12 @@ def test_a_record_that_lacks_a_field_is_refused(name: str) -> None:
         score.judge(made, [])
 
 
-def test_strict_means() -> None:
-    verdicts = [judged(["A", "B", "C"], ["A", "X", "X"], fixes=STRICT), judged([], [], fixes=STRICT)]
-    found = score.metric(verdicts, fixes=STRICT)
-    assert found["overall_accuracy"] == found["per_response_accuracy"] == 1 / 3
-    assert math.isnan(found["image_overall_accuracy"]) and math.isnan(found["image_per_response_accuracy"])
-    assert math.isnan(score.metric(verdicts)["per_response_accuracy"])
-    assert score.metric(verdicts)["overall_accuracy"] != 1 / 3
+def test_a_turn_without_questions_has_no_share() -> None:
+    verdicts = [judged(["A", "B", "C"], ["A", "X", "X"]), judged([], [])]
+    found = formula(NOTEBOOKS).compute(totals({**one.values, RECORDS: 1.0} for one in verdicts))
+    assert (found["Accuracy"], found["Per Response"]) == (pytest.approx(100 / 3), pytest.approx(100 / 6))
+    assert (found["Text"], found["Image"]) == (found["Accuracy"], None)
+    assert verdicts[1].passed is None
 
 
 @given(
@@ -574,15 +574,10 @@ def test_strict_means() -> None:
 )
 @settings(deadline=None)
 def test_on_letters_parity_and_strict_agree(turns: list[tuple[list[str], list[str], bool]]) -> None:
-    parity = score.metric([judged(truth, answers, image=image) for truth, answers, image in turns])
-    strict = score.metric(
-        [judged(truth, answers, image=image, fixes=STRICT) for truth, answers, image in turns], fixes=STRICT
-    )
-    assert parity.keys() == strict.keys()
-    for key, value in parity.items():
-        assert value == pytest.approx(strict[key], abs=1e-6, nan_ok=True)
-        assert math.isnan(value) or value >= 0
-    assert parity["total_questions"] == parity["total_text_questions"] + parity["total_image_questions"]
+    for truth, answers, image in turns:
+        parity = judged(truth, answers, image=image)
+        assert parity == judged(truth, answers, image=image, fixes=STRICT)
+        assert 0 <= parity.values["correct"] <= parity.values["questions"] == len(truth)
 
 
 @given(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bench_mmau.contests.extract import understand_match
-from bench_mmau.contests.fixes import PARITY
+from bench_mmau.fixes import PARITY
 from bench_mmau.tasks import TASKS
 from bundled_data.mmau.__main__ import build
 from bundled_data.mmau.contests import PROBLEMS, printed

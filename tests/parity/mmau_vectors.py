@@ -8,13 +8,14 @@ from typing import Any
 
 from bench_mmau.tool_use.errors import NotScorable
 from bench_mmau.tool_use.replies import Client, Message, Unreadable, read
+from tests.parity.mmau_metrics import NoValue
 
 EXACT = 1e-9
 SINGLE = 1e-6
 """Tolerances: of numbers, and of notebook figures, which the reference computes in single precision."""
 
-REFUSED = (NotScorable, Unreadable)
-"""What the pure evaluators raise where the reference raises: for a record, and for an unreadable stored response."""
+REFUSED = (NotScorable, Unreadable, NoValue)
+"""What stands where the reference raises: for a record, for an unreadable stored response, and for sums of nothing."""
 
 
 def client(case: Mapping[str, Any], part: str = "response_generator") -> Client:
@@ -44,6 +45,14 @@ class Canned:
 
     def left(self) -> list[str]:
         return list(self._replies)
+
+
+def repeated(requests: Sequence[Mapping[str, Any]], count: int) -> list[dict[str, Any]]:
+    """Every request as the original sends it ``count`` times: the number of the copy stands behind its id."""
+    if not requests:
+        raise NoValue
+    key = "id" if "id" in requests[0] else "deliverable_id"
+    return [{**request, key: f"{request[key]}:::{number}"} for request in requests for number in range(count)]
 
 
 def same_requests(case: Mapping[str, Any], part: str, requests: Sequence[Mapping[str, Any]]) -> None:

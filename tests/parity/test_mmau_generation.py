@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, get_args
 
@@ -10,23 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench_mmau.average import aggregate
-from bench_mmau.tool_use.errors import NotScorable
-from bench_mmau.tool_use.repeats import flatten, repeat
+from bench_mmau.fixes import STRICT
+from bench_mmau.run import response_records
 from bench_mmau.tool_use.replies import (
-    STRICT,
     Client,
     Message,
     Unreadable,
     format_target,
-    gemini_name,
     parse,
     read,
-    read_record,
-    responses_of,
 )
 from tests.parity.golden import cases, met, needs
-from tests.parity.mmau_vectors import EXACT, REFUSED
+from tests.parity.mmau_metrics import aggregate
+from tests.parity.mmau_vectors import EXACT, REFUSED, repeated
 
 pytestmark = needs("mmau")
 
@@ -44,14 +40,28 @@ def shown(message: Message) -> dict[str, Any]:
     return {"content": message.content, "tool_calls": calls}
 
 
+def flattened(responses: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The samples of each record as our response files keep them, with ``n_responses`` for a single one too. An id with
+    a colon loses its samples to the text before it [Q19]; our data has no such id."""
+    key = "id" if "id" in responses[0] else "deliverable_id"
+    found = []
+    for first in responses:
+        name, _, number = first[key].partition(":::")
+        if number == "0":
+            mine = [one["response"] for one in responses if one[key].split(":")[0] == name]
+            line = response_records({**first, key: name}, {"responses": mine or [first["response"]]})
+            found.append({**line, "response": first["response"], "n_responses": mine})
+    return found
+
+
 def building_block(op: str, args: Mapping[str, Any]) -> Any:
     if op in CLIENTS:
         return [shown(message) for message in parse(args["response"], CLIENTS[op])]
     match op:
         case "gen.repeat":
-            return repeat(args["requests"], args["n"])
+            return repeated(args["requests"], args["n"])
         case "gen.flatten":
-            return flatten(args["responses"])
+            return flattened(args["responses"])
         case "gen.format_target":
             return shown(format_target(args["message"]))
         case "mmau.aggregate":
@@ -83,38 +93,6 @@ def test_trimming(content: str | None, parity: str | None, strict: str | None) -
     assert parse(response, "openai", fixes=STRICT)[0].content == strict
 
 
-def test_under_strict_a_colon_loses_nothing() -> None:
-    ids = ["cf:1", "cf:2", "plain", "with:::three"]
-    samples = [{**one, "response": one["id"]} for one in repeat([{"id": id} for id in ids], 2)]
-    found = flatten(samples, fixes=STRICT)
-    assert [one["id"] for one in found] == ids
-    assert [one["n_responses"] for one in found] == [[f"{id}:::0", f"{id}:::1"] for id in ids]
-
-
-@pytest.mark.parametrize(
-    "records",
-    [
-        [{"id": "a", "response": "r"}],
-        [{"id": "a:::b:::0", "response": "r"}],
-        [{"id": "a:::0"}],
-        [{"id": "a:::0", "response": "r"}, {"deliverable_id": "b:::0", "response": "r"}],
-        [{"id": 5, "response": "r"}],
-        [],
-    ],
-)
-def test_samples_that_cannot_be_grouped_are_refused(records: list[dict[str, Any]]) -> None:
-    with pytest.raises(NotScorable):
-        flatten(records)
-
-
-def test_all_samples_of_a_record() -> None:
-    assert responses_of({"response": "a", "n_responses": ["a", "b"]}) == ["a", "b"]
-    assert responses_of({"response": "a", "n_responses": []}) == []
-    assert responses_of({"response": "a"}) == ["a"]
-    with pytest.raises(NotScorable, match="response file"):
-        responses_of({"id": "x"})
-
-
 @pytest.mark.parametrize("client", ["openai", "anthropic", "gemini"])
 @pytest.mark.parametrize(
     "stored", [None, 5, {}, "", "!broken", "[]", "null", '"text"', "[" * 100_000], ids=lambda value: repr(value)[:9]
@@ -122,8 +100,6 @@ def test_all_samples_of_a_record() -> None:
 def test_a_response_that_is_no_json_object_is_unreadable(stored: Any, client: Client) -> None:
     with pytest.raises(Unreadable):
         read(stored, client)
-    with pytest.raises(NotScorable, match="'x'"):
-        read_record({"id": "x", "response": stored}, client)
 
 
 @pytest.mark.parametrize("client", ["openai", "anthropic", "gemini"])
@@ -179,8 +155,3 @@ def test_whatever_is_stored_is_read_or_unreadable(value: Any) -> None:
     for client in get_args(Client):
         with suppress(Unreadable):
             assert all(isinstance(message, Message) for message in parse(value, client))
-
-
-def test_names_are_cut_for_gemini() -> None:
-    assert gemini_name("a" * 10 + "b" * 32) == "b" * 32
-    assert gemini_name("short") == "short"

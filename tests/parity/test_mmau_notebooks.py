@@ -9,15 +9,20 @@ from typing import Any
 import pytest
 
 from bench_mmau.notebooks import cells, execute, outputs, qa, retry, score
-from bench_mmau.tool_use.replies import Client, read, record_id, responses_of
+from bench_mmau.tool_use.replies import Client, read, record_id
 from tests.parity.golden import cases, met, needs
+from tests.parity.mmau_metrics import code_kaggle
 from tests.parity.mmau_vectors import REFUSED, SINGLE, Canned, client, holds_pieces, same_requests
 
 pytestmark = needs("mmau")
 
 
+def _responses(record: Mapping[str, Any]) -> list[Any]:
+    return list(record["n_responses"]) if "n_responses" in record else [record["response"]]
+
+
 def _contents(record: Mapping[str, Any], client: Client = "openai") -> list[str | None]:
-    return [message.content for stored in responses_of(record) for message in read(stored, client)]
+    return [message.content for stored in _responses(record) for message in read(stored, client)]
 
 
 _Pairs = list[tuple[cells.Solution, execute.Execution]]
@@ -50,7 +55,7 @@ def _metric(case: Mapping[str, Any], generator: Canned, grader: Canned) -> dict[
             answers = None if messages is None else qa.read_answers(grader.text(messages), record_id(record))
             answered.append(score.Answered(execution.success, answers))
         verdicts.append(score.judge(record, answered))
-    return score.metric(verdicts)
+    return code_kaggle(verdicts)
 
 
 def _result(case: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,7 +79,7 @@ def test_metric(case: dict[str, Any]) -> None:
 
 
 def _score(responses: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    return score.metric(
+    return code_kaggle(
         [score.judge(record, [score.Answered(**one) for one in record["solutions"]]) for record in responses]
     )
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from bench_mmau import mathematics as math_task
 from bench_mmau import plans as plan
+from bench_mmau.average import Verdict
+from bench_mmau.fixes import PARITY, STRICT, Fixes
 from bench_mmau.tool_use.errors import NotScorable
-from bench_mmau.tool_use.replies import Message, read, read_record
+from bench_mmau.tool_use.replies import Message, read
 from tests.parity.golden import cases, met, needs
+from tests.parity.mmau_metrics import math_metric, tool_use_plan
 from tests.parity.mmau_vectors import EXACT, REFUSED, Canned, client, holds_pieces, same_requests
 
 pytestmark = needs("mmau")
@@ -23,7 +25,9 @@ pytestmark = needs("mmau")
 
 
 def plan_metric(case: Mapping[str, Any]) -> dict[str, float]:
-    return plan.metric([plan.judge(record, read_record(record, client(case))) for record in case["input"]["responses"]])
+    return tool_use_plan(
+        [plan.judge(record, read(record["response"], client(case))) for record in case["input"]["responses"]]
+    )
 
 
 @pytest.mark.parametrize(
@@ -43,19 +47,19 @@ def plan_metric(case: Mapping[str, Any]) -> dict[str, float]:
 )
 def test_spellings_of_the_choice(text: str, parity: int | None, strict: int | None) -> None:
     assert plan.chosen_plan(text) == parity
-    assert plan.chosen_plan(text, fixes=plan.STRICT) == strict
+    assert plan.chosen_plan(text, fixes=STRICT) == strict
 
 
 def test_plan_under_strict() -> None:
-    assert plan.judge({"target_plan_number": "3"}, [Message("Chosen Plan: 3")], fixes=plan.STRICT).passed
-    assert plan.judge({"target_plan_number": 3}, [Message(None)], fixes=plan.STRICT).labels == ("format_error",)
+    assert plan.judge({"target_plan_number": "3"}, [Message("Chosen Plan: 3")], fixes=STRICT).passed
+    assert plan.judge({"target_plan_number": 3}, [Message(None)], fixes=STRICT).labels == ("format_error",)
     for record in ({}, {"target_plan_number": "three"}):
         with pytest.raises(NotScorable, match="whole number"):
-            plan.judge(record, [Message("Chosen Plan: 3")], fixes=plan.STRICT)
+            plan.judge(record, [Message("Chosen Plan: 3")], fixes=STRICT)
 
 
-@pytest.mark.parametrize("fixes", [plan.PARITY, plan.STRICT])
-def test_a_plan_number_of_too_many_digits_is_one_format_error(fixes: plan.Fixes) -> None:
+@pytest.mark.parametrize("fixes", [PARITY, STRICT])
+def test_a_plan_number_of_too_many_digits_is_one_format_error(fixes: Fixes) -> None:
     """Python converts no number of more than 4,300 digits."""
     found = plan.judge({"target_plan_number": 3}, [Message("Chosen Plan: " + "3" * 5000)], fixes=fixes)
     assert (found.values, found.labels) == ({"right": 0, "format_error": 1}, ("format_error",))
@@ -70,24 +74,25 @@ def test_plan(case: Mapping[str, Any]) -> None:
 # -- mathematics
 
 
-async def math_metric(case: Mapping[str, Any], grader: Canned) -> dict[str, float]:
-    async def ask(messages: list[dict[str, Any]]) -> str:
-        return grader.text(messages) or ""
+def graded(record: Mapping[str, Any], messages: Sequence[Message], grader: Callable[[Any], str | None]) -> Verdict:
+    request = math_task.grader_request(record, messages)
+    return math_task.graded(record, grader(request["messages"]) or "") if request else math_task.unanswered()
 
+
+def judged(case: Mapping[str, Any], grader: Canned) -> list[Verdict]:
     records = case["input"]["responses"]
-    verdicts = [await math_task.judge(record, read_record(record, client(case)), ask) for record in records]
-    return math_task.metric(verdicts)
+    return [graded(record, read(record["response"], client(case)), grader.text) for record in records]
 
 
 @pytest.mark.parametrize("case", cases("mmau", "math.json"))
 def test_math(case: Mapping[str, Any]) -> None:
     assert case["metric"] == "math"
     grader = Canned(case, "grader")
-    if not met(case, lambda: asyncio.run(math_metric(case, grader)), *REFUSED, within=EXACT):
+    if not met(case, lambda: math_metric(judged(case, grader)), *REFUSED, within=EXACT):
         return
     assert grader.left() == []
     records = case["input"]["responses"]
-    made = [math_task.grader_request(record, read_record(record, client(case))) for record in records]
+    made = [math_task.grader_request(record, read(record["response"], client(case))) for record in records]
     requests = [request for request in made if request]
     assert [request["messages"] for request in requests] == grader.asked
     assert all("response" not in request for request in requests)
@@ -145,7 +150,7 @@ RECORD: dict[str, Any] = {"id": "m", "raw_problem": "1+1? {answer}", "gt_answer"
 )
 def test_the_grader_sees_the_plain_answer_under_strict(text: str, answer: str) -> None:
     request = math_task.grader_request(
-        RECORD, [Message(text)], fixes=math_task.STRICT, template="{question}|{answer}|{ground_truth}"
+        RECORD, [Message(text)], fixes=STRICT, template="{question}|{answer}|{ground_truth}"
     )
     assert request == {
         "id": "m",
@@ -172,23 +177,27 @@ def test_the_grader_sees_the_plain_answer_under_strict(text: str, answer: str) -
 )
 def test_verdicts(reply: str, parity: bool | None, strict: bool | None) -> None:
     assert math_task.graded(RECORD, reply).passed is parity
-    assert math_task.graded(RECORD, reply, fixes=math_task.STRICT).passed is strict
+    assert math_task.graded(RECORD, reply, fixes=STRICT).passed is strict
 
 
 def test_an_unanswered_problem_is_wrong_under_strict_and_an_ungradable_one_leaves_the_denominator() -> None:
-    replies = iter(["correct", "hm"])
+    found = {
+        fixes: [
+            math_task.graded(RECORD, "correct", fixes=fixes),
+            math_task.graded(RECORD, "hm", fixes=fixes),
+            math_task.unanswered(fixes),
+            math_task.unanswered(fixes),
+        ]
+        for fixes in (PARITY, STRICT)
+    }
+    assert [one.passed for one in found[STRICT]] == [True, None, False, False]
+    assert math_metric(found[PARITY])["accuracy"] == 1
+    assert math_metric(found[STRICT])["accuracy"] == pytest.approx(1 / 3)
 
-    async def ask(messages: list[dict[str, Any]]) -> str:
-        return next(replies)
 
-    async def verdicts() -> list[Any]:
-        texts = ("#ANSWER#: 2", "#ANSWER#: 3", "no answer", None)
-        return [await math_task.judge(RECORD, [Message(text)], ask, fixes=math_task.STRICT) for text in texts]
-
-    found = asyncio.run(verdicts())
-    assert [one.passed for one in found] == [True, None, False, False]
-    assert math_task.metric(found)["accuracy"] == 1
-    assert math_task.metric(found, fixes=math_task.STRICT)["accuracy"] == pytest.approx(1 / 3)
+@pytest.mark.parametrize("text", ["no answer", None])
+def test_an_answer_without_the_marker_is_not_sent_to_the_grader(text: str | None) -> None:
+    assert math_task.grader_request(RECORD, [Message(text)], fixes=STRICT) is None
 
 
 @pytest.mark.parametrize("field", ["raw_problem", "gt_answer"])

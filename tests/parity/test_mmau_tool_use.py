@@ -5,30 +5,39 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
+from bench_mmau.average import Verdict
 from bench_mmau.tool_use import metric as tool_use
 from bench_mmau.tool_use.calls import compare_calls, detailed
-from bench_mmau.tool_use.replies import Call
+from bench_mmau.tool_use.replies import Call, Client, Message, Unreadable, read
 from bench_mmau.tool_use.values import LEVELS, bag_of_words, date_match, default_match, normalise, same_arguments, trim
 from tests.parity.golden import cases, met, needs
+from tests.parity.mmau_metrics import tool_use_execution
 from tests.parity.mmau_vectors import EXACT, REFUSED, client
 
 pytestmark = needs("mmau")
 
 
-def verdicts(case: Mapping[str, Any]) -> list[tool_use.Verdict]:
-    return [tool_use.judge_stored(record, client(case)) for record in case["input"]["responses"]]
+def verdicts(case: Mapping[str, Any]) -> list[Verdict]:
+    return [tool_use.judge(record, messages(record, client(case))) for record in case["input"]["responses"]]
+
+
+def messages(record: Mapping[str, Any], client: Client) -> list[Message] | None:
+    with suppress(Unreadable):
+        return read(record["response"], client)
+    return None
 
 
 @pytest.mark.parametrize("case", cases("mmau", "tool_use_execution.json"))
 def test_metric(case: Mapping[str, Any]) -> None:
     assert case["metric"] == "tool_use_execution"
-    if met(case, lambda: tool_use.metric(verdicts(case)), *REFUSED, within=EXACT):
+    if met(case, lambda: tool_use_execution(verdicts(case)), *REFUSED, within=EXACT):
         found = verdicts(case)
-        assert list(tool_use.metric(found)) == list(case["expected"])
+        assert list(tool_use_execution(found)) == list(case["expected"])
         assert all(bool(one.labels) == bool(one.explanation) == (not one.passed) for one in found)
 
 
