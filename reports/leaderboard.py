@@ -2,48 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agentgauge.core.capabilities import PublishedRows, RealTools, presentation_of
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import by_state
-from reports.leaderboards import EDITIONS
+from reports.leaderboards import published_in
 
 
 def leaderboard(summary: Mapping[str, Any]) -> str:
     """A Markdown page with one table per benchmark and published edition."""
-    run = summary["run"]
-    by_benchmark: dict[str, list[Task]] = {}
-    for name in summary["tasks"]:
-        task = find_task(name)
-        by_benchmark.setdefault(presentation_of(task).benchmark, []).append(task)
-    parts = [f"# {run['model']}", ""]
-    for benchmark, tasks in by_benchmark.items():
-        parts += [f"## {benchmark}", "", *_notes(summary, tasks), ""]
-        ours: dict[str, float | None] = {}
-        for task in tasks:
-            metrics = summary["tasks"][task.name]["metrics"]
-            shown = presentation_of(task)
-            ours |= {
-                shown.leaderboard_columns.get(name, name): metrics[name]["value"]
-                for name in shown.published
-                if name in metrics
-            }
-        combined = summary["capabilities"].get(benchmark, {})
-        if combined:
+    model = summary["run"]["model"]
+    parts = [f"# {model}", ""]
+    for benchmark, tasks in by_benchmark(summary).items():
+        parts += [f"## {benchmark}", "", *dict.fromkeys(_notes(summary, tasks)), ""]
+        ours = {
+            column: summary["tasks"][task.name]["metrics"][name]["value"]
+            for column, (task, name) in our_columns(summary, tasks).items()
+        }
+        if combined := summary["capabilities"].get(benchmark, {}):
             parts += [*_combined(combined), ""]
-        columns = list(ours)
-        rows = [row for task in tasks if isinstance(task, PublishedRows) for row in task.published_rows()]
-        for edition in dict.fromkeys(row["edition"] for row in rows):
-            published = _joined([row for row in rows if row["edition"] == edition])
-            source = EDITIONS.get((benchmark, edition))
-            parts += [f"### {edition}", "", *([f"Published rows: {source}.", ""] if source else [])]
-            parts += [*_table(columns, [{"model": f"**{run['model']} (this run)**", **ours}, *published]), ""]
-        if not rows:
-            parts += [*_table(columns, [{"model": f"**{run['model']} (this run)**", **ours}]), ""]
+        our_row = {"model": f"**{model} (this run)**", **ours}
+        editions = published_editions(tasks)
+        for edition, published in editions.items():
+            source, date = published_in(benchmark, edition)
+            told = source if date in source else f"{source}, {date}"
+            parts += [f"### {edition}", "", *([f"Published rows: {told}.", ""] if source else [])]
+            parts += [*_table(list(ours), [our_row, *published]), ""]
+        if not editions:
+            parts += [*_table(list(ours), [our_row]), ""]
     return "\n".join(parts)
+
+
+def by_benchmark(summary: Mapping[str, Any]) -> dict[str, list[Task]]:
+    """The run's tasks by the title of their benchmark."""
+    found: dict[str, list[Task]] = {}
+    for task in map(find_task, summary["tasks"]):
+        found.setdefault(presentation_of(task).benchmark, []).append(task)
+    return found
+
+
+def our_columns(summary: Mapping[str, Any], tasks: Sequence[Task]) -> dict[str, tuple[Task, str]]:
+    """The leaderboard's columns that the run has figures of, each with its task and metric."""
+    return {
+        shown.leaderboard_columns.get(name, name): (task, name)
+        for task in tasks
+        for shown in [presentation_of(task)]
+        for name in shown.published
+        if name in summary["tasks"][task.name]["metrics"]
+    }
+
+
+def published_editions(tasks: Sequence[Task]) -> dict[str, list[dict[str, Any]]]:
+    """The published rows by edition. Rows that several tasks have of one model are one row."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for task in tasks:
+        for row in task.published_rows() if isinstance(task, PublishedRows) else ():
+            found.setdefault(row["edition"], {}).setdefault(row["model"], {}).update(row)
+    return {edition: list(rows.values()) for edition, rows in found.items()}
 
 
 def _combined(parts: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -54,19 +72,15 @@ def _combined(parts: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return lines
 
 
-def _notes(summary: Mapping[str, Any], tasks: Sequence[Task]) -> list[str]:
+def _notes(summary: Mapping[str, Any], tasks: Sequence[Task]) -> Iterator[str]:
     """What a reader must know before comparing the rows."""
-    run, notes = summary["run"], []
     for task in tasks:
         part = summary["tasks"][task.name]
         done = part["passed"] + part["wrong"]
-        notes.append(
-            f"- `{task.name}`: {done} of {part['planned']} cases scored, {part['broken']} broken, {part['missing']}"
-            " missing."
-        )
-        notes += [f"- {note}" for note in task_notes(task, part)]
-        notes += [f"- **Not comparable:** {reason}." for reason in not_comparable(run, task, part)]
-    return list(dict.fromkeys(notes))
+        counts = f"{done} of {part['planned']} cases scored, {part['broken']} broken, {part['missing']} missing"
+        yield f"- `{task.name}`: {counts}."
+        yield from (f"- {note}" for note in task_notes(task, part))
+        yield from (f"- **Not comparable:** {reason}." for reason in not_comparable(summary, [task]))
 
 
 def task_notes(task: Task, part: Mapping[str, Any]) -> list[str]:
@@ -85,36 +99,36 @@ def task_notes(task: Task, part: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def not_comparable(run: Mapping[str, Any], task: Task, part: Mapping[str, Any]) -> list[str]:
-    """Why this run's row of a task may not stand beside published ones. Empty if it may, or if there are none."""
+def not_comparable(summary: Mapping[str, Any], tasks: Iterable[Task]) -> dict[str, list[str]]:
+    """Why this run's rows of tasks may not stand beside published ones: reason → names of the tasks. Empty if they may,
+    or if nothing is published."""
+    found: dict[str, list[str]] = {}
+    for task in tasks:
+        for reason in _reasons(summary["run"], task, summary["tasks"][task.name]):
+            found.setdefault(reason, []).append(task.name)
+    return found
+
+
+def _reasons(run: Mapping[str, Any], task: Task, part: Mapping[str, Any]) -> Iterator[str]:
     if not isinstance(task, PublishedRows):
-        return []
-    reasons = []
-    if not run["data"][task.name]["official"]:
-        reasons.append("bundled samples instead of the official data")
+        return
+    data = run["data"][task.name]
+    if not data["official"]:
+        yield "bundled samples instead of the official data"
     if not part["comparable"]:
-        reasons.append(f"similarity {part['similarity']} instead of the published model")
+        yield f"similarity {part['similarity']} instead of the published model"
     if run["dialect"] not in task.published_dialects:
-        reasons.append(f"dialect {run['dialect']} instead of {task.published_dialects[0]}")
+        yield f"dialect {run['dialect']} instead of {task.published_dialects[0]}"
     if run["scoring"] != "parity":
-        reasons.append("strict scoring")
+        yield "strict scoring"
     if isinstance(task, RealTools):
-        reasons += by_state(run["tools"], reasons=False)
-    reasons += task.not_comparable(run["options"])
-    reasons += task.not_official(run["data"][task.name].get("differences", ()))
-    if left_out := run["data"][task.name]["left_out"]:
-        reasons.append(f"{len(left_out)} left out as invalid")
-    if part["planned"] < run["data"][task.name]["samples"] or part["missing"]:
-        reasons.append("not every sample was run")
-    return reasons
-
-
-def _joined(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Rows of several tasks for one model, side by side."""
-    joined: dict[str, dict[str, Any]] = {}
-    for row in rows:
-        joined.setdefault(row["model"], {}).update(row)
-    return list(joined.values())
+        yield from by_state(run["tools"], reasons=False)
+    yield from task.not_comparable(run["options"])
+    yield from task.not_official(data.get("differences", ()))
+    if data["left_out"]:
+        yield f"{len(data['left_out'])} left out as invalid"
+    if part["planned"] < data["samples"] or part["missing"]:
+        yield "not every sample was run"
 
 
 def _table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -127,3 +141,8 @@ def _table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[st
 def number(value: float | None, *, count: bool = False) -> str:
     """Two decimals, as published; a count without; a dash where there is no value."""
     return "–" if value is None else f"{value:.0f}" if count else f"{value:.2f}"
+
+
+def combined_value(score: Mapping[str, Any]) -> str:
+    """A score that a benchmark makes of several tasks, or which of them the run lacks."""
+    return f"incomplete, without {', '.join(score['missing'])}" if score["missing"] else number(score["value"])

@@ -7,7 +7,8 @@ The rows themselves are in the benchmarks' folders, ``reference/*.json``, as the
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -16,6 +17,8 @@ from typing import Any
 Figure = tuple[str, str]
 """Ours: a task and its metric, or ``domains`` or ``capabilities`` and a name of ``summary["capabilities"]``."""
 
+COMBINED = ("domains", "capabilities")
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -23,11 +26,11 @@ class Column:
 
     key: str  # in the file
     title: str  # as printed
-    ours: Figure | None = None  # None: what no run of ours has
+    ours: Figure
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class Leaderboard:
     """A published table."""
 
     benchmark: str
@@ -40,35 +43,23 @@ class Board:
     factor: float = 1.0  # of the printed values, to the unit of ours
 
     def rows(self) -> list[dict[str, Any]]:
-        """The published rows: ``{"model", column title: value or None}``, in the published order."""
+        """The published rows: ``{"model", "this_run": False, "values": {column title: value or None}}``, in order."""
         found: Any = _content(*self.file)
         for key in self.place:
             found = found[key]
         return [
             {
                 "model": row["model"],
-                **{column.title: _scaled(row.get(column.key), self.factor) for column in self.columns},
+                "this_run": False,
+                "values": {column.title: _scaled(row.get(column.key), self.factor) for column in self.columns},
             }
             for row in found
         ]
 
     def ours(self, summary: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Column title → ``{"value", "low", "high", "n"}`` of this run; without the columns that it has nothing of."""
-        return {
-            column.title: found
-            for column in self.columns
-            if column.ours and (found := _figure(summary, self.benchmark, *column.ours))
-        }
-
-    @property
-    def tasks(self) -> list[str]:
-        """Tasks whose metrics stand in the table themselves."""
-        return list(
-            dict.fromkeys(column.ours[0] for column in self.columns if column.ours and column.ours[0] not in COMBINED)
-        )
-
-
-COMBINED = ("domains", "capabilities")
+        found = {column.title: _figure(summary, self.benchmark, *column.ours) for column in self.columns}
+        return {title: figure for title, figure in found.items() if figure}
 
 
 @cache
@@ -88,28 +79,32 @@ def _figure(summary: Mapping[str, Any], benchmark: str, part: str, name: str) ->
     return metric and {key: metric[key] for key in ("value", "low", "high", "n")}
 
 
-def _columns(task: str, *pairs: tuple[str, str]) -> tuple[Column, ...]:
+def _titles(text: str) -> list[tuple[str, str]]:
+    """Titles of columns and their keys, from ``Title | Title = key``. Without ``=`` the key is the title in lower case,
+    with underscores."""
+    parts = (part.partition(" = ") for part in text.split(" | "))
+    return [(title, key or re.sub(r"\W+", "_", title.lower())) for title, _, key in parts]
+
+
+def _columns(task: str, titles: str) -> tuple[Column, ...]:
     """Columns whose printed name is our metric's."""
-    return tuple(Column(key, title, (task, title)) for key, title in pairs)
+    return tuple(Column(key, title, (task, title)) for title, key in _titles(titles))
 
 
-# -- GTA-Atomic
-
-_ATOMIC_COLUMNS = (
-    *(Column(key, key, ("gta_atomic.step", f"{key}Acc")) for key in ("Inst", "Tool", "Arg", "Summ")),
-    *(Column(key, key, ("gta_atomic.e2e", key)) for key in "POLC"),
-    Column("Ans", "Ans", ("gta_atomic.e2e", "AnsAcc")),
-    Column("Ans+I", "Ans+I", ("gta_atomic.e2e", "AnsAcc+I")),
-)
 _ATOMIC = [
-    Board(
+    Leaderboard(
         "GTA-Atomic",
         title,
         source,
         date,
         ("bench_gta", "atomic/reference/gta_atomic.json"),
         ("leaderboards", number, "rows"),
-        _ATOMIC_COLUMNS,
+        (
+            *(Column(key, key, ("gta_atomic.step", f"{key}Acc")) for key in ("Inst", "Tool", "Arg", "Summ")),
+            *(Column(key, key, ("gta_atomic.e2e", key)) for key in "POLC"),
+            Column("Ans", "Ans", ("gta_atomic.e2e", "AnsAcc")),
+            Column("Ans+I", "Ans+I", ("gta_atomic.e2e", "AnsAcc+I")),
+        ),
     )
     for number, (title, source, date) in enumerate(
         (
@@ -120,204 +115,137 @@ _ATOMIC = [
     )
 ]
 
-# -- GTA-Workflow
-
-_WORKFLOW = Board(
+_WORKFLOW = Leaderboard(
     "GTA-Workflow",
     "GTA-Workflow (GTA-2), main results",
     "arXiv:2604.15715",
     "2026-04",
     ("bench_gta", "workflow/reference/gta_workflow.json"),
     ("main_results",),
-    _columns(
-        "gta_workflow",
-        ("tool_sr", "Tool SR"),
-        ("p_sr", "P-SR"),
-        ("o_sr", "O-SR"),
-        ("l_sr", "L-SR"),
-        ("c_sr", "C-SR"),
-        ("root_score", "Root Score"),
-        ("leaf_sr", "Leaf SR"),
-        ("root_sr", "Root SR"),
-    ),
+    _columns("gta_workflow", "Tool SR | P-SR | O-SR | L-SR | C-SR | Root Score | Leaf SR | Root SR"),
 )
 
-# -- WildToolBench
-
-_WILD_TABLES: Mapping[str, tuple[str, tuple[Column, ...]]] = {
-    "main": (
+_WILD_TABLES = (
+    (
+        "main",
         "main results",
-        _columns(
-            "wild",
-            ("single_tool", "Single-Tool"),
-            ("multi_tool", "Multi-Tool"),
-            ("clarify", "Clarify"),
-            ("chat", "Chat"),
-            ("task_1", "Task 1"),
-            ("task_2", "Task 2"),
-            ("task_3", "Task 3"),
-            ("task_4", "Task 4"),
-            ("task_accuracy", "Task"),
-            ("session_accuracy", "Session"),
-        ),
+        "Single-Tool | Multi-Tool | Clarify | Chat | Task 1 | Task 2 | Task 3 | Task 4 | Task = task_accuracy"
+        " | Session = session_accuracy",
     ),
-    "tool_orchestration": (
+    (
+        "tool_orchestration",
         "tool orchestration",
-        _columns(
-            "wild",
-            ("parallel_accuracy", "Parallel"),
-            ("sequential_accuracy", "Sequential"),
-            ("mixed_accuracy", "Mixed"),
-            ("multi_tool_accuracy", "Multi-Tool"),
-            ("progress_sequential", "Progress Sequential"),
-            ("progress_mixed", "Progress Mixed"),
-            ("progress_overall", "Progress"),
-            ("optimal_parallel", "Optimal Parallel"),
-            ("optimal_mixed", "Optimal Mixed"),
-            ("optimal_overall", "Optimal"),
-        ),
+        "Parallel = parallel_accuracy | Sequential = sequential_accuracy | Mixed = mixed_accuracy"
+        " | Multi-Tool = multi_tool_accuracy | Progress Sequential | Progress Mixed | Progress = progress_overall"
+        " | Optimal Parallel | Optimal Mixed | Optimal = optimal_overall",
     ),
-    "error_distribution": (
+    (
+        "error_distribution",
         "errors",
-        _columns(
-            "wild",
-            ("refusal", "Refusal"),
-            ("wrong_name_or_missing_info", "Missing Info"),
-            ("wrong_refusal", "Wrong Refusal"),
-            ("redundant_call", "Redundant Call"),
-            ("call_error", "Call Error"),
-            ("early_termination", "Early Termination"),
-            ("param_type_error", "Param Type Error"),
-            ("param_hallucination", "Param Hallucination"),
-            ("param_value_error", "Param Value Error"),
-        ),
+        "Refusal | Missing Info = wrong_name_or_missing_info | Wrong Refusal | Redundant Call | Call Error"
+        " | Early Termination | Param Type Error | Param Hallucination | Param Value Error",
     ),
-}
+)
 _WILD = [
-    Board(
+    Leaderboard(
         "WildToolBench",
         f"WildToolBench, {title} ({words})",
         "arXiv:2604.06185, ICLR 2026",
         "2026",
         ("bench_wild", "reference/wild.json"),
         (edition, table),
-        columns,
+        _columns("wild", columns),
     )
     for edition, words in (("full", "all models"), ("main_body", "main body"))
-    for table, (title, columns) in _WILD_TABLES.items()
+    for table, title, columns in _WILD_TABLES
 ]
 
-# -- Apple MMAU
-
 _PAPER = "arXiv:2407.18961"
+_PASS_RATE = ("contest_standard", "contest_planner", "contest_solver", "contest_retry")
 
 
 def _mmau(
-    table: str,
-    title: str,
-    columns: Sequence[Column],
-    *,
-    source: str = _PAPER,
-    date: str = "2024-07",
-    factor: float = 1.0,
-) -> Board:
-    file = ("bench_mmau", "reference/mmau.json")
-    return Board("Apple MMAU", title, source, date, file, ("tables", table, "rows"), tuple(columns), factor)
+    table: str, title: str, titles: str, ours: str, source: str = _PAPER, date: str = "2024-07", factor: float = 1.0
+) -> Leaderboard:
+    """``ours``: one of COMBINED, or the task of each column."""
+    columns = _titles(titles)
+    figures = [(ours, key) for _, key in columns] if ours in COMBINED else [_mmau_figure(name) for name in ours.split()]
+    return Leaderboard(
+        "Apple MMAU",
+        f"MMAU, {title}",
+        source,
+        date,
+        ("bench_mmau", "reference/mmau.json"),
+        ("tables", table, "rows"),
+        tuple(Column(key, name, figure) for (name, key), figure in zip(columns, figures, strict=True)),
+        factor,
+    )
 
 
-_SKILLS = (
-    ("problem_solving_without_tool_use", "Problem-solving w/o tool use"),
-    ("problem_solving_with_tool_use", "Problem-solving w/ tool use"),
-    ("understanding", "Understanding"),
-    ("reasoning", "Reasoning"),
-    ("planning", "Planning"),
-    ("self_correction_without_tool_use", "Self-correction w/o tool use"),
-    ("self_correction_with_tool_use", "Self-correction w/ tool use"),
-)
-_DOMAINS = (
-    ("tool_use", "Tool-use"),
-    ("dag_qa", "DAG QA"),
-    ("ds_ml", "DS & ML"),
-    ("code_contests", "Contest-level coding"),
-    ("math", "Math"),
-)
-
-
-def _mmau_task(key: str, title: str, task: str, metric: str = "Accuracy") -> Column:
-    return Column(key, title, (f"mmau.{task}", metric))
+def _mmau_figure(name: str) -> Figure:
+    if name == "tool_use":
+        return "domains", name
+    return f"mmau.{name}", "Pass Rate" if name in _PASS_RATE else "Accuracy"
 
 
 _MMAU = [
-    _mmau("table_2_domain", "MMAU, domains", [Column(key, title, ("domains", key)) for key, title in _DOMAINS]),
+    _mmau(
+        "table_2_domain",
+        "domains",
+        "Tool-use | DAG QA | DS & ML | Contest-level coding = code_contests | Math",
+        "domains",
+    ),
     _mmau(
         "table_3_capability",
-        "MMAU, capabilities",
-        [Column(key, title, ("capabilities", key)) for key, title in _SKILLS],
+        "capabilities",
+        "Problem-solving w/o tool use = problem_solving_without_tool_use"
+        " | Problem-solving w/ tool use = problem_solving_with_tool_use | Understanding | Reasoning | Planning"
+        " | Self-correction w/o tool use = self_correction_without_tool_use"
+        " | Self-correction w/ tool use = self_correction_with_tool_use",
+        "capabilities",
     ),
     _mmau(
         "table_7_math",
-        "MMAU, mathematics",
-        [
-            _mmau_task("standard", "Standard", "math_standard"),
-            _mmau_task("comprehend_plus", "Comprehend+", "math_comprehend"),
-            _mmau_task("solver_shift", "Solver-shift", "math_solver"),
-            _mmau_task("planner_shift", "Planner-shift", "math_planner"),
-        ],
+        "mathematics",
+        "Standard | Comprehend+ = comprehend_plus | Solver-shift | Planner-shift",
+        "math_standard math_comprehend math_solver math_planner",
     ),
     _mmau(
         "table_8_tool_use",
-        "MMAU, tool use",
-        [
-            _mmau_task("single_step", "Single-step", "tool_single"),
-            _mmau_task("parallel", "Parallel", "tool_parallel"),
-            _mmau_task("multi_step_double", "Multi-step, double", "tool_double"),
-            _mmau_task("multi_step_triple", "Multi-step, triple", "tool_triple"),
-        ],
+        "tool use",
+        "Single-step | Parallel | Multi-step, double | Multi-step, triple",
+        "tool_single tool_parallel tool_double tool_triple",
         factor=100.0,
     ),
     _mmau(
         "table_9_ds_ml",
-        "MMAU, data science and machine learning",
-        [
-            _mmau_task("e2e", "E2E", "ds_e2e"),
-            _mmau_task("gpt4_qa", "GPT-4 QA", "ds_codegen"),
-            _mmau_task("oracle_execution", "Oracle execution", "ds_oracle"),
-            _mmau_task("retry", "Retry", "ds_retry"),
-        ],
+        "data science and machine learning",
+        "E2E | GPT-4 QA = gpt4_qa | Oracle execution | Retry",
+        "ds_e2e ds_codegen ds_oracle ds_retry",
     ),
     _mmau(
         "table_10_code_contests",
-        "MMAU, contest-level coding",
-        [
-            _mmau_task("e2e_standard", "E2E standard", "contest_standard", "Pass Rate"),
-            _mmau_task("problem_parsing", "Problem parsing", "contest_parsing"),
-            _mmau_task("planner_shift", "Planner-shift", "contest_planner", "Pass Rate"),
-            _mmau_task("solver_shift", "Solver-shift", "contest_solver", "Pass Rate"),
-            _mmau_task("retry", "Retry", "contest_retry", "Pass Rate"),
-        ],
+        "contest-level coding",
+        "E2E standard | Problem parsing | Planner-shift | Solver-shift | Retry",
+        "contest_standard contest_parsing contest_planner contest_solver contest_retry",
     ),
     _mmau(
         "leaderboard_readme",
-        "MMAU, leaderboard of the release",
-        [
-            _mmau_task("tool_use_plan", "Tool use, plan", "dag_reasoning"),
-            Column("tool_use_execution", "Tool use, execution", ("domains", "tool_use")),
-            _mmau_task("math", "Math", "math_standard"),
-            _mmau_task("code_contests", "Code contests", "contest_standard", "Pass Rate"),
-        ],
-        source="README of the reference implementation",
-        date="2024",
+        "leaderboard of the release",
+        "Tool use, plan | Tool use, execution | Math | Code contests",
+        "dag_reasoning tool_use math_standard contest_standard",
+        "README of the reference implementation",
+        "2024",
     ),
 ]
 
-BOARDS: tuple[Board, ...] = (*_ATOMIC, _WORKFLOW, *_WILD, *_MMAU)
+LEADERBOARDS: tuple[Leaderboard, ...] = (*_ATOMIC, _WORKFLOW, *_WILD, *_MMAU)
 """Every published table, by benchmark."""
 
-EDITIONS: Mapping[tuple[str, str], str] = {
-    **{(board.benchmark, board.title): f"{board.source}, {board.date}" for board in _ATOMIC},
-    ("GTA-Workflow", "GTA-Workflow (GTA-2), 2026-04"): f"{_WORKFLOW.source}, {_WORKFLOW.date}",
-    **{("WildToolBench", f"paper, {words}"): "arXiv:2604.06185, ICLR 2026" for words in ("all models", "main body")},
-    ("Apple MMAU", "paper"): f"{_PAPER}, 2024-07",
-    ("Apple MMAU", "leaderboard of the release"): "README of the reference implementation, 2024",
-}
-"""Where the rows of ``PublishedRows.published_rows`` were published: benchmark and edition → source and date."""
+
+def published_in(benchmark: str, edition: str) -> tuple[str, str]:
+    """Source and date of an edition of ``PublishedRows.published_rows``: those of the leaderboard of that name,
+    else of the benchmark's first; empty without one."""
+    known = [one for one in LEADERBOARDS if one.benchmark == benchmark]
+    named = [one for one in known if edition in one.title]
+    return next(((one.source, one.date) for one in named or known), ("", ""))

@@ -1,12 +1,12 @@
-"""A run's rows between the published ones, in the shape of the published tables: for a spreadsheet, a page, or a
-program."""
+"""A run's rows between the published ones, in the shape of the published tables, and tables of further figures: for a
+spreadsheet, a page, or a program."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,11 @@ from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.store import RunFolder
-from reports.breakdowns import breakdowns_of, csv_block, markdown
 from reports.leaderboard import not_comparable, number
-from reports.leaderboards import BOARDS, COMBINED, Board
+from reports.leaderboards import COMBINED, LEADERBOARDS, Leaderboard
 
 Table = Mapping[str, Any]
-"""A published table with a row of ours: see ``tables_of``."""
+"""A published table with a row of ours, or a breakdown: see ``tables_of`` and ``breakdowns_of``."""
 
 
 def rows(run: Path, kind: str) -> str:
@@ -28,10 +27,16 @@ def rows(run: Path, kind: str) -> str:
     CSV has one block a table, with a line of names each and an empty line between. Raises UsageProblem for another
     kind, and for a folder without a finished run.
     """
-    if kind not in _WRITERS:
-        raise UsageProblem(f"there is no table as {kind!r}; accepted are {', '.join(_WRITERS)}")
+    if kind not in ("md", "csv", "json"):
+        raise UsageProblem(f"there is no table as {kind!r}; accepted are md, csv, json")
     summary = RunFolder(run).read_json("summary.json")
-    return _WRITERS[kind](tables_of(summary), breakdowns_of(summary))
+    tables, breakdowns = tables_of(summary), breakdowns_of(summary)
+    if kind == "json":
+        return json.dumps([*tables, *breakdowns], indent=2, ensure_ascii=False)
+    if kind == "csv":
+        return "\n".join([*map(_csv, tables), *map(_breakdown_csv, breakdowns)]).rstrip("\n")
+    lines = [line for table in tables for line in _markdown(table)]
+    return "\n".join(lines + [line for table in breakdowns for line in _breakdown_markdown(table)]).rstrip("\n")
 
 
 def tables_of(summary: Mapping[str, Any]) -> list[Table]:
@@ -41,17 +46,12 @@ def tables_of(summary: Mapping[str, Any]) -> list[Table]:
     A row: ``{"model", "this_run", "values": {column: number or None}}``; the run's has ``"intervals": {column: [low,
     high]}`` as well. Values are in the published unit: per cent, but Root Score, which is 0 to 10.
     """
-    found: list[Table] = []
-    for board in BOARDS:
-        ours = board.ours(summary)
-        if ours:
-            found.append(_table(board, summary, ours))
-    return found
+    return [_table(published, summary, ours) for published in LEADERBOARDS if (ours := published.ours(summary))]
 
 
-def _table(board: Board, summary: Mapping[str, Any], ours: Mapping[str, Mapping[str, Any]]) -> Table:
-    columns = [column.title for column in board.columns]
-    mine = {
+def _table(published: Leaderboard, summary: Mapping[str, Any], ours: Mapping[str, Mapping[str, Any]]) -> Table:
+    columns = [column.title for column in published.columns]
+    our_row = {
         "model": summary["run"]["model"],
         "this_run": True,
         "values": {name: _rounded(ours[name]["value"]) if name in ours else None for name in columns},
@@ -59,95 +59,138 @@ def _table(board: Board, summary: Mapping[str, Any], ours: Mapping[str, Mapping[
             name: [_rounded(one["low"]), _rounded(one["high"])] for name, one in ours.items() if one["low"] is not None
         },
     }
-    published = [
-        {"model": row["model"], "this_run": False, "values": {name: row[name] for name in columns}}
-        for row in board.rows()
-    ]
     return {
-        "benchmark": board.benchmark,
-        "table": board.title,
-        "source": board.source,
-        "date": board.date,
+        "benchmark": published.benchmark,
+        "table": published.title,
+        "source": published.source,
+        "date": published.date,
         "columns": columns,
-        "not_comparable": _reasons(board, summary),
-        "rows": [mine, *published],
+        "not_comparable": _reasons(published, summary),
+        "rows": [our_row, *published.rows()],
     }
 
 
-def _reasons(board: Board, summary: Mapping[str, Any]) -> list[str]:
+def _reasons(published: Leaderboard, summary: Mapping[str, Any]) -> list[str]:
     """Why the run's row may not stand beside the others, of every task that has a part in it."""
-    tasks = summary["tasks"]
-    of_board = [name for name in board.tasks if name in tasks]
-    if any(column.ours and column.ours[0] in COMBINED for column in board.columns):
-        of_board = [
-            name
-            for name in tasks
-            if name in known_tasks() and presentation_of(find_task(name)).benchmark == board.benchmark
-        ]
-    found = [reason for name in of_board for reason in not_comparable(summary["run"], find_task(name), tasks[name])]
-    return list(dict.fromkeys(found))
+    tasks = known_tasks()
+    names = list(dict.fromkeys(column.ours[0] for column in published.columns))
+    if not set(names).isdisjoint(COMBINED):
+        title = published.benchmark
+        names = [name for name in summary["tasks"] if name in tasks and presentation_of(tasks[name]).benchmark == title]
+    return list(not_comparable(summary, [tasks[name] for name in names if name in summary["tasks"]]))
+
+
+def breakdowns_of(summary: Mapping[str, Any]) -> list[Table]:
+    """The breakdowns of every task of the run. Summaries of earlier versions have none.
+
+    Each has the keys of a published table, with ``source`` and ``date`` empty, since no such rows are published; and
+    ``"what", "counts", "heat", "note"``, which are those of ``Breakdown``.
+    A row is ``{"model", "this_run", "row", "values": {column: number or None}, "n": {column: what the value rests
+    on}}``.
+    """
+    tasks = summary["tasks"].items()
+    return [_breakdown(name, one, summary) for name, part in tasks for one in part.get("breakdowns", ())]
+
+
+def _breakdown(name: str, breakdown: Mapping[str, Any], summary: Mapping[str, Any]) -> Table:
+    task, columns = find_task(name), breakdown["columns"]
+    return {
+        "benchmark": presentation_of(task).benchmark,
+        "table": breakdown["title"],
+        "source": "",
+        "date": "",
+        **{key: breakdown[key] for key in ("what", "columns", "counts", "heat", "note")},
+        "not_comparable": list(not_comparable(summary, [task])),
+        "rows": [
+            {
+                "model": summary["run"]["model"],
+                "this_run": True,
+                "row": row["name"],
+                "values": {column: _rounded(cell["value"]) for column, cell in zip(columns, row["cells"], strict=True)},
+                "n": {column: cell["n"] for column, cell in zip(columns, row["cells"], strict=True)},
+            }
+            for row in breakdown["rows"]
+        ],
+    }
 
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
 
-def _markdown(tables: Sequence[Table], breakdowns: Sequence[Table]) -> str:
-    lines: list[str] = []
-    for table in tables:
-        lines += [f"## {table['table']}", "", f"Published rows: {table['source']}, {table['date']}.", ""]
-        if table["not_comparable"]:
-            lines += [f"Our row is not comparable: {'; '.join(table['not_comparable'])}.", ""]
-        lines += [
-            "| " + " | ".join(["model", *table["columns"]]) + " |",
-            "|---" + "|---:" * len(table["columns"]) + "|",
-        ]
-        for row in table["rows"]:
-            name = row["model"].replace("|", "\\|")
-            cells = [
-                f"**{name} (this run)**" if row["this_run"] else name,
-                *(_cell(row, column) for column in table["columns"]),
-            ]
-            lines.append("| " + " | ".join(cells) + " |")
-        lines.append("")
-    lines += [line for table in breakdowns for line in markdown(table)]
-    return "\n".join(lines).rstrip("\n")
+def _markdown(table: Table) -> list[str]:
+    reasons = "; ".join(table["not_comparable"])
+    return [
+        *(f"## {table['table']}", "", f"Published rows: {table['source']}, {table['date']}.", ""),
+        *([f"Our row is not comparable: {reasons}.", ""] if reasons else []),
+        *_grid("model", table["columns"], ([_name(row), *_cells(table, row)] for row in table["rows"])),
+    ]
 
 
-def _cell(row: Mapping[str, Any], column: str) -> str:
-    low_high = row.get("intervals", {}).get(column)
-    return number(row["values"][column]) + (f" ({low_high[0]:.1f}–{low_high[1]:.1f})" if low_high else "")
+def _name(row: Mapping[str, Any]) -> str:
+    name = str(row["model"]).replace("|", "\\|")
+    return f"**{name} (this run)**" if row["this_run"] else name
 
 
-def _csv(tables: Sequence[Table], breakdowns: Sequence[Table]) -> str:
-    blocks = []
-    for table in tables:
-        stream = io.StringIO()
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(["benchmark", "table", "source", "date", "this_run", "model", *table["columns"]])
-        for row in table["rows"]:
-            told = [
-                table["benchmark"],
-                table["table"],
-                table["source"],
-                table["date"],
-                int(row["this_run"]),
-                row["model"],
-            ]
-            writer.writerow(
-                [
-                    *told,
-                    *("" if row["values"][name] is None else f"{row['values'][name]:.2f}" for name in table["columns"]),
-                ]
-            )
-        blocks.append(stream.getvalue())
-    blocks += map(csv_block, breakdowns)
-    return "\n".join(blocks).rstrip("\n")
+def _cells(table: Table, row: Mapping[str, Any]) -> list[str]:
+    """Values with their intervals."""
+    ends = {name: f" ({low:.1f}–{high:.1f})" for name, (low, high) in row.get("intervals", {}).items()}
+    return [number(row["values"][column]) + ends.get(column, "") for column in table["columns"]]
 
 
-def _json(tables: Sequence[Table], breakdowns: Sequence[Table]) -> str:
-    return json.dumps([*tables, *breakdowns], indent=2, ensure_ascii=False)
+def _breakdown_markdown(table: Table) -> list[str]:
+    return [
+        *(f"## {table['benchmark']}: {table['table']}", "", *([table["note"], ""] if table["note"] else [])),
+        *_grid(
+            table["what"],
+            table["columns"],
+            (
+                [row["row"].replace("|", "\\|"), *(_breakdown_cell(table, row, column) for column in table["columns"])]
+                for row in table["rows"]
+            ),
+        ),
+    ]
 
 
-_Writer = Callable[[Sequence[Table], Sequence[Table]], str]
-_WRITERS: Mapping[str, _Writer] = {"md": _markdown, "csv": _csv, "json": _json}
+def _breakdown_cell(table: Table, row: Mapping[str, Any], column: str) -> str:
+    """With what it rests on, unless the table has counts, which say it."""
+    value = number(row["values"][column], count=column in table["counts"])
+    return value if table["counts"] or row["values"][column] is None else f"{value} (n {row['n'][column]})"
+
+
+def _grid(first: str, columns: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]:
+    lines = ["| " + " | ".join(cells) + " |" for cells in ([first, *columns], *body)]
+    return [lines[0], "|---" + "|---:" * len(columns) + "|", *lines[1:], ""]
+
+
+def _csv(table: Table) -> str:
+    """A line of names and one for each row."""
+    same = [table[key] for key in ("benchmark", "table", "source", "date")]
+    return _csv_block(
+        ["benchmark", "table", "source", "date", "this_run", "model", *table["columns"]],
+        ([*same, int(row["this_run"]), row["model"], *_csv_values(table, row)] for row in table["rows"]),
+    )
+
+
+def _breakdown_csv(table: Table) -> str:
+    """A line of names and one for each row: the values of all columns, then what each rests on."""
+    same = [table["benchmark"], table["table"]]
+    return _csv_block(
+        ["benchmark", "table", "model", table["what"], *table["columns"], *(f"n {name}" for name in table["columns"])],
+        (
+            [*same, row["model"], row["row"], *_csv_values(table, row), *(row["n"][name] for name in table["columns"])]
+            for row in table["rows"]
+        ),
+    )
+
+
+def _csv_values(table: Table, row: Mapping[str, Any]) -> list[str]:
+    return ["" if (value := row["values"][name]) is None else f"{value:.2f}" for name in table["columns"]]
+
+
+def _csv_block(head: Sequence[str], body: Iterable[Sequence[Any]]) -> str:
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(body)
+    return stream.getvalue()

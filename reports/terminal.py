@@ -11,7 +11,7 @@ from agentgauge.core.intervals import wilson
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from reports.capabilities import effective_number
-from reports.leaderboard import not_comparable, number, task_notes
+from reports.leaderboard import combined_value, not_comparable, number, task_notes
 from reports.load import UNFINISHED, CaseOutline, Run
 from reports.taxonomy import TITLES, kind_of
 from reports.text import WIDTH, fill
@@ -33,7 +33,6 @@ def tables(summary: Mapping[str, Any], width: int = WIDTH) -> Iterator[str]:
 
     Lines have at most ``width`` characters; only a longer word overhangs.
     """
-    reasons: dict[str, list[str]] = {}
     for name, part in summary["tasks"].items():
         task = find_task(name)
         yield from fill("", f"{name}: {part['planned']} planned · {_ends(part)}", width, hanging=_INDENT)
@@ -42,10 +41,8 @@ def tables(summary: Mapping[str, Any], width: int = WIDTH) -> Iterator[str]:
             yield from fill(_INDENT, remark, width, hanging="  ")
         for cause, count in part["causes"].items():
             yield from fill(_INDENT, f"broken: {count} × {cause}", width, hanging="  ")
-        for reason in not_comparable(summary["run"], task, part):
-            reasons.setdefault(reason, []).append(name)
         yield ""
-    if reasons:
+    if reasons := not_comparable(summary, map(find_task, summary["tasks"])):
         yield "not comparable with published rows:"
         for reason, names in reasons.items():
             where = "" if len(names) == len(summary["tasks"]) else f" ({', '.join(names)})"
@@ -106,23 +103,12 @@ def _overview(summary: Mapping[str, Any]) -> Iterator[str]:
     rows = [("task", "cases", "passed", "broken", "", "value", "95 %", "n")]
     for name, part in summary["tasks"].items():
         done = (str(part["planned"]), str(part["passed"]), str(part["broken"] + part["missing"]))
-        headline = next(
-            (column for column in presentation_of(find_task(name)).published if column in part["metrics"]), None
-        )
-        if headline is None:
-            rows.append((name, *done, "", "", "", ""))
-        else:
-            metric = part["metrics"][headline]
-            rows.append(
-                (
-                    name,
-                    *done,
-                    headline,
-                    number(metric["value"]),
-                    _interval(metric["low"], metric["high"]),
-                    str(metric["n"]),
-                )
-            )
+        headline = next((each for each in presentation_of(find_task(name)).published if each in part["metrics"]), "")
+        figures = ("", "", "", "")
+        if headline:
+            _, value, interval, _, n = _column(headline, part["metrics"][headline])
+            figures = (headline, value, interval, n)
+        rows.append((name, *done, *figures))
     yield from _aligned(rows, left=(0, 4))
 
 
@@ -141,10 +127,7 @@ def combined(summary: Mapping[str, Any]) -> Iterator[str]:
         for part, scores in parts.items():
             yield f"{benchmark}, {part}"
             for name, score in scores.items():
-                lacks = (
-                    f"incomplete, without {', '.join(score['missing'])}" if score["missing"] else number(score["value"])
-                )
-                yield from fill(_INDENT, f"{name:34} {lacks}", hanging=" " * 35)
+                yield from fill(_INDENT, f"{name:34} {combined_value(score)}", hanging=" " * 35)
         yield ""
 
 

@@ -12,13 +12,13 @@ from typing import Any
 
 from agentgauge.core.task_registry import configure_tasks
 from agentgauge.store.jsonl import UNREADABLE
-from reports.breakdowns import breakdowns_of
 from reports.load import Run, load_run
-from reports.page.boards import boards
 from reports.page.chunks import Transcripts
 from reports.page.figures import figures, times
 from reports.page.files import Files
+from reports.page.leaderboards import leaderboards
 from reports.page.plots import radar
+from reports.tables import breakdowns_of
 from reports.unshown import Unshown
 
 _HERE = Path(__file__).parent
@@ -57,7 +57,7 @@ def write_page(
         unshown.problems += read.problems
         unshown.take(transcripts.unshown)
     files = transcripts.files
-    tables = {"boards": boards(read.summary), "breakdowns": breakdowns_of(read.summary)}
+    tables = {"boards": leaderboards(read.summary), "breakdowns": breakdowns_of(read.summary)}
     data = figures(read, transcripts.seen) | tables | {"embedded": embed}
     local = times(read, transcripts.seen) | {
         "beside": _beside(target).name,

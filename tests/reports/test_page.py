@@ -11,9 +11,9 @@ from agentgauge.core.capabilities import options_of
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event, Record
 from reports.page import write_page
-from reports.page.boards import boards
 from reports.page.figures import percentiles
 from reports.page.gold import side_by_side
+from reports.page.leaderboards import leaderboards
 from reports.page.plots import radar
 from reports.page.transcript import transcript, tree
 from tests.plugin.toy import Toy
@@ -244,7 +244,7 @@ def all_boards():
         },
     }
     done = {name: {**part, "metrics": dict.fromkeys(task.published, metric)} for name, task in tasks.items()}
-    return {board["benchmark"]: board for board in boards({"run": about, "tasks": done, "capabilities": {}})}
+    return {board["benchmark"]: board for board in leaderboards({"run": about, "tasks": done, "capabilities": {}})}
 
 
 def shown(board):

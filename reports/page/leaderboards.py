@@ -1,0 +1,71 @@
+"""Our row between the published ones: the columns of ``leaderboard.md``, per benchmark and edition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agentgauge.core.capabilities import presentation_of
+from agentgauge.core.task import Task
+from reports.leaderboard import (
+    by_benchmark,
+    combined_value,
+    not_comparable,
+    number,
+    our_columns,
+    published_editions,
+    task_notes,
+)
+from reports.leaderboards import published_in
+
+
+def leaderboards(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One entry per benchmark of the run::
+
+        {"benchmark", "columns": [name], "help": [task of each column],
+         "ours": [{"value", "interval", "n", "broken"}], one per column, as texts
+         "editions": [{"title", "source", "date", "rows": [{"model", "cells": [text]}]}],
+         "made": [[part, name, text]], "notes": [sentence], "reasons": [[task, sentence]]}
+
+    A cell is as in ``leaderboard.md``: two decimals, a dash where nothing is published.
+    """
+    return [_leaderboard(benchmark, tasks, summary) for benchmark, tasks in by_benchmark(summary).items()]
+
+
+def _leaderboard(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, Any]) -> dict[str, Any]:
+    columns = our_columns(summary, tasks)
+    combined = summary["capabilities"].get(benchmark, {})
+    return {
+        "benchmark": benchmark,
+        "columns": list(columns),
+        "help": [f"{task.name}: {presentation_of(task).title}" for task, _ in columns.values()],
+        "ours": [_ours(summary["tasks"][task.name], name, task) for task, name in columns.values()],
+        "editions": [
+            _edition(benchmark, title, rows, list(columns)) for title, rows in published_editions(tasks).items()
+        ],
+        "made": [
+            [part, name, combined_value(score)] for part, scores in combined.items() for name, score in scores.items()
+        ],
+        "notes": [note for task in tasks for note in task_notes(task, summary["tasks"][task.name])],
+        "reasons": [
+            ["every task" if len(named) == len(tasks) else ", ".join(named), reason]
+            for reason, named in not_comparable(summary, tasks).items()
+        ],
+    }
+
+
+def _ours(part: Mapping[str, Any], name: str, task: Task) -> dict[str, Any]:
+    metric = part["metrics"][name]
+    return {
+        "value": number(metric["value"], count=name in presentation_of(task).counts),
+        "interval": "" if metric["low"] is None else f"{metric['low']:.1f}–{metric['high']:.1f}",
+        "n": metric["n"],
+        "broken": part["broken"],
+        "clean": number(metric["value_clean"]) if "value_clean" in metric else "",
+    }
+
+
+def _edition(benchmark: str, title: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> dict[str, Any]:
+    source, date = published_in(benchmark, title)
+    cells = [{"model": row["model"], "cells": [number(row.get(column)) for column in columns]} for row in rows]
+    return {"title": title, "source": source, "date": date, "rows": cells}
