@@ -1,0 +1,128 @@
+"""What an sdist and a wheel hold, and which version they have. Built offline, with the installed build backend."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from collections import Counter
+from email.parser import BytesParser
+from pathlib import Path
+
+import pytest
+from packaging.version import Version
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("agentgauge", "bench_gta", "bench_wild", "bench_mmau", "reports", "tool_impls")
+LEFT_OUT = ("benchmarks", "bundled_data", "examples", "tests")
+FALLBACK = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools_scm"]["fallback_version"]
+
+pytestmark = pytest.mark.e2e
+
+
+def clean_environment() -> dict[str, str]:
+    prefixes = ("GIT_", "SETUPTOOLS_SCM_", "VCS_VERSIONING_")
+    return {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
+
+
+def call(*words: str, cwd: Path) -> None:
+    done = subprocess.run(words, cwd=cwd, env=clean_environment(), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def build(hook: str, tree: Path, into: Path) -> Path:
+    """Call a hook of the build backend, as pip does; the one thing that it made."""
+    into.mkdir()
+    call(sys.executable, "-c", f"from setuptools.build_meta import {hook}; {hook}({str(into)!r})", cwd=tree)
+    (made,) = into.glob("*agentgauge-*")
+    return made
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory) -> Path:
+    """The checkout without git, as an archive of the hosting site has it."""
+    tree = tmp_path_factory.mktemp("archive") / "tree"
+    tree.mkdir()
+    leave = shutil.ignore_patterns("__pycache__", "*.egg-info")
+    for name in (*PACKAGES, *LEFT_OUT[:3]):
+        shutil.copytree(ROOT / name, tree / name, ignore=leave)
+    (tree / "tests" / "plugin").mkdir(parents=True)
+    (tree / "tests" / "plugin" / "test_run.py").touch()
+    for name in ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "CHANGELOG.md", "conftest.py"):
+        shutil.copy(ROOT / name, tree / name)
+    return tree
+
+
+@pytest.fixture(scope="module")
+def sdist(tree, tmp_path_factory) -> Path:
+    return build("build_sdist", tree, tmp_path_factory.mktemp("sdist") / "made")
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist, tmp_path_factory) -> zipfile.ZipFile:
+    """Built from the sdist, as for a package index."""
+    folder = tmp_path_factory.mktemp("wheel")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    (unpacked,) = folder.iterdir()
+    return zipfile.ZipFile(build("build_wheel", unpacked, folder / "made"))
+
+
+def files_below(folder: Path, root: Path) -> set[str]:
+    return {str(path.relative_to(root)) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_an_sdist_holds_the_packages_and_none_of_the_rest(sdist, tree):
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"pyproject.toml", "README.md", "LICENSE", "PKG-INFO"} <= names
+    assert {name for name in names if name.startswith(LEFT_OUT)} == set()
+    assert {name for package in PACKAGES for name in files_below(tree / package, tree)} <= names
+
+
+def test_a_wheel_holds_every_file_of_the_packages_and_nothing_else(wheel, tree):
+    names = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    assert names == {name for package in PACKAGES for name in files_below(tree / package, tree)}
+
+
+def test_every_package_is_typed(wheel):
+    typed = Counter(name.partition("/")[0] for name in wheel.namelist() if name.endswith("/py.typed"))
+    assert typed == dict.fromkeys(PACKAGES, 1)
+
+
+def test_every_entry_point_names_a_file_of_the_wheel(wheel):
+    (listed,) = (name for name in wheel.namelist() if name.endswith("/entry_points.txt"))
+    lines = [line for line in wheel.read(listed).decode().splitlines() if "=" in line]
+    modules = [line.partition("=")[2].strip().partition(":")[0].replace(".", "/") + ".py" for line in lines]
+    assert len(modules) == 9
+    assert set(modules) <= set(wheel.namelist())
+
+
+def test_without_git_the_version_is_the_fallback_in_sdist_and_wheel(sdist, wheel):
+    assert sdist.name == f"agentgauge-{FALLBACK}.tar.gz"
+    assert Path(str(wheel.filename)).name == f"agentgauge-{FALLBACK}-py3-none-any.whl"
+
+
+@pytest.mark.parametrize(
+    ("tag", "commits", "version"), [("v1.2.3", 0, "1.2.3"), ("v1.2.3", 2, "1.2.4.dev2"), (None, 2, "0.1.0.dev3")]
+)
+def test_the_version_counts_the_commits_since_the_last_tag(tmp_path, tag, commits, version):
+    tree = tmp_path / "clone"
+    (tree / "agentgauge").mkdir(parents=True)
+    (tree / "agentgauge" / "__init__.py").touch()
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tree / name)
+    git = ("git", "-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "commit.gpgsign=false")
+    call(*git, "init", "-q", cwd=tree)
+    call(*git, "add", ".", cwd=tree)
+    call(*git, "commit", "-qm", "first", cwd=tree)
+    if tag:
+        call(*git, "tag", tag, cwd=tree)
+    for number in range(commits):
+        call(*git, "commit", "-q", "--allow-empty", "-m", str(number), cwd=tree)
+    made = build("prepare_metadata_for_build_wheel", tree, tmp_path / "made")
+    assert Version(BytesParser().parsebytes((made / "METADATA").read_bytes())["Version"]) == Version(version)
