@@ -158,7 +158,7 @@ def _page(run: Path) -> object:
 def _compare(run: Path) -> object:
     from reports.comparison.compare import compare
 
-    return compare([run, run])
+    return compare([run, run], run)
 
 
 def _table(run: Path) -> object:
@@ -209,7 +209,7 @@ def _peak() -> float:
 
 def main(name: str, run: Path) -> None:
     announce_toys()
-    for each in ("compare", "evallog", "page", "run"):  # what is imported is not what a case costs
+    for each in ("comparison.compare", "evallog", "page", "run"):  # what is imported is not what a case costs
         import_module(f"reports.{each}")
     begin, start, wall = _peak(), time.process_time(), time.perf_counter()
     kept = WORK[name](run)

@@ -24,46 +24,39 @@ class Part:
     task: str
     keywords: frozenset[str] = frozenset()
 
+    def holds(self, case: CaseOutline) -> bool:
+        return case.task == self.task and (not self.keywords or not self.keywords.isdisjoint(case.tags))
+
     def __str__(self) -> str:
         return f"{self.task} ({', '.join(sorted(self.keywords))})" if self.keywords else self.task
 
 
-def _parts(*tasks: str, **chosen: Iterable[str]) -> tuple[Part, ...]:
-    return (*map(Part, tasks), *(Part(task.replace("__", "."), frozenset(words)) for task, words in chosen.items()))
+def _parts(tasks: str = "", **chosen: Iterable[str]) -> tuple[Part, ...]:
+    """``tasks`` are whole, separated by spaces. ``chosen``: task, with two underscores for its dot → keywords."""
+    return (
+        *map(Part, tasks.split()),
+        *(Part(task.replace("__", "."), frozenset(words)) for task, words in chosen.items()),
+    )
 
 
-_MULTI = ("parallel", "sequential", "mixed")
 _FILES = ("creative_design", "data_analysis", "education_instruction", "marketing_strategy", "planning_decision")
 
 CAPABILITIES: Mapping[str, tuple[Part, ...]] = {
     "tool use": _parts(
-        "gta_atomic.step",
-        "mmau.tool_single",
-        "mmau.tool_parallel",
-        "mmau.tool_double",
-        "mmau.tool_triple",
-        wild=("single", *_MULTI),
+        "gta_atomic.step mmau.tool_single mmau.tool_parallel mmau.tool_double mmau.tool_triple",
+        wild=("single", "parallel", "sequential", "mixed"),
     ),
-    "understanding": _parts("mmau.contest_parsing", "mmau.math_comprehend", "mmau.ds_oracle", wild=("clarify", "chat")),
-    "reasoning": _parts(
-        "mmau.dag_reasoning", "mmau.math_standard", gta_atomic__e2e=("logic",), gta_workflow=("logic",)
-    ),
+    "understanding": _parts("mmau.contest_parsing mmau.math_comprehend mmau.ds_oracle", wild=("clarify", "chat")),
+    "reasoning": _parts("mmau.dag_reasoning mmau.math_standard", gta_atomic__e2e=("logic",), gta_workflow=("logic",)),
     "planning": _parts(
-        "mmau.dag_planning",
-        "mmau.contest_planner",
-        "mmau.math_planner",
+        "mmau.dag_planning mmau.contest_planner mmau.math_planner",
         gta_workflow=("planning_decision",),
         wild=("sequential", "mixed"),
     ),
     "problem solving": _parts(
-        "gta_atomic.e2e",
-        "mmau.contest_standard",
-        "mmau.contest_solver",
-        "mmau.math_solver",
-        "mmau.ds_e2e",
-        "mmau.ds_codegen",
+        "gta_atomic.e2e mmau.contest_standard mmau.contest_solver mmau.math_solver mmau.ds_e2e mmau.ds_codegen"
     ),
-    "self-correction": _parts("mmau.contest_retry", "mmau.ds_retry", "mmau.tool_self_correct"),
+    "self-correction": _parts("mmau.contest_retry mmau.ds_retry mmau.tool_self_correct"),
     "perception": _parts(gta_atomic__e2e=("perception",), gta_workflow=("perception",), mmau__ds_e2e=("image",)),
     "long dialogue": _parts(wild=("coreferential", "partial", "long-range")),
     "delivery": _parts(gta_atomic__e2e=("image_generation",), gta_workflow=_FILES),
@@ -78,19 +71,17 @@ def capabilities(run: Run) -> dict[str, dict[str, Any]]:
     ``made_of`` names the parts that the run has. Attempts are averaged per sample first; broken and missing cases have
     no part.
     """
-    by_task: dict[str, list[CaseOutline]] = defaultdict(list)
-    for case in run.cases:
-        by_task[case.task].append(case)
     found: dict[str, dict[str, Any]] = {}
     for name, parts in CAPABILITIES.items():
-        cases = {part: [case for case in by_task.get(part.task, ()) if _belongs(case.tags, part)] for part in parts}
+        cases = {part: list(filter(part.holds, run.by_task.get(part.task, ()))) for part in parts}
         if any(cases.values()):
             found[name] = _averaged({part: shares for part, own in cases.items() if (shares := _shares(own))})
     return found
 
 
-def _belongs(tags: tuple[str, ...], part: Part) -> bool:
-    return not part.keywords or not part.keywords.isdisjoint(tags)
+def capabilities_of(case: CaseOutline) -> list[str]:
+    """The capabilities that a case is a part of."""
+    return [name for name, parts in CAPABILITIES.items() if any(part.holds(case) for part in parts)]
 
 
 def _shares(cases: Iterable[CaseOutline]) -> list[tuple[str, float]]:

@@ -43,27 +43,31 @@ def item_health(runs: Sequence[Run]) -> list[Item]:
     samples (the point-biserial one where a run has one attempt). It needs at least FEWEST_RUNS runs that differ in
     both.
     """
-    names: dict[tuple[str, str], None] = {}
-    passed: list[dict[tuple[str, str], list[bool]]] = []
-    for run in runs:
-        attempts: dict[tuple[str, str], list[bool]] = defaultdict(list)
-        for case in run.cases:
-            names.setdefault((case.task, case.sample))
-            if case.status not in UNFINISHED:
-                attempts[case.task, case.sample].append(case.status == "passed")
-        passed.append(attempts)
-    models = [attempts for run, attempts in zip(runs, passed, strict=True) if run.model != ORACLE]
-    oracles = [attempts for run, attempts in zip(runs, passed, strict=True) if run.model == ORACLE]
+    names = dict.fromkeys((case.task, case.sample) for run in runs for case in run.cases)
+    models = [_attempts(run) for run in runs if run.model != ORACLE]
+    oracles = [_attempts(run) for run in runs if run.model == ORACLE]
     shares = [{name: sum(found) / len(found) for name, found in attempts.items()} for attempts in models]
     totals = [_totals(of_run) for of_run in shares]
     return [_item(name, models, oracles, shares, totals) for name in names]
 
 
+Name = tuple[str, str]
+"""Task and sample."""
+Attempts = Mapping[Name, Sequence[bool]]
+"""Which finished attempts of each sample passed."""
 Totals = Mapping[str, tuple[float, int]]
 """Task → sum of the samples' shares, and their number."""
 
 
-def _totals(shares: Mapping[tuple[str, str], float]) -> Totals:
+def _attempts(run: Run) -> Attempts:
+    found: dict[Name, list[bool]] = defaultdict(list)
+    for case in run.cases:
+        if case.status not in UNFINISHED:
+            found[case.task, case.sample].append(case.status == "passed")
+    return found
+
+
+def _totals(shares: Mapping[Name, float]) -> Totals:
     by_task: dict[str, list[float]] = defaultdict(list)
     for (task, _), share in shares.items():
         by_task[task].append(share)
@@ -71,22 +75,18 @@ def _totals(shares: Mapping[tuple[str, str], float]) -> Totals:
 
 
 def _item(
-    name: tuple[str, str],
-    models: Sequence[Mapping[tuple[str, str], list[bool]]],
-    oracles: Sequence[Mapping[tuple[str, str], list[bool]]],
-    shares: Sequence[Mapping[tuple[str, str], float]],
+    name: Name,
+    models: Sequence[Attempts],
+    oracles: Sequence[Attempts],
+    shares: Sequence[Mapping[Name, float]],
     totals: Sequence[Totals],
 ) -> Item:
     task, sample = name
     own = [of_run[name] for of_run in shares if name in of_run]
-    pairs = [
-        (count * (count - 1) // 2, right * (count - right))
-        for run in models
-        if name in run
-        for right, count in [_counts(run[name])]
-    ]
+    tries = [run[name] for run in models if name in run]
+    pairs = sum(math.comb(len(passed), 2) for passed in tries)
+    mixed = sum(sum(passed) * (len(passed) - sum(passed)) for passed in tries)
     gold = [attempt for run in oracles for attempt in run.get(name, ())]
-    all_pairs = sum(pair for pair, _ in pairs)
     rest = [
         (of_run[name], (total - of_run[name]) / (count - 1))
         for of_run, of_task in zip(shares, totals, strict=True)
@@ -99,14 +99,10 @@ def _item(
         sample,
         runs=len(own),
         solved=math.fsum(own) / len(own) if own else None,
-        flip_rate=sum(mixed for _, mixed in pairs) / all_pairs if all_pairs else None,
+        flip_rate=mixed / pairs if pairs else None,
         gold=all(gold) if gold else None,
         discrimination=_correlation(rest) if len(rest) >= FEWEST_RUNS else None,
     )
-
-
-def _counts(attempts: Sequence[bool]) -> tuple[int, int]:
-    return sum(attempts), len(attempts)
 
 
 def _correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
@@ -155,7 +151,7 @@ def _same_data(runs: Sequence[Run]) -> None:
 
 def _text(runs: Sequence[Run], found: Sequence[Item]) -> Iterator[str]:
     models = [run for run in runs if run.model != ORACLE]
-    yield f"{len(found)} samples over {len(models)} {_plural('run', len(models))} of models"
+    yield f"{len(found)} samples over {len(models)} {'run' if len(models) == 1 else 'runs'} of models"
     if len(models) < FEWEST_RUNS:
         yield f"discrimination needs {FEWEST_RUNS} runs of models or more"
     yield ""
@@ -198,7 +194,3 @@ def _listed(title: str, names: Sequence[str], out_of: int) -> Iterator[str]:
     if names:
         more = [f"and {len(names) - SHOWN} more"] if len(names) > SHOWN else []
         yield from fill("        ", ", ".join([*names[:SHOWN], *more]))
-
-
-def _plural(word: str, count: int) -> str:
-    return word if count == 1 else f"{word}s"

@@ -39,6 +39,14 @@ class Run:
         return str(self.summary["run"]["model"])
 
     @cached_property
+    def by_task(self) -> dict[str, list[CaseOutline]]:
+        """Task → its cases."""
+        found: dict[str, list[CaseOutline]] = {}
+        for case in self.cases:
+            found.setdefault(case.task, []).append(case)
+        return found
+
+    @cached_property
     def nodes(self) -> Mapping[CaseId, str]:
         """Case → pytest node id."""
         return RunFolder(self.path).plan()

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from agentgauge.core.estimate import MetricFormula, Values, estimate
-from agentgauge.core.types import Score
+from agentgauge.core.types import Metric, Score
 
 Try = tuple[str, Score]
 """A sample, and how one attempt at it ended."""
@@ -44,18 +44,11 @@ def pass_at_k(tries: Iterable[Try], most: int) -> dict[str, dict[str, dict[str, 
         for tried in by_sample.values()
     ]
     found = estimate(scores, _formula(most))
-    return {
-        kind: {
-            str(k): {
-                "value": (metric := found[f"{kind} {k}"]).value,
-                "low": metric.low,
-                "high": metric.high,
-                "n": metric.n,
-            }
-            for k in range(1, most + 1)
-        }
-        for kind in ("pass@k", "pass^k")
-    }
+    return {kind: {str(k): ends(found[f"{kind} {k}"]) for k in range(1, most + 1)} for kind in ("pass@k", "pass^k")}
+
+
+def ends(metric: Metric) -> dict[str, Any]:
+    return {"value": metric.value, "low": metric.low, "high": metric.high, "n": metric.n}
 
 
 def _values(tried: int, right: int) -> Values:

@@ -18,7 +18,7 @@ from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
 from agentgauge.store.outline import CaseOutline
 from reports.leaderboard import leaderboard
-from reports.pass_at_k import pass_at_k
+from reports.pass_at_k import ends, pass_at_k
 from reports.radar import radar
 
 
@@ -176,12 +176,8 @@ def _pass_at_k(
 
 
 def _metric(metric: Metric, broken: int, clean: Metric | None) -> dict[str, Any]:
-    data = _ends(metric) | {"broken": broken, **metric.extra}
-    return data if clean is None else data | _clean(_ends(clean))
-
-
-def _ends(metric: Metric) -> dict[str, Any]:
-    return {"value": metric.value, "low": metric.low, "high": metric.high, "n": metric.n}
+    data = ends(metric) | {"broken": broken, **metric.extra}
+    return data if clean is None else data | _clean(ends(clean))
 
 
 def _clean(figure: Mapping[str, Any]) -> dict[str, Any]:

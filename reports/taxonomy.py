@@ -18,103 +18,61 @@ class Kind:
 
     name: str
     title: str
-    labels: tuple[str, ...] = ()
-    causes: tuple[str, ...] = ()
+    labels: tuple[str, ...]
+    causes: tuple[str, ...]
+
+
+def _kind(name: str, title: str, labels: str = "", causes: str = "") -> Kind:
+    """``labels`` are separated by spaces, ``causes`` by commas."""
+    return Kind(name, title, tuple(labels.split()), tuple(filter(None, causes.split(", "))))
 
 
 FAULTS: tuple[Kind, ...] = (
-    Kind(
-        "wrong_tool",
-        "Wrong tool",
-        ("wrong_tool", "unknown_tool", "call_the_wrong_function", "function_name_hallucination"),
-    ),
-    Kind(
+    _kind("wrong_tool", "Wrong tool", "wrong_tool unknown_tool call_the_wrong_function function_name_hallucination"),
+    _kind(
         "wrong_argument",
         "Wrong argument",
-        (
-            "wrong_argument",
-            "wrong_arguments",
-            "argument_error",
-            "missing_argument",
-            "unknown_argument",
-            "other_arguments",
-            "wrong_type",
-            "wrong_value",
-            "not_in_enum",
-            "wrong_drawing",
-            "type_error",
-            "miss_required_params",
-            "param_hallucination",
-            "param_value_hallucination",
-            "param_value_error",
-        ),
+        "wrong_argument wrong_arguments argument_error missing_argument unknown_argument other_arguments wrong_type"
+        " wrong_value not_in_enum wrong_drawing type_error miss_required_params param_hallucination"
+        " param_value_hallucination param_value_error",
     ),
-    Kind(
+    _kind(
         "missing_call",
         "Missing call",
-        (
-            "missing_call",
-            "missing_tool",
-            "missing_drawing",
-            "no_call",
-            "no_question",
-            "missing_information_in_tool_calling",
-            "wrong_number_of_calls",
-        ),
+        "missing_call missing_tool missing_drawing no_call no_question missing_information_in_tool_calling"
+        " wrong_number_of_calls",
     ),
-    Kind(
-        "extra_call",
-        "Extra call",
-        ("extra_call", "needless_call", "redundant_tool_calling", "call_function_without_reject"),
+    _kind("extra_call", "Extra call", "extra_call needless_call redundant_tool_calling call_function_without_reject"),
+    _kind(
+        "stopped_early", "Stopped early", "stopped_early early_stop no_answer no_files empty_reply no_reply no_action"
     ),
-    Kind(
-        "stopped_early",
-        "Stopped early",
-        ("stopped_early", "early_stop", "no_answer", "no_files", "empty_reply", "no_reply", "no_action"),
-    ),
-    Kind("wrong_answer", "Wrong answer", ("wrong_answer", "wrong_text", "wrong_plan", "wrong_output")),
-    Kind("failed_code", "Code that fails", ("runtime_error", "timeout", "code_failed", "group_lost", "tool_errors")),
-    Kind(
+    _kind("wrong_answer", "Wrong answer", "wrong_answer wrong_text wrong_plan wrong_output"),
+    _kind("failed_code", "Code that fails", "runtime_error timeout code_failed group_lost tool_errors"),
+    _kind(
         "format",
         "Unreadable reply",
-        (
-            "invalid_action",
-            "invalid_json",
-            "unreadable_call",
-            "format_error",
-            "parsing_error",
-            "no_cells",
-            "no_plan",
-            "unanswered",
-            "empty_solution",
-        ),
+        "invalid_action invalid_json unreadable_call format_error parsing_error no_cells no_plan unanswered"
+        " empty_solution",
     ),
-    Kind("refused", "Refused", ("reject_tool_calling",)),
-    Kind("partial", "Partly right", ("partial",)),
-    Kind("other", "Other"),
+    _kind("refused", "Refused", "reject_tool_calling"),
+    _kind("partial", "Partly right", "partial"),
+    _kind("other", "Other"),
 )
 """Kinds of wrong cases, in the order of tables."""
 
 BREAKS: tuple[Kind, ...] = (
-    Kind("endpoint", "Model endpoint", causes=("no choices", "failed")),
-    Kind("tool", "Tool or tool server", causes=("no services", "memory", "ToolFault")),
-    Kind(
+    _kind("endpoint", "Model endpoint", causes="no choices, failed"),
+    _kind("tool", "Tool or tool server", causes="no services, memory, ToolFault"),
+    _kind(
         "judge",
         "Judge",
-        ("invalid_judgement", "not_judged"),
-        (
-            *("judge", "similarity server", "similarity timeout"),
-            *("judge silent", "solver silent", "planner silent", "QA model silent"),
-        ),
+        "invalid_judgement not_judged",
+        "judge, similarity server, similarity timeout, judge silent, solver silent, planner silent, QA model silent",
     ),
-    Kind(
-        "sandbox",
-        "Sandbox",
-        causes=("sandbox", "no process", "no room", "no program", "no folder", "no shell", "SandboxFault"),
-    ),
-    Kind("data", "Data", ("unscorable",), ("missing file", "no notebook data", "not scorable", "ReplayMiss", "Fault")),
-    Kind("disk", "Full disk", causes=("disk full",)),
-    Kind("internal", "Internal error", causes=("internal error", "worker died")),
+    _kind("sandbox", "Sandbox", causes="sandbox, no process, no room, no program, no folder, no shell, SandboxFault"),
+    _kind("data", "Data", "unscorable", "missing file, no notebook data, not scorable, ReplayMiss, Fault"),
+    _kind("disk", "Full disk", causes="disk full"),
+    _kind("internal", "Internal error", causes="internal error, worker died"),
 )
 """Kinds of broken cases, in the order of tables. Some benchmarks count such a case as wrong and give it a label."""
 

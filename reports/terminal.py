@@ -14,7 +14,7 @@ from reports.capabilities import effective_number
 from reports.leaderboard import combined_value, not_comparable, number, task_notes
 from reports.load import UNFINISHED, CaseOutline, Run
 from reports.taxonomy import TITLES, kind_of
-from reports.text import WIDTH, fill
+from reports.text import WIDTH, aligned, fill
 
 Row = Sequence[str]
 
@@ -109,16 +109,7 @@ def _overview(summary: Mapping[str, Any]) -> Iterator[str]:
             _, value, interval, _, n = _column(headline, part["metrics"][headline])
             figures = (headline, value, interval, n)
         rows.append((name, *done, *figures))
-    yield from _aligned(rows, left=(0, 4))
-
-
-def _aligned(rows: Sequence[Row], *, left: Sequence[int] = (0,)) -> Iterator[str]:
-    """Rows in columns; those of ``left`` are flush left."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = zip(row, widths, strict=True)
-        told = (text.ljust(width) if place in left else text.rjust(width) for place, (text, width) in enumerate(cells))
-        yield "  ".join(told).rstrip()
+    yield from aligned(rows, left=(0, 4))
 
 
 def combined(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -137,10 +128,7 @@ def by_keyword(run: Run, width: int = WIDTH) -> Iterator[str]:
 
     Attempts count by their share. Keywords of all samples or of fewer than FEWEST, and names of groups, have no line.
     """
-    by_task: dict[str, list[CaseOutline]] = {}
-    for case in run.cases:
-        by_task.setdefault(case.task, []).append(case)
-    for task, cases in by_task.items():
+    for task, cases in run.by_task.items():
         kinds = Counter(kind for case in cases if (kind := kind_of(case)))
         rows = list(_keywords(cases))
         if not kinds and not rows:
@@ -150,7 +138,7 @@ def by_keyword(run: Run, width: int = WIDTH) -> Iterator[str]:
             told = ", ".join(f"{title} {kinds[name]}" for name, title in TITLES.items() if kinds[name])
             yield from fill(_INDENT, f"why not passed: {told}", width, hanging="  ")
         if rows:
-            yield from (_INDENT + line for line in _aligned([("keyword", "samples", "passed %", "95 %"), *rows]))
+            yield from (_INDENT + line for line in aligned([("keyword", "samples", "passed %", "95 %"), *rows]))
         yield ""
 
 

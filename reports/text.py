@@ -1,8 +1,12 @@
-"""Text in lines that fit."""
+"""Text in lines that fit and in columns, and links to cases."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from textwrap import wrap
+from urllib.parse import quote
+
+from agentgauge.store.jsonl import CaseId
 
 WIDTH = 80
 """Of a terminal that does not say."""
@@ -20,3 +24,17 @@ def fill(indent: str, text: str, width: int = WIDTH, *, hanging: str = "") -> li
         break_on_hyphens=False,
     )
     return lines or [indent.rstrip()]
+
+
+def aligned(rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)) -> Iterator[str]:
+    """Rows in columns; those of ``left`` are flush left."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = zip(row, widths, strict=True)
+        told = (text.ljust(width) if place in left else text.rjust(width) for place, (text, width) in enumerate(cells))
+        yield "  ".join(told).rstrip()
+
+
+def anchor(case: CaseId) -> str:
+    """Where ``report.html`` tells a case."""
+    return "#case=" + "/".join(quote(str(part), safe="", errors="replace") for part in case)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentgauge.core.errors import UsageProblem
-from reports.comparison.formats import comparison
+from reports.comparison.compare import comparison
 
 
 def main(argv: Sequence[str]) -> int:

@@ -17,10 +17,11 @@ from agentgauge.core.types import Record, Scoring
 from reports.allure.attach import SPACE, Attachments
 from reports.allure.dashboard import DASHBOARD
 from reports.allure.steps import milliseconds, steps, transcript
-from reports.allure.text import anchor, clean, cut, line
-from reports.capabilities import CAPABILITIES
+from reports.allure.text import clean, cut, line
+from reports.capabilities import capabilities_of
 from reports.load import CaseOutline, Run
 from reports.taxonomy import TITLES, kind_of
+from reports.text import anchor
 
 STATUS = {"passed": "passed", "wrong": "failed", "broken": "broken", "missing": "skipped"}
 """Our statuses in Allure's words."""
@@ -130,17 +131,6 @@ def _pictures(record: Record) -> Iterator[str]:
         for output in event.detail.get("result", ()):
             if output["type"] == "image":
                 yield str(output["content"])
-
-
-def capabilities_of(case: CaseOutline) -> list[str]:
-    """The capabilities that a case is a part of, as ``reports.capabilities`` maps them."""
-    return [
-        name
-        for name, parts in CAPABILITIES.items()
-        if any(
-            case.task == part.task and (not part.keywords or not part.keywords.isdisjoint(case.tags)) for part in parts
-        )
-    ]
 
 
 def page(run: Run, folder: Path) -> str:

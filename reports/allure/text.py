@@ -3,10 +3,6 @@ room for."""
 
 from __future__ import annotations
 
-from urllib.parse import quote
-
-from agentgauge.store.jsonl import CaseId
-
 STEERING = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
 """Control characters → pictures of them."""
 
@@ -36,9 +32,3 @@ def cut(text: str, limit: int) -> str:
         return clean(text)
     head, tail = data[: limit * 2 // 3].decode("utf-8", "ignore"), data[-(limit // 3) :].decode("utf-8", "ignore")
     return clean(f"{head}\n[… {len(text) - len(head) - len(tail):,} characters left out …]\n{tail}")
-
-
-def anchor(case: CaseId) -> str:
-    """Where ``report.html`` tells a case."""
-    task, sample, attempt = case
-    return f"#case={quote(task, safe='', errors='replace')}/{quote(sample, safe='', errors='replace')}/{attempt}"

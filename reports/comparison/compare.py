@@ -2,48 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
+from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
-from reports.comparison.paired import ALPHA, holm
-from reports.comparison.pairs import TaskPairs, cases_by_task, pair
+from reports.comparison.page import page
+from reports.comparison.paired import ALPHA, Effect, holm
+from reports.comparison.pairs import TaskPairs, pair
+from reports.comparison.text import markdown, text
 from reports.load import Run, load_run
+from reports.text import anchor
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SETTINGS = ("dialect", "attempts", "agentgauge")
 """Keys of a summary's ``run`` that should be the same besides those that make figures incomparable."""
 
-Key = tuple[str, str]
-"""Task and figure."""
+FORMATS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "text": text,
+    "json": lambda data: json.dumps(data, indent=2, ensure_ascii=False),
+    "markdown": markdown,
+    "html": page,
+}
+
+NOTE = (
+    "Differences are on the samples that both runs finished, attempts averaged. Intervals (95\u00a0%) and MDE, the"
+    " smallest true difference that this set finds in about four of five cases, are for a figure looked at alone; p is"
+    " corrected for all {family} tests shown here (Holm). *: p \u2264 0.05"
+)
+
+Corrected = Mapping[tuple[str, str, str], float]
+"""Letter of the run, task and figure → p-value after Holm's correction over the whole comparison."""
 
 
-@dataclass(frozen=True)
-class Against:
-    """One run against the first."""
-
-    letter: str
-    run: Run
-    tasks: tuple[TaskPairs, ...]
-    corrected: Mapping[Key, float]  # p-values of this run's figures after Holm's correction over the whole comparison
-    warnings: tuple[str, ...]
-
-    def significant(self, task: str, figure: str) -> bool:
-        return self.corrected.get((task, figure), 1.0) <= ALPHA
+def comparison(runs: Sequence[Path], format: str, base: Path) -> str:
+    """Compare runs with the first of them, in one of FORMATS. Raises UsageProblem as ``compare`` does."""
+    return FORMATS[format](compare(runs, base))
 
 
-@dataclass(frozen=True)
-class Comparison:
-    first: Run
-    others: tuple[Against, ...]
-    family: int  # tests that the correction is over
-
-
-def compare(paths: Sequence[Path]) -> Comparison:
-    """Compare runs with the first of them, task by task, on the samples that both finished.
+def compare(paths: Sequence[Path], base: Path) -> dict[str, Any]:
+    """Compare runs with the first of them, task by task, on the samples that both finished: what JSON has, and what the
+    other forms are written from. ``base``: the folder that links start from.
 
     Raises UsageProblem for fewer than two runs, more than 26, a folder that is no finished run, and runs without a
     common task.
@@ -53,21 +57,65 @@ def compare(paths: Sequence[Path]) -> Comparison:
             f"compare takes 2 to {len(LETTERS)} run folders, the first of which the others are compared with; got"
             f" {len(paths)}"
         )
-    first, *others = map(load_run, paths)
-    found = []
-    for letter, run in zip(LETTERS[1:], others, strict=False):
+    runs = dict(zip(LETTERS, map(load_run, paths), strict=False))
+    first = runs["A"]
+    others = {letter: run for letter, run in runs.items() if letter != "A"}
+    found: dict[str, tuple[TaskPairs, ...]] = {}
+    for letter, run in others.items():
         tasks = common_tasks(first, run)
         if not tasks:
             raise UsageProblem(
-                f"{first.path} and {run.path} have no task in common; they ran {_names(first)} and {_names(run)}"
+                f"{first.path} and {run.path} have no task in common; they ran {', '.join(first.summary['tasks'])} and"
+                f" {', '.join(run.summary['tasks'])}"
             )
-        found.append((letter, run, pairs_of(first, run, tasks), tuple(differences(first, run, tasks))))
-    corrected, family = correct({letter: tasks for letter, _, tasks, _ in found})
-    against = (
-        Against(letter, run, tasks, {key[1:]: p for key, p in corrected.items() if key[0] == letter}, warnings)
-        for letter, run, tasks, warnings in found
-    )
-    return Comparison(first, tuple(against), family)
+        found[letter] = pairs_of(first, run, tasks)
+    corrected, family = correct(found)
+    return {
+        "runs": [{"letter": letter, "path": str(run.path), "model": run.model} for letter, run in runs.items()],
+        "alpha": ALPHA,
+        "tests": family,
+        "note": NOTE.format(family=family),
+        "comparisons": [
+            {
+                "run": letter,
+                "against": "A",
+                "warnings": list(differences(first, run, common_tasks(first, run))),
+                "tasks": {one.task: _task(one, letter, (first, run), corrected, base) for one in found[letter]},
+            }
+            for letter, run in others.items()
+        ],
+    }
+
+
+def _task(pairs: TaskPairs, letter: str, runs: tuple[Run, Run], corrected: Corrected, base: Path) -> dict[str, Any]:
+    def link(run: Run, sample: str) -> str:
+        """Where the run's own page shows a case."""
+        return quote(os.path.relpath(run.path / "report.html", base)) + anchor((pairs.task, sample, 1))
+
+    def moved(samples: Sequence[str]) -> list[dict[str, str]]:
+        return [{"sample": sample, "a": link(runs[0], sample), "b": link(runs[1], sample)} for sample in samples]
+
+    return {
+        "common": pairs.common,
+        "units": pairs.units,
+        "left_out": dict(pairs.left_out),
+        "figures": {
+            name: _figure(effect, pairs.task, name, corrected.get((letter, pairs.task, name)))
+            for name, effect in pairs.effects.items()
+        },
+        "gained": moved(pairs.gained),
+        "lost": moved(pairs.lost),
+    }
+
+
+def _figure(effect: Effect, task: str, name: str, p_holm: float | None) -> dict[str, Any]:
+    return {
+        "count": name in presentation_of(find_task(task)).counts,
+        **{key: getattr(effect, key) for key in ("a", "b", "difference", "low", "high", "p")},
+        "p_holm": p_holm,
+        "significant": p_holm is not None and p_holm <= ALPHA,
+        **{key: getattr(effect, key) for key in ("detectable", "differing", "n", "method")},
+    }
 
 
 def common_tasks(first: Run, other: Run) -> list[str]:
@@ -77,8 +125,9 @@ def common_tasks(first: Run, other: Run) -> list[str]:
 def pairs_of(first: Run, other: Run, tasks: Sequence[str]) -> tuple[TaskPairs, ...]:
     """The given tasks of two runs, paired. Scores are put together as in the first run."""
     scoring = first.summary["run"]["scoring"]
-    cases, others = cases_by_task(first), cases_by_task(other)
-    return tuple(pair(find_task(name), cases[name], others[name], scoring) for name in tasks)
+    return tuple(
+        pair(find_task(name), first.by_task.get(name, ()), other.by_task.get(name, ()), scoring) for name in tasks
+    )
 
 
 def correct(by_letter: Mapping[str, Sequence[TaskPairs]]) -> tuple[dict[tuple[str, str, str], float], int]:
@@ -87,21 +136,17 @@ def correct(by_letter: Mapping[str, Sequence[TaskPairs]]) -> tuple[dict[tuple[st
     Figures of a task with the same contributions are one test. A figure on which so few pairs differ that it could not
     have come out at all is no test (Tarone 1990): how many differ says nothing about which run is better.
     """
-    tests: dict[tuple[Any, ...], float] = {}
-    members: dict[tuple[str, str, str], tuple[Any, ...]] = {}
-    hopeless: dict[tuple[str, str, str], float] = {}
-    for letter, tasks in by_letter.items():
-        for one in tasks:
-            for name, effect in one.effects.items():
-                if effect.p is None:
-                    continue
-                if effect.attainable > ALPHA:
-                    hopeless[letter, one.task, name] = 1.0
-                    continue
-                members[letter, one.task, name] = test = (letter, one.task, effect.test)
-                tests[test] = effect.p
+    effects = {
+        (letter, one.task, name): effect
+        for letter, tasks in by_letter.items()
+        for one in tasks
+        for name, effect in one.effects.items()
+        if effect.p is not None
+    }
+    members = {key: (*key[:2], effect.test) for key, effect in effects.items() if effect.attainable <= ALPHA}
+    tests = {test: effects[key].p or 0.0 for key, test in members.items()}
     adjusted = holm(tests)
-    return {key: adjusted[test] for key, test in members.items()} | hopeless, len(tests)
+    return {key: adjusted[members[key]] if key in members else 1.0 for key in effects}, len(tests)
 
 
 def differences(first: Run, other: Run, tasks: Sequence[str]) -> Iterator[str]:
@@ -151,7 +196,3 @@ def _tools(one: Mapping[str, Mapping[str, Any]], other: Mapping[str, Mapping[str
             yield f"the tool sets differ: {name} has {parts}"
     if one and other and (alone := sorted(one.keys() ^ other.keys())):
         yield f"the tool sets differ: only one run has {', '.join(alone)}"
-
-
-def _names(run: Run) -> str:
-    return ", ".join(run.summary["tasks"])

@@ -95,9 +95,7 @@ def effects(first: Sequence[Values], second: Sequence[Values], formula: MetricFo
     tested = [
         name
         for name in figures
-        if (formula.rests_on is None or name in formula.rests_on)
-        and found_a[name] is not None
-        and found_b.get(name) is not None
+        if formula.is_rate(name) and found_a[name] is not None and found_b.get(name) is not None
     ]
     slopes = [_slopes(fn, names, at, tested) for at in (sums_a, (sums_a + sums_b) / 2, sums_b)]
     swings = (b - a) @ slopes[1]

@@ -11,7 +11,7 @@ from agentgauge.core.estimate import MetricFormula, by_sample
 from agentgauge.core.task import Task
 from agentgauge.core.types import Score, Scoring
 from reports.comparison.paired import Effect, effects
-from reports.load import CaseOutline, Run
+from reports.load import CaseOutline
 
 PASSED = "Passed"
 """A row that every task has: the share of cases that passed."""
@@ -45,42 +45,32 @@ def pair(task: Task, first: Sequence[CaseOutline], second: Sequence[CaseOutline]
     formula = task.metrics(scoring)
     groups = [scores[0][sample].group for sample in common]
     shares = [[_share(run[sample]) for sample in common] for run in runs]
-    outcomes = [
-        (
-            formula.units(
-                [
-                    Score(score.passed, score.values, group=group)
-                    for score, group in zip(run.values(), groups, strict=True)
-                ]
-            ),
-            _PASS_RATE.units(
-                [
-                    Score(False, {"passed": share, "cases": 1.0}, group=group)
-                    for share, group in zip(passed, groups, strict=True)
-                ]
-            ),
+    values = [
+        formula.units(
+            [Score(one.passed, one.values, group=group) for one, group in zip(run.values(), groups, strict=True)]
         )
-        for run, passed in zip(scores, shares, strict=True)
+        for run in scores
     ]
-    found = effects(outcomes[0][0], outcomes[1][0], formula) | effects(outcomes[0][1], outcomes[1][1], _PASS_RATE)
+    passed = [
+        _PASS_RATE.units(
+            [
+                Score(False, {"passed": share, "cases": 1.0}, group=group)
+                for share, group in zip(run, groups, strict=True)
+            ]
+        )
+        for run in shares
+    ]
+    found = effects(values[0], values[1], formula) | effects(passed[0], passed[1], _PASS_RATE)
     moves = [(sample, b - a) for sample, a, b in zip(common, *shares, strict=True)]
     return TaskPairs(
         task.name,
         len(common),
-        len(outcomes[0][0]),
+        len(values[0]),
         _left_out(runs, finished),
         found,
         tuple(sample for sample, move in moves if move > 0),
         tuple(sample for sample, move in moves if move < 0),
     )
-
-
-def cases_by_task(run: Run) -> dict[str, list[CaseOutline]]:
-    """A run's cases, tasks in the order of its summary."""
-    found: dict[str, list[CaseOutline]] = {name: [] for name in run.summary["tasks"]}
-    for case in run.cases:
-        found.setdefault(case.task, []).append(case)
-    return found
 
 
 def _samples(cases: Sequence[CaseOutline]) -> dict[str, list[CaseOutline]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-WIDTH = 80
+from reports.text import aligned, fill
+
 LISTED = 8
 """Flipped samples that a text names; the other forms name all of them."""
 
@@ -117,14 +117,7 @@ def _table(part: Mapping[str, Any], letter: str) -> list[str]:
     ]
     for row in rows:  # the star hangs outside its column
         row[5] = row[5] if row[5].endswith("*") else f"{row[5]} "
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    first, *others = widths
-    return [
-        "  ".join(
-            [row[0].ljust(first), *(cell.rjust(width) for cell, width in zip(row[1:], others, strict=True))]
-        ).rstrip()
-        for row in rows
-    ]
+    return list(aligned(rows))
 
 
 def _cut(name: str) -> str:
@@ -132,7 +125,7 @@ def _cut(name: str) -> str:
 
 
 def _wrapped(line: str) -> list[str]:
-    return textwrap.wrap(line, WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    return fill("", line, hanging="    ")
 
 
 def _escaped(value: str) -> str:

@@ -110,10 +110,7 @@ def figures(run: Run, seen: Seen) -> dict[str, Any]:
 
 def times(run: Run, seen: Seen) -> dict[str, Any]:
     """Everything that two equal runs do not share: seconds, dates, the folder's name."""
-    by_task: dict[str, list[float]] = {}
-    for case in run.cases:
-        if case.start >= 0:
-            by_task.setdefault(case.task, []).append(case.seconds)
+    by_task = {task: [case.seconds for case in cases if case.start >= 0] for task, cases in run.by_task.items()}
     return {
         "name": run.name,
         "started": run.about.get("started"),
@@ -121,7 +118,7 @@ def times(run: Run, seen: Seen) -> dict[str, Any]:
         "seconds": [round(case.seconds, 3) for case in run.cases],
         "total": run.summary["usage"]["seconds"],
         "latency": {
-            "case": {name: percentiles(found) for name, found in by_task.items()},
+            "case": {name: percentiles(found) for name, found in by_task.items() if found},
             "model": {name: percentiles(found) for name, found in sorted(seen.model_seconds.items())},
             "tool": {name: percentiles(found) for name, found in sorted(seen.tool_seconds.items())},
         },

@@ -59,16 +59,9 @@ def _steps(events: Sequence[Event]) -> Iterator[dict[str, Any]]:
         if event.kind == "tool":
             outputs = [dict(output) for output in detail.get("result", ())]
             results += [str(output.get("content")) for output in outputs]
-            step = {
-                "is": "tool",
-                "name": event.name,
-                "arguments": detail.get("arguments"),
-                "result": outputs,
-                "error": event.error,
-            }
-            if event.error:
-                results.append(event.error)
-            yield {**step, "at": number}
+            results += [event.error] if event.error else []
+            step = {"is": "tool", "name": event.name, "arguments": detail.get("arguments"), "result": outputs}
+            yield {**step, "error": event.error, "at": number}
             continue
         for message in detail.get("messages", ()):
             if message.get("role") == "assistant" and _said(message) in replied:
@@ -83,15 +76,8 @@ def _steps(events: Sequence[Event]) -> Iterator[dict[str, Any]]:
         calls = list(detail.get("tool_calls", ()))
         replied.append(_said({"content": detail.get("reply"), "tool_calls": [{"function": call} for call in calls]}))
         extra = {key: detail[key] for key in ("reasoning", "refusal") if detail.get(key)}
-        yield {
-            "is": "model",
-            "name": event.name,
-            "reply": detail.get("reply"),
-            "calls": calls,
-            "error": event.error,
-            "at": number,
-            **extra,
-        }
+        step = {"is": "model", "name": event.name, "reply": detail.get("reply"), "calls": calls}
+        yield {**step, "error": event.error, "at": number, **extra}
 
 
 def _said(message: Mapping[str, Any]) -> tuple[str, str]:
@@ -111,34 +97,13 @@ def _gather(value: Json, named: list[str]) -> None:
     if isinstance(value, str):
         if RUN_TOKEN in value or ROOT_TOKEN in value:
             named.append(value)
-    elif isinstance(value, dict):
-        for inner in value.values():
-            _gather(inner, named)
-    elif isinstance(value, (list, tuple)):
-        for inner in value:
+    elif isinstance(value, (dict, list, tuple)):
+        for inner in value.values() if isinstance(value, dict) else value:
             _gather(inner, named)
 
 
-KEPT = {
-    "table",
-    "caption",
-    "thead",
-    "tbody",
-    "tr",
-    "th",
-    "td",
-    "b",
-    "i",
-    "small",
-    "p",
-    "ul",
-    "ol",
-    "li",
-    "h3",
-    "h4",
-    "pre",
-    "code",
-}
+_TABLE = {"table", "caption", "thead", "tbody", "tr", "th", "td"}
+KEPT = _TABLE | {"b", "i", "small", "p", "ul", "ol", "li", "h3", "h4", "pre", "code"}
 EMPTY = {"br"}
 
 

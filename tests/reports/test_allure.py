@@ -15,8 +15,9 @@ from reports.allure.attach import mime_type
 from reports.allure.dashboard import make_dashboard
 from reports.allure.limits import limits
 from reports.allure.steps import steps, transcript
-from reports.allure.text import anchor, clean, cut, line
+from reports.allure.text import clean, cut, line
 from reports.load import load_run
+from reports.text import anchor
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\x00\x1b[31m\u202eright to left\ud800"
 DATA = {"official": False, "fingerprint": "f", "samples": 4, "left_out": []}
