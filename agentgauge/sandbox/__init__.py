@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Unpack
 
-from agentgauge.sandbox.launch import Job, Options, execute_async
+from agentgauge.sandbox.launch import Job, Options
 from agentgauge.sandbox.paths import hide
 from agentgauge.sandbox.protection import check_minimum, chosen, layers, look_early, permit_unsafe
 from agentgauge.sandbox.result import Answer, Limits, SandboxResult, Status, Steps
@@ -47,4 +47,9 @@ async def run_async(argv: Sequence[str], *, allow_unsafe: bool = False, **option
         check_minimum(allow_unsafe=allow_unsafe)
         return Job(argv, chosen()[0], **options)
 
-    return await execute_async(await asyncio.to_thread(prepare))
+    job = await asyncio.to_thread(prepare)
+    try:
+        return await asyncio.to_thread(job.run)
+    except asyncio.CancelledError:
+        job.stop()
+        raise

@@ -36,28 +36,21 @@ class MemoryGroup:
         self._folder.mkdir()
         limit = str(memory_bytes + _OWN)
         try:
-            if place.version == 1:
-                self._write("memory.limit_in_bytes", limit)
-                self._write(
-                    "memory.memsw.limit_in_bytes", limit, needed=False
-                )  # without it no swap is counted, or there is none
-            else:
-                self._write("memory.max", limit)
-                self._write("memory.swap.max", "0", needed=False)
+            (self._folder / ("memory.limit_in_bytes" if place.version == 1 else "memory.max")).write_text(limit)
         except OSError:
             self.close()
             raise
+        swap = ("memory.memsw.limit_in_bytes", limit) if place.version == 1 else ("memory.swap.max", "0")
+        with contextlib.suppress(OSError):  # no swap is counted, or there is none
+            (self._folder / swap[0]).write_text(swap[1])
 
-    def _write(self, name: str, text: str, *, needed: bool = True) -> None:
+    def add(self, pid: int) -> bool:
+        """Put a process in; those that it starts will be in it as well. Takes 10 to 25 ms. False if it is not taken."""
         try:
-            (self._folder / name).write_text(text)
+            (self._folder / "cgroup.procs").write_text(str(pid))
         except OSError:
-            if needed:
-                raise
-
-    def add(self, pid: int) -> None:
-        """Put a process in; those that it starts will be in it as well. Takes 10 to 25 ms. Raises OSError."""
-        self._write("cgroup.procs", str(pid))
+            return False
+        return True
 
     def close(self) -> None:
         with contextlib.suppress(OSError):

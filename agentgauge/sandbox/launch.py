@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import marshal
 import math
@@ -14,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Required, TypedDict, Unpack
 
@@ -73,15 +72,6 @@ def environment(folder: Path) -> dict[str, str]:
     }
 
 
-async def execute_async(job: Job) -> SandboxResult:
-    """Run a job without blocking the event loop. Cancelling ends the code."""
-    try:
-        return await asyncio.to_thread(job.run)
-    except asyncio.CancelledError:
-        job.stop()
-        raise
-
-
 @dataclass(slots=True)
 class _Arrived:
     """What has arrived from the processes."""
@@ -98,11 +88,9 @@ class Job:
     def __init__(self, argv: Sequence[str], setup: Setup, **options: Unpack[Options]) -> None:
         folder, limits, steps = options["folder"], options.get("limits", Limits()), options.get("steps")
         network = options.get("network", False)
-        if not argv or not Path(argv[0]).is_absolute():
-            raise SandboxFault(
-                f"the program to run must be an absolute path, not {argv[0] if argv else 'nothing'!r}",
-                cause="no program",
-            )
+        program = argv[0] if argv else "nothing"
+        if not Path(program).is_absolute():
+            raise SandboxFault(f"the program to run must be an absolute path, not {program!r}", cause="no program")
         self._limits = limits
         self._setup = setup
         self._lock = threading.Lock()
@@ -117,13 +105,7 @@ class Job:
             "env": environment(real) | dict(options.get("env") or {}),
             "folder": str(real),
             "stdin": options.get("stdin", b""),
-            "steps": steps
-            and {
-                "inputs": list(steps.inputs),
-                "wall": steps.wall_seconds,
-                "busy": steps.busy_seconds,
-                "total": steps.total_seconds,
-            },
+            "steps": steps and {**asdict(steps), "inputs": list(steps.inputs)},
             "mounts": list(seen.mounts),
             "readable": list(seen.readable),
             "listed": list(seen.listed),
@@ -131,14 +113,9 @@ class Job:
             "keep": options.get("keep", True),
             "refuse": setup.refuse,
             "outer": ("bubblewrap",) if setup.bubblewrap else (),
-            "wall_seconds": limits.wall_seconds,
+            **asdict(limits),
             "cpu_seconds": math.ceil(limits.wall_seconds if limits.cpu_seconds is None else limits.cpu_seconds),
             "all_cpu_seconds": limits.cpu_seconds and math.ceil(limits.cpu_seconds),
-            "memory_bytes": limits.memory_bytes,
-            "output_bytes": limits.output_bytes,
-            "file_bytes": limits.file_bytes,
-            "disk_bytes": limits.disk_bytes,
-            "processes": limits.processes,
         }
 
     def stop(self) -> None:
@@ -181,10 +158,9 @@ class Job:
         finally:
             os.close(status_write)
         try:
-            counted = _is_added(group, process.pid)
-            self._order(
-                process, {"status_fd": status_write, "counted": counted, "events": str(group.events) if group else ""}
-            )
+            counted = group is not None and group.add(process.pid)  # while its interpreter starts
+            events = str(group.events) if group else ""
+            self._order(process, {"status_fd": status_write, "counted": counted, "events": events})
             arrived = self._collect(process, status_read, began)
         finally:
             self._close_lifeline()
@@ -268,16 +244,13 @@ class Job:
         if report.fault:
             raise SandboxFault(f"the sandbox could not start the code: {report.fault}", cause="sandbox")
         if report.lost:
-            raise SandboxFault(
-                f"what the code has left in its folder could not be kept: {report.lost}", cause="no room"
-            )
+            lost = f"what the code has left in its folder could not be kept: {report.lost}"
+            raise SandboxFault(lost, cause="no room")
         if self._setup.bubblewrap:
             report.layers.append("bubblewrap")
         if not report.started and report.cause != "timeout" and not self._stopped:
-            detail = arrived.stderr.decode("utf-8", "replace").strip()[-300:]
-            raise SandboxFault(
-                f"the sandbox ended before the code began: {detail or 'no reason given'}", cause="sandbox"
-            )
+            detail = arrived.stderr.decode("utf-8", "replace").strip()[-300:] or "no reason given"
+            raise SandboxFault(f"the sandbox ended before the code began: {detail}", cause="sandbox")
         stdout, stderr = (bytes(part).decode("utf-8", "replace") for part in (arrived.stdout, arrived.stderr))
         status, reason, code = self._verdict(arrived, report.cause, report.end, stderr)
         late = report.cause in ("step", "steps")
@@ -299,11 +272,8 @@ class Job:
         if cause == "memory":
             return "memory", f"it used more than {limits.memory_bytes >> 20} MiB of memory", None
         if cause == "disk":
-            return (
-                "output",
-                f"it wrote more than {limits.disk_bytes >> 20} MiB, or too many files, into its folder",
-                None,
-            )
+            reason = f"it wrote more than {limits.disk_bytes >> 20} MiB, or too many files, into its folder"
+            return "output", reason, None
         if end is None:
             return "killed", "it was ended from outside", None
         raw, cpu = end.split()
@@ -317,14 +287,3 @@ class Job:
         if code and "MemoryError" in stderr.strip().rpartition("\n")[2]:
             return "memory", f"it needed more than {limits.memory_bytes >> 20} MiB of memory", code
         return ("error", f"it ended with exit status {code}", code) if code else ("ok", "", 0)
-
-
-def _is_added(group: MemoryGroup | None, process: int) -> bool:
-    """Put a process in a group, while its interpreter starts. False where there is none, or it takes no process."""
-    if group is None:
-        return False
-    try:
-        group.add(process)
-    except OSError:
-        return False
-    return True

@@ -5,7 +5,7 @@ that were given to ``hide``, wherever they lie.
 """
 
 # Plain texts throughout: Path.resolve() would follow links that must stay.
-# ruff: noqa: PTH100, PTH110, PTH112, PTH115, PTH118, PTH120, PTH207
+# ruff: noqa: PTH100, PTH110, PTH112, PTH115, PTH118, PTH119, PTH120, PTH207
 from __future__ import annotations
 
 import glob
@@ -78,11 +78,6 @@ def view(readable: Iterable[str] = (), *, packages: bool = True) -> View:
     return View(mounts, *_without_mounts(mounts))
 
 
-def places(paths: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Pairs of a real path and the place where it must appear: as given and, through links, as it really is."""
-    return _arranged(_chosen(paths), ())
-
-
 @lru_cache(maxsize=2)
 def _interpreter(packages: bool) -> Mapping[str, str]:
     """What the interpreter needs, place by real path."""
@@ -111,16 +106,12 @@ def _given() -> tuple[str, ...]:
 @lru_cache(maxsize=1)
 def _own() -> tuple[str, ...]:
     """The real paths of what belongs to this project, in every folder of packages that programs see."""
-    folders = {*package_folders(), _ROOT} if _is_package_folder(_ROOT) else {*package_folders()}
+    folders = {*package_folders(), *([_ROOT] if os.path.basename(_ROOT) in _PACKAGE_FOLDERS else ())}
     for library in {real for real in _interpreter(True).values() if os.path.isdir(real)}:
         for name in _PACKAGE_FOLDERS:
             folders.update(glob.glob(os.path.join(glob.escape(library), "python3*", name)))
     found = {path for folder in folders for own in _OWN for path in glob.glob(os.path.join(glob.escape(folder), own))}
     return tuple({os.path.realpath(path) for path in found} | ({_ROOT} - folders))
-
-
-def _is_package_folder(path: str) -> bool:
-    return os.path.basename(path) in _PACKAGE_FOLDERS  # noqa: PTH119 - texts throughout
 
 
 def _arranged(chosen: Mapping[str, str], hidden: Iterable[str]) -> tuple[tuple[str, str], ...]:

@@ -42,12 +42,8 @@ def read_report(content: bytes) -> Report:
                 report.started = True
             case "ready":
                 report.ready = True
-            case "lost":
-                report.lost = text
-            case "cause":
-                report.cause = text
-            case "end":
-                report.end = text
+            case "lost" | "cause" | "end":
+                setattr(report, kind, text)
             case "fault" if report.started:
                 pass
             case "fault" | "refused":

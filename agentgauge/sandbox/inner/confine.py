@@ -64,11 +64,8 @@ def enter_namespaces(refuse: tuple[str, ...], report: Report) -> tuple[bool, boo
             linux.unshare(linux.CLONE_NEWPID)
         else:
             linux.unshare(linux.CLONE_NEWUSER | linux.CLONE_NEWPID)
-            for name, text in (
-                ("setgroups", "deny"),
-                ("uid_map", f"{user} {user} 1"),
-                ("gid_map", f"{group} {group} 1"),
-            ):
+            maps = {"setgroups": "deny", "uid_map": f"{user} {user} 1", "gid_map": f"{group} {group} 1"}
+            for name, text in maps.items():
                 with open(f"/proc/self/{name}", "w") as file:
                     file.write(text)
             report.send("layer", "user_ns")
@@ -87,13 +84,8 @@ def run_as_first(spec: Spec, report: Report, ends: Ends, *, pid_ns: bool, mount_
     linux.default_signal(_SIGINT)  # process 1 is out of reach of signals from inside, unless it handles them
     bwrap = "bubblewrap" in spec["outer"]
     if pid_ns:
-        for name, flag in (
-            ("net_ns", linux.CLONE_NEWNET),
-            ("ipc_ns", linux.CLONE_NEWIPC),
-            ("uts_ns", linux.CLONE_NEWUTS),
-        ):
-            if flag == linux.CLONE_NEWNET and spec["network"]:
-                continue
+        flags = {} if spec["network"] else {"net_ns": linux.CLONE_NEWNET}
+        for name, flag in {**flags, "ipc_ns": linux.CLONE_NEWIPC, "uts_ns": linux.CLONE_NEWUTS}.items():
             if _unshared(flag):
                 report.send("layer", name)
     danger = os.open("/proc/self/oom_score_adj", os.O_RDWR | os.O_CLOEXEC)

@@ -94,9 +94,8 @@ def _copy(source: int, target: int, owner: tuple[int, int] | None) -> list[str]:
             if owner:
                 os.chown(path, *owner, dir_fd=target, follow_symlinks=False)
             if not stat.S_ISLNK(found.st_mode):
-                os.chmod(
-                    path, found.st_mode & _RIGHTS | (0o700 if stat.S_ISDIR(found.st_mode) else 0o600), dir_fd=target
-                )
+                least = 0o700 if stat.S_ISDIR(found.st_mode) else 0o600
+                os.chmod(path, found.st_mode & _RIGHTS | least, dir_fd=target)
         except OSError as error:
             if error.errno in _FAULTS:
                 raise NotKept(error.strerror) from error

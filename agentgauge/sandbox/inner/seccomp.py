@@ -107,12 +107,8 @@ _EPERM, _ENOSYS = 1, 38
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _KILL_PROCESS, _ERRNO, _ALLOW = 0x80000000, 0x00050000, 0x7FFF0000
-_NUMBER, _ARCH, _FIRST_ARGUMENT, _FOURTH_ARGUMENT = (
-    0,
-    4,
-    16,
-    40,
-)  # offsets in struct seccomp_data; the low half of the argument
+# Offsets in struct seccomp_data; of an argument, the low half.
+_NUMBER, _ARCH, _FIRST_ARGUMENT, _FOURTH_ARGUMENT = 0, 4, 16, 40
 
 _Step = tuple[int, int, int, int]  # code, jump if true, jump if false, value
 
@@ -139,14 +135,8 @@ def program(machine: str, *, alone: bool, pid: int, network: bool = False, count
     allow = (_RETURN, 0, 0, _ALLOW)
     argument = (_LOAD, 0, 0, _FIRST_ARGUMENT)
     if network:
-        steps += [
-            (_EQUAL, 0, 5, _SOCKET[which]),
-            argument,
-            (_EQUAL, 1, 0, _INET),
-            (_EQUAL, 0, 1, _INET6),
-            allow,
-            refuse,
-        ]
+        steps += [(_EQUAL, 0, 5, _SOCKET[which]), argument, (_EQUAL, 1, 0, _INET), (_EQUAL, 0, 1, _INET6)]
+        steps += [allow, refuse]
     else:
         steps += [(_EQUAL, 0, 1, _SOCKET[which]), refuse]
     steps += [(_EQUAL, 0, 4, _PRLIMIT64[which]), argument, (_EQUAL, 0, 1, 0), allow, refuse]
@@ -154,26 +144,13 @@ def program(machine: str, *, alone: bool, pid: int, network: bool = False, count
     if counted:
         steps += [(_EQUAL, 0, 4, _MMAP[which]), flags, (_ANY_BIT, 0, 1, _MAP_HUGETLB), refuse, allow]
     else:
-        steps += [
-            (_EQUAL, 0, 6, _MMAP[which]),
-            flags,
-            (_ANY_BIT, 2, 0, _MAP_HUGETLB),
-            (_ANY_BIT, 0, 2, _MAP_ANONYMOUS),
-            (_ANY_BIT, 0, 1, _MAP_SHARED),
-            refuse,
-            allow,
-        ]
+        steps += [(_EQUAL, 0, 6, _MMAP[which]), flags, (_ANY_BIT, 2, 0, _MAP_HUGETLB)]
+        steps += [(_ANY_BIT, 0, 2, _MAP_ANONYMOUS), (_ANY_BIT, 0, 1, _MAP_SHARED), refuse, allow]
     if alone:
-        steps += [
-            (_EQUAL, 0, 5, _CLONE[which]),
-            argument,
-            (_ANY_BIT, 2, 0, _CLONE_NEW_ANYTHING),
-            (_ANY_BIT, 0, 1, _CLONE_THREAD),
-            allow,
-            refuse,
-        ]
-        for numbers, own in ((_KILL, pid), (_TGKILL, pid)):
-            steps += [(_EQUAL, 0, 4, numbers[which]), argument, (_EQUAL, 0, 1, own), allow, refuse]
+        steps += [(_EQUAL, 0, 5, _CLONE[which]), argument, (_ANY_BIT, 2, 0, _CLONE_NEW_ANYTHING)]
+        steps += [(_ANY_BIT, 0, 1, _CLONE_THREAD), allow, refuse]
+        for numbers in (_KILL, _TGKILL):
+            steps += [(_EQUAL, 0, 4, numbers[which]), argument, (_EQUAL, 0, 1, pid), allow, refuse]
         steps += [(_EQUAL, 0, 4, _PRCTL[which]), argument, (_EQUAL, 0, 1, _PR_SET_DUMPABLE), refuse, allow]
     else:
         steps += [(_EQUAL, 0, 4, _CLONE[which]), argument, (_ANY_BIT, 0, 1, _CLONE_NEW_ANYTHING), refuse, allow]

@@ -24,10 +24,9 @@ class Steps:
     """The pieces of one run, and the time that they take."""
 
     def __init__(self, spec: Mapping[str, Any], first: bytes, most: int, send: Callable[[bytes], None]) -> None:
-        """``spec``: ``inputs``, ``wall``, ``busy`` and ``total`` as in ``result.Steps``. ``most``: bytes of
-        all answers."""
+        """``spec``: ``result.Steps`` as a dict. ``most``: bytes of all answers."""
         self._waiting = [first, *spec["inputs"]]
-        self._busy, self._total, self._wall = spec["busy"], spec["total"], spec["wall"]
+        self._busy, self._total, self._wall = spec["busy_seconds"], spec["total_seconds"], spec["wall_seconds"]
         self._left = most
         self._send = send
         self._out = b""
@@ -35,10 +34,10 @@ class Steps:
         self._spent = 0.0
         self._timed = False
         stdin, self._feed = os.pipe()
-        self._answers, stdout = os.pipe()
+        self.reading, stdout = os.pipe()
         self.program = stdin, stdout
         """The program's standard input and output."""
-        for descriptor in (self._feed, self._answers):
+        for descriptor in (self._feed, self.reading):
             os.set_blocking(descriptor, False)
         self._next()
 
@@ -50,10 +49,6 @@ class Steps:
     def writing(self) -> int | None:
         """The descriptor that takes more of a piece, None if nothing is to be written."""
         return self._feed if self._out else None
-
-    @property
-    def reading(self) -> int:
-        return self._answers
 
     def write(self) -> None:
         """Write what fits; nothing more if the program has closed its end."""
@@ -68,7 +63,7 @@ class Steps:
         """Take in what has been answered. ``done`` after the last answer, ``output`` if it is too much, ``closed``
         if no more can come."""
         try:
-            part = os.read(self._answers, _CHUNK)
+            part = os.read(self.reading, _CHUNK)
         except BlockingIOError:
             return None
         if not part:

@@ -4,8 +4,6 @@ Standard input carries the order (8 bytes of length, then a marshalled dict) and
 other end closes, because AgentGauge closes it or has died, everything here ends.
 """
 
-# pathlib would cost 5 ms to import, a quarter of a start.
-# ruff: noqa: PTH123, PTH208
 from __future__ import annotations
 
 import marshal
@@ -126,24 +124,12 @@ def _own_folder(spec: Spec) -> tuple[Folder, int | None]:
 
 def _kill_descendants() -> None:
     """End what is left. As sub-reaper we inherit every orphan, also those that made a session of their own."""
+    everything = Processes(os.getpid(), None)
     while True:
-        for child in _children(os.getpid()):
-            os.kill(child, SIGKILL)
+        for child, parent in everything.parents().items():
+            if parent == os.getpid():
+                os.kill(child, SIGKILL)
         try:
             os.waitpid(-1, 0)
         except ChildProcessError:
             return
-
-
-def _children(parent: int) -> list[int]:
-    found = []
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat", "rb") as file:
-                    fields = file.read().rpartition(b")")[2].split()
-            except OSError:
-                continue  # it has ended meanwhile
-            if int(fields[1]) == parent:
-                found.append(int(name))
-    return found

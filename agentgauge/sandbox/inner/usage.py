@@ -33,7 +33,18 @@ class Processes:
         """As the /proc that is looked at names them."""
         if self.own:
             return [int(name) for name in os.listdir(self._proc) if name.isdigit() and name != "1"]
-        return descendants(self._first, self.read)
+        parents, found, waiting = self.parents(), [], [self._first]
+        while waiting:
+            above = waiting.pop()
+            below = [pid for pid, parent in parents.items() if parent == above]
+            found += below
+            waiting += below
+        return found
+
+    def parents(self) -> dict[int, int]:
+        """The parent of each process that this /proc shows."""
+        read = ((int(name), _fields(self.read(int(name), "stat"))) for name in os.listdir(self._proc) if name.isdigit())
+        return {pid: int(fields[1]) for pid, fields in read if fields}
 
     def inherited(self) -> float:
         """Seconds of processor time of ended processes for which process I has waited."""
@@ -69,21 +80,6 @@ class Processes:
             return
         finally:
             os.close(table)
-
-
-def descendants(first: int, read: Callable[[int, str], bytes]) -> list[int]:
-    """The processes below one, by the host's /proc. A search through all processes of the machine."""
-    parents = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit() and (fields := _fields(read(int(name), "stat"))):
-            parents[int(name)] = int(fields[1])
-    found, waiting = [], [first]
-    while waiting:
-        above = waiting.pop()
-        below = [pid for pid, parent in parents.items() if parent == above]
-        found += below
-        waiting += below
-    return found
 
 
 def memory(processes: Processes, limit: int) -> int:
@@ -126,9 +122,8 @@ class Clock:
     def __init__(self, processes: Processes, now: Callable[[], float]) -> None:
         self._processes = processes
         self._now = now
-        self._alive: dict[
-            tuple[int, bytes], tuple[float, float]
-        ] = {}  # by number and start: processor time, waiting time
+        self._alive: dict[tuple[int, bytes], tuple[float, float]] = {}
+        """By number and start of a process: processor time, waiting time."""
         self._ended = (0.0, 0.0)  # of those that are gone, as last seen
         self._begin = (0.0, 0.0, 0.0)
 
@@ -183,12 +178,8 @@ def disk(processes: Processes, path: str, enough: int) -> int:
     device, seen = os.stat(path).st_dev, set()
     for pid in processes.pids:
         for found in processes.open_files(pid):
-            if (
-                stat.S_ISREG(found.st_mode)
-                and not found.st_nlink
-                and found.st_dev == device
-                and found.st_ino not in seen
-            ):
+            removed = stat.S_ISREG(found.st_mode) and not found.st_nlink and found.st_dev == device
+            if removed and found.st_ino not in seen:
                 seen.add(found.st_ino)
                 total += found.st_blocks * 512
     return total
