@@ -5,6 +5,7 @@
 # make lint    ruff, mypy, the floors of the packages, dead code
 # make docs    draws the picture of docs/architecture.md from the code
 # make perf    measures speed and memory for some 20 minutes, and writes the tables and plots of docs/performance.md
+# make release-notes   the entries of changelog.d/; with VERSION=1.2.3 they are moved into CHANGELOG.md
 # Each installs what it needs into .venv first; make bench, check and lint do without torch.
 
 PYTHON ?= python3
@@ -20,7 +21,7 @@ PEERS := $(VENV)/peers
 # The tests start hundreds of processes, each of which would compile the project anew where the environment forbids to keep that.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: bench check test faults lint docs benchmarks perf
+.PHONY: bench check test faults lint docs benchmarks perf release-notes
 .DEFAULT_GOAL := test
 
 $(VENV)/.installed-%: pyproject.toml
@@ -75,3 +76,6 @@ $(PEERS)/.tried:
 perf: $(DEV) $(PEERS)/.tried
 	@start=$$(date +%s); INSPECT_PYTHON=$(CURDIR)/$(PEERS)/bin/python $(BIN)/pytest benchmarks --benchmark-only -q --figures $(VENV)/figures.json; status=$$?; \
 	$(BIN)/python -m benchmarks.write $(VENV)/figures.json || exit 1; echo "make perf took $$(($$(date +%s) - start)) s"; exit $$status
+
+release-notes: $(CHECK)
+	$(BIN)/towncrier build $(if $(VERSION),--yes --version $(VERSION),--draft --version next)

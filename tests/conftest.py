@@ -20,7 +20,15 @@ MARKERS = {
     "faults": "the long form of a fault test; `make faults` runs it, `make test` does not",
 }
 # Markers of whole folders; in the others, files and tests name their own.
-FOLDERS = {"plugin": "e2e", "fetch": "e2e", "sandbox": "e2e", "faults": "e2e", "run_folders": "e2e", "tools": "slow"}
+FOLDERS = {
+    "plugin": "e2e",
+    "fetch": "e2e",
+    "sandbox": "e2e",
+    "faults": "e2e",
+    "packaging": "e2e",
+    "run_folders": "e2e",
+    "tools": "slow",
+}
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -101,8 +101,8 @@ def test_every_agentgauge_command_that_a_page_names_exists(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_make_target_that_a_page_names_exists(page: Path) -> None:
-    targets = set(re.findall(r"^([a-z]+):", text("Makefile"), re.MULTILINE))
-    assert set(re.findall(r"(?:^ {4}|`)make ([a-z]+)", page.read_text(encoding="utf-8"), re.MULTILINE)) <= targets
+    targets = set(re.findall(r"^([a-z-]+):", text("Makefile"), re.MULTILINE))
+    assert set(re.findall(r"(?:^ {4}|`)make ([a-z-]+)", page.read_text(encoding="utf-8"), re.MULTILINE)) <= targets
 
 
 FIXES = {

@@ -21,8 +21,6 @@ PACKAGES = ("agentgauge", "bench_gta", "bench_wild", "bench_mmau", "reports", "t
 LEFT_OUT = ("benchmarks", "bundled_data", "examples", "tests")
 FALLBACK = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools_scm"]["fallback_version"]
 
-pytestmark = pytest.mark.e2e
-
 
 def clean_environment() -> dict[str, str]:
     prefixes = ("GIT_", "SETUPTOOLS_SCM_", "VCS_VERSIONING_")
