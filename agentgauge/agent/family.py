@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agentgauge.agent.actions import Reading
-from agentgauge.agent.dialect import ActionResult, Past
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest
 from agentgauge.agent.native import Native, function_schema
 from agentgauge.core.chat import ChatReply, Message, ToolCall
@@ -15,31 +14,21 @@ from agentgauge.core.errors import ModelFault, UsageProblem
 from agentgauge.core.tools import Tool
 
 
-@dataclass(frozen=True, slots=True)
-class FamilyDialect:
+@dataclass(frozen=True)
+class FamilyDialect(Native):
     """See agentgauge.agent.dialect for what each method is for."""
 
     format: Format
-    native: Native
-    tolerant: bool = False
+    tolerant: bool
 
     def request(self, conversation: Sequence[Message], tools: Sequence[Tool]) -> RenderedRequest:
         return self.format.request(conversation, [function_schema(tool) for tool in tools])
 
     def read(self, reply: ChatReply, tools: Mapping[str, Tool], turn: int) -> Reading:
-        return self.native.read(parse_reply(self.format, reply, tolerant=self.tolerant), tools, turn)
+        return super().read(parse_reply(self.format, reply, tolerant=self.tolerant), tools, turn)
 
     def reply_messages(self, reply: ChatReply, reading: Reading) -> list[Message]:
-        return self.native.reply_messages(parse_reply(self.format, reply, tolerant=self.tolerant), reading)
-
-    def result_messages(self, results: Sequence[ActionResult]) -> list[Message]:
-        return self.native.result_messages(results)
-
-    def note(self, text: str) -> Message:
-        return self.native.note(text)
-
-    def history(self, turns: Sequence[Past]) -> list[Message]:
-        return self.native.history(turns)
+        return super().reply_messages(parse_reply(self.format, reply, tolerant=self.tolerant), reading)
 
 
 def parse_reply(format: Format, reply: ChatReply, *, tolerant: bool) -> ChatReply:

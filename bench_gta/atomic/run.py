@@ -80,12 +80,11 @@ def dialect_of(case: Case, prompts: Prompts) -> Dialect:
                 prompts.call_protocol, prompts.parameter_description, prompts.no_action, prompts.invalid_action
             )
         case name:
-            native = Native(prompts.no_action, prompts.invalid_action)
             if name == "native":
-                return native
-            return FamilyDialect(
-                format_of(name, case.settings.prompts, judged=True), native, tolerant=case.settings.scoring == "strict"
-            )
+                return Native(prompts.no_action, prompts.invalid_action)
+            family = format_of(name, case.settings.prompts, judged=True)
+            strict = case.settings.scoring == "strict"
+            return FamilyDialect(prompts.no_action, prompts.invalid_action, family, tolerant=strict)
 
 
 def _offered(loaded: Loaded, known: Mapping[str, Tool]) -> dict[str, Tool]:

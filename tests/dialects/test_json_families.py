@@ -11,11 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest
-from agentgauge.agent.dialects.functionary import Functionary
-from agentgauge.agent.dialects.hammer import PLACEHOLDER, Hammer
-from agentgauge.agent.dialects.llama import Llama
-from agentgauge.agent.dialects.qwen import Qwen
 from agentgauge.agent.dialects.reacting import Reacting
+from agentgauge.agent.dialects.templated import PLACEHOLDER, Functionary, Hammer, Llama, Qwen
 from agentgauge.agent.dialects.xlam import Xlam, Xlam2
 
 pytestmark = pytest.mark.slow

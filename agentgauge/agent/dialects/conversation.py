@@ -116,6 +116,17 @@ def call_objects(calls: Iterable[ParsedCall]) -> list[Json]:
     return [{"name": call.name, "arguments": value_of(call.arguments)} for call in calls]
 
 
+def call_of(value: object, *keys: str) -> ParsedCall | None:
+    """The call that an object with a name is; its arguments are under the first of ``keys`` (``arguments``) it has."""
+    match value:
+        case {"name": str(name), **rest}:
+            for key in keys or ("arguments",):
+                if key in rest:
+                    given = rest[key]
+                    return ParsedCall(name, given if isinstance(given, str) else as_json(given))
+    return None
+
+
 def named_results(turn: Turn) -> list[dict[str, Json]]:
     """The results of a turn in one list, as ToolACE, Hammer and GLM-4 get them."""
     return [
@@ -134,19 +145,16 @@ def tool_messages(messages: Sequence[Message]) -> Iterator[Message]:
         yield {**message, "name": name} if message.get("role") == "tool" and name else message
 
 
-def with_results(messages: Iterable[Message]) -> Iterator[tuple[Message, list[Message]]]:
+def with_results(messages: Iterable[Message]) -> list[tuple[Message, list[Message]]]:
     """Each message with the tool messages right behind it; these do not come by themselves, unless nothing is before
     them."""
-    waiting: tuple[Message, list[Message]] | None = None
+    found: list[tuple[Message, list[Message]]] = []
     for message in messages:
-        if waiting and message.get("role") == "tool":
-            waiting[1].append(message)
-            continue
-        if waiting:
-            yield waiting
-        waiting = message, []
-    if waiting:
-        yield waiting
+        if found and message.get("role") == "tool":
+            found[-1][1].append(message)
+        else:
+            found.append((message, []))
+    return found
 
 
 def fill(template: str, **slots: str) -> str:

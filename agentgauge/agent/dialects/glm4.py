@@ -31,7 +31,7 @@ _NAMED = re.compile(r"^[ \t]*([\w.-]+)[ \t]*\n\s*(?=\{)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Glm4(Format):
-    """See agentgauge.agent.dialects.format for what each method is for. The slot of the prompt is ``tools``.
+    """The slot of the prompt is ``tools``.
 
     The published prompt is a text in which each message stands behind the special token of its role, ``<|user|>`` and a
     line break. The model's own chat template writes just that, so the messages are sent as messages: in a text, a

@@ -24,10 +24,7 @@ _PROMPT = """\
 
 @dataclass(frozen=True, slots=True)
 class Gorilla(Format):
-    """See agentgauge.agent.dialects.format for what each method is for.
-
-    The slots of the prompt are ``system``, ``history``, ``tools`` and ``query``.
-    """
+    """The slots of the prompt are ``system``, ``history``, ``tools`` and ``query``."""
 
     refusal: ClassVar[str] = "a reply that Gorilla's syntax cannot hold"
 

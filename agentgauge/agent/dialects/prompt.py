@@ -35,7 +35,7 @@ _OPEN, _CLOSE = "<tool_calls>", "</tool_calls>"
 
 @dataclass(frozen=True, slots=True)
 class PromptOnly(Format):
-    """See agentgauge.agent.dialects.format for what each method is for. The slot of the prompt is ``tools``."""
+    """The slot of the prompt is ``tools``."""
 
     refusal: ClassVar[str] = "a reply that cannot be written between tags"
 

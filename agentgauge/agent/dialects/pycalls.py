@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import keyword
 import math
+import operator
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 
 from agentgauge.agent.dialects.format import ParsedCall, ParsedReply, as_json, value_of
@@ -22,6 +24,12 @@ _MASK = "_reserved_"  # stands before a parameter's name that Python keeps for i
 _STRINGS = r'"(?:\\.|[^"\\\n])*"|' + r"'(?:\\.|[^'\\\n])*'"
 _RESERVED = re.compile(rf"\\.|{_STRINGS}|(?<![\w.])({'|'.join(keyword.kwlist)})(?=\s*=(?!=))", re.DOTALL)
 _BRACKETS = re.compile(rf"\\.|{_STRINGS}|[\[\](){{}}]", re.DOTALL)
+_OPERATIONS: Mapping[type, Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
 _OPENING = re.compile(r"\[\s*[^\W\d][\w.]*\(")
 _BARE = re.compile(r"[^\W\d][\w.]*\(.*\)", re.DOTALL)
 
@@ -112,17 +120,9 @@ def _computed(left: Json, op: ast.operator, right: Json) -> Json:
         return left + right
     if isinstance(op, ast.Add) and isinstance(left, list) and isinstance(right, list):
         return left + right
-    first, second = _number(left), _number(right)
-    match op:
-        case ast.Add():
-            return _finite(first + second)
-        case ast.Sub():
-            return _finite(first - second)
-        case ast.Mult():
-            return _finite(first * second)
-        case ast.Div():
-            return _finite(first / second)
-    raise ValueError(f"{type(op).__name__} is no operation of the grammar")
+    if type(op) not in _OPERATIONS:
+        raise ValueError(f"{type(op).__name__} is no operation of the grammar")
+    return _finite(_OPERATIONS[type(op)](_number(left), _number(right)))
 
 
 def _number(value: Json) -> int | float:
@@ -208,13 +208,11 @@ def _quoted(text: str) -> str:
 
 
 def _call(call: ParsedCall, quote: Callable[[str], str]) -> str:
-    values = value_of(call.arguments)
-    if not isinstance(values, dict):
-        return f"{call.name}({call.arguments})"
-    try:
-        return f"{call.name}({', '.join(f'{name}={_written(value, quote)}' for name, value in values.items())})"
-    except RecursionError:
-        return f"{call.name}({call.arguments})"
+    values, written = value_of(call.arguments), call.arguments
+    if isinstance(values, dict):
+        with suppress(RecursionError):
+            written = ", ".join(f"{name}={_written(value, quote)}" for name, value in values.items())
+    return f"{call.name}({written})"
 
 
 def _written(value: Json, quote: Callable[[str], str]) -> str:
@@ -224,9 +222,8 @@ def _written(value: Json, quote: Callable[[str], str]) -> str:
         case list():
             return f"[{', '.join(_written(item, quote) for item in value)}]"
         case dict():
-            return (
-                f"{{{', '.join(f'{_written(name, quote)}: {_written(item, quote)}' for name, item in value.items())}}}"
-            )
+            items = (f"{_written(name, quote)}: {_written(item, quote)}" for name, item in value.items())
+            return f"{{{', '.join(items)}}}"
     return repr(value)
 
 

@@ -41,8 +41,6 @@ _FENCE = re.compile(r"\A```(?:json)?\s*(.*?)\s*```\Z", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Reacting(Format):
-    """See agentgauge.agent.dialects.format for what each method is for."""
-
     prompt: str = _PROMPT
 
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:

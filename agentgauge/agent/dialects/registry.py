@@ -12,16 +12,16 @@ from agentgauge.agent.dialects.format import Format
 from agentgauge.core.errors import UsageProblem
 
 _FAMILIES = {
-    "qwen": "qwen.Qwen",
-    "llama": "llama.Llama",
+    "qwen": "templated.Qwen",
+    "llama": "templated.Llama",
     "xlam": "xlam.Xlam",
     "xlam2": "xlam.Xlam2",
     "toolace": "toolace.ToolAce",
     "watt": "toolace.Watt",
-    "hammer": "hammer.Hammer",
+    "hammer": "templated.Hammer",
     "gorilla": "gorilla.Gorilla",
     "glm4": "glm4.Glm4",
-    "functionary": "functionary.Functionary",
+    "functionary": "templated.Functionary",
     "prompt": "prompt.PromptOnly",
 }  # module and class: a run uses one of them
 

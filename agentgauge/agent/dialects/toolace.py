@@ -24,7 +24,7 @@ Any other text has no place in such a reply. The functions you may call, with JS
 
 @dataclass(frozen=True, slots=True)
 class ToolAce(Format):
-    """See agentgauge.agent.dialects.format for what each method is for. The slot of the prompt is ``tools``."""
+    """The slot of the prompt is ``tools``."""
 
     temperature: ClassVar[float | None] = 0.0
     max_tokens: ClassVar[int | None] = 512

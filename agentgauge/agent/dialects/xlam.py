@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from agentgauge.agent.dialects.conversation import (
     Turn,
     call_objects,
+    call_of,
     date_to_last_user,
     fill,
     functions,
@@ -19,7 +20,7 @@ from agentgauge.agent.dialects.conversation import (
     tool_messages,
     with_results,
 )
-from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json
+from agentgauge.agent.dialects.format import Format, ParsedReply, RenderedRequest, as_json
 from agentgauge.agent.dialects.lenient import read_leniently
 from agentgauge.core.chat import Message
 from agentgauge.core.types import Json
@@ -88,8 +89,7 @@ class Xlam(Format):
         if tolerant:
             return read_leniently(text)
         try:
-            value = json.loads(text)
-            return _calling([_call(item) for item in value["tool_calls"]])
+            return _calling(json.loads(text)["tool_calls"])
         except (ValueError, TypeError, KeyError, RecursionError):
             return ParsedReply(text)
 
@@ -144,7 +144,7 @@ class Xlam2(Format):
         if not (text.startswith("[") and text.endswith("]")):
             return ParsedReply(text)
         try:
-            return _calling([_call(item) for item in json.loads(text)])
+            return _calling(json.loads(text))
         except (ValueError, RecursionError):
             return ParsedReply(text)
 
@@ -152,17 +152,16 @@ class Xlam2(Format):
         return as_json(call_objects(reply.calls)) if reply.calls else reply.text or ""
 
 
-def _calling(calls: Sequence[ParsedCall]) -> ParsedReply:
-    """Calls with the sentence that the published runs put beside them. Of no calls only that is left: a text reply."""
-    return ParsedReply(f"use {', '.join(call.name for call in calls)} to solve user problem", tuple(calls))
+def _calling(values: Iterable[object]) -> ParsedReply:
+    """Calls with the sentence that the published runs put beside them. Of no calls only that is left: a text reply.
 
-
-def _call(value: object) -> ParsedCall:
-    """Raises ValueError for what is no call."""
-    match value:
-        case {"name": str(name), "arguments": arguments}:
-            return ParsedCall(name, arguments if isinstance(arguments, str) else as_json(arguments))
-    raise ValueError("no call")
+    Raises ValueError for what is no call, TypeError for no list.
+    """
+    calls = [call_of(value) for value in values]
+    if None in calls:
+        raise ValueError("no call")
+    kept = tuple(filter(None, calls))
+    return ParsedReply(f"use {', '.join(call.name for call in kept)} to solve user problem", kept)
 
 
 def _gathered(messages: Iterator[Message]) -> Iterator[Message]:

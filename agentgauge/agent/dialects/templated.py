@@ -1,0 +1,226 @@
+"""The families whose chat template describes the tools: Qwen, functionary, Llama and Hammer (wild spec 8).
+
+The published runs of Llama and Hammer gave the template bare function objects; servers take only OpenAI's wrapped ones.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from agentgauge.agent.dialects.conversation import (
+    call_objects,
+    call_of,
+    result_of,
+    split_date,
+    text_of,
+    tool_messages,
+    with_results,
+)
+from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json, value_of
+from agentgauge.agent.dialects.lenient import find_calls, read_leniently, without_thoughts
+from agentgauge.core.chat import Message
+
+_QWEN_BLOCK = re.compile(r"<tool_call>\n(.*)\n</tool_call>")
+_QWEN_OPEN, _QWEN_END = "<tool_call>", "<|im_end|>"
+_OPEN, _CLOSE = "<function=", "</function>"  # functionary's
+_LLAMA_WORDS = ("function", "name", "parameters")
+_HAMMER_MARK = '```\n[{"name"'
+
+PLACEHOLDER = "(an answer without a call)"
+"""Stands for every text reply to Hammer: the published runs replaced them, and so gave an empty reply a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Qwen(Format):
+    """A block for each call."""
+
+    max_tokens: ClassVar[int | None] = 512
+    refusal: ClassVar[str] = "a reply that Qwen's syntax cannot hold"
+
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+        """The chat template has the tools; the date stays at the end of the system message."""
+        return RenderedRequest(tuple(tool_messages(messages)), tuple(tools))
+
+    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
+        """A block's JSON stands on one line; a block with broken JSON is skipped, one that is no call spoils the
+        reply."""
+        if tolerant:
+            meant = without_thoughts(text).removesuffix(_QWEN_END)
+            calls = find_calls(meant)
+            before = meant.partition(_QWEN_OPEN)[0] if _QWEN_OPEN in meant else "" if calls else meant
+            return ParsedReply(before if before.strip() else None, tuple(calls))
+        blocks = list(_QWEN_BLOCK.finditer(text))
+        found = []
+        for block in blocks:
+            try:
+                call = call_of(json.loads(block[1]))
+            except (ValueError, RecursionError):
+                continue
+            if call is None:
+                return ParsedReply(None)
+            found.append(call.normal)
+        if not found:
+            return ParsedReply(text.removesuffix(_QWEN_END))
+        before = text[: blocks[0].start()]
+        return ParsedReply(before if before.strip() else None, tuple(found))
+
+    def written(self, reply: ParsedReply) -> str:
+        blocks = (f"{_QWEN_OPEN}\n{as_json(call)}\n</tool_call>" for call in call_objects(reply.calls))
+        return (reply.text or "") + "\n".join(blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class Functionary(Format):
+    """functionary-medium v3.1: a tag for each call."""
+
+    refusal: ClassVar[str] = "a reply that functionary's syntax cannot hold"
+
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+        """The chat template has the tools; tool messages carry the name of their function."""
+        return RenderedRequest(tuple(tool_messages(messages)), tuple(tools))
+
+    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
+        """Opening and closing tags must be as many, or all is text. Of broken JSON in the middle the calls before it
+        are kept."""
+        if tolerant:
+            text = without_thoughts(text)
+        elif text.count(_OPEN) != text.count(_CLOSE):
+            return ParsedReply(text)
+        calls: list[ParsedCall] = []
+        for name, arguments in _tagged(text):
+            try:
+                calls.append(ParsedCall(name, as_json(json.loads(arguments))))
+            except (ValueError, RecursionError):
+                if not tolerant:
+                    break
+        if not calls and tolerant:
+            calls = find_calls(text)
+        if not calls:
+            return ParsedReply(text if text.strip() or not tolerant else None)
+        before = text.partition(_OPEN)[0] if _OPEN in text else ""
+        return ParsedReply(before if before.strip() else None, tuple(calls))
+
+    def written(self, reply: ParsedReply) -> str:
+        tagged = (f"{_OPEN}{call.name}>{as_json(value_of(call.arguments))}{_CLOSE}" for call in reply.calls)
+        return (reply.text or "") + "".join(tagged)
+
+
+def _tagged(text: str) -> Iterator[tuple[str, str]]:
+    """The name and the content of each tag. No regular expression: a reply of opening tags alone would take it
+    hours."""
+    start = text.find(_OPEN)
+    while start >= 0:
+        name = start + len(_OPEN)
+        content = text.find(">", name) + 1
+        end = text.find(_CLOSE, content) if content else -1
+        if end < 0:  # and none is behind a later opening tag
+            return
+        yield text[name : content - 1], text[content:end]
+        start = text.find(_OPEN, end + len(_CLOSE))
+
+
+@dataclass(frozen=True, slots=True)
+class Llama(Format):
+    """Llama 3.x: one JSON object."""
+
+    max_tokens: ClassVar[int | None] = 1024
+    refusal: ClassVar[str] = "a reply that Llama's syntax cannot hold"
+
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+        """The date is an argument of the template. Parallel calls are shown one by one: the template refuses two in
+        a message."""
+        kept, date = split_date(messages)
+        sent = tuple(_one_by_one(tool_messages(kept)))
+        return RenderedRequest(sent, tuple(tools), {"date_string": date} if date else {})
+
+    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
+        """A reply without the word ``function`` is text, which the family's usual ``{"name", "parameters"}`` therefore
+        is.
+
+        Of a list only items that are JSON *texts* are calls; the published runs gave a list of objects no ids, on which
+        the benchmark fails: an empty reply here.
+        """
+        if tolerant:
+            return read_leniently(without_thoughts(text).removeprefix("<|python_tag|>"))
+        if not all(word in text for word in _LLAMA_WORDS):
+            return ParsedReply(text)
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return ParsedReply(text)
+        try:
+            values = [json.loads(item) for item in value] if isinstance(value, list) else [value]
+        except (TypeError, ValueError, RecursionError):
+            return ParsedReply(None)
+        calls = [call for value in values if (call := call_of(value, "parameters", "arguments"))]
+        return ParsedReply(None, tuple(calls) if len(calls) == len(values) else ())
+
+    def written(self, reply: ParsedReply) -> str:
+        """Several calls are a list of JSON texts."""
+        calls = [
+            as_json({"type": "function", "name": call.name, "parameters": value_of(call.arguments)})
+            for call in reply.calls
+        ]
+        return (reply.text or "") if not calls else calls[0] if len(calls) == 1 else as_json(calls)
+
+
+def _one_by_one(messages: Iterable[Message]) -> Iterator[Message]:
+    """Results are looked for in their own step only: ids may come again in a later one."""
+    for message, results in with_results(messages):
+        calls = message.get("tool_calls") or ()
+        if len(calls) < 2:
+            yield message
+            yield from results
+            continue
+        left = {result.get("tool_call_id"): result for result in results}
+        for call in calls:
+            yield {**message, "tool_calls": [call]}
+            if call["id"] in left:
+                yield left.pop(call["id"])
+        yield from left.values()
+
+
+@dataclass(frozen=True, slots=True)
+class Hammer(Format):
+    """Hammer 2.1: a JSON list in a code fence."""
+
+    max_tokens: ClassVar[int | None] = 128
+    reads_text: ClassVar[bool] = False
+    refusal: ClassVar[str] = "a reply that Hammer's syntax cannot hold"
+
+    keeps_text: bool = False  # for benchmarks that judge texts
+
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+        """Results of a step are one message: a user's in the running task, that is behind the last user message, a
+        tool's before it."""
+        left = sum(message.get("role") == "user" for message in messages)
+        sent: list[Message] = []
+        for message, results in with_results(tool_messages(messages)):
+            sent.append(message)
+            left -= message.get("role") == "user"
+            if results:
+                named = [{"name": one.get("name"), "results": result_of(text_of(one))} for one in results]
+                # non-ASCII is escaped, other than everywhere else: as published
+                sent.append({"role": "tool" if left else "user", "content": json.dumps(named)})
+        return RenderedRequest(tuple(sent), tuple(tools))
+
+    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
+        """A reply with the beginning of a fenced list somewhere is taken for just that, without a look at what is
+        around it."""
+        if tolerant:
+            return read_leniently(text)
+        if _HAMMER_MARK not in text:
+            return ParsedReply(text if self.keeps_text and text.strip() else PLACEHOLDER)
+        try:
+            value = json.loads(text[3:-4])
+        except (ValueError, RecursionError):
+            return ParsedReply(text)
+        found = [call_of(item, "arguments", "parameters") for item in value] if isinstance(value, list) else [None]
+        return ParsedReply(None, tuple(call for call in found if call) if all(found) else ())
+
+    def written(self, reply: ParsedReply) -> str:
+        return f"```\n{as_json(call_objects(reply.calls))}\n```" if reply.calls else reply.text or ""
