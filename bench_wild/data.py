@@ -18,7 +18,7 @@ from agentgauge.core.identity_cache import recently
 from agentgauge.core.index import Entry, Index, Row, build_index
 from agentgauge.core.types import Json, Sample
 from agentgauge.data.differences import Differences
-from bench_wild.check import TASKS, Rule, check_record
+from bench_wild.check import Rule, check_record
 from bench_wild.labels import ASK, FIRST_TURN, PREPARE, PSEUDO, SUBTYPE_TAGS, SUBTYPES, TYPE_TAGS, TYPES
 from bench_wild.layout import official, sessions
 from bench_wild.matching.structure import structure_of
@@ -75,7 +75,7 @@ class WildTask:
     @property
     def structure(self) -> str | None:
         """``combine``, ``serial``, ``cs`` (both) or None (wild spec 7.3)."""
-        return structure(self.answer_list)
+        return structure_of((node.name, node.dependencies) for node in self.answer_list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +87,6 @@ class Session:
     tools: tuple[Mapping[str, Any], ...]  # OpenAI form, as in the file
     env_info: str  # date, time and weekday
     tasks: tuple[WildTask, ...]
-
-    def tool(self, name: str) -> Mapping[str, Any] | None:
-        """The tool of that name; of several the last, as upstream's table by name keeps it."""
-        return next((tool for tool in reversed(self.tools) if tool["function"]["name"] == name), None)
 
 
 class RecordProblem(DataProblem):
@@ -124,7 +120,7 @@ def build_session(record: Mapping[str, Any], language: str = "en") -> Session:
         WildTask(
             position=place,
             text=text,
-            answer_list=tuple(_node(number, node) for number, node in enumerate(answers[place])),
+            answer_list=gold_nodes(answers[place]),
             type=TYPES.get(types[place], types[place]),
             subtype=SUBTYPES.get(subtypes[place - 1], subtypes[place - 1]) if place else FIRST_TURN,
             gold_nodes=len(denominators[place]) if place < len(denominators) else len(answers[place]),
@@ -134,15 +130,19 @@ def build_session(record: Mapping[str, Any], language: str = "en") -> Session:
     return Session(record["id"], language, tuple(record[f"{twin}tools"]), record[f"{twin}env_info"], tasks)
 
 
-def _node(position: int, node: Mapping[str, Any]) -> GoldNode:
-    action = node["action"]
-    depends = tuple(node["dependency_list"])
-    return GoldNode(position, action["name"], action["arguments"], node["observation"], depends, node.get("user_input"))
-
-
-def structure(nodes: Sequence[GoldNode]) -> str | None:
-    """See ``structure_of``."""
-    return structure_of((node.name, node.dependencies) for node in nodes)
+def gold_nodes(nodes: Sequence[Mapping[str, Any]]) -> tuple[GoldNode, ...]:
+    """The actions of a gold list as a file has it."""
+    return tuple(
+        GoldNode(
+            position,
+            node["action"]["name"],
+            node["action"]["arguments"],
+            node.get("observation"),
+            tuple(node["dependency_list"]),
+            node.get("user_input"),
+        )
+        for position, node in enumerate(nodes)
+    )
 
 
 def read_sessions(path: Path, language: str = "en") -> Iterator[Session | RecordProblem]:
@@ -155,14 +155,13 @@ def read_sessions(path: Path, language: str = "en") -> Iterator[Session | Record
             yield found or build_session(entry.value, language)
 
 
-def load_sessions(path: Path, language: str = "en", *, skip_invalid: bool = False) -> list[Session]:
-    """The sessions of a file. Raises RecordProblem for the first that breaks a rule, unless such are left out."""
+def load_sessions(path: Path, language: str = "en") -> list[Session]:
+    """The sessions of a file. Raises RecordProblem for the first that breaks a rule."""
     read: list[Session] = []
     for found in read_sessions(path, language):
-        if isinstance(found, Session):
-            read.append(found)
-        elif not skip_invalid:
+        if isinstance(found, RecordProblem):
             raise found
+        read.append(found)
     return read
 
 
@@ -283,32 +282,3 @@ def _problem(path: Path, entry: Entry, language: str, seen: dict[str, int]) -> R
         seen[str(id)] = line
         return None
     return RecordProblem(path, line, str(id), rule)
-
-
-__all__ = [
-    "ASK",
-    "FILES",
-    "FIRST_TURN",
-    "LANGUAGES",
-    "POSITIONS",
-    "PREPARE",
-    "PSEUDO",
-    "TASKS",
-    "GoldNode",
-    "RecordProblem",
-    "Session",
-    "WildTask",
-    "build_session",
-    "find",
-    "has_language",
-    "index",
-    "load",
-    "load_sessions",
-    "problems",
-    "read_sessions",
-    "resolve",
-    "sample_id",
-    "split_id",
-    "structure",
-    "tags",
-]

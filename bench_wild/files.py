@@ -17,19 +17,22 @@ from agentgauge.core.errors import DataProblem
 from agentgauge.core.estimate import totals
 from agentgauge.core.types import Json, Score, Scoring
 from bench_wild import data
-from bench_wild.data import GoldNode, Session, WildTask, read_sessions, sample_id
-from bench_wild.fixes import Fixes, fixes_of
+from bench_wild.data import Session, WildTask, read_sessions, sample_id
+from bench_wild.fixes import fixes_of
 from bench_wild.metrics import TASKS_PER_SESSION, Values, formula, official, session_values
 from bench_wild.prompts import ORIGINAL, Sending
 from bench_wild.release2025.evaluator import Reply
 from bench_wild.run import FAILED, with_inputs
-from bench_wild.score import Evaluator, Verdict, judge, score_soft, score_task
-from bench_wild.steps import CORRECT, ERROR, Call, read_calls
+from bench_wild.score import Evaluator, score_soft, score_task
+from bench_wild.steps import CORRECT, read_calls
 
 RESULTS = "Wild-Tool-Bench_result.jsonl"
 
 _NUMBER = re.compile(r"_(\d+)$")
 _XLAM_1 = re.compile(r"xlam(?![-_]?2)", re.IGNORECASE)
+
+
+_UNKNOWN_SHAPE = (KeyError, TypeError, IndexError, AttributeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +170,7 @@ def _later(
         for task, output in zip(session.tasks, outputs, strict=False):
             try:
                 tasks.append((task, score_task(session, task, output, scoring, evaluator)))
-            except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+            except _UNKNOWN_SHAPE as error:
                 what = f"{type(error).__name__}: {error}"
                 raise DataProblem(
                     f"{where}, task {task.position + 1}: the result has an unknown shape ({what}); give a file in the"
@@ -209,7 +212,7 @@ def _earlier(
             tasks = scored.setdefault(session.id, {})
             if place not in tasks:
                 tasks[place] = _earlier_task(session, session.tasks[place], line, xlam=bool(_XLAM_1.search(path.stem)))
-        except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+        except _UNKNOWN_SHAPE as error:
             what = f"{type(error).__name__}: {error}"
             raise DataProblem(
                 f"{where}: the prediction has an unknown shape ({what}); give a file in the original layout"
@@ -221,7 +224,7 @@ def _earlier(
 def _earlier_task(session: Session, task: WildTask, line: Mapping[str, Any], *, xlam: bool) -> tuple[WildTask, Score]:
     """Gold and tools are those of the line, where it has them."""
     if nodes := line.get("answer_list"):
-        task = replace(task, answer_list=tuple(_node(number, node) for number, node in enumerate(nodes)))
+        task = replace(task, answer_list=data.gold_nodes(nodes))
     if tools := line.get("tools"):
         session = replace(session, tools=tuple(tools))
     replies = [Reply(tuple(read_calls(reply.get("tool_calls")))) for reply in line["predict_result"]]
@@ -231,17 +234,6 @@ def _earlier_task(session: Session, task: WildTask, line: Mapping[str, Any], *, 
         correct = correct or replies[0].calls[0].name == task.answer_list[0].name
     optimal = str(line.get("predict_is_optimal")) == "True"
     return task, score_soft(session, task, replies, action_correct=correct, optimal=optimal)
-
-
-def _node(position: int, node: Mapping[str, Any]) -> GoldNode:
-    action, depends = node["action"], tuple(node["dependency_list"])
-    return GoldNode(
-        position, action["name"], action["arguments"], node.get("observation"), depends, node.get("user_input")
-    )
-
-
-def _call(call: Mapping[str, Any]) -> Call:
-    return Call(call["function"]["name"], call["function"]["arguments"])
 
 
 # -- writing
@@ -282,35 +274,3 @@ def write_result_lines(
             lines.append({"id": id, "model_name": model, "result": complete})
     path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
     return left_out
-
-
-def score_line(session: Session, line: Mapping[str, Any], fixes: Fixes) -> dict[str, Any]:
-    """A line of the original's score file from one of its result file: ``{"id", "results"}``."""
-    return {
-        "id": line["id"],
-        "results": [_with_labels(result, judge(result, session.tools, fixes)) for result in line["result"]],
-    }
-
-
-def _with_labels(result: Mapping[str, Any], verdict: Verdict) -> dict[str, Any]:
-    log = {key: value for key, value in result["inference_log"].items() if not key.startswith("step_")}
-    for step in verdict.steps:
-        entry = dict(result["inference_log"][step.key])
-        if step.outcomes:
-            output = {**entry["inference_output"], "current_action_arguments_label": step.arguments}
-            left = list(output["tool_calls"])
-            output["tool_calls"] = [
-                left.pop(next(n for n, one in enumerate(left) if _call(one) == call)) for call in step.calls
-            ]
-            if step.arguments == ERROR:
-                output["current_action_arguments_check_result"] = list(step.outcomes)
-            entry["inference_output"] = output
-            action = [{"arguments": call.arguments, "name": call.name} for call in step.candidates[0]]
-            name, answer = next(iter(entry["inference_answer"].items()))
-            entry["inference_answer"] = {name: {**answer, "action": action}}
-        log[step.key] = entry
-    labels = {"label": CORRECT if verdict.correct else ERROR, "action_name_label": verdict.action}
-    if verdict.arguments is not None:
-        labels["action_arguments_label"] = verdict.arguments
-    rest = {key: value for key, value in result.items() if key not in labels}
-    return {**labels, **rest, "is_optimal": verdict.optimal, "inference_log": log}

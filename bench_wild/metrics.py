@@ -107,19 +107,6 @@ ERROR_COLUMNS: Mapping[str, tuple[str, ...]] = {
 The classes' assignment follows the main-body table, as far as that can be told (wild spec 7.5).
 """
 
-ERRORS_PUBLISHED_AS: Mapping[str, str] = {
-    "refusal": "Refusal",
-    "wrong_name_or_missing_info": "Missing Info",
-    "wrong_refusal": "Wrong Refusal",
-    "redundant_call": "Redundant Call",
-    "call_error": "Call Error",
-    "early_termination": "Early Termination",
-    "param_type_error": "Param Type Error",
-    "param_hallucination": "Param Hallucination",
-    "param_value_error": "Param Value Error",
-}
-"""Names in the published table of errors → column."""
-
 ERROR_CLASSES = tuple(name for names in ERROR_COLUMNS.values() for name in names)
 
 PARAMETER_KINDS = (

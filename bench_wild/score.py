@@ -15,12 +15,12 @@ from agentgauge.core.types import Json, Score, Scoring
 from bench_wild.data import Session, WildTask
 from bench_wild.explain import explain, explain_softly, labels_of
 from bench_wild.fixes import Fix, Fixes, fixes_of
-from bench_wild.labels import MIXED, PARALLEL, PSEUDO, SEQUENTIAL
+from bench_wild.labels import PSEUDO
 from bench_wild.matching.arguments import check, find_tool
-from bench_wild.matching.parameter_types import wrong_types
+from bench_wild.matching.structure import TYPE_OF
 from bench_wild.metrics import ERROR_CLASSES, PARAMETER_KINDS, PARAMETER_TYPE, STRUCTURED, task_values
 from bench_wild.prompts import convert_tools
-from bench_wild.release2025.evaluator import Reply, SoftVerdict, judge_softly, wrong_parameters
+from bench_wild.release2025.evaluator import Reply, SoftVerdict, judge_softly, wrong_parameters, wrong_types
 from bench_wild.steps import CORRECT, ERROR, Call, Step, read_steps
 
 Evaluator = Literal["2026", "2025"]
@@ -29,8 +29,6 @@ EVALUATORS: tuple[Evaluator, ...] = ("2026", "2025")
 """The release of April 2026, and the earlier one that the published tables were made with."""
 
 BROKEN = "broken"
-
-_STRUCTURES = {"combine": PARALLEL, "serial": SEQUENTIAL, "cs": MIXED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +107,7 @@ def _soft_values(session: Session, task: WildTask, verdict: SoftVerdict | None) 
         type=task.type,
         position=task.position,
         subtype=task.subtype,
-        structure=_STRUCTURES[task.structure] if task.structure else None,
+        structure=TYPE_OF[task.structure] if task.structure else None,
         correct=verdict is not None and verdict.correct,
         optimal=verdict is not None and verdict.optimal,
         steps=progress,

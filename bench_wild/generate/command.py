@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.config import Prices, load_config
@@ -35,7 +36,57 @@ RECORD_COMMANDS = {
     "accept": "mark sessions as verified by a person",
 }
 """Commands of ``bench_wild.generate.evaluation.records``, with help."""
+_FILE, _NAME = {"type": Path, "metavar": "FILE"}, {"metavar": "NAME"}
 PARTS: tuple[Part, ...] = ("planner", "tool", "agent", "checker")
+
+
+_OPTIONS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
+    "what is written": {
+        "--layer-num-total": ("tasks of a dialogue: 4 ** N sequences (default: 4)", {"type": int, "metavar": "N"}),
+        "--sequences": (
+            "only these, such as ST-MT,CQ-CC (ST single tool, MT multi, CQ clarify, CC chat)",
+            {"metavar": "LIST"},
+        ),
+        "--language": (
+            "of prompts, bundled tools and dates (default: en)",
+            {"choices": LANGUAGES, "default": "en"},
+        ),
+        "--tools": ("one JSON list of tools a line (default: those of the bundled sessions)", _FILE),
+        "--prompts": (
+            "texts that replace the built-in wording: NAME.txt, or LANGUAGE/NAME.txt",
+            {"type": Path, "metavar": "DIR"},
+        ),
+        "--seed": ("of everything that is drawn (default: 0)", {"type": int, "default": 0, "metavar": "N"}),
+    },
+    "who writes": {
+        "--model": ("plays every part that has no model of its own (default: the first user model)", _NAME),
+        "--user-model": ("plays the user; of several one is drawn for each use", {**_NAME, "nargs": "+"}),
+        **{f"--{part}-model": (f"plays the {part}", _NAME) for part in PARTS},
+        "--model-url": ("OpenAI-compatible endpoint of all of them (default: the provider's)", {"metavar": "URL"}),
+        "--temperature": (
+            "sent with every request (default: the endpoint's own)",
+            {"type": float, "metavar": "T"},
+        ),
+    },
+    "how it runs": {
+        "--attempts": (
+            "for each sequence, until one works (default: 3)",
+            {"type": int, "default": 3, "metavar": "N"},
+        ),
+        "--in-flight": (
+            "dialogues at a time, each with one request (default: 32)",
+            {"type": int, "default": 32, "metavar": "N"},
+        ),
+        "--budget": ("stop when so much is spent: 5usd, 2Mtok, 30min (default: none)", {"metavar": "AMOUNT"}),
+        "--record": ("write a cassette of all exchanges with the models", _FILE),
+        "--replay": ("answer from a cassette; no model is asked", _FILE),
+    },
+}
+"""The options of ``generate wild`` by their groups: help, and what else argparse takes."""
+
+
+_AS_GIVEN = ("out", "language", "temperature", "seed", "attempts", "in_flight", "record", "replay")
+"""Options that are settings as they stand."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -53,15 +104,10 @@ def main(argv: Sequence[str]) -> int:
     with alone(settings.out):
         if settings.record:
             create_cassette(settings.record, settings.kept())
-        return _run(settings, prefix)
-
-
-def _run(settings: Settings, prefix: str) -> int:
-    ledger = Ledger(settings.out)
-    with writing(settings.out):
-        stopped, usage = asyncio.run(generate(settings, ledger, _tell))
-        files = write_outputs(settings.out, prefix, ledger)
-        return _report(settings, ledger, files, stopped, usage)
+        ledger = Ledger(settings.out)
+        with writing(settings.out):
+            stopped, usage = asyncio.run(generate(settings, ledger, _tell))
+            return _report(settings, ledger, write_outputs(settings.out, prefix, ledger), stopped, usage)
 
 
 def _report(settings: Settings, ledger: Ledger, files: Sequence[Path], stopped: str, usage: Usage) -> int:
@@ -106,20 +152,13 @@ def _settings(options: argparse.Namespace) -> Settings:
             " agentgauge.toml gives; add them, or give tokens or minutes"
         )
     return Settings(
-        out=options.out,
-        language=options.language,
         sequences=tuple(chosen_sequences(options.sequences, options.layer_num_total)),
         lists=tool_lists(options.tools, options.language),
         texts=load_texts(options.language, options.prompts),
         cast=cast,
         specs=specs,
-        temperature=options.temperature,
-        seed=options.seed,
-        attempts=options.attempts,
-        in_flight=options.in_flight,
         budget=budget,
-        record=options.record,
-        replay=options.replay,
+        **{name: getattr(options, name) for name in _AS_GIVEN},
     )
 
 
@@ -164,62 +203,10 @@ def _parser() -> argparse.ArgumentParser:
     wild.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="folder to write to; one that was begun is gone on with"
     )
-    what = wild.add_argument_group("what is written")
-    what.add_argument(
-        "--layer-num-total", type=int, metavar="N", help="tasks of a dialogue: 4 ** N sequences (default: 4)"
-    )
-    what.add_argument(
-        "--sequences",
-        metavar="LIST",
-        help="only these, such as ST-MT,CQ-CC (ST single tool, MT multi, CQ clarify, CC chat)",
-    )
-    what.add_argument(
-        "--language", choices=LANGUAGES, default="en", help="of prompts, bundled tools and dates (default: en)"
-    )
-    what.add_argument(
-        "--tools",
-        type=Path,
-        metavar="FILE",
-        help="one JSON list of tools a line (default: those of the bundled sessions)",
-    )
-    what.add_argument(
-        "--prompts",
-        type=Path,
-        metavar="DIR",
-        help="texts that replace the built-in wording: NAME.txt, or LANGUAGE/NAME.txt",
-    )
-    what.add_argument("--seed", type=int, default=0, metavar="N", help="of everything that is drawn (default: 0)")
-    who = wild.add_argument_group("who writes", "names as for pytest --model")
-    who.add_argument(
-        "--model", metavar="NAME", help="plays every part that has no model of its own (default: the first user model)"
-    )
-    who.add_argument(
-        "--user-model", nargs="+", metavar="NAME", help="plays the user; of several one is drawn for each use"
-    )
-    for part in PARTS:
-        who.add_argument(f"--{part}-model", metavar="NAME", help=f"plays the {part}")
-    who.add_argument(
-        "--model-url", metavar="URL", help="OpenAI-compatible endpoint of all of them (default: the provider's)"
-    )
-    who.add_argument(
-        "--temperature", type=float, metavar="T", help="sent with every request (default: the endpoint's own)"
-    )
-    how = wild.add_argument_group("how it runs")
-    how.add_argument(
-        "--attempts", type=int, default=3, metavar="N", help="for each sequence, until one works (default: 3)"
-    )
-    how.add_argument(
-        "--in-flight",
-        type=int,
-        default=32,
-        metavar="N",
-        help="dialogues at a time, each with one request (default: 32)",
-    )
-    how.add_argument(
-        "--budget", metavar="AMOUNT", help="stop when so much is spent: 5usd, 2Mtok, 30min (default: none)"
-    )
-    how.add_argument("--record", type=Path, metavar="FILE", help="write a cassette of all exchanges with the models")
-    how.add_argument("--replay", type=Path, metavar="FILE", help="answer from a cassette; no model is asked")
+    for title, options in _OPTIONS.items():
+        group = wild.add_argument_group(title, "names as for pytest --model" if title == "who writes" else None)
+        for name, (text, settings) in options.items():
+            group.add_argument(name, help=text, **settings)
     return parser
 
 

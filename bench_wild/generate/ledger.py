@@ -44,7 +44,7 @@ class Ledger:
         for place, length, value in _lines(folder / DIALOGUES):
             self.done.setdefault(name_of(value["sequence"]), (place, length))
         for _, _, value in _lines(folder / FAILURES):
-            self._note(Failed(value["sequence"], value["attempt"], value["cause"], value["message"]))
+            self.note(Failed(**value))
 
     def next_attempt(self, sequence: str) -> int:
         """From 1; goes on behind the attempts of earlier runs, so that none is repeated."""
@@ -59,12 +59,12 @@ class Ledger:
         self.done[name_of(dialogue.sequence)] = self._append(DIALOGUES, line)
 
     def fail(self, failed: Failed) -> None:
-        self._note(failed)
+        self.note(failed)
         self._append(FAILURES, asdict(failed))
 
-    def miss(self, failed: Failed) -> None:
-        """An attempt that a cassette does not hold: told, and not written down, because nothing was tried."""
-        self._note(failed)
+    def note(self, failed: Failed) -> None:
+        """Remember a failure without writing it down."""
+        self.failed.setdefault(failed.sequence, []).append(failed)
 
     def dialogues(self, order: Iterator[str] | list[str]) -> Iterator[tuple[Dialogue, list[Kept], bytes]]:
         """The finished ones of these sequences, one in memory at a time; with each its line."""
@@ -78,10 +78,8 @@ class Ledger:
                 stream.seek(place)
                 line = stream.read(length)
                 value = json.loads(line)
-                kept = [
-                    Kept(**{**request, "prompt": value["prompts"][request["prompt"]]})
-                    for request in value.get("requests", ())
-                ]
+                prompts, requests = value["prompts"], value["requests"]
+                kept = [Kept(**{**request, "prompt": prompts[request["prompt"]]}) for request in requests]
                 yield Dialogue.from_json(value), kept, line
 
     def sort_failures(self, order: list[str]) -> None:
@@ -93,9 +91,6 @@ class Ledger:
                 key=lambda value: (order.index(value["sequence"]), value["attempt"]),
             )
             write_whole(path, b"".join(encoded(value) + b"\n" for value in values))
-
-    def _note(self, failed: Failed) -> None:
-        self.failed.setdefault(failed.sequence, []).append(failed)
 
     def _append(self, name: str, value: Mapping[str, Any]) -> tuple[int, int]:
         line = encoded(dict(value)) + b"\n"

@@ -69,10 +69,8 @@ async def _cover(sequence: Tasks, settings: Settings, ledger: Ledger, studio: St
         except Stopped:
             return
         except ReplayMiss as miss:
-            ledger.miss(
-                Failed(name, attempt, miss.cause, str(miss))
-            )  # a further attempt cannot be in the cassette either
-            return
+            ledger.note(Failed(name, attempt, miss.cause, str(miss)))  # nothing was tried, so it is not written down
+            return  # a further attempt cannot be in the cassette either
         except (DialogueFails, Fault) as failure:
             failed = Failed(name, attempt, failure.cause, _line(str(failure)))
             ledger.fail(failed)

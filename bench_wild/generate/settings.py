@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from agentgauge.core.atomic_write import encoded, write_whole
 from agentgauge.core.errors import UsageProblem
@@ -28,15 +28,8 @@ SETTINGS = "settings.json"
 _OPTIONS = {
     "language": "--language",
     "tasks": "--layer-num-total",
-    "user": "--user-model",
-    "planner": "--planner-model",
-    "tool": "--tool-model",
-    "agent": "--agent-model",
-    "checker": "--checker-model",
-    "temperature": "--temperature",
-    "seed": "--seed",
-    "tools": "--tools",
-    "prompts": "--prompts",
+    **{part: f"--{part}-model" for part in get_args(Part)},
+    **{name: f"--{name}" for name in ("temperature", "seed", "tools", "prompts")},
 }
 """Kept settings and the option of each."""
 
@@ -52,13 +45,13 @@ class Settings:
     texts: Texts
     cast: Mapping[Part, tuple[str, ...]]  # names of models
     specs: Mapping[str, ModelSpec]  # by name; empty in a replay
-    temperature: float | None = None
-    seed: int = 0
-    attempts: int = 3  # for each sequence
-    in_flight: int = 32
-    budget: Budget | None = None
-    record: Path | None = None
-    replay: Path | None = None
+    temperature: float | None
+    seed: int
+    attempts: int  # for each sequence
+    in_flight: int
+    budget: Budget | None
+    record: Path | None
+    replay: Path | None
 
     def kept(self) -> dict[str, Any]:
         """What shapes a dialogue."""
@@ -85,9 +78,8 @@ def open_folder(settings: Settings, now: datetime) -> str:
         _refuse(asked, recorded, f"the cassette {settings.replay} was recorded", "the settings of the recording")
     file = settings.out / SETTINGS
     if file.exists():
-        known = _read(file)
-        _refuse(asked, known["settings"], f"{settings.out} was begun", "the same settings, or another --out")
-        started = str(known["started"])
+        started, known = _read(file)
+        _refuse(asked, known, f"{settings.out} was begun", "the same settings, or another --out")
     else:
         started = now.strftime("%Y-%m-%d_%H:%M:%S")
         _begin(settings.out, {"started": started, "settings": asked})
@@ -113,10 +105,8 @@ def writing(folder: Path) -> Iterator[None]:
     except BrokenPipeError:
         raise  # the reader of standard output has gone
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise UsageProblem(
-            f"{folder} cannot be written ({reason}); make room, and give the same command again"
-        ) from None
+        what = f"{folder} cannot be written ({error.strerror or error})"
+        raise UsageProblem(f"{what}; make room, and give the same command again") from None
 
 
 def _begin(folder: Path, content: Mapping[str, Any]) -> None:
@@ -137,11 +127,12 @@ def _refuse(asked: Mapping[str, Any], known: Mapping[str, Any], what: str, give:
         raise UsageProblem(f"{what} with another {' and another '.join(differing)}; give {give}")
 
 
-def _read(file: Path) -> dict[str, Any]:
+def _read(file: Path) -> tuple[str, Mapping[str, Any]]:
+    """When the folder was begun, and with which settings."""
     try:
-        known: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        if not isinstance(known["started"], str) or not isinstance(known["settings"], dict):
-            raise KeyError
-    except (OSError, ValueError, KeyError, TypeError):
-        raise UsageProblem(f"{file} cannot be read; name a new folder with --out") from None
-    return known
+        match json.loads(file.read_text(encoding="utf-8")):
+            case {"started": str(started), "settings": dict(known)}:
+                return started, known
+    except (OSError, ValueError):
+        pass
+    raise UsageProblem(f"{file} cannot be read; name a new folder with --out")

@@ -146,19 +146,19 @@ class Graph:
         return open_[first : last + 1]
 
     def _choices(
-        self, open_: Group, size: int, fits: Callable[[Group, int], bool] = lambda picked, start: True
+        self,
+        open_: Group,
+        size: int,
+        fits: Callable[[Group, int], bool] = lambda picked, start: True,
+        picked: Group = (),
+        start: int = 0,
     ) -> Iterator[Group]:
-        """The surviving combinations of ``size`` eligible actions in order, of those whose beginnings all ``fits``.
+        """The surviving combinations of ``size`` eligible actions in order, of those whose beginnings all ``fits``:
+        those that begin with ``picked`` and go on from ``start``.
 
         ``fits`` gets a beginning and where the search goes on, and must not be true for one that cannot be completed,
         or time is lost.
         """
-        return self._grow(open_, size, fits, (), 0)
-
-    def _grow(
-        self, open_: Group, size: int, fits: Callable[[Group, int], bool], picked: Group, start: int
-    ) -> Iterator[Group]:
-        """Those that begin with ``picked`` and go on from ``start``."""
         if len(picked) == size:
             yield picked
             return
@@ -175,7 +175,7 @@ class Graph:
                     continue  # part of a run beside others, or not all of it
             grown = picked + taken
             if fits(grown, place + len(taken)):
-                yield from self._grow(open_, size, fits, grown, place + len(taken))
+                yield from self._choices(open_, size, fits, grown, place + len(taken))
 
     def _names(self, group: Group) -> list[str]:
         return sorted(self.names[place] for place in group)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from bench_wild.labels import PSEUDO
+from bench_wild.labels import MIXED, PARALLEL, PSEUDO, SEQUENTIAL
+
+TYPE_OF = {"combine": PARALLEL, "serial": SEQUENTIAL, "cs": MIXED}
+"""Task types by structure."""
 
 
 def structure_of(actions: Iterable[tuple[str, Sequence[int]]]) -> str | None:

@@ -7,6 +7,7 @@ changes the seventh digit.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -51,7 +52,6 @@ class SoftVerdict:
     bad: tuple[BadCall, ...]
     progress: int  # numerator; the denominator is the number of gold nodes
     error: str | None  # class, None where the task is correct
-    unscorable: bool = False  # the names were right, but the arguments could not be scored
 
 
 def judge_softly(
@@ -65,27 +65,14 @@ def judge_softly(
     """Score one task from its replies. ``action_correct`` and ``optimal`` are what inference found."""
     scores: tuple[float, ...] | None = None
     bad: tuple[BadCall, ...] = ()
-    scored = False
     if action_correct:
-        try:
+        with contextlib.suppress(Unscorable):
             scores, bad = _score_calls(replies, gold, tools)
-            scored = True
-        except Unscorable:
-            pass
-    correct = scored and not bad
-    return SoftVerdict(
-        correct,
-        correct and optimal,
-        scores,
-        bad,
-        len(gold) if correct else _progress(replies, bool(bad)),
-        None
-        if correct
-        else _argument_class(bad)
-        if bad
-        else action_class(replies, gold, {tool["function"]["name"] for tool in tools}),
-        action_correct and not scored,
-    )
+    if scores is not None and not bad:
+        return SoftVerdict(True, optimal, scores, bad, len(gold), None)
+    offered = {tool["function"]["name"] for tool in tools}
+    error = _argument_class(bad) if bad else action_class(replies, gold, offered)
+    return SoftVerdict(False, False, scores, bad, _progress(replies, bool(bad)), error)
 
 
 def _progress(replies: Sequence[Reply], argument_error: bool) -> int:
@@ -172,7 +159,23 @@ def action_class(replies: Sequence[Reply], gold: Sequence[GoldNode], offered: Co
     return "redundant tool calling" if left else "early stop"
 
 
-# -- wrong values by kind of parameter
+# -- wrong parameters
+
+
+def wrong_parameters(verdict: SoftVerdict, tools: Sequence[Mapping[str, Any]]) -> Counter[str]:
+    """How often arguments of each kind scored below GOOD in the bad calls of a task."""
+    return Counter(parameter_kind(_schema_of(name, one, tools)) for one in verdict.bad for name in one.parameters)
+
+
+def wrong_types(verdict: SoftVerdict, tools: Sequence[Mapping[str, Any]]) -> Counter[str]:
+    """How often a parameter of each signature is wrong in a task's bad calls (wild spec 7.5)."""
+    return Counter(signature(_schema_of(name, one, tools)) for one in verdict.bad for name in one.tried_last)
+
+
+def _schema_of(parameter: str, bad: BadCall, tools: Sequence[Mapping[str, Any]]) -> Any:
+    """The schema of a parameter; None where the tool has no such parameter."""
+    tool = find_tool(tools, bad.call.name) or {}
+    return ((tool.get("function", {}).get("parameters") or {}).get("properties") or {}).get(parameter)
 
 
 def parameter_kind(schema: Any) -> str:
@@ -181,23 +184,30 @@ def parameter_kind(schema: Any) -> str:
         return "other"
     name = str(schema.get("type", "string"))
     if name == "object":
-        nested = any(
-            isinstance(one, Mapping) and one.get("type") == "object"
-            for one in (schema.get("properties") or {}).values()
-        )
+        members = (schema.get("properties") or {}).values()
+        nested = any(isinstance(one, Mapping) and one.get("type") == "object" for one in members)
         return "nested object" if nested else "object"
     if name in ("string", "integer") and "enum" in schema:
         return f"{name} enum"
-    return {"number": "float"}.get(
-        name, name if name in ("string", "integer", "float", "boolean", "array") else "other"
-    )
+    if name == "number":
+        return "float"
+    return name if name in ("string", "integer", "float", "boolean", "array") else "other"
 
 
-def wrong_parameters(verdict: SoftVerdict, tools: Sequence[Mapping[str, Any]]) -> Counter[str]:
-    """How often arguments of each kind scored below GOOD in the bad calls of a task."""
-    found: Counter[str] = Counter()
-    for one in verdict.bad:
-        tool = find_tool(tools, one.call.name)
-        properties = ((tool or {}).get("function", {}).get("parameters") or {}).get("properties") or {}
-        found.update(parameter_kind(properties.get(name)) for name in one.parameters)
-    return found
+def signature(schema: Any) -> str:
+    """A schema's types as JSON: ``["string"]``, ``["array", ["string"]]``, an object with a list of its members' types.
+
+    ``[]`` for a schema without a type, and for a parameter that the tool does not have.
+    """
+    return json.dumps(_types(schema))
+
+
+def _types(schema: Any) -> list[Json]:
+    if not isinstance(schema, Mapping) or "type" not in schema:
+        return []
+    types: list[Json] = [schema["type"]]
+    if isinstance(properties := schema.get("properties"), Mapping):
+        types.append([_types(member) for member in properties.values()])
+    if "items" in schema:
+        types.append(_types(schema["items"]))
+    return types

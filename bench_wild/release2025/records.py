@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from bench_wild.labels import CHAT, CLARIFY, MIXED, PARALLEL, SEQUENTIAL, SINGLE, UNKNOWN_SUBTYPE
-from bench_wild.matching.structure import structure_of
+from bench_wild.labels import CHAT, CLARIFY, SINGLE, UNKNOWN_SUBTYPE
+from bench_wild.matching.structure import TYPE_OF, structure_of
 
 _TYPES = {"单": SINGLE, "反": CLARIFY, "拒": CHAT, "single": SINGLE, "clarify": CLARIFY, "chat": CHAT}
 _MULTI = ("多", "multi")
@@ -77,8 +77,7 @@ def _type(label: str, answers: Any, place: int) -> str:
     if label in _TYPES:
         return _TYPES[label]
     nodes = answers[place] if isinstance(answers, list) and place < len(answers) else []
-    kind = _structure(nodes)
-    return SEQUENTIAL if kind == "serial" else MIXED if kind == "cs" else PARALLEL
+    return TYPE_OF[_structure(nodes) or "combine"]
 
 
 def _structure(nodes: Any) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bench_wild.data import Session, _node, build_session
+from bench_wild.data import Session, build_session, gold_nodes
 from bench_wild.matching.graph import Graph
 from bench_wild.matching.matcher import Walk
 from bench_wild.prompts import convert_tools
@@ -26,7 +26,7 @@ pytestmark = needs("wild")
 
 @pytest.mark.parametrize("case", cases("wild", "graph_cases.json", WHOLE))
 def test_graph(case: Mapping[str, Any]) -> None:
-    graph = Graph([_node(place, node) for place, node in enumerate(case["answer_list"])])
+    graph = Graph(gold_nodes(case["answer_list"]))
     paths = plain(graph.paths())
     assert paths == case["all_paths"]
     assert graph.min_length == case["min_length"]

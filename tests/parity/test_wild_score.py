@@ -14,7 +14,7 @@ import pytest
 
 from agentgauge.core.estimate import estimate, totals
 from bench_wild.data import RecordProblem, Session, build_session
-from bench_wild.files import reference_stop, score_files, score_line, write_result_lines
+from bench_wild.files import reference_stop, score_files, write_result_lines
 from bench_wild.fixes import PARITY
 from bench_wild.labels import MIXED, PARALLEL, SEQUENTIAL
 from bench_wild.matching.arguments import check, check_schema, find_tool
@@ -24,7 +24,7 @@ from bench_wild.release2025.evaluator import Reply, SoftVerdict, judge_softly
 from bench_wild.score import Verdict, judge, score_task
 from bench_wild.steps import read_steps
 from tests.parity.golden import WHOLE, cases, listed, load, needs, parameters
-from tests.parity.wild_runs import run_scripted, run_session
+from tests.parity.wild_runs import run_scripted, run_session, score_line
 
 pytestmark = needs("wild")
 
@@ -180,7 +180,7 @@ def test_record_shapes(tmp_path: Path) -> None:
     shapes = load("wild", "record_shapes.json")
     line = shapes["result_line"]
     session = sessions()[line["id"]]
-    assert score_line(session, line, PARITY) == json.loads(json.dumps(shapes["score_line"]))
+    assert score_line(session, line) == json.loads(json.dumps(shapes["score_line"]))
     out = tmp_path / "result.jsonl"
     write_result_lines(
         out, [(session, task, result_of(session.id, task.position)) for task in session.tasks], line["model_name"]
@@ -335,7 +335,8 @@ def test_soft_verdict(expected: Mapping[str, Any]) -> None:
     task = sessions()[expected["id"]].tasks[expected["task_idx"]]
     verdict = soft(expected["id"], task.position)
     assert ("correct" if verdict.correct else "error") == expected["final_label"]
-    assert verdict.unscorable == expected["scoring_exception"]
+    action_correct = result_of(expected["id"], task.position)["action_name_label"] == "correct"
+    assert (action_correct and verdict.scores is None) == expected["scoring_exception"]
     assert verdict.scores == (None if expected["call_scores"] is None else tuple(expected["call_scores"]))
     assert [{"idx": one.reply, "error_type": list(one.kinds)} for one in verdict.bad] == expected["bad_calls"]
     assert verdict.error == expected["error_class"]

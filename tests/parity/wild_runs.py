@@ -7,7 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bench_wild.data import Session, WildTask
+from bench_wild.fixes import PARITY
 from bench_wild.run import Answer, solve
+from bench_wild.score import Verdict, judge
+from bench_wild.steps import CORRECT, ERROR, Call
 
 SECONDS, PROMPT_TOKENS, COMPLETION_TOKENS = 0.5, 100, 10
 """Of every scripted reply, by the golden README."""
@@ -54,3 +57,39 @@ def run_session(
             return result
         results.append(result)
     return results
+
+
+def score_line(session: Session, line: Mapping[str, Any]) -> dict[str, Any]:
+    """A line of the original's score file from one of its result file: ``{"id", "results"}``."""
+    return {
+        "id": line["id"],
+        "results": [_with_labels(result, judge(result, session.tools, PARITY)) for result in line["result"]],
+    }
+
+
+def _with_labels(result: Mapping[str, Any], verdict: Verdict) -> dict[str, Any]:
+    log = {key: value for key, value in result["inference_log"].items() if not key.startswith("step_")}
+    for step in verdict.steps:
+        entry = dict(result["inference_log"][step.key])
+        if step.outcomes:
+            output = {**entry["inference_output"], "current_action_arguments_label": step.arguments}
+            left = list(output["tool_calls"])
+            output["tool_calls"] = [
+                left.pop(next(n for n, one in enumerate(left) if _call(one) == call)) for call in step.calls
+            ]
+            if step.arguments == ERROR:
+                output["current_action_arguments_check_result"] = list(step.outcomes)
+            entry["inference_output"] = output
+            action = [{"arguments": call.arguments, "name": call.name} for call in step.candidates[0]]
+            name, answer = next(iter(entry["inference_answer"].items()))
+            entry["inference_answer"] = {name: {**answer, "action": action}}
+        log[step.key] = entry
+    labels = {"label": CORRECT if verdict.correct else ERROR, "action_name_label": verdict.action}
+    if verdict.arguments is not None:
+        labels["action_arguments_label"] = verdict.arguments
+    rest = {key: value for key, value in result.items() if key not in labels}
+    return {**labels, **rest, "is_optimal": verdict.optimal, "inference_log": log}
+
+
+def _call(call: Mapping[str, Any]) -> Call:
+    return Call(call["function"]["name"], call["function"]["arguments"])

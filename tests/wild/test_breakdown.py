@@ -9,10 +9,9 @@ import pytest
 from agentgauge.core.capabilities import Breakdown
 from agentgauge.core.types import Score
 from bench_wild.labels import CHAT, CLARIFY, COREFERENTIAL, LONG_RANGE, PARTIAL, SEQUENTIAL, SINGLE, UNKNOWN_SUBTYPE
-from bench_wild.matching.parameter_types import signature, wrong_types
 from bench_wild.metrics import ACTION, task_values
 from bench_wild.release2025.breakdown import breakdowns
-from bench_wild.release2025.evaluator import Reply, judge_softly
+from bench_wild.release2025.evaluator import Reply, judge_softly, signature, wrong_types
 from bench_wild.score import score_task
 from bench_wild.steps import Call
 from tests.wild.scoring import ANSWER, TOOLS, call, run, session

@@ -202,7 +202,7 @@ def test_arguments_on_which_the_original_raises_are_an_action_error(arguments: A
     tools = [tool("f", x=NUMBER, y={"type": "object"})]
     made = Reply((Call("f", arguments),))
     verdict = judge_softly([made, TEXT], gold(("f", {"x": 1, "y": {}})), tools, action_correct=True, optimal=True)
-    assert (verdict.unscorable, verdict.correct, verdict.scores) == (True, False, None)
+    assert (verdict.correct, verdict.scores) == (False, None)
     assert verdict.error == "redundant tool calling"
 
 
@@ -256,7 +256,7 @@ def test_schemas_on_which_the_original_raises_make_an_action_error(one: Any, pre
     verdict = judge_softly(
         [reply(("f", predicted)), TEXT], gold(("f", wanted)), [one], action_correct=True, optimal=True
     )
-    assert (verdict.unscorable, verdict.error, verdict.scores) == (True, "redundant tool calling", None)
+    assert (verdict.error, verdict.scores) == ("redundant tool calling", None)
 
 
 def test_a_tool_without_properties_takes_a_call_without_arguments() -> None:
@@ -270,7 +270,7 @@ def test_calls_that_are_not_those_of_the_gold_cannot_be_scored() -> None:
     verdict = judge_softly(
         [reply(("f", {}), ("f", {})), TEXT], gold(("f", {})), [tool("f")], action_correct=True, optimal=True
     )
-    assert verdict.unscorable
+    assert (verdict.correct, verdict.scores) == (False, None)
 
 
 ASKING = [GoldNode(0, ASK, {}, None, ()), GoldNode(1, "f", {}, None, (0,)), GoldNode(2, PREPARE, {}, None, (1,))]

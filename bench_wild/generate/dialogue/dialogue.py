@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -26,23 +26,22 @@ Speaker = Literal["user", "planner", "tool", "agent", "checker_planner", "checke
 DIALOGUES = "dialogues.jsonl"
 """In the output folder: one finished dialogue a line."""
 
+ROLES: Mapping[Language, Mapping[Speaker, str]] = {
+    language: {
+        "user": user,
+        "planner": "Planner",
+        "tool": "Tool",
+        "agent": "Agent",
+        "checker_planner": "Checker_Planner",
+        "checker_tool": "Checker_Tool",
+    }
+    for language, user in zip(LANGUAGES, ("User", "用户"), strict=True)
+}
+"""The speakers' names in marks and switch messages."""
+
 MARKS: Mapping[Language, Mapping[Speaker, str]] = {
-    "en": {
-        "user": "User:",
-        "planner": "Planner:",
-        "tool": "Tool:",
-        "agent": "Agent:",
-        "checker_planner": "Checker_Planner:",
-        "checker_tool": "Checker_Tool:",
-    },
-    "zh": {
-        "user": "用户：",
-        "planner": "Planner：",
-        "tool": "Tool：",
-        "agent": "Agent：",
-        "checker_planner": "Checker_Planner：",
-        "checker_tool": "Checker_Tool：",
-    },
+    language: {who: name + (":" if language == "en" else "：") for who, name in names.items()}
+    for language, names in ROLES.items()
 }
 """What a message of a speaker begins with. Either colon is understood everywhere."""
 
@@ -54,16 +53,6 @@ Message = Mapping[str, str]
 
 _CHECKERS = ("Checker_Planner", "Checker_Tool")
 """Their names in switch messages."""
-
-_WORDS: Mapping[str, Speaker] = {
-    "User": "user",
-    "用户": "user",
-    "Planner": "planner",
-    "Tool": "tool",
-    "Agent": "agent",
-    "Checker_Planner": "checker_planner",
-    "Checker_Tool": "checker_tool",
-}
 
 
 @dataclass(frozen=True)
@@ -83,52 +72,36 @@ class Dialogue:
 
     sequence: tuple[TaskType, ...]
     language: Language
+    seed: int
     tools: list[dict[str, Any]]  # with the two pseudo tools at the end, as stored
     env_info: str
     messages: list[dict[str, str]]
     turns: tuple[Turn, ...]
-    seed: int
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "sequence": list(self.sequence),
-            "language": self.language,
-            "seed": self.seed,
-            "tools": self.tools,
-            "env_info": self.env_info,
-            "messages": self.messages,
-            "turns": [vars(turn) for turn in self.turns],
-        }
+        return {**vars(self), "turns": [vars(turn) for turn in self.turns]}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Dialogue:
         """Raises KeyError or TypeError for something else; other keys are left alone."""
+        given = {field.name: value[field.name] for field in fields(cls)}
         turns = tuple(Turn(**turn) for turn in value["turns"])
-        return cls(
-            tuple(value["sequence"]),
-            value["language"],
-            value["tools"],
-            value["env_info"],
-            value["messages"],
-            turns,
-            value["seed"],
-        )
+        return cls(**{**given, "sequence": tuple(value["sequence"]), "turns": turns})
+
+
+_SPEAKERS = {name: who for names in ROLES.values() for who, name in names.items()}
+_MARK = re.compile(r"(\w+)[:：]")
 
 
 def speaker(content: str) -> Speaker | None:
     """Who speaks, by the beginning of a message; None for switch messages and everything else."""
-    for word, known in _WORDS.items():
-        if content.startswith((f"{word}:", f"{word}：")):
-            return known
-    return None
+    mark = _MARK.match(content)
+    return _SPEAKERS.get(mark[1]) if mark else None
 
 
 def spoken(content: str) -> str:
     """A message without its speaker's mark."""
-    return _COLON.split(content, maxsplit=1)[1].strip() if speaker(content) else content.strip()
-
-
-_COLON = re.compile("[:：]")
+    return _MARK.sub("", content, count=1).strip() if speaker(content) else content.strip()
 
 
 def is_switch(content: str) -> bool:

@@ -27,7 +27,7 @@ async def play(scene: Scene, sequence: Sequence[TaskType], seed: int) -> Dialogu
             kind = await users.follow_up(scene, wanted)
         await _solve(scene)
         turns.append(Turn(wanted, kind, KINDS.get(kind, "first"), start, len(scene.messages)))
-    return Dialogue(tuple(sequence), scene.language, scene.tools, scene.env_info, scene.messages, tuple(turns), seed)
+    return Dialogue(tuple(sequence), scene.language, seed, scene.tools, scene.env_info, scene.messages, tuple(turns))
 
 
 async def _solve(scene: Scene) -> None:

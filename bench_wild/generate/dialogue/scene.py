@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from agentgauge.core.chat import Message
-from bench_wild.generate.dialogue.dialogue import MARKS, SWITCH, Language, Speaker, speaker
+from bench_wild.generate.dialogue.dialogue import MARKS, ROLES, SWITCH, Language, Speaker, speaker
 from bench_wild.generate.dialogue.texts import Texts
 from bench_wild.generate.dialogue.toolset import Tools, as_text, pseudo_tools
 
@@ -20,16 +20,6 @@ Part = Literal["user", "planner", "tool", "agent", "checker"]
 
 Ask = Callable[[Part, str, tuple[Message, ...]], Awaitable[str]]
 """(part, name of the model, messages) to what it writes."""
-
-ROLES: Mapping[Speaker, str] = {
-    "user": "User",
-    "planner": "Planner",
-    "tool": "Tool",
-    "agent": "Agent",
-    "checker_planner": "Checker_Planner",
-    "checker_tool": "Checker_Tool",
-}
-"""Names in switch messages; the user has another one in Chinese."""
 
 _WEEKDAYS = {
     "en": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
@@ -89,8 +79,8 @@ class Scene:
         return speaker(self.messages[-1]["content"]) if self.messages else None
 
     def switch(self, to: Speaker) -> None:
-        name = "用户" if to == "user" and self.language == "zh" else ROLES[to]
-        self.messages.append({"role": "user", "content": f"{SWITCH[self.language]}{name}"})
+        content = SWITCH[self.language] + ROLES[self.language][to]
+        self.messages.append({"role": "user", "content": content})
 
     def drop_switch(self) -> None:
         self.messages.pop()
@@ -102,7 +92,7 @@ class Scene:
         """What the user says, with the mark of the language if the model did not write it. Raises DialogueFails for
         nothing."""
         if speaker(text) != "user":
-            text = f"{MARKS[self.language]['user']} {text}" if self.language == "en" else MARKS["zh"]["user"] + text
+            text = MARKS[self.language]["user"] + " " * (self.language == "en") + text
         if not re.sub(r"^\w+[:：]", "", text).strip():
             raise DialogueFails("empty reply", "the user said nothing")
         self.say("user", text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from itertools import count
 from typing import TYPE_CHECKING
 
 from agentgauge.core.chat import CaseKey, ChatModel, ChatRequest, Message
@@ -42,19 +42,17 @@ class Studio:
     def ask_for(self, sequence: Tasks, attempt: int) -> Ask:
         """How the models are asked for one dialogue. The function raises Stopped, and Faults as the models raise
         them."""
-        turns = _counter()
+        turns = count()
 
         async def ask(part: Part, name: str, messages: tuple[Message, ...]) -> str:
             if self.stopped:
                 raise Stopped(self.stopped)
-            case = CaseKey(TASK, name_of(sequence), attempt, turns())
-            reply = await self._model(name).complete(
-                ChatRequest(messages, temperature=self._settings.temperature, case=case)
-            )
+            case = CaseKey(TASK, name_of(sequence), attempt, next(turns))
+            request = ChatRequest(messages, temperature=self._settings.temperature, case=case)
+            reply = await self._model(name).complete(request)
             self.usage += reply.usage
-            if self._settings.budget and (
-                why := self._settings.budget.spent(self.usage, time.monotonic() - self._begin)
-            ):
+            budget = self._settings.budget
+            if budget and (why := budget.spent(self.usage, time.monotonic() - self._begin)):
                 self.stop(why)
             return reply.text
 
@@ -88,8 +86,3 @@ class Studio:
             self._writer = self._writer or CassetteWriter(settings.record, {})
             model = RecordingModel(model, self._writer)
         return model
-
-
-def _counter() -> Callable[[], int]:
-    count = iter(range(1_000_000_000))
-    return lambda: next(count)

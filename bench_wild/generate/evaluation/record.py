@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench_wild.check import TASKS
-from bench_wild.data import FIRST_TURN
 from bench_wild.generate.dialogue.dialogue import Dialogue, Group, TaskType, kept_messages
 from bench_wild.generate.evaluation.actions import Action, NoRecord, actions_of
 from bench_wild.generate.evaluation.depends import link
@@ -20,6 +19,7 @@ from bench_wild.labels import (
     CHAT,
     CLARIFY,
     COREFERENTIAL,
+    FIRST_TURN,
     LONG_RANGE,
     MIXED,
     PARALLEL,
@@ -29,7 +29,7 @@ from bench_wild.labels import (
     SINGLE,
 )
 from bench_wild.layout import GENERATED, UNVERIFIED
-from bench_wild.matching.structure import structure_of
+from bench_wild.matching.structure import TYPE_OF, structure_of
 
 SUBTYPE_OF: Mapping[Group, str] = {
     "first": FIRST_TURN,
@@ -50,8 +50,6 @@ WANTED: Mapping[TaskType, tuple[str, ...]] = {
     "CC": (CHAT,),
 }
 """Task types of a record by the type that the generator aimed at."""
-
-_STRUCTURES = {"combine": PARALLEL, "serial": SEQUENTIAL, "cs": MIXED}
 
 
 def record_of(dialogue: Dialogue, number: int) -> tuple[dict[str, Any], list[str]]:
@@ -127,7 +125,7 @@ def type_of(actions: Sequence[Action], waits: Sequence[Sequence[int]]) -> str:
     if calls < 2:
         return SINGLE if calls else CHAT
     structure = structure_of((action.name, before) for action, before in zip(actions, waits, strict=True))
-    return _STRUCTURES[structure or "combine"]
+    return TYPE_OF[structure or "combine"]
 
 
 def _node(number: int, action: Action, waits: Sequence[int]) -> dict[str, Any]:

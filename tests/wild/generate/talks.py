@@ -107,7 +107,7 @@ def dialogue(
         first: tuple[str, Group] = ("first", "first")
         turns.append(Turn(task.meant, *(first if number == 0 else (task.kind, task.group)), start, len(messages)))
     sequence = tuple(task.meant for task in tasks)
-    return Dialogue(sequence, language, list(tools), ENV[language], messages, tuple(turns), seed)
+    return Dialogue(sequence, language, seed, list(tools), ENV[language], messages, tuple(turns))
 
 
 def _add(messages: list[dict[str, str]], role: str, content: str) -> None:

@@ -116,11 +116,11 @@ def test_a_dialogue_is_read_back_as_it_was_and_damaged_lines_are_named(tmp_path:
     dialogue = Dialogue(
         ("ST", "CC"),
         "zh",
+        7,
         pseudo_tools("zh"),
         "当前时间：2024-01-01 00:00:00 星期一",
         [{"role": "user", "content": "用户：\ud83d"}],
         (Turn("ST", "first", "first", 0, 1), Turn("CC", "follow_more", "follow_up", 1, 1)),
-        7,
     )
     assert Dialogue.from_json(json.loads(json.dumps(dialogue.to_json()))) == dialogue
     file = tmp_path / "dialogues.jsonl"
@@ -148,7 +148,7 @@ def test_cleaning_keeps_the_ranges_of_tasks() -> None:
     said += ["Now switch the role to User", "User: c", "Agent: d", "Now switch the role to Checker_Tool", yes]
     messages = [{"role": "user", "content": content} for content in said]
     turns = (Turn("CC", "first", "first", 0, 7), Turn("CC", "follow_more", "follow_up", 7, 12))
-    kept, ranges = kept_messages(Dialogue(("CC", "CC"), "en", [], "", messages, turns, 0))
+    kept, ranges = kept_messages(Dialogue(("CC", "CC"), "en", 0, [], "", messages, turns))
     assert [message["content"] for message in kept] == ["User: a", "Planner: 2", "Agent: b", "User: c", "Agent: d"]
     assert ranges == [(0, 3), (3, 5)]
 
