@@ -37,9 +37,8 @@ def write_eval(run: Path, target: Path, *, unshown: Unshown | None = None) -> Pa
     Raises UsageProblem for another name, for a folder that does not exist, and for a folder without a finished run.
     """
     if target.suffix != ".eval":
-        raise UsageProblem(
-            f"{target} does not end in .eval, which inspect_ai asks for; name it {target.with_suffix('.eval').name}"
-        )
+        name = target.with_suffix(".eval").name
+        raise UsageProblem(f"{target} does not end in .eval, which inspect_ai asks for; name it {name}")
     if not target.parent.is_dir():
         raise UsageProblem(f"{target.parent} is no folder; make it first, or name another place for {target.name}")
     loaded = load_run(run, tolerant=True)
@@ -51,7 +50,7 @@ def write_eval(run: Path, target: Path, *, unshown: Unshown | None = None) -> Pa
     try:
         # summaries wait in a file: an archive is written entry by entry, and they are as long as the samples are many
         with ZipFile(scratch, "w", ZIP_DEFLATED) as archive, TemporaryFile(dir=target.parent) as summaries:
-            _add(archive, "_journal/start.json", started)
+            archive.writestr(_entry("_journal/start.json"), json.dumps(started))
             with loaded.reading() as read:
                 for place, case in enumerate(attempted):
                     try:
@@ -66,19 +65,12 @@ def write_eval(run: Path, target: Path, *, unshown: Unshown | None = None) -> Pa
             summaries.seek(0)
             with archive.open(_entry("summaries.json"), "w") as entry:
                 shutil.copyfileobj(summaries, entry)
-            _add(
-                archive,
-                "header.json",
-                {**started, "status": "success", "results": _results(loaded, attempted), "stats": _stats(loaded)},
-            )
+            ended = {"status": "success", "results": _results(loaded, attempted), "stats": _stats(loaded)}
+            archive.writestr(_entry("header.json"), json.dumps(started | ended))
         scratch.replace(target)
     finally:
         scratch.unlink(missing_ok=True)
     return target
-
-
-def _add(archive: ZipFile, name: str, value: Json) -> None:
-    archive.writestr(_entry(name), json.dumps(value))
 
 
 def _entry(name: str) -> ZipInfo:
@@ -94,18 +86,14 @@ def _time(seconds: float | None) -> str:
 
 def _spec(run: Run) -> dict[str, Any]:
     told = run.summary["run"]
-    samples = dict.fromkeys((case.task, case.sample) for case in run.cases)
+    samples = list(dict.fromkeys(f"{case.task}/{case.sample}" for case in run.cases))
     return {
         "eval_id": digest(["eval", run.about["configs"], run.about["started"]]),
         "run_id": digest(["run", run.about["configs"], run.about["started"]]),
         "created": _time(run.about["started"]),
         "task": "agentgauge",
         "task_id": digest(run.about["configs"]),
-        "dataset": {
-            "name": "agentgauge",
-            "samples": len(samples),
-            "sample_ids": [f"{task}/{sample}" for task, sample in samples],
-        },
+        "dataset": {"name": "agentgauge", "samples": len(samples), "sample_ids": samples},
         "model": run.model,
         "config": {"epochs": told["attempts"]},
         "packages": {"agentgauge": told["agentgauge"]},
@@ -122,22 +110,19 @@ def _results(run: Run, attempted: Iterable[CaseOutline]) -> dict[str, Any]:
             for name, one in part["metrics"].items()
             if one["value"] is not None
         }
-        counts = {
-            "scored_samples": part["passed"] + part["wrong"],
-            "unscored_samples": part["broken"] + part["missing"],
-        }
+        scored, unscored = part["passed"] + part["wrong"], part["broken"] + part["missing"]
+        counts = {"scored_samples": scored, "unscored_samples": unscored}
         scores.append({"name": task, "scorer": task, **counts, "metrics": metrics})
     return {"total_samples": len(run.cases), "completed_samples": len(done), "scores": scores}
 
 
 def _stats(run: Run) -> dict[str, Any]:
     usage = run.summary["usage"]
-    tokens = _tokens(usage["prompt_tokens"], usage["completion_tokens"])
-    ends = {
+    return {
         "started_at": _time(run.about["started"]),
         "completed_at": _time(run.about["finished"] or run.about["started"]),
+        "model_usage": {run.model: _tokens(usage["prompt_tokens"], usage["completion_tokens"])},
     }
-    return {**ends, "model_usage": {run.model: tokens}}
 
 
 def _tokens(prompt: int, completion: int) -> dict[str, int]:
@@ -167,11 +152,7 @@ def _sample(run: Run, case: CaseOutline, record: Record) -> dict[str, Any]:
         "uuid": digest([*case.id, record.config]),
     }
     if case.status == "broken":
-        sample["error"] = {
-            "message": case.error or "",
-            "traceback": case.error or "",
-            "traceback_ansi": case.error or "",
-        }
+        sample["error"] = dict.fromkeys(("message", "traceback", "traceback_ansi"), case.error or "")
     return sample
 
 
@@ -183,11 +164,9 @@ def _unshown(run: Run, case: CaseOutline, why: str) -> dict[str, Any]:
 
 def _summary(sample: Mapping[str, Any]) -> dict[str, Any]:
     keys = ("id", "epoch", "target", "metadata", "scores", "model_usage", "completed_at", "total_time", "uuid")
-    told = {key: sample[key] for key in keys}
-    error = {"error": sample["error"]["message"]} if "error" in sample else {}
     return {
-        **told,
-        **error,
+        **{key: sample[key] for key in keys},
+        **({"error": sample["error"]["message"]} if "error" in sample else {}),
         "input": sample["input"][:LONGEST],
         "completed": True,
         "message_count": len(sample["messages"]),
@@ -195,13 +174,12 @@ def _summary(sample: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _output(model: str, messages: list[dict[str, Any]]) -> dict[str, Any]:
-    last = messages[-1] if messages and messages[-1]["role"] == "assistant" else None
-    return {
-        "model": model,
-        "choices": [{"message": last, "stop_reason": "tool_calls" if last.get("tool_calls") else "stop"}]
-        if last
-        else [],
-    }
+    choices = [
+        {"message": last, "stop_reason": "tool_calls" if last.get("tool_calls") else "stop"}
+        for last in messages[-1:]
+        if last["role"] == "assistant"
+    ]
+    return {"model": model, "choices": choices}
 
 
 # -- what was said
@@ -245,11 +223,8 @@ def _reply(event: Event) -> dict[str, Any] | None:
     detail = event.detail
     if "reply" not in detail:
         return None
-    told: dict[str, Any] = {
-        "role": "assistant",
-        "content": detail["reply"] or detail.get("refusal") or "",
-        "model": event.name,
-    }
+    said = detail["reply"] or detail.get("refusal") or ""
+    told: dict[str, Any] = {"role": "assistant", "content": said, "model": event.name}
     if calls := detail.get("tool_calls"):
         told["tool_calls"] = [
             _call(call["name"], call["arguments"], f"call_{number}") for number, call in enumerate(calls)

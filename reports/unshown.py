@@ -25,12 +25,6 @@ class Unshown:
         self._cases.append(name)
         return f"This case cannot be shown here ({why}); its record is in records.jsonl."
 
-    def take(self, other: Unshown) -> None:
-        """Add what another one has collected."""
-        self.problems += other.problems
-        self._first = self._first or other._first
-        self._cases += other._cases
-
     def told(self, where: str) -> list[str]:
         """Sentences for a person; none where all is shown."""
         if not self._cases:

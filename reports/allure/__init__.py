@@ -14,10 +14,10 @@ from typing import Any
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import configure_tasks
-from reports.allure.about import run_files
 from reports.allure.attach import Attachments
 from reports.allure.case import result, unshown_result
 from reports.allure.dashboard import DASHBOARD, make_dashboard
+from reports.allure.run_files import run_files
 from reports.load import load_run
 from reports.unshown import Unshown
 
@@ -58,19 +58,13 @@ def write_run(run: Path, folder: Path, *, unshown: Unshown | None = None) -> int
                 text = _encoded(data)
             (folder / f"{data['uuid']}-result.json").write_bytes(text)
         for name, content in run_files(loaded, folder).items():
-            if isinstance(content, str):
-                (folder / name).write_text(content, encoding="utf-8")
-            else:
-                _write(folder / name, content, indent=2)
+            text = content.encode("utf-8") if isinstance(content, str) else _encoded(content, indent=2)
+            (folder / name).write_bytes(text)
     except OSError as error:
         raise UsageProblem(
             f"{folder} cannot be written ({error.strerror}); name another folder for the Allure results"
         ) from None
     return len(loaded.cases)
-
-
-def _write(path: Path, data: Mapping[str, Any] | list[Any], indent: int | None = None) -> None:
-    path.write_bytes(_encoded(data, indent))
 
 
 def _encoded(data: Mapping[str, Any] | list[Any], indent: int | None = None) -> bytes:

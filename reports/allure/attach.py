@@ -1,7 +1,8 @@
-"""What is attached to results: transcripts, and the files that were delivered or drawn.
+"""What is attached to results: transcripts, and the files that were delivered or drawn, and how much of each is shown.
 
-Files share ``FILES`` bytes, so that a dashboard of 8,000 cases stays below 150 MB. What is left out is named, with its
-place in the run's folder.
+Results and dashboard of 8,000 cases stay below 150 MB together. Allure holds a text several times: in the result, in
+the test's page, in the index for searching, and in the history. What is cut is whole in the run's folder and in its
+``report.html``; files that are left out are named, with their place there.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ import shutil
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from agentgauge.core.types import RUN_TOKEN, Record
-from reports.allure.limits import limits
 from reports.allure.text import line
 from reports.load import Run
 
@@ -36,16 +37,30 @@ TYPES = {
 }
 """Kinds that the tables of some machines lack or name in their own way."""
 
-PLAIN = {
-    "text/html",
-    "image/svg+xml",
-    "application/xhtml+xml",
-    "text/xml",
-    "application/xml",
-    "text/javascript",
-    "application/javascript",
-}
+_MARKUP = {"text/html", "image/svg+xml", "application/xhtml+xml", "text/xml", "application/xml"}
+PLAIN = _MARKUP | {"text/javascript", "application/javascript"}
 """Kinds that a browser would run: they are attached as plain text, for a model may have written them."""
+
+TRANSCRIPTS, STEPS, MESSAGES = 16_000_000, 12_000_000, 4_000_000
+"""Bytes of all cases of a run together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bytes of one case."""
+
+    transcript: int
+    steps: int
+    message: int
+
+
+def limits(cases: int) -> Limits:
+    """The same for every case of a run, so that they follow from the number of cases alone."""
+
+    def share(amount: int, least: int, most: int) -> int:
+        return max(least, min(most, amount // max(1, cases)))
+
+    return Limits(share(TRANSCRIPTS, 1_000, 200_000), share(STEPS, 1_000, 50_000), share(MESSAGES, 300, 4_000))
 
 
 class Attachments:
@@ -73,15 +88,13 @@ class Attachments:
                 continue
             size = file.stat().st_size
             if size > self._left[record.task]:
-                left_out.append(
-                    f"{file.name} ({size:,} bytes) is not attached; it is at {file.relative_to(self._root)} in the"
-                    " run's folder"
-                )
+                place = file.relative_to(self._root)
+                left_out.append(f"{file.name} ({size:,} bytes) is not attached; it is at {place} in the run's folder")
                 continue
             self._left[record.task] -= size
-            source = f"{uuid.uuid5(SPACE, f'{case}/{path}')}-attachment{file.suffix.lower()}"
             kind = mime_type(file.name)
-            source = source if kind != "text/plain" else source.rsplit(".", 1)[0] + ".txt"
+            suffix = ".txt" if kind == "text/plain" else file.suffix.lower()
+            source = f"{uuid.uuid5(SPACE, f'{case}/{path}')}-attachment{suffix}"
             shutil.copyfile(file, self.folder / source)
             attached.append({"name": line(file.name, 100), "source": source, "type": kind})
         return attached, left_out

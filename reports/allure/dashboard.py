@@ -9,7 +9,6 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +39,9 @@ SECONDS = 1200
 
 
 def history_folder(run: Run) -> Path:
-    """Where version 2 keeps what it remembers of the model."""
+    """Where Allure keeps what it remembers of the model: version 3 in ``history.jsonl``, version 2 in ``history``."""
     safe = re.sub(r"[^\w.-]+", "-", run.model).strip(".-") or "model"
     return run.path.absolute().parent / HISTORY / safe
-
-
-def history_file(run: Run) -> Path:
-    """Where version 3 keeps what it remembers of the model."""
-    return history_folder(run) / "history.jsonl"
 
 
 def executor(run: Run) -> dict[str, Any]:
@@ -74,10 +68,8 @@ def make_dashboard(run: Run, folder: Path) -> list[str]:
     command = find_command()
     if command is None:
         return [
-            (
-                "there is no allure command here (install it with: npm install -g allure), so there is no dashboard"
-                " yet; make it with"
-            ),
+            "there is no allure command here (install it with: npm install -g allure), so there is no dashboard yet;"
+            " make it with",
             f"  cd {shlex.quote(str(folder))} && npx allure generate . --config allurerc.json --output {DASHBOARD}",
         ]
     version = _run([command, "--version"], folder).strip().splitlines()[-1:]
@@ -132,21 +124,15 @@ def _serve(run: Run, folder: Path) -> str:
 
 
 def _generate3(command: str, run: Run, folder: Path) -> None:
-    file = history_file(run)
+    file = history_folder(run) / "history.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
-    config: Mapping[str, Any] = json.loads((folder / "allurerc.json").read_text(encoding="utf-8"))
-    _forget(file, str(config["name"]))
-    shutil.rmtree(folder / DASHBOARD, ignore_errors=True)
-    _run([command, "generate", ".", "--config", "allurerc.json", "--output", DASHBOARD], folder)
-
-
-def _forget(file: Path, name: str) -> None:
-    """Take a report's earlier making out of the history: a run is one point of a trend, however often it was looked
-    at."""
-    if file.exists():
+    name = json.loads((folder / "allurerc.json").read_text(encoding="utf-8"))["name"]
+    if file.exists():  # a run is one point of a trend, however often it was looked at
         with file.open(encoding="utf-8") as stream:
             kept = [text for text in stream if text.strip() and json.loads(text)["name"] != name]
         file.write_text("".join(kept), encoding="utf-8")
+    shutil.rmtree(folder / DASHBOARD, ignore_errors=True)
+    _run([command, "generate", ".", "--config", "allurerc.json", "--output", DASHBOARD], folder)
 
 
 def _generate2(command: str, run: Run, folder: Path) -> None:
@@ -154,10 +140,10 @@ def _generate2(command: str, run: Run, folder: Path) -> None:
     shutil.rmtree(given, ignore_errors=True)
     trend = kept / "history-trend.json"
     order = executor(run)["buildOrder"]
-    if trend.exists() and all(
-        point.get("buildOrder") != order for point in json.loads(trend.read_text(encoding="utf-8"))
-    ):
-        shutil.copytree(kept, given)
+    if trend.exists():
+        points = json.loads(trend.read_text(encoding="utf-8"))
+        if all(point.get("buildOrder") != order for point in points):
+            shutil.copytree(kept, given)
     _run([command, "generate", ".", "--clean", "--output", DASHBOARD], folder)
     shutil.rmtree(kept, ignore_errors=True)
     shutil.copytree(folder / DASHBOARD / "history", kept)

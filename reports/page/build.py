@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.task_registry import configure_tasks
-from agentgauge.store.jsonl import UNREADABLE
 from reports.load import Run, load_run
 from reports.page.chunks import Transcripts
 from reports.page.figures import figures, times
 from reports.page.files import Files
 from reports.page.leaderboards import leaderboards
-from reports.page.plots import radar
+from reports.radar import page_radar
 from reports.tables import breakdowns_of
 from reports.unshown import Unshown
 
@@ -25,12 +24,7 @@ _HERE = Path(__file__).parent
 
 
 def write_page(
-    run: Path,
-    target: Path,
-    *,
-    embed: bool = False,
-    loaded: Run | None = None,
-    unshown: Unshown | None = None,
+    run: Path, target: Path, *, embed: bool = False, loaded: Run | None = None, unshown: Unshown | None = None
 ) -> Path:
     """Write ``target`` and return it. ``loaded``: the run, where it has been read.
 
@@ -42,37 +36,24 @@ def write_page(
     read = loaded or load_run(run, tolerant=True)
     configure_tasks(read.about["settings"]["options"])  # artifacts depend on them
     target.parent.mkdir(parents=True, exist_ok=True)
-    beside = None if embed else _beside(target)
-    transcripts = Transcripts(Files(run, read.about, beside), read.summary["run"]["scoring"], beside)
+    beside = target.with_name(f"{target.stem}-data")
+    files = Files(run, read.about, None if embed else beside)
+    unshown = unshown or Unshown()
+    unshown.problems += read.problems
+    transcripts = Transcripts(files, read.summary["run"]["scoring"], None if embed else beside, unshown)
     with read.reading() as record:
         for case in read.cases:
-            try:
-                found = record(case) if case.start >= 0 else None
-            except UNREADABLE as error:
-                transcripts.add_unshown(case.task, case.sample, error)
-            else:
-                transcripts.add(found)
+            transcripts.add(case, record)
     transcripts.close()
-    if unshown is not None:
-        unshown.problems += read.problems
-        unshown.take(transcripts.unshown)
-    files = transcripts.files
     tables = {"boards": leaderboards(read.summary), "breakdowns": breakdowns_of(read.summary)}
     data = figures(read, transcripts.seen) | tables | {"embedded": embed}
-    local = times(read, transcripts.seen) | {
-        "beside": _beside(target).name,
-        "files": files.base(target.parent),
-        "unseen": files.problem,
-    }
+    places = {"beside": beside.name, "files": files.base(target.parent), "unseen": files.problem}
+    local = times(read, transcripts.seen) | places
     scratch = target.with_name(f".{target.name}.part")
     with scratch.open("w", encoding="utf-8") as page:
         page.writelines(_page(read, data, local, transcripts.embedded, files.embedded))
     scratch.replace(target)
     return target
-
-
-def _beside(target: Path) -> Path:
-    return target.with_name(f"{target.stem}-data")
 
 
 def _page(
@@ -90,7 +71,7 @@ def _page(
         "policy": policy,
         "title": escape(f"{run.model} · AgentGauge"),
         "style": style,
-        "radar": radar(data["capabilities"]),
+        "radar": page_radar(data["capabilities"]),
         "data": _json(data),
         "times": _json(local),
         "chunks": "".join(f'<script type="text/plain" id="{name}">{text}</script>\n' for name, text in inside.items()),

@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 from agentgauge.core.types import Record, Scoring
+from reports.load import CaseOutline
 from reports.page.figures import Learnt, Seen
 from reports.page.files import Files
 from reports.page.transcript import transcript
@@ -21,40 +23,31 @@ class Transcripts:
     """Takes cases in the order of the page, as many together as make ``CHUNK``; each chunk is base64 of gzip of JSON.
 
     With ``beside`` a chunk is written there once it is full, ``0.js`` first; what an earlier page left there is taken
-    away. With None all are in ``embedded``. ``seen``: what was learnt of the cases on the way. ``unshown``: cases that
-    could not be shown.
+    away. With None all are in ``embedded``. ``seen``: what was learnt of the cases on the way. ``unshown`` collects
+    cases that could not be shown.
     """
 
-    def __init__(self, files: Files, scoring: Scoring, beside: Path | None) -> None:
-        self.files = files
+    def __init__(self, files: Files, scoring: Scoring, beside: Path | None, unshown: Unshown) -> None:
         self.seen = Seen()
-        self.unshown = Unshown()
         self.embedded: list[str] = []
-        self._scoring = scoring
+        self._files, self._scoring, self._unshown = files, scoring, unshown
         self._beside = beside
         self._parts: list[str] = []
         self._size = 0
-        if beside:
-            _empty(beside)
+        for file in beside.glob("*") if beside else ():  # what an earlier page left, and nothing else
+            if file.is_file() and ((file.stem.isdecimal() and file.suffix == ".js") or file.name.startswith("file-")):
+                file.unlink()
 
-    def add(self, record: Record | None) -> None:
-        """The next case; None: it was not attempted. Raises OSError where the disk is full."""
+    def add(self, case: CaseOutline, read: Callable[[CaseOutline], Record]) -> None:
+        """Take the next case. Raises OSError where the disk is full."""
         try:
-            said, seconds = transcript(record, self.files, self._scoring) if record else ({}, [])
+            record = read(case) if case.start >= 0 else None
+            said, seconds = transcript(record, self._files, self._scoring) if record else ({}, [])
             text, times = json.dumps(said, separators=(",", ":")), json.dumps(seconds)
             learnt = Learnt.of(record)
         except Exception as error:  # whatever is in a record, the others are shown
-            assert record is not None
-            self.add_unshown(record.task, record.sample, error)
-        else:
-            self._add(text, times, learnt)
-
-    def add_unshown(self, task: str, sample: str, error: Exception) -> None:
-        """The next case, which cannot be shown: the page gives the reason in its place. Raises OSError."""
-        said = {"unshown": self.unshown.add(f"{task} {sample}", error)}
-        self._add(json.dumps(said, separators=(",", ":")), "[]", Learnt.of(None))
-
-    def _add(self, text: str, times: str, learnt: Learnt) -> None:
+            said = {"unshown": self._unshown.add(f"{case.task} {case.sample}", error)}
+            text, times, learnt = json.dumps(said, separators=(",", ":")), "[]", Learnt.of(None)
         self.seen.add(learnt)
         self._parts.append(f'{{"said":{text},"seconds":{times}}}')
         # what times a case took does not decide where a chunk ends, so that equal runs have equal chunks
@@ -75,10 +68,3 @@ class Transcripts:
             (self._beside / f"{number}.js").write_text(f'agentgaugeChunk({number}, "{text}");\n', encoding="ascii")
         self._parts, self._size = [], 0
         self.seen.chunks += 1
-
-
-def _empty(folder: Path) -> None:
-    """Take away what an earlier page left, and nothing else."""
-    for file in folder.glob("*"):
-        if file.is_file() and ((file.stem.isdecimal() and file.suffix == ".js") or file.name.startswith("file-")):
-            file.unlink()

@@ -68,22 +68,21 @@ def figures(run: Run, seen: Seen) -> dict[str, Any]:
     """Everything that is the same in two equal runs, however they were made."""
     about, tasks = run.summary["run"], run.summary["tasks"]
     names = list(tasks)
-    kinds = [_kind(case) for case in run.cases]
+    kinds = [kind_of(case) for case in run.cases]
     tags = list(dict.fromkeys(tag for case in run.cases for tag in _words(case)))
     tag_of = {tag: number for number, tag in enumerate(tags)}
     numbers = {words: [tag_of[tag] for tag in words] for words in set(map(_words, run.cases))}
     kind_names = list(dict.fromkeys([*TITLES, *kinds, ""]))
     return {
         "model": run.model,
-        "facts": [
-            ["dialect", about["dialect"]],
-            ["scoring", about["scoring"]],
-            ["attempts", about["attempts"]],
-            ["AgentGauge", about["agentgauge"]],
-        ],
+        "facts": [[name, about[name.lower()]] for name in ("dialect", "scoring", "attempts", "AgentGauge")],
         "tasks": [_task(name, part) for name, part in tasks.items()],
         "usage": {name: value for name, value in run.summary["usage"].items() if name != "seconds"},
-        "capabilities": [{"name": name, **_plain(found)} for name, found in capabilities(run).items()],
+        "capabilities": [
+            {"name": name}
+            | {key: round(value, 4) if isinstance(value, float) else value for key, value in found.items()}
+            for name, found in capabilities(run).items()
+        ],
         "kinds": [[name, TITLES.get(name, name)] for name in kind_names],
         "faults": _faults(run, kinds, kind_names),
         "tools": [
@@ -139,10 +138,6 @@ def _words(case: CaseOutline) -> tuple[str, ...]:
     return (*case.tags, *case.score.labels) if case.score else case.tags
 
 
-def _kind(case: CaseOutline) -> str:
-    return kind_of(case) if case.status in ("wrong", "broken") else ""
-
-
 def _task(name: str, part: Mapping[str, Any]) -> dict[str, Any]:
     shown = presentation_of(find_task(name))
     return {
@@ -161,10 +156,6 @@ def _faults(run: Run, kinds: Iterable[str], names: Sequence[str]) -> list[list[A
         if kind:
             counts.setdefault(kind, Counter())[presentation_of(find_task(case.task)).benchmark] += 1
     return [[names.index(kind), dict(sorted(counts[kind].items()))] for kind in names if kind in counts]
-
-
-def _plain(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: round(value, 4) if isinstance(value, float) else value for key, value in found.items()}
 
 
 def _why(record: Record) -> str:

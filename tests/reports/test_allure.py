@@ -10,10 +10,9 @@ import pytest
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Event, Record, Score, Transcript, Usage
 from reports.allure import write_run
-from reports.allure.about import configuration, environment
-from reports.allure.attach import mime_type
+from reports.allure.attach import limits, mime_type
 from reports.allure.dashboard import make_dashboard
-from reports.allure.limits import limits
+from reports.allure.run_files import configuration, environment
 from reports.allure.steps import steps, transcript
 from reports.allure.text import clean, cut, line
 from reports.load import load_run

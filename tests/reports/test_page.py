@@ -14,8 +14,8 @@ from reports.page import write_page
 from reports.page.figures import percentiles
 from reports.page.gold import side_by_side
 from reports.page.leaderboards import leaderboards
-from reports.page.plots import radar
 from reports.page.transcript import transcript, tree
+from reports.radar import page_radar
 from tests.plugin.toy import Toy
 from tests.reports.page_runs import PNG, chunks, page_data, record, write_run
 
@@ -161,7 +161,7 @@ def test_percentiles_are_of_the_nearest_rank():
 
 def test_a_capability_without_cases_has_an_axis_but_no_point():
     known = {"value": 50.0, "low": 40.0, "high": 60.0}
-    drawn = radar(
+    drawn = page_radar(
         [{"name": "a<b", **known}, {"name": "c", **known}, {"name": "d", "value": None, "low": None, "high": None}]
     )
     assert (
@@ -170,7 +170,7 @@ def test_a_capability_without_cases_has_an_axis_but_no_point():
         and "polygon" not in drawn
         and "a&lt;b" in drawn
     )
-    assert radar([]) == ""
+    assert page_radar([]) == ""
 
 
 def test_faults_tools_and_outcomes_are_counted(toy, tmp_path):

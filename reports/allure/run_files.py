@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task_registry import find_task
-from reports.allure.dashboard import executor, history_file
+from reports.allure.dashboard import executor, history_folder
 from reports.allure.steps import milliseconds
 from reports.allure.text import clean, line
 from reports.capabilities import capabilities
@@ -23,6 +23,10 @@ HISTORY_LIMIT = 30
 UNFINISHED = "cases.unfinished"
 """Key of the metric that counts broken and missing cases."""
 
+_KINDS = [
+    (status, kind.name, kind.title) for status, kinds in (("failed", FAULTS), ("broken", BREAKS)) for kind in kinds
+]
+
 Json = Mapping[str, Any] | list[Any]
 
 
@@ -31,10 +35,17 @@ def run_files(run: Run, folder: Path) -> dict[str, str | Json]:
     lie."""
     return {
         "environment.properties": environment(run),
-        "categories.json": [_category2(kind.title, status) for status, kinds in _KINDS for kind in kinds],
+        "categories.json": [
+            # all that version 2 has to go by is the message; in JavaScript and in Java the expression means the same
+            {"name": title, "matchedStatuses": [status], "messageRegex": rf"^{re.escape(title)}: [\s\S]*$"}
+            for status, _, title in _KINDS
+        ],
         "executor.json": executor(run),
         "agentgauge-perf.json": metrics(run),
-        "agentgauge-globals.json": {"attachments": _global_attachments(run, folder), "errors": _failed_gates(run)},
+        "agentgauge-globals.json": {
+            "attachments": _global_attachments(run, folder),
+            "errors": [{"message": gate["problem"]} for gate in _gates(run) if gate["problem"]],
+        },
         "allurerc.json": configuration(run, folder),
     }
 
@@ -56,43 +67,13 @@ def environment(run: Run) -> str:
     return "".join(f"{key}={value}\n" for key, value in lines.items())
 
 
-_KINDS = (("failed", FAULTS), ("broken", BREAKS))
-
-
-def _category2(title: str, status: str) -> dict[str, Any]:
-    """A category as version 2 knows it: it has nothing but the message to go by. In JavaScript and in Java it means
-    the same."""
-    return {"name": title, "matchedStatuses": [status], "messageRegex": rf"^{re.escape(title)}: [\s\S]*$"}
-
-
-def _category3(kind: str, title: str, status: str) -> dict[str, Any]:
-    return {
-        "id": kind,
-        "name": title,
-        "matchers": {"statuses": [status], "labels": {"fault": f"^{kind}$"}},
-        "groupBy": [{"label": "task"}],
-        "groupByMessage": False,
-    }
-
-
 def metrics(run: Run) -> list[dict[str, Any]]:
-    """Allure 3's metrics: the published columns of every task, our capabilities (percent), gates (1 holds, 0 fails),
-    unfinished cases."""
+    """Allure 3's metrics."""
     started = milliseconds(run.about["started"])
     finished = milliseconds(run.about["finished"] or run.about["started"])
-    found: dict[str, float | None] = {}
-    for name, part in run.summary["tasks"].items():
-        found |= {
-            f"{name}.{column}": part["metrics"][column]["value"]
-            for column in presentation_of(find_task(name)).published
-            if column in part["metrics"]
-        }
-    found |= {f"capability.{name}": part["value"] for name, part in capabilities(run).items()}
-    found |= {f"gate.{gate['text']}": float(gate["problem"] is None) for gate in _gates(run)}
-    found[UNFINISHED] = float(sum(part["broken"] + part["missing"] for part in run.summary["tasks"].values()))
     return [
         {"id": key, "key": key, "value": round(value, 4), "start": started, "stop": finished}
-        for key, value in found.items()
+        for key, _, value in _metrics(run)
         if value is not None
     ]
 
@@ -100,30 +81,37 @@ def metrics(run: Run) -> list[dict[str, Any]]:
 def _titles(run: Run) -> dict[str, Any]:
     """Groups and names of the metrics."""
     groups = {"capabilities": "Capabilities (our mapping)", "gates": "Gates: 1 holds, 0 fails", "cases": "Cases"}
-    shown: dict[str, dict[str, str]] = {}
-    for name, part in run.summary["tasks"].items():
+    for name in run.summary["tasks"]:
         task = presentation_of(find_task(name))
         groups[name] = f"{task.benchmark}: {task.title}"
+    shown = {key: title for key, title, _ in _metrics(run)}
+    used = {title["group"] for title in shown.values()}
+    return {"groups": {key: {"title": title} for key, title in groups.items() if key in used}, "metrics": shown}
+
+
+def _metrics(run: Run) -> Iterator[tuple[str, dict[str, str], float | None]]:
+    """Key, title and value of the published columns of every task, our capabilities (percent), gates (1 holds, 0
+    fails), unfinished cases."""
+    for name, part in run.summary["tasks"].items():
+        task = presentation_of(find_task(name))
         for column in task.published:
             if column in part["metrics"]:
                 unit = {} if column in task.counts else {"unit": "%"}
-                shown[f"{name}.{column}"] = {"title": column, "group": name, "better": "higher", **unit}
-    for name in capabilities(run):
-        shown[f"capability.{name}"] = {"title": name, "unit": "%", "group": "capabilities", "better": "higher"}
+                title = {"title": column, "group": name, "better": "higher", **unit}
+                yield f"{name}.{column}", title, part["metrics"][column]["value"]
+    for name, part in capabilities(run).items():
+        title = {"title": name, "unit": "%", "group": "capabilities", "better": "higher"}
+        yield f"capability.{name}", title, part["value"]
     for gate in _gates(run):
-        shown[f"gate.{gate['text']}"] = {"title": gate["text"], "group": "gates", "better": "higher"}
-    shown[UNFINISHED] = {"title": "broken or missing", "group": "cases", "better": "lower"}
-    used = {metric["group"] for metric in shown.values()}
-    return {"groups": {key: {"title": title} for key, title in groups.items() if key in used}, "metrics": shown}
+        title = {"title": gate["text"], "group": "gates", "better": "higher"}
+        yield f"gate.{gate['text']}", title, float(gate["problem"] is None)
+    unfinished = sum(part["broken"] + part["missing"] for part in run.summary["tasks"].values())
+    yield UNFINISHED, {"title": "broken or missing", "group": "cases", "better": "lower"}, float(unfinished)
 
 
 def _gates(run: Run) -> list[dict[str, Any]]:
     """The run's gates: ``text``, and ``problem``, a sentence or None where it holds."""
     return list(run.about.get("gates", ()))
-
-
-def _failed_gates(run: Run) -> list[dict[str, Any]]:
-    return [{"message": gate["problem"]} for gate in _gates(run) if gate["problem"]]
 
 
 def _global_attachments(run: Run, folder: Path) -> list[dict[str, str]]:
@@ -139,10 +127,11 @@ def _global_attachments(run: Run, folder: Path) -> list[dict[str, str]]:
 def configuration(run: Run, folder: Path) -> dict[str, Any]:
     """``allurerc.json`` of Allure 3, for a start in ``folder``: two trees, charts, categories, history, gates."""
     name = f"{run.model} · {run.name}"
+    history = os.path.relpath(history_folder(run) / "history.jsonl", folder.absolute())
     gates = [{"id": gate["text"], "metricMin": {"key": f"gate.{gate['text']}", "value": 1}} for gate in _gates(run)]
     return {
         "name": line(name, 150),
-        "historyPath": Path(os.path.relpath(history_file(run).absolute(), folder.absolute())).as_posix(),
+        "historyPath": Path(history).as_posix(),
         "historyLimit": HISTORY_LIMIT,
         "plugins": {
             "awesome": {
@@ -158,7 +147,16 @@ def configuration(run: Run, folder: Path) -> dict[str, Any]:
             },
         },
         "categories": {
-            "rules": [_category3(kind.name, kind.title, status) for status, kinds in _KINDS for kind in kinds]
+            "rules": [
+                {
+                    "id": kind,
+                    "name": title,
+                    "matchers": {"statuses": [status], "labels": {"fault": f"^{kind}$"}},
+                    "groupBy": [{"label": "task"}],
+                    "groupByMessage": False,
+                }
+                for status, kind, title in _KINDS
+            ]
         },
         "performance": _titles(run),
         "qualityGate": {"rules": [{"id": "unfinished", "metricMax": {"key": UNFINISHED, "value": 0}}, *gates]},
