@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from agentgauge.cli.fetch import data_folder
+from agentgauge.cli.fetch import DIR_HELP, data_folder
 from agentgauge.cli.task_options import add_task_options, configure
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.task_registry import find_task, known_tasks
@@ -32,16 +32,11 @@ def _parser() -> argparse.ArgumentParser:
         description="Tell which official data is here: version, source, how it was verified, the tasks it serves.",
         epilog="example: agentgauge data",
     )
-    parser.add_argument(
-        "--dir", type=Path, metavar="DIR", help="data folder (default: $AGENTGAUGE_DATA or agentgauge-data)"
-    )
+    parser.add_argument("--dir", type=Path, metavar="DIR", help=DIR_HELP)
     check = parser.add_subparsers(title="commands", metavar="COMMAND").add_parser(
         "check",
         help="check a data set",
-        description=(
-            "Check a data set: its format, and whether its evaluator can be satisfied. Exit status 1 where that is"
-            " not so."
-        ),
+        description="Check a data set: its format, and whether its evaluator can be satisfied. Exit status 1 if not.",
         epilog="example: agentgauge data check wild --data WildToolBench/data",
     )
     check.add_argument("task", metavar="TASK", help=f"one of {', '.join(sorted(known_tasks()))}")
@@ -116,25 +111,23 @@ def _own(found: Mapping[str, Path]) -> list[str]:
 def _fetched(root: Path, marker: Marker) -> list[str]:
     published = sum(one.checksum == PUBLISHED for one in marker.files.values())
     count = len(marker.files)
-    sums = (
-        PUBLISHED
-        if published == count
-        else FIRST_USE
-        if not published
-        else f"{published} of {count} published, the others {FIRST_USE}"
-    )
+    sums = f"{published} of {count} published, the others {FIRST_USE}"
+    if published in (0, count):
+        sums = PUBLISHED if published else FIRST_USE
     lines = [
         f"folder    {root}",
         f"source    {marker.source}",
         f"version   {marker.revision}" + ("" if marker.complete else ", in part"),
+        f"files     {count} downloaded, checksums {sums}",
     ]
-    lines.append(f"files     {count} downloaded, checksums {sums}")
     if not marker.verified:
         return [*lines, f"verified  not to its end; run: agentgauge fetch {marker.data_set}"]
-    lines.append(f"samples   {marker.samples}")
     many = len(marker.problems)
     state = f"{many} {'problem' if many == 1 else 'problems'}" if many else "no problem"
-    lines.append(f"verified  {marker.verified}: {state}")
-    return lines + [
-        f"          {text}" for text in (*marker.found, *(f"problem: {text}" for text in marker.problems[:3]))
+    details = (*marker.found, *(f"problem: {text}" for text in marker.problems[:3]))
+    return [
+        *lines,
+        f"samples   {marker.samples}",
+        f"verified  {marker.verified}: {state}",
+        *(f"          {text}" for text in details),
     ]

@@ -51,10 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="agentgauge score",
         description="Score prediction files of the original benchmark as its own evaluator does.",
-        epilog=(
-            "example: agentgauge score gta_atomic.step --samples gta_dataset --predictions"
-            " predictions/my-model/gta_bench.json"
-        ),
+        epilog="example: agentgauge score gta_atomic.step --samples gta_dataset --predictions my-model/gta_bench.json",
     )
     parser.add_argument("task", metavar="TASK", help=f"one of {', '.join(sorted(known_tasks()))}")
     parser.add_argument(
@@ -68,9 +65,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--similarity",
+        default="trigram",
         metavar="NAME",
         help="trigram, minilm or mpnet (default: trigram; mpnet is the published one)",
-        default="trigram",
     )
     parser.add_argument(
         "--scoring",

@@ -109,7 +109,7 @@ class Worker:
             self._interrupts.handle(signal.SIGINT, add_cleanup=self.config.add_cleanup)
         self._runner = CaseRunner(self.settings, self.worker, users, tasks)
         self._prefetcher = Prefetcher(self._runner, self.config.stash.get(IDLE, lambda: None))
-        self._runner.notify(self._prefetcher)
+        self._runner.notify(self._prefetcher.recheck)
         if not self.worker.is_replacement:
             self._prefetcher.submit(self._unfinished(shard))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from agentgauge.core.atomic_write import DISK_FULL, cannot_write
@@ -10,7 +10,6 @@ from agentgauge.core.case import CaseSettings
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Record
 from agentgauge.run.factories import Clients
-from agentgauge.run.prefetcher import Prefetcher
 from agentgauge.run.settings import Settings, config_fingerprint
 from agentgauge.run.slots import FILE as SLOTS
 from agentgauge.run.slots import SlotPool
@@ -81,18 +80,22 @@ class CaseRunner:
             earlier=earlier,
         )
 
-    def notify(self, prefetcher: Prefetcher) -> None:
-        """Let a prefetcher recheck when cases begin or cease to rest."""
-        self._clients.on_rest = prefetcher.recheck
+    def notify(self, recheck: Callable[[], None]) -> None:
+        """Call ``recheck`` when what ``resting`` or ``is_ready`` returns has changed."""
+        self._clients.on_rest = recheck
 
     async def run(self, case: Planned) -> Line | Record:
+        """Run a case. Returns where its record is; the record itself where nothing was stored."""
         record = await self._solver.solve(case)
         return record if record.status == "missing" else self._store(record)
 
     def resting(self) -> int:
+        """How many running cases only wait, for the next attempt of a request, say: other cases may use their slots, at
+        most as many again as there are slots."""
         return self._clients.at_rest()
 
     def is_ready(self, case: Planned) -> bool:
+        """Whether a case can be started, or others go before it."""
         return self._clients.ready(case.task)
 
     def resize(self, slots: int) -> None:
@@ -102,6 +105,7 @@ class CaseRunner:
         return bool(self.problem) or self.stop_file.exists()
 
     def watch(self) -> None:
+        """Note how many requests have waited long."""
         self._waiting.write(self._clients.older_than(OLD))
 
     async def close(self) -> None:

@@ -23,6 +23,7 @@ from agentgauge.store import RunFolder
 if TYPE_CHECKING:
     from agentgauge.model.cassette_file import CassetteReader
     from agentgauge.model.limits import AdaptiveLimiter
+    from agentgauge.model.spec import ModelSpec
 
 SERVICES = "services.json"
 """In the run folder: addresses of the helper processes, for the workers."""
@@ -59,30 +60,34 @@ def await_services(settings: Settings, services: Mapping[str, Service]) -> None:
 def _needed(settings: Settings, folder: RunFolder, tasks: set[str]) -> dict[str, Service]:
     """By the names under which workers look their addresses up."""
     services: dict[str, Service] = {}
-    if settings.spec and settings.spec.embedded:
-        services["model"] = _embedded(settings, folder, tasks, "model", settings.spec.name, settings.dialect)
+    embedded: list[tuple[str, ModelSpec, str, bool]] = []  # name, model, dialect, whether it starts on demand
+    if settings.spec:
+        embedded.append(("model", settings.spec, settings.dialect, False))
     used = {option.name for name in tasks for option in options_of(find_task(name))}
-    for role, spec in settings.roles.items():
-        if role in used and spec.embedded:
-            # one that reads a file of the user's, which may be wrong, is not left until somebody asks
-            on_demand = not spec.name.startswith("scripted:")
-            services[role] = _embedded(
-                settings, folder, tasks, role.removeprefix("--"), spec.name, "native", on_demand=on_demand
-            )
+    # a model that reads a file of the user's, which may be wrong, does not wait for its first request
+    embedded += [
+        (role, spec, "native", not spec.name.startswith("scripted:"))
+        for role, spec in settings.roles.items()
+        if role in used
+    ]
+    for name, spec, dialect, on_demand in embedded:
+        if spec.embedded:
+            title = name.removeprefix("--")
+            command = [sys.executable, "-m", "agentgauge.model.embedded.serve", "--model", spec.name, "--port", "0"]
+            command += ["--dialect", dialect, "--options", json.dumps(settings.options)]
+            for task in sorted(tasks):
+                command += ["--data", f"{find_task(task).data.name}={settings.roots[task]}"]
+            log = folder.path / "logs" / f"{title}.log"
+            services[name] = Service(f"embedded {title}", command, log, on_demand=on_demand)
     for name in sorted(tasks):
         backend = settings.similarity[name]
         if command := _similarity_server(name, backend):
-            services.setdefault(
-                _served(backend), Service("similarity server", command, folder.path / "logs" / "similarity.log")
-            )
-    if (
-        settings.spec is not None
-        and settings.tool_server is None
-        and (with_tools := [task for task in map(find_task, sorted(tasks)) if isinstance(task, RealTools)])
-    ):
-        command = with_tools[0].tool_server(
-            settings.file, scoring=settings.scoring, allow_unsafe=settings.allow_unsafe_code
-        )
+            server = Service("similarity server", command, folder.path / "logs" / "similarity.log")
+            services.setdefault(_served(backend), server)
+    with_tools = [task for task in map(find_task, sorted(tasks)) if isinstance(task, RealTools)]
+    if with_tools and settings.spec is not None and settings.tool_server is None:
+        unsafe = settings.allow_unsafe_code
+        command = with_tools[0].tool_server(settings.file, scoring=settings.scoring, allow_unsafe=unsafe)
         services["tools"] = Service("tool server", command, folder.path / "logs" / "tools.log")
     return services
 
@@ -96,23 +101,6 @@ def _served(backend: str) -> str:
     return f"similarity {backend}"
 
 
-def _embedded(
-    settings: Settings,
-    folder: RunFolder,
-    tasks: set[str],
-    title: str,
-    model: str,
-    dialect: str,
-    *,
-    on_demand: bool = False,
-) -> Service:
-    command = [sys.executable, "-m", "agentgauge.model.embedded.serve", "--model", model, "--port", "0"]
-    command += ["--dialect", dialect, "--options", json.dumps(settings.options)]
-    for name in sorted(tasks):
-        command += ["--data", f"{find_task(name).data.name}={settings.roots[name]}"]
-    return Service(f"embedded {title}", command, folder.path / "logs" / f"{title}.log", on_demand=on_demand)
-
-
 def stop_services(services: Mapping[str, Service]) -> None:
     for service in services.values():
         service.stop()
@@ -121,7 +109,7 @@ def stop_services(services: Mapping[str, Service]) -> None:
 class PendingToolBox:
     """A tool box whose server may not be there yet. Counts the cases that wait for it: they use no slot."""
 
-    def __init__(self, box: ToolBox, on_change: Callable[[], None]) -> None:
+    def __init__(self, box: ToolBox, on_change: Callable[[], object]) -> None:
         self._box = box
         self._on_change = on_change
         self._is_there = False
@@ -220,10 +208,6 @@ class Clients:
                 await client.close()
         drop_waiting()
 
-    def _rested(self) -> None:
-        if self.on_rest:
-            self.on_rest()
-
     def _make_model(self, role: str) -> ChatModel:
         from agentgauge.model.cassette import RecordingModel, ReplayModel
         from agentgauge.model.cassette_file import CassetteWriter
@@ -232,9 +216,8 @@ class Clients:
         from agentgauge.model.window import START
 
         if self._settings.replay:
-            return ReplayModel(
-                self._cassette(), str(self._settings.options[role]) if role else self._settings.model.name
-            )
+            name = str(self._settings.options[role]) if role else self._settings.model.name
+            return ReplayModel(self._cassette(), name)
         spec = self._settings.roles[role] if role else self._settings.spec
         assert spec is not None, "only a replayed or rescored run has no model to reach"
         if spec.embedded:
@@ -247,7 +230,7 @@ class Clients:
         self._limiters.append(limiter)
         model: ChatModel = OpenAIModel(spec, limiter)
         if self._settings.record:
-            model = RecordingModel(model, CassetteWriter(self._settings.record, self._tokens()))
+            model = RecordingModel(model, CassetteWriter(self._settings.record, self._placeholders()))
         return model
 
     def _make_box(self, task: RealTools) -> ToolBox:
@@ -258,10 +241,10 @@ class Clients:
             return ReplayToolBox(self._cassette())
         box = task.toolbox(self._settings.tool_server or self._addresses()["tools"])
         if self._settings.record:
-            box = RecordingToolBox(box, CassetteWriter(self._settings.record, self._tokens()))
+            box = RecordingToolBox(box, CassetteWriter(self._settings.record, self._placeholders()))
         spec = self._settings.spec
         waited_for = self._settings.tool_server or (spec and spec.embedded)  # see await_services
-        return box if waited_for else PendingToolBox(box, self._rested)
+        return box if waited_for else PendingToolBox(box, lambda: self.on_rest and self.on_rest())
 
     def _cassette(self) -> CassetteReader:
         """One reader for the model and the tools: it indexes the whole file."""
@@ -269,11 +252,11 @@ class Clients:
 
         if self._reader is None:
             assert self._settings.replay is not None
-            self._reader = CassetteReader(self._settings.replay, self._tokens())
+            self._reader = CassetteReader(self._settings.replay, self._placeholders())
         return self._reader
 
-    def _tokens(self) -> Mapping[str, str]:
-        """Real path → token. Each data set has a token of its own: a cassette must find its way back."""
+    def _placeholders(self) -> Mapping[str, str]:
+        """Real path → placeholder. Each data set has one of its own: a cassette must find its way back."""
         roots = {str(root): f"{{ROOT:{find_task(name).data.name}}}" for name, root in self._settings.roots.items()}
         return {**roots, str(self._folder.path): RUN_TOKEN}
 

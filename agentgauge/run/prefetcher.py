@@ -12,10 +12,9 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from typing import Protocol
 
 from agentgauge.core.types import Record
-from agentgauge.run.slots import SlotPool
+from agentgauge.run.case_runner import CaseRunner
 from agentgauge.run.solve import Planned
 from agentgauge.store import Line
 from agentgauge.store.jsonl import CaseId
@@ -33,39 +32,12 @@ WATCH_SECONDS = 5.0
 """Between two calls of ``watch``."""
 
 
-class Runner(Protocol):
-    """What runs a worker's cases. Every method is called on the loop's thread."""
-
-    slots: SlotPool
-
-    async def run(self, case: Planned) -> Line | Record:
-        """Run a case. Returns where its record is; the record itself where nothing was stored."""
-
-    def resting(self) -> int:
-        """How many running cases only wait, for the next attempt of a request, say: other cases may use their slots, at
-        most as many again as there are slots. The runner calls ``recheck`` when this or ``is_ready`` changes."""
-
-    def is_ready(self, case: Planned) -> bool:
-        """Whether a case can be started, or others go before it."""
-
-    def resize(self, slots: int) -> None:
-        """The number of cases that may run has changed."""
-
-    def is_stopped(self) -> bool:
-        """Whether no new case may be started."""
-
-    def watch(self) -> None:
-        """Called now and then."""
-
-    async def close(self) -> None:
-        """Called once, when no case runs any more."""
-
-
 class Prefetcher:
     """Owns the cases of one worker: ``submit``, ``result``, ``hold`` and ``close`` are called from pytest's thread."""
 
-    def __init__(self, runner: Runner, idle: Callable[[], None] = lambda: None) -> None:
-        """``idle`` is called now and then on pytest's thread while it waits for a case."""
+    def __init__(self, runner: CaseRunner, idle: Callable[[], None] = lambda: None) -> None:
+        """``runner``: its methods are called on the loop's thread. ``idle`` is called now and then on pytest's thread
+        while it waits for a case."""
         self._runner = runner
         self._idle = idle
         self._slots = runner.slots.own

@@ -42,7 +42,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Solver:
-    """Solves cases one at a time or many at once: ``solve`` keeps no state between calls but ``staged``.
+    """Solves cases one at a time or many at once: ``solve`` keeps no state between calls but ``checkpoints``.
 
     ``models`` and ``boxes`` are asked inside the event loop, so that clients belong to it.
     """
@@ -50,26 +50,20 @@ class Solver:
     settings: CaseSettings
     folder: RunFolder
     worker: str
-    similarity: Mapping[
-        str, str
-    ]  # task name → similarity backend, with ``@`` and the address of a server where one compares texts
+    similarity: Mapping[str, str]  # task name → similarity backend, ``BACKEND@URL`` where a server compares texts
     configs: Mapping[str, str]  # task name → fingerprint of what may change an outcome
     models: Callable[..., ChatModel]  # without an argument the one that is tested, else the one of an option
     boxes: Callable[[Task], ToolBox | None]
-    stored: Mapping[CaseId, Line] = field(
-        default_factory=dict
-    )  # records whose transcripts are scored again, where they are whole
-    asks: bool = True  # the model, for the other cases
-    earlier: bool = (
-        True  # whether the run folder may hold what an earlier session, or a worker that died, has left of a case
-    )
-    staged: set[CaseId] = field(default_factory=set)  # cases that have a checkpoint in the run folder
+    stored: Mapping[CaseId, Line]  # records whose transcripts are scored again, where they are whole
+    asks: bool  # the model, for the other cases
+    earlier: bool  # the run folder may hold what an earlier session, or a worker that died, has left of a case
+    checkpoints: set[CaseId] = field(default_factory=set)  # cases that have one in the run folder
 
     def remove_checkpoint(self, case: CaseId) -> None:
         """For when a case is finished."""
-        if self.earlier or case in self.staged:
+        if self.earlier or case in self.checkpoints:
             self.folder.checkpoint_file(*case).unlink(missing_ok=True)
-            self.staged.discard(case)
+            self.checkpoints.discard(case)
 
     async def solve(self, planned: Planned) -> Record:
         """Never raises but for cancellation: faults come back as broken records."""
@@ -92,29 +86,14 @@ class Solver:
             elif old:
                 record = replace(old, config=record.config, worker=self.worker)
             else:
-                record = replace(
-                    record, status="missing", error="the run that is scored again has no transcript of this case"
-                )
+                why = "the run that is scored again has no transcript of this case"
+                record = replace(record, status="missing", error=why)
             if record.transcript and record.status == "wrong":
                 score = await self._score(planned.task, sample, record.transcript.output)
                 record = replace(record, status="passed" if score.passed else "wrong", score=score)
-        except Fault as fault:  # of what scoring needs
-            record = replace(record, status="broken", error=str(fault), cause=fault.cause)
-        except AgentGaugeError as problem:  # data, or a reply that the published rules cannot score
-            record = replace(record, status="broken", error=str(problem), cause="not scorable")
         except Exception as error:  # a defect of ours or of the data must end this case, not the run
-            if is_disk_full(error):
-                return replace(
-                    record, status="broken", error=f"the disk is full: {error}", cause=DISK_FULL, finished=time.time()
-                )
-            frame = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"
-            record = replace(
-                record,
-                status="broken",
-                error=f"internal error at {where}: {type(error).__name__}: {error}",
-                cause="internal error",
-            )
+            text, cause = _why_broken(error)
+            record = replace(record, status="broken", error=text, cause=cause)
         return replace(record, finished=time.time())
 
     async def _run(self, planned: Planned, sample: Sample, record: Record) -> Record:
@@ -144,29 +123,23 @@ class Solver:
         except Fault as fault:
             record = replace(record, error=str(fault), cause=fault.cause)
         if case.checkpoint_output is not None:
-            self.staged.add(planned.id)
-        said = [output, [[event.detail, event.error] for event in case.events]]
-        if (packed := placeholders.to_placeholders(said)) is not said:
-            output, details = packed
+            self.checkpoints.add(planned.id)
+        texts = [output, [[event.detail, event.error] for event in case.events]]
+        if (stored := placeholders.to_placeholders(texts)) is not texts:
+            output, details = stored
             case.events = [
                 replace(event, detail=detail, error=error)
                 for event, (detail, error) in zip(case.events, details, strict=True)
             ]
-        transcript = Transcript(
-            output=output,
-            events=tuple(case.events),
-            usage=case.usage,
-            seconds=time.monotonic() - clock,
-            seed=case.seed,
-        )
-        return replace(record, transcript=transcript)
+        seconds = time.monotonic() - clock
+        return replace(record, transcript=Transcript(output, tuple(case.events), case.usage, seconds, case.seed))
 
     def _recall(self, planned: Planned) -> Record | None:
         line = self.stored.get(planned.id)
         try:
             return line.read() if line else None
         except UNREADABLE:
-            return None  # what was said is damaged
+            return None  # the transcript is damaged
 
     async def _score(self, task: Task, sample: Sample, output: Json) -> Score:
         """At once, or in threads that the benchmark's slow scores have to themselves: a thread costs every case some
@@ -178,6 +151,19 @@ class Solver:
 
         slow = task.scores_in_thread or (isinstance(task, Similarity) and task.similarity_server(similarity))
         return await in_thread_pool(f"score {task.name}", score) if slow else score()
+
+
+def _why_broken(error: Exception) -> tuple[str, str]:
+    """The text and the cause of a broken record."""
+    if isinstance(error, Fault):  # of what scoring needs
+        return str(error), error.cause
+    if isinstance(error, AgentGaugeError):  # data, or a reply that the published rules cannot score
+        return str(error), "not scorable"
+    if is_disk_full(error):
+        return f"the disk is full: {error}", DISK_FULL
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"
+    return f"internal error at {where}: {type(error).__name__}: {error}", "internal error"
 
 
 def broken_score(task: Task, index: Index, row: Row, scoring: Scoring, similarity: str) -> Score:

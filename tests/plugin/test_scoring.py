@@ -75,6 +75,9 @@ def solve(tmp_path: Path):
             {task.name: "c"},
             lambda role="": Silent(),
             lambda task: None,
+            stored={},
+            asks=True,
+            earlier=True,
         )
         return [solver.solve(planned(task, number)) for number in range(count)]
 

@@ -77,13 +77,10 @@ def source_of(data_set: DataSet, origin: str | None) -> Source:
     """Raises UsageProblem for a source that a data set does not have."""
     if origin is None:
         return next(iter(data_set.sources.values()))
-    usual = data_set.sources.get("hub")
     if origin.startswith("hub:"):
-        return named(
-            origin,
-            usual if isinstance(usual, Hub) else None,
-            (*data_set.main, *(f"*/{name}" for name in data_set.main)),
-        )
+        usual = data_set.sources.get("hub")
+        patterns = (*data_set.main, *(f"*/{name}" for name in data_set.main))
+        return named(origin, usual if isinstance(usual, Hub) else None, patterns)
     if origin not in ("github", "hub"):
         raise UsageProblem(f"--from {origin!r} is unknown; give github, hub, or hub:OWNER/NAME[@REVISION]")
     if origin not in data_set.sources:
@@ -139,34 +136,25 @@ def _fetch(
     staged, notes = stage(data_set, got, work)
     for note in notes:
         report(f"note: {note}")
-    write_lock(lock, data_set.name, offered.source, Entry(offered.revision, {**locked, **_recorded(locked, held)}))
+    # published entries of the lock file stay, which a fetch from a mirror must not turn into recorded ones
+    kept = {name: one for name, one in held.items() if name in locked and one.checksum == PUBLISHED}
+    write_lock(lock, data_set.name, offered.source, Entry(offered.revision, {**locked, **kept}))
     files = {**have, **locked}
-    marker = Marker(
-        data_set.name,
-        offered.source,
-        offered.revision,
-        files,
-        complete=set(files) >= {one.name for one in offered.files},
-    )
+    complete = set(files) >= {one.name for one in offered.files}
+    marker = Marker(data_set.name, offered.source, offered.revision, files, complete=complete)
     try:
         write_marker(staged, marker)
     except OSError as error:
         raise disk_problem(error, staged) from None
     put(staged, target)
     clear(work)
-    first = sum(one.checksum == FIRST_USE and name not in held for name, one in locked.items())
     report(
         f"{len(locked)} {'file' if len(locked) == 1 else 'files'}, {size(sum(one.size for one in locked.values()))},"
         " checksums: " + _checksums(locked)
     )
-    if first:
+    if any(one.checksum == FIRST_USE and name not in held for name, one in locked.items()):
         report(f"  {lock} keeps those that are not published; commit it, and every later fetch is checked against them")
     return _verify(data_set, target, marker, report)
-
-
-def _recorded(locked: Mapping[str, LockedFile], held: Mapping[str, LockedFile]) -> dict[str, LockedFile]:
-    """Published entries of the lock file, which a fetch from a mirror must not turn into recorded ones."""
-    return {name: one for name, one in held.items() if name in locked and one.checksum == PUBLISHED}
 
 
 def _checksums(locked: Mapping[str, LockedFile]) -> str:
@@ -201,11 +189,8 @@ def _check_space(missing: Sequence[RemoteFile], work: Path) -> None:
     """Archives need space for their content too, at least as much again; it is checked exactly before unpacking."""
     needed = 0
     for one in missing:
-        there = sum(
-            path.stat().st_size
-            for path in (work / "files" / one.name, work / "files" / f"{one.name}.part")
-            if path.exists()
-        )
+        paths = (work / "files" / one.name, work / "files" / f"{one.name}.part")
+        there = sum(path.stat().st_size for path in paths if path.exists())
         packed = ".zip" in one.name or ".part" in one.name
         needed += max((one.size or 0) - there, 0) + (one.size or 0) * packed
     check_space(work, needed, "this")
@@ -214,10 +199,8 @@ def _check_space(missing: Sequence[RemoteFile], work: Path) -> None:
 def _download(
     client: httpx2.Client, data_set: DataSet, missing: Sequence[RemoteFile], options: FetchOptions, work: Path
 ) -> dict[str, Downloaded]:
-    sizes = [one.size for one in missing]
-    progress = Progress(
-        data_set.name, sum(one or 0 for one in sizes) if all(one is not None for one in sizes) else None
-    )
+    sizes = [one.size for one in missing if one.size is not None]
+    progress = Progress(data_set.name, sum(sizes) if len(sizes) == len(missing) else None)
     try:
         return {
             one.name: fetch_file(client, one, work / "files" / one.name, progress, options.patience) for one in missing

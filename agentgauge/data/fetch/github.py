@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.data.fetch.net import BUSY, RetrySettings, Temporary, offline, refused, retried, unreachable
-from agentgauge.data.fetch.source import Listing, RemoteFile, Report, mirrored
+from agentgauge.data.fetch.source import Listing, RemoteFile, Report, Source, mirrored
 
 if TYPE_CHECKING:
     import httpx2
@@ -22,7 +22,7 @@ _SHA256 = re.compile(r"sha256:([0-9a-f]{64})")
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class Release(Source):
     """The assets of a release, by GitHub's API, which lists sizes and, for newer ones, SHA-256.
 
     Where the API does not answer (its rate limit, a mirror without one) the assets named in ``usual`` are requested.
@@ -37,10 +37,6 @@ class Release:
     def identity(self) -> str:
         return f"{WEB}/{self.repo}/releases/tag/{self.tag}"
 
-    @property
-    def shown(self) -> str:
-        return self.identity
-
     def listing(self, client: httpx2.Client, mirror: str | None, pinned: str | None, report: Report) -> Listing:
         refuse_offline(self.identity)
         try:
@@ -53,7 +49,7 @@ class Release:
 
     def _by_api(self, client: httpx2.Client, mirror: str | None) -> list[RemoteFile]:
         address = mirrored(f"{API}/repos/{self.repo}/releases/tags/{self.tag}", mirror)
-        answer = ask(client, address, {"Accept": "application/vnd.github+json"}, patience=_SHORT)
+        answer = ask(client, address, accept="application/vnd.github+json", patience=_SHORT)
         try:
             offered = {str(asset["name"]): asset for asset in answer.json()["assets"]}
         except (ValueError, KeyError, TypeError, RecursionError):
@@ -76,7 +72,7 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
-class RawFile:
+class RawFile(Source):
     """One file of a repository, without a published checksum. The first of ``paths`` that exists is taken."""
 
     repo: str
@@ -96,14 +92,7 @@ class RawFile:
         refuse_offline(self.identity)
         for path in self.paths:
             url = f"{RAW}/{self.repo}/{self.ref}/{path}"
-            answer = ask(
-                client,
-                mirrored(url, mirror),
-                {},
-                method="HEAD",
-                missing=path != self.paths[-1],
-                patience=RetrySettings(),
-            )
+            answer = ask(client, mirrored(url, mirror), method="HEAD", missing=path != self.paths[-1])
             if answer.status_code == 200:
                 break
         length = answer.headers.get("Content-Length", "")
@@ -114,18 +103,18 @@ class RawFile:
 def ask(
     client: httpx2.Client,
     address: str,
-    headers: dict[str, str],
     *,
     method: str = "GET",
+    accept: str = "*/*",
     missing: bool = False,
-    patience: RetrySettings,
+    patience: RetrySettings = RetrySettings(),  # noqa: B008 - frozen
 ) -> httpx2.Response:
     """A small answer of status 200, or 404 where ``missing`` is allowed. Raises UsageProblem."""
     import httpx2
 
     def attempt() -> httpx2.Response:
         try:
-            answer = client.request(method, address, headers=headers)
+            answer = client.request(method, address, headers={"Accept": accept})
         except (httpx2.RequestError, httpx2.InvalidURL) as error:
             final = not isinstance(error, httpx2.TransportError) or isinstance(error, httpx2.UnsupportedProtocol)
             problem = unreachable(address, error)

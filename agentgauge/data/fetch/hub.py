@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import register, register_login
 from agentgauge.data.fetch.net import BUSY, RetrySettings, Temporary, offline, refused, retried, unreachable
-from agentgauge.data.fetch.source import Listing, RemoteFile, Report
+from agentgauge.data.fetch.source import Listing, RemoteFile, Report, Source
 
 if TYPE_CHECKING:
     import httpx2
@@ -30,7 +30,7 @@ _NAMED = re.compile(r"hub:([\w.-]+/[\w.-]+)(?:@([\w./-]+))?")
 
 
 @dataclass(frozen=True, slots=True)
-class Hub:
+class Hub(Source):
     """The files of a data set repository that match one of ``patterns`` (``*`` crosses folders)."""
 
     repo: str  # OWNER/NAME
@@ -40,10 +40,6 @@ class Hub:
     @property
     def identity(self) -> str:
         return f"{HUB}/datasets/{self.repo}"
-
-    @property
-    def shown(self) -> str:
-        return self.identity
 
     def listing(self, client: httpx2.Client, mirror: str | None, pinned: str | None, report: Report) -> Listing:
         revision = self.revision or pinned or MAIN

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -58,21 +58,19 @@ def read_lock(path: Path) -> dict[str, dict[str, Entry]]:
         if data["format"] != _FORMAT:
             raise DataProblem(f"the lock file {path} has format {data['format']!r}; this version reads {_FORMAT}")
         return {
-            name: {source: _entry(one) for source, one in sources.items()}
+            name: {source: _entry(**one) for source, one in sources.items()}
             for name, sources in data["data_sets"].items()
         }
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataProblem(f"the lock file {path} is damaged ({error}); restore it from your version control") from None
 
 
-def _entry(one: Mapping[str, Any]) -> Entry:
-    return Entry(str(one["revision"]), {name: _file(LockedFile(**file)) for name, file in one["files"].items()})
-
-
-def _file(one: LockedFile) -> LockedFile:
-    if not isinstance(one.size, int) or not all(isinstance(text, str) for text in (one.url, one.sha256, one.checksum)):
-        raise TypeError(f"{one} has a value of another kind")
-    return one
+def _entry(revision: str, files: Mapping[str, Any]) -> Entry:
+    found = {name: LockedFile(**file) for name, file in files.items()}
+    for one in found.values():
+        if [type(value) for value in astuple(one)] != [str, int, str, str]:
+            raise TypeError(f"{one} has a value of another kind")
+    return Entry(str(revision), found)
 
 
 def refuse_unwritable(path: Path) -> None:
@@ -93,19 +91,11 @@ def write_lock(path: Path, name: str, source: str, entry: Entry) -> None:
     Raises DataProblem for a lock file that cannot be read, UsageProblem where it cannot be written.
     """
     held = read_lock(path)
-    before = held.get(name, {}).get(source)
-    files = {**(before.files if before else {}), **entry.files}
-    held.setdefault(name, {})[source] = Entry(entry.revision, files)
-    data = {
-        "format": _FORMAT,
-        "data_sets": {
-            one: {
-                where: {"revision": e.revision, "files": {f: asdict(e.files[f]) for f in e.files}}
-                for where, e in sources.items()
-            }
-            for one, sources in held.items()
-        },
-    }
+    sources = held.setdefault(name, {})
+    before = sources[source].files if source in sources else {}
+    sources[source] = Entry(entry.revision, {**before, **entry.files})
+    data_sets = {one: {where: asdict(known) for where, known in sources.items()} for one, sources in held.items()}
+    data = {"format": _FORMAT, "data_sets": data_sets}
     try:
         write_whole(path, f"{json.dumps(data, indent=2, sort_keys=True, ensure_ascii=False)}\n".encode())
     except OSError as error:

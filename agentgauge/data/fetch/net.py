@@ -22,7 +22,10 @@ T = TypeVar("T")
 BUSY = (408, 429, 500, 502, 503, 504)
 """Statuses after which a retry may help."""
 
-_TRUE = {"1", "on", "yes", "true"}
+_MOVED = ("does not exist", "it may have moved: try another --mirror or --from")
+_CLOSED = ("is not given out", "it may need a token (HF_TOKEN for the hub) or another --mirror")
+_LIMITED = ("is limited and still refuses", "wait a while and run the command again: it goes on from there")
+_REFUSALS = {404: _MOVED, 410: _MOVED, 401: _CLOSED, 403: _CLOSED, 429: _LIMITED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,26 +89,13 @@ def open_client(patience: RetrySettings) -> httpx2.Client:
 
 def offline() -> bool:
     """Whether the user wants no network: ``HF_HUB_OFFLINE``, the hub's own variable, holds for every source."""
-    return os.environ.get("HF_HUB_OFFLINE", "").lower() in _TRUE
+    return os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "on", "yes", "true")
 
 
 def refused(status: int, address: str) -> UsageProblem:
     """A final HTTP status as a message."""
-    if status in (404, 410):
-        return UsageProblem(
-            f"{address} does not exist (HTTP {status}); it may have moved: try another --mirror or --from"
-        )
-    if status in (401, 403):
-        return UsageProblem(
-            f"{address} is not given out (HTTP {status}); it may need a token (HF_TOKEN for the hub) or another"
-            " --mirror"
-        )
-    if status == 429:
-        return UsageProblem(
-            f"{address} is limited and still refuses (HTTP 429); wait a while and run the command again: it goes on"
-            " from there"
-        )
-    return UsageProblem(f"{address} fails (HTTP {status}); run the command again later, it goes on from there")
+    what, advice = _REFUSALS.get(status, ("fails", "run the command again later, it goes on from there"))
+    return UsageProblem(f"{address} {what} (HTTP {status}); {advice}")
 
 
 def unreachable(address: str, error: Exception) -> UsageProblem:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agentgauge.core.redaction import without_logins
@@ -52,17 +53,20 @@ class Listing:
     files: tuple[RemoteFile, ...]
 
 
-class Source(Protocol):
+class Source(ABC):
     """A publisher of data."""
 
     @property
+    @abstractmethod
     def identity(self) -> str:
         """As ``Listing.source``."""
 
     @property
     def shown(self) -> str:
         """Its address, for messages."""
+        return self.identity
 
+    @abstractmethod
     def listing(self, client: httpx2.Client, mirror: str | None, pinned: str | None, report: Report) -> Listing:
         """The files. ``mirror`` replaces scheme and host; ``pinned`` is the revision of a lock file.
 

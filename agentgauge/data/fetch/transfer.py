@@ -83,14 +83,10 @@ class _Part:
 
     def begin(self, answer: httpx2.Response, *, coded: bool) -> None:
         """Bytes of this answer follow. ``coded``: in a content encoding, so that ranges do not apply to them."""
-        tag = answer.headers.get("ETag")
+        tag = answer.headers.get("ETag") or answer.headers.get("Last-Modified")
         self.certain = self.certain and not coded
         # a weak tag does not promise the same bytes, so that ranges must not rest on it
-        self.validator = (
-            tag if tag and not tag.startswith("W/") else answer.headers.get("Last-Modified") if not tag else None
-        )
-        if coded:
-            self.validator = None
+        self.validator = None if coded or not tag or tag.startswith("W/") else tag
         self.write_note(resumable=not coded)
 
     def write_note(self, *, resumable: bool) -> None:
@@ -199,15 +195,12 @@ def _request(client: httpx2.Client, wanted: RemoteFile, part: _Part, progress: P
                 part.size += len(chunk)
                 progress.add(len(chunk))
                 if part.total is not None and part.size > part.total:
-                    raise _other_size(wanted, part)
+                    part.forget()
+                    raise DataProblem(
+                        f"{wanted.shown} is longer than the {part.total} bytes that are published; it is not the file"
+                        " that is meant"
+                    )
     return 200, None
-
-
-def _other_size(wanted: RemoteFile, part: _Part) -> DataProblem:
-    part.forget()
-    return DataProblem(
-        f"{wanted.shown} is longer than the {part.total} bytes that are published; it is not the file that is meant"
-    )
 
 
 def _restart(part: _Part, progress: Progress) -> None:

@@ -43,14 +43,6 @@ class Limits:
 LIMITS = Limits()
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A file of an archive."""
-
-    name: str  # where it goes, relative
-    info: zipfile.ZipInfo
-
-
 def unpack(
     archive: str, parts: Sequence[Path], target: Path, check_space: Callable[[int], None], limits: Limits = LIMITS
 ) -> list[str]:
@@ -69,22 +61,15 @@ def unpack(
             raise _damaged(archive, error) from None
         with opened as packed:
             entries, notes = listed(archive, packed.infolist(), whole, limits)
-            check_space(sum(entry.info.file_size for entry in entries))
-            for entry in entries:
-                path = target / entry.name
+            check_space(sum(info.file_size for info in entries.values()))
+            for name, info in entries.items():
+                path = target / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 try:
-                    with packed.open(entry.info) as source:
-                        _write(archive, entry, source, path)
-                except (
-                    zipfile.BadZipFile,
-                    zlib.error,
-                    EOFError,
-                    NotImplementedError,
-                    RuntimeError,
-                    ValueError,
-                ) as error:
-                    raise _damaged(f"{archive}, {entry.name}", error) from None
+                    with packed.open(info) as source:
+                        _write(f"{archive}: {name}", info.file_size, source, path)
+                except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
+                    raise _damaged(f"{archive}, {name}", error) from None
     return notes
 
 
@@ -97,8 +82,11 @@ class _BoundedReader(io.BufferedReader):
         return super().read(size)
 
 
-def listed(archive: str, infos: Sequence[zipfile.ZipInfo], whole: int, limits: Limits) -> tuple[list[Entry], list[str]]:
-    """The files of an archive of ``whole`` bytes, and notes on their names. Raises DataProblem as ``unpack``."""
+def listed(
+    archive: str, infos: Sequence[zipfile.ZipInfo], whole: int, limits: Limits
+) -> tuple[dict[str, zipfile.ZipInfo], list[str]]:
+    """The files of an archive of ``whole`` bytes by where they go, and notes on their names. Raises DataProblem as
+    ``unpack``."""
     if len(infos) > limits.entries:
         raise DataProblem(
             f"{archive} holds {len(infos)} entries, more than the {limits.entries} that a data set may have; it is not"
@@ -110,7 +98,8 @@ def listed(archive: str, infos: Sequence[zipfile.ZipInfo], whole: int, limits: L
         if name != info.filename:
             notes.append(f"{archive}: the name {info.filename!r} is read as UTF-8: {name!r}")
         _refuse_bad(archive, name, info)
-        if not _litter(name):
+        # files that file managers add
+        if not (name.startswith("__MACOSX/") or PurePosixPath(name).name in (".DS_Store", "Thumbs.db", "desktop.ini")):
             named.append((name, info))
     files = [(name, info) for name, info in named if not name.endswith("/")]
     total, packed = sum(info.file_size for _, info in files), sum(info.compress_size for _, info in files)
@@ -128,11 +117,12 @@ def listed(archive: str, infos: Sequence[zipfile.ZipInfo], whole: int, limits: L
             f"{archive} would unpack to {size(total)} from {size(packed)}, more than {limits.ratio:.0f} times, as a"
             " bomb does; it is not unpacked"
         )
-    _refuse_equal(archive, named)
+    names = [name for name, _ in named]
+    _refuse_equal(archive, names)
     if not files:
         raise DataProblem(f"{archive} holds no file")
-    top = common_top([name for name, _ in named])
-    return [Entry(name.removeprefix(top), info) for name, info in files], notes
+    top = common_top(names)
+    return {name.removeprefix(top): info for name, info in files}, notes
 
 
 def common_top(names: Sequence[str]) -> str:
@@ -149,11 +139,6 @@ def _name(info: zipfile.ZipInfo) -> str:
         return info.filename.encode("cp437").decode("utf-8")
     except UnicodeError:
         return info.filename
-
-
-def _litter(name: str) -> bool:
-    """Files that file managers add."""
-    return name.startswith("__MACOSX/") or PurePosixPath(name).name in (".DS_Store", "Thumbs.db", "desktop.ini")
 
 
 def _refuse_bad(archive: str, name: str, info: zipfile.ZipInfo) -> None:
@@ -179,22 +164,22 @@ def _refuse_bad(archive: str, name: str, info: zipfile.ZipInfo) -> None:
         )
 
 
-def _refuse_equal(archive: str, named: Sequence[tuple[str, zipfile.ZipInfo]]) -> None:
+def _refuse_equal(archive: str, names: Sequence[str]) -> None:
     """Names that are one file somewhere: equal, of another case or another Unicode form, or a file and a folder at
     once."""
     files: dict[str, str] = {}
     folders: dict[str, str] = {}
-    for name, _ in named:
+    for name in names:
+        path, key = PurePosixPath(name), _key(name)
         if not name.endswith("/"):
-            if (key := _key(name)) in files:
+            if key in files:
                 raise DataProblem(
                     f"{archive} holds {files[key]!r} and {name!r}, which are one file on some systems; it is not"
                     " unpacked"
                 )
             files[key] = name
-        for parent in PurePosixPath(name if name.endswith("/") else name.rpartition("/")[0] or ".").parents:
-            folders.setdefault(_key(str(parent)), name)
-        folders.setdefault(_key(name.rpartition("/")[0]), name)
+        for folder in (path, *path.parents) if name.endswith("/") else path.parents:
+            folders.setdefault(_key(str(folder)), name)
     for key, name in files.items():
         if key in folders:
             raise DataProblem(
@@ -206,19 +191,16 @@ def _key(name: str) -> str:
     return unicodedata.normalize("NFC", name).casefold()
 
 
-def _write(archive: str, entry: Entry, source: IO[bytes], path: Path) -> None:
+def _write(what: str, declared: int, source: IO[bytes], path: Path) -> None:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
     written = 0
     with os.fdopen(handle, "wb") as stream:
-        while chunk := source.read(_CHUNK):
+        while written <= declared and (chunk := source.read(_CHUNK)):
             written += len(chunk)
-            if written > entry.info.file_size:
-                break
-            stream.write(chunk)
-    if written != entry.info.file_size:
-        raise DataProblem(
-            f"{archive}: {entry.name} has not the {entry.info.file_size} bytes that the archive declares; get it again"
-        )
+            if written <= declared:
+                stream.write(chunk)
+    if written != declared:
+        raise DataProblem(f"{what} has not the {declared} bytes that the archive declares; get it again")
 
 
 def _damaged(what: str, error: Exception) -> DataProblem:
