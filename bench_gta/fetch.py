@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from agentgauge.data.fetch.archive import ASSETS
 from agentgauge.data.fetch.dataset import DataSet, Verified
 from agentgauge.data.fetch.github import Release
 from agentgauge.data.fetch.hub import Hub
+from agentgauge.data.fetch.unpack import ASSETS
 from bench_gta.atomic import data
 from bench_gta.workflow import data as workflow
 from bench_gta.workflow import tree

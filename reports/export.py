@@ -11,8 +11,7 @@ from agentgauge.core.path_placeholders import PathPlaceholders
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import configure_tasks, known_tasks
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Sample
-from agentgauge.data.find import find_data
-from agentgauge.data.used import find_used_data, refuse_other_data
+from agentgauge.data.find import find_data, find_used_data, refuse_other_data
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import CaseId
 from agentgauge.store.record_merge import LeftOut, left_out_notes

@@ -17,8 +17,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.index import Index
 from agentgauge.core.task_registry import configure_tasks, find_task
 from agentgauge.core.tools import not_ready
-from agentgauge.data.find import find_data
-from agentgauge.data.used import find_used_data
+from agentgauge.data.find import find_data, find_used_data
 from agentgauge.model.cassette_file import digest
 from agentgauge.store import RunFolder
 from agentgauge.store.folder_lock import FolderLock

@@ -13,8 +13,7 @@ from agentgauge.cli.task_options import add_task_options, configure
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.data.fetch.dataset import DataSet, known_data_sets, served, shortened
-from agentgauge.data.fetch.lock import FIRST_USE, PUBLISHED
-from agentgauge.data.fetch.marker import Marker, read_marker
+from agentgauge.data.fetch.lock import FIRST_USE, PUBLISHED, Marker, read_marker
 
 
 def main(argv: Sequence[str]) -> int:

@@ -13,7 +13,7 @@ import pytest
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
-from agentgauge.data.used import refuse_other_data
+from agentgauge.data.find import refuse_other_data
 from agentgauge.run.run_metadata import run_json
 from agentgauge.run.settings import Settings, config_fingerprint
 from agentgauge.store import RunFolder

@@ -15,8 +15,7 @@ from agentgauge.core.redaction import without_logins
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import by_state, not_ready
-from agentgauge.data.find import difference_notes
-from agentgauge.data.used import used_data
+from agentgauge.data.find import difference_notes, used_data
 from agentgauge.model.cassette_file import digest
 from agentgauge.run.settings import Settings, config_fingerprint, stored_settings
 from agentgauge.store import RunFolder

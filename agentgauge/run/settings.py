@@ -26,8 +26,7 @@ from agentgauge.core.redaction import register, register_environment, register_l
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import configure_tasks, known_options, known_tasks
 from agentgauge.core.types import Scoring
-from agentgauge.data.find import data_folder, find_data
-from agentgauge.data.used import find_used_data
+from agentgauge.data.find import data_folder, find_data, find_used_data
 from agentgauge.model.cassette_file import recorded_settings
 from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec

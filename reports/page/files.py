@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from agentgauge.core.errors import AgentGaugeError
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN
-from agentgauge.data.used import find_used_data
+from agentgauge.data.find import find_used_data
 
 SHOWN = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".svg", ".mp3", ".wav", ".ogg", ".flac", ".mp4", ".webm"}
 LINKED = {".pdf", ".docx", ".xlsx", ".pptx", ".csv", ".txt", ".md", ".json"}

@@ -312,7 +312,7 @@ def test_data_in_a_place_that_cannot_be_written_is_verified_all_the_same(
 ) -> None:
     site.release(REPO, "v0.1.0", {NAME: atomic})
     assert fetch(site, place)[0] == 0
-    monkeypatch.setattr("agentgauge.data.fetch.marker.write_whole", _no_place)
+    monkeypatch.setattr("agentgauge.data.fetch.lock.write_whole", _no_place)
     outcome, out, err = fetch(site, place)
     assert (outcome, err) == (0, "")
     assert "229 queries" in out

@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from agentgauge.core.errors import DataProblem
-from agentgauge.data.fetch.archive import Joined, archives
-from agentgauge.data.fetch.unpack import LIMITS, Limits, common_top, listed, unpack
+from agentgauge.data.fetch.unpack import LIMITS, Joined, Limits, archives, common_top, listed, unpack
 
 GOOD = ("dataset.json", b"{}")
 

@@ -15,16 +15,19 @@ from agentgauge.data.fetch.dataset import DataSet, Verified, served, shortened
 from agentgauge.data.fetch.hub import Hub, named
 from agentgauge.data.fetch.lock import (
     FIRST_USE,
+    NAME,
     PUBLISHED,
     Entry,
     LockedFile,
+    Marker,
     compare,
     lock_path,
     read_lock,
+    read_marker,
     refuse_unwritable,
     write_lock,
+    write_marker,
 )
-from agentgauge.data.fetch.marker import NAME, Marker, read_marker, write_marker
 from agentgauge.data.fetch.net import RetrySettings, open_client
 from agentgauge.data.fetch.placement import check_space, clear, put, stage, work_folder
 from agentgauge.data.fetch.progress import Progress, size

@@ -9,12 +9,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from agentgauge.core.errors import DataProblem, UsageProblem
-from agentgauge.data.fetch.archive import archives
 from agentgauge.data.fetch.dataset import DataSet
-from agentgauge.data.fetch.marker import NAME
+from agentgauge.data.fetch.lock import NAME
 from agentgauge.data.fetch.progress import size
 from agentgauge.data.fetch.transfer import Downloaded, disk_problem
-from agentgauge.data.fetch.unpack import unpack
+from agentgauge.data.fetch.unpack import archives, unpack
 
 WORK = ".fetch"
 """Folder below the data folder for what is not complete; nothing looks for data in it."""
