@@ -7,7 +7,7 @@ from bench_gta.pack.file_selection import problem_of
 from bench_gta.pack.format import Pack, PackTask, select_trace
 from bench_gta.pack.tasks import TaskSet
 from bench_gta.workflow import tree
-from bench_gta.workflow.judging.fields import NO_ANSWER, leaf_fields
+from bench_gta.workflow.judging.prompts import NO_ANSWER, leaf_fields
 
 
 def problems_of(pack: Pack, tasks: TaskSet | None) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.model_json import read_json
 from agentgauge.core.types import Json
-from bench_gta.workflow.texts import texts_in
+from bench_gta.workflow.discovery import texts_in
 
 _FAILURE = re.compile(
     r"\b(error|exception|traceback|failed|failure|invalid|bad request|typeerror|not found|not available"

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from agentgauge.core.types import Json
-from bench_gta.workflow.texts import texts_in
 
 _SANDBOX = "sandbox:"
 
@@ -35,6 +34,19 @@ def attached_files(turns: Sequence[Sequence[Json]], *, extended: bool = False, f
         return [] if folder is None else _delivered(turns, folder)
     found = (_upstream_form(text) for turn in turns for step in turn for text in _outputs(step))
     return list(dict.fromkeys(form for form in found if form is not None))
+
+
+def texts_in(value: Json) -> Iterator[str]:
+    """The texts in lists and in values of objects, in order, however deep. Keys of objects are left out."""
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, list):
+            waiting += reversed(part)
+        elif isinstance(part, Mapping):
+            waiting += reversed(list(part.values()))
 
 
 def _outputs(step: Json) -> Iterator[str]:

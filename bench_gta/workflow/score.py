@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
 from agentgauge.core.types import Json, Score
 from bench_gta.workflow.data import categories_of
-from bench_gta.workflow.judging.fields import NO_ANSWER, leaf_fields
 from bench_gta.workflow.judging.judge import RULES, Scored, scored
+from bench_gta.workflow.judging.prompts import NO_ANSWER, leaf_fields
 from bench_gta.workflow.judging.replies import Verdict
 from bench_gta.workflow.metrics import THRESHOLD, calls_of, values_of
 from bench_gta.workflow.tree import Value, leaves, parse
@@ -123,6 +124,30 @@ def page(result: Scored, judge: str, thresholds: Thresholds) -> str:
         "<th align='left'>requirement, judge</th></tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table>"
     )
+
+
+def detail(index: Json, root: Value, verdicts: Sequence[Verdict]) -> dict[str, Json]:
+    """One sample's entry in ``details``. ``verdicts``: one per leaf in judging order."""
+    nodes = [
+        {"id": leaf.node.id, "score": verdict.score, "analysis": verdict.analysis}
+        for leaf, verdict in zip(leaf_values(root), verdicts, strict=True)
+    ]
+    return {"sample_index": index, "score": root.value, "nodes": nodes}
+
+
+def leaf_values(root: Value) -> list[Value]:
+    """The leaves of a tree of values in judging order."""
+    return [leaf for child in root.children for leaf in leaf_values(child)] if root.children else [root]
+
+
+def run_result(details: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
+    """The whole result: ``gpt_score`` is the mean root score, 0 for an empty run."""
+    scores = [one["score"] for one in details]
+    return {
+        "gpt_score": math.fsum(scores) / len(scores) if scores else 0.0,
+        "sample_scores": scores,
+        "details": list(details),
+    }
 
 
 def _words(value: Value, verdict: Verdict | None) -> str:

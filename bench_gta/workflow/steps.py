@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 
 from agentgauge.agent.actions import Action, CallError, Finish
@@ -28,6 +29,26 @@ def files_note(files: Sequence[str], note: str, *, role: str) -> list[Message]:
     """The one message that names the files, or none: the text ``note``, then the paths in back-ticks."""
     named = ", ".join(f"`{path}`" for path in files)
     return [{"role": role, "content": f"{note}{named}"}] if files else []
+
+
+def with_tool_list(dialogs: Sequence[Mapping[str, Json]], toolmeta: Json) -> list[dict[str, Json]]:
+    """The dialogs with a block that lists the tools before the first user turn's words.
+
+    ``toolmeta``: toolmeta.json as it is. Only a list of objects leads to a block. Quirk of spec 2.2: with the released
+    shape, an object, nothing is put in, and neither is anything with a list that holds something else.
+    """
+    turns = [dict(turn) for turn in dialogs]
+    if isinstance(toolmeta, list) and all(isinstance(tool, Mapping) for tool in toolmeta):
+        first = next((turn for turn in turns if turn.get("role") == "user"), None)
+        if first is not None:
+            tools = "\n".join(map(_described, toolmeta))
+            first["content"] = f"[Available Tool List]\n{tools}\n{first['content']}"
+    return turns
+
+
+def _described(tool: Mapping[str, Json]) -> str:
+    arguments = json.dumps(tool.get("parameters", {}), ensure_ascii=False)
+    return f"Tool names: {tool.get('name', '')}\nDescription: {tool.get('description', '')}\nArguments: {arguments}\n"
 
 
 def record(action: Action) -> dict[str, Json]:

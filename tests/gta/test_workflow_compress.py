@@ -1,4 +1,4 @@
-"""Which outputs of tools count as failed, and to which sample stored files go (GTA-Workflow spec 2.5 and 4)."""
+"""Which outputs of tools count as failed (GTA-Workflow spec 2.5)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from bench_gta.workflow.compress import compress
-from bench_gta.workflow.results import jobs
 
 
 def call(name: str = "OCR") -> dict[str, Any]:
@@ -35,24 +34,3 @@ def call(name: str = "OCR") -> dict[str, Any]:
 def test_an_output_is_read_in_lower_case(output: Any, success: bool) -> None:
     (done, *_) = compress([call(), {"role": "tool", "content": output}])
     assert done["tool_calls_summary"][0]["success"] is success
-
-
-@pytest.mark.parametrize(
-    ("attached", "files"),
-    [
-        ([["a.pdf"], ["b.pdf"]], [["a.pdf"], ["b.pdf"]]),
-        ([["a.pdf"]], [["a.pdf"], [["a.pdf"]]]),
-        (["a.pdf", "b.pdf"], ["a.pdf", "b.pdf"]),
-        ("a.pdf", ["a.pdf", "a.pdf"]),
-        ({"path": "a.pdf"}, [{"path": "a.pdf"}, {"path": "a.pdf"}]),
-        (None, [None, None]),
-    ],
-)
-def test_files_of_samples(attached: Any, files: list[Any]) -> None:
-    """One file given as a text goes to every sample whole, not letter by letter."""
-    assert [job.files for job in jobs([[], []], [[], []], attached=attached)] == files
-
-
-@pytest.mark.parametrize(("indices", "names"), [(None, [0, 1]), ([], [0, 1]), (["x", "y"], ["x", "y"])])
-def test_names_of_samples(indices: Any, names: list[Any]) -> None:
-    assert [job.index for job in jobs([[], []], [[], []], indices=indices)] == names

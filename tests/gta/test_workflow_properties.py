@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from agentgauge.core.errors import DataProblem
 from bench_gta.workflow import predictions
 from bench_gta.workflow.compress import compress
-from bench_gta.workflow.discovery import attached_files
-from bench_gta.workflow.judging.fields import leaf_fields
+from bench_gta.workflow.discovery import attached_files, texts_in
+from bench_gta.workflow.judging.prompts import leaf_fields
 from bench_gta.workflow.judging.replies import Unreadable, read_reply
-from bench_gta.workflow.texts import texts_in
 from bench_gta.workflow.tree import aggregate, check_weights, leaves, parse
 
 pytestmark = pytest.mark.slow

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from bench_gta.workflow.injection import with_tool_list
-from bench_gta.workflow.steps import error_step, opening, until_error
+from bench_gta.workflow.steps import error_step, opening, until_error, with_tool_list
 
 NOTE = "Files: "
 

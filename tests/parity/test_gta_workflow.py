@@ -19,14 +19,15 @@ from agentgauge.core.errors import DataProblem
 from agentgauge.core.index import object_entries
 from agentgauge.core.tools import ToolOutput
 from agentgauge.core.types import Sample
-from bench_gta.workflow import data, predictions, results, tree
+from bench_gta.workflow import data, predictions, tree
 from bench_gta.workflow.compress import compress
 from bench_gta.workflow.discovery import attached_files
-from bench_gta.workflow.injection import with_tool_list
-from bench_gta.workflow.judging.fields import leaf_fields
+from bench_gta.workflow.judging.prompts import leaf_fields
 from bench_gta.workflow.judging.replies import Verdict, read_reply
 from bench_gta.workflow.metrics import figures, values_of
-from bench_gta.workflow.steps import error_step, opening, records, until_error
+from bench_gta.workflow.score import detail as detail_of
+from bench_gta.workflow.score import run_result
+from bench_gta.workflow.steps import error_step, opening, records, until_error, with_tool_list
 from tests.parity.golden import cases, close, needs
 
 pytestmark = needs("gta_workflow")
@@ -83,7 +84,7 @@ def test_scoring_a_tree(case: dict[str, Any]) -> None:
     replies = list(case["replies"])
     root, verdicts = judged(case["checkpoints"], replies)
     assert replies == []
-    detail = results.detail(0, root, verdicts)
+    detail = detail_of(0, root, verdicts)
     assert detail["score"] == near(case["expected"]["root_score"])
     assert len(detail["nodes"]) == case["expected"]["leaf_count"]
     same_nodes(detail["nodes"], case["expected"]["nodes"])
@@ -95,17 +96,14 @@ def test_scoring_a_tree(case: dict[str, Any]) -> None:
 def scored(case: Mapping[str, Any], replies: list[str]) -> tuple[dict[str, Any], list[Any]]:
     """The result of a run, and the files that each call of the judge was given. Takes the replies that it uses."""
     details, files = [], []
-    for job in results.jobs(
-        case["checkpoints"],
-        case["assistant_outputs"],
-        origin_prompts=case.get("origin_prompts"),
-        attached=case.get("attached_files"),
-        indices=case.get("indices"),
-    ):
-        root, verdicts = judged(job.tree, replies)
-        details.append(results.detail(job.index, root, verdicts))
-        files += [job.files] * len(verdicts)
-    return results.run_result(details), files
+    attached, indices = case.get("attached_files"), case.get("indices")
+    for place, (checkpoints, _) in enumerate(zip(case["checkpoints"], case["assistant_outputs"], strict=False)):
+        root, verdicts = judged(checkpoints, replies)
+        details.append(detail_of(indices[place] if indices else place, root, verdicts))
+        # quirk of spec 4: a sample beyond the end of the list gets the whole list, and one text goes to every sample
+        own = isinstance(attached, list) and place < len(attached)
+        files += [attached[place] if own else attached] * len(verdicts)
+    return run_result(details), files
 
 
 @pytest.mark.parametrize("case", cases("gta_workflow", "run_scores.json"))

@@ -23,23 +23,10 @@ PATIENCE = 300.0  # seconds for all files; what is not looked at by then stays s
 MOST_FILES = 200
 
 KINDS: Mapping[str, str] = {
-    **{
-        ".docx": "Word document",
-        ".pptx": "presentation",
-        ".xlsx": "workbook",
-        ".csv": "CSV table",
-        ".tsv": "CSV table",
-    },
-    **{".json": "JSON file", ".zip": "archive", ".rtf": "text"},
-    **{
-        "pdf": "PDF",
-        "page": "HTML page",
-        "picture": "picture",
-        "audio": "sound",
-        "video": "video",
-        "markdown": "Markdown text",
-    },
-    **{"drawing": "text", "plain": "text", "notebook": "text", "text": "text"},
+    **{".docx": "Word document", ".pptx": "presentation", ".xlsx": "workbook", ".csv": "CSV table"},
+    **{".tsv": "CSV table", ".json": "JSON file", ".zip": "archive", ".rtf": "text"},
+    **{"pdf": "PDF", "page": "HTML page", "picture": "picture", "audio": "sound", "video": "video"},
+    **{"markdown": "Markdown text", "drawing": "text", "plain": "text", "notebook": "text", "text": "text"},
 }
 """What a file is opened as, by its suffix, or else by its kind (``kinds``). All others are ``other``."""
 

@@ -13,31 +13,8 @@ HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 CELLS = ("td", "th")
 MOST_LINKS = 1_000
 PICTURES = ("img", "svg", "canvas")
-INLINE = {
-    "a",
-    "abbr",
-    "b",
-    "bdi",
-    "bdo",
-    "cite",
-    "code",
-    "em",
-    "i",
-    "kbd",
-    "mark",
-    "q",
-    "s",
-    "samp",
-    "small",
-    "span",
-} | {
-    "strong",
-    "sub",
-    "sup",
-    "time",
-    "u",
-    "var",
-}
+_NAMES = "a abbr b bdi bdo cite code em i kbd mark q s samp small span strong sub sup time u var"
+_INLINE = frozenset(_NAMES.split())  # elements that end no line
 
 
 class Page(HTMLParser):
@@ -62,7 +39,7 @@ class Page(HTMLParser):
             if self._cells:
                 self._cells[-1] += 1
             self._texts.append(" | ")
-        elif tag not in INLINE:
+        elif tag not in _INLINE:
             self._texts.append("\n")
         if tag == "a":
             self._links += [
@@ -77,7 +54,7 @@ class Page(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag in HIDDEN:
             self._hidden = max(0, self._hidden - 1)
-        elif tag not in INLINE and tag not in CELLS:
+        elif tag not in _INLINE and tag not in CELLS:
             self._texts.append("\n")
 
     def handle_data(self, data: str) -> None:

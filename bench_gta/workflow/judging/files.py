@@ -16,8 +16,7 @@ from bench_gta.workflow.judging.judge import Delivery, Judge, scored, shown_file
 from bench_gta.workflow.judging.judges import MadeJudge
 from bench_gta.workflow.judging.parts import flatten
 from bench_gta.workflow.metrics import figures
-from bench_gta.workflow.results import detail, run_result
-from bench_gta.workflow.score import Thresholds, failed, score_output
+from bench_gta.workflow.score import Thresholds, detail, failed, run_result, score_output
 
 
 def score_predictions(

@@ -25,9 +25,8 @@ from agentgauge.run.thread_pools import cpu_slots, in_cpu_slot, in_thread_pool
 from bench_gta.workflow.facts.collect import Facts, facts
 from bench_gta.workflow.judging import rules
 from bench_gta.workflow.judging.cache import Judgements, key_of
-from bench_gta.workflow.judging.fields import NO_ANSWER, leaf_fields
 from bench_gta.workflow.judging.parts import Part, extended_parts, flatten, upstream_parts
-from bench_gta.workflow.judging.prompts import leaf_prompt
+from bench_gta.workflow.judging.prompts import NO_ANSWER, leaf_fields, leaf_prompt
 from bench_gta.workflow.judging.replies import Unreadable, Verdict, median, read_reply
 from bench_gta.workflow.rendering import programs
 from bench_gta.workflow.rendering.convert import Conversions

@@ -11,19 +11,7 @@ import unicodedata
 from collections.abc import Iterator
 from statistics import StatisticsError, correlation
 
-_SIGNS = str.maketrans(
-    {
-        "\u2018": "'",
-        "\u2019": "'",
-        "\u201c": '"',
-        "\u201d": '"',
-        "\u2010": "-",
-        "\u2011": "-",
-        "\u2013": "-",
-        "\u2014": "-",
-        "\u2212": "-",
-    }
-)
+_SIGNS = str.maketrans("\u2018\u2019\u201c\u201d\u2010\u2011\u2013\u2014\u2212", "''\"\"-----")
 MOST_CLAUSES = 4  # that are read together
 ALIKE = 0.9  # correlation of the fields' brightness
 _SENTENCE = re.compile(r"[.!?](?=\s)|\n(?!\s*[a-z])|\s\|\s")

@@ -6,22 +6,11 @@ import re
 from html.parser import HTMLParser
 
 _HIDDEN = ("script", "style", "template", "noscript", "iframe", "object", "svg", "canvas", "select")
-_BLOCKS = {
-    "p",
-    "div",
-    "section",
-    "article",
-    "header",
-    "footer",
-    "main",
-    "nav",
-    "aside",
-    "form",
-    "fieldset",
-    "figure",
-    "figcaption",
-}
-_BLOCKS |= {"address", "dl", "dt", "dd", "ul", "ol", "blockquote", "body", "table"}
+_NAMES = (
+    "p div section article header footer main nav aside form fieldset figure figcaption address dl dt dd ul ol"
+    " blockquote body table"
+)
+_BLOCKS = frozenset(_NAMES.split())
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
 _STYLES = {"b": "**", "strong": "**", "em": "*", "i": "*"}
 _SPECIAL = re.compile(r"([\\`*_{}\[\]#|<>~])")

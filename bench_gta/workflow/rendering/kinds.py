@@ -3,24 +3,9 @@
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import Literal
 
-Kind = Literal[
-    "pdf",
-    "picture",
-    "drawing",
-    "audio",
-    "video",
-    "page",
-    "markdown",
-    "plain",
-    "office",
-    "notebook",
-    "text",
-    "archive",
-    "",
-]
-"""``page`` is HTML, ``plain`` becomes a PDF, ``text`` is shown as text; empty: not known by its name."""
+Kind = str
+"""A key of SUFFIXES: ``page`` is HTML, ``plain`` becomes a PDF, ``text`` is shown as text; empty: not known."""
 
 SUFFIXES: dict[Kind, str] = {
     "pdf": ".pdf",
