@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -42,13 +42,23 @@ def entries(file: Path, differences: Differences | None = None) -> Iterator[Entr
     return list_entries(file) if shape == "list" else object_entries(file)
 
 
+def official_entries(
+    file: Path, root: Path, official: Callable[[Json, Path], tuple[Json, Ways]], differences: Differences | None
+) -> Iterator[Entry]:
+    """The records of a file in the official layout; how they differed from it is noted in ``differences``."""
+    for entry in entries(file, differences):
+        value, ways = official(entry.value, root)
+        if differences and ways:
+            differences.of_record(entry.key, ways)
+        yield replace(entry, value=value) if ways else entry
+
+
 def _shape(file: Path) -> str:
     line = first_line(file)
     if line.startswith("["):
         return "list"
-    if re.match(
-        r'\{\s*("\s*-?\d+\s*"|$)', line
-    ):  # keys that are numbers: no need to read a line that may be the whole file
+    # keys that are numbers: no need to read a line that may be the whole file
+    if re.match(r'\{\s*("\s*-?\d+\s*"|$)', line):
         return "object"
     first = from_text(line, dict)
     return "lines" if isinstance(first, dict) and isinstance(first.get("dialogs"), list) else "object"
@@ -112,12 +122,10 @@ def _file(used: Json, ways: Ways, *, typed: bool) -> Json:
 
 def _without_system(record: Record, ways: Ways) -> Record:
     dialogs = record.get("dialogs")
-    kept = (
-        [turn for turn in dialogs if not (isinstance(turn, dict) and turn.get("role") == "system")]
-        if isinstance(dialogs, list)
-        else []
-    )
-    if not isinstance(dialogs, list) or len(kept) == len(dialogs):
+    if not isinstance(dialogs, list):
+        return record
+    kept = [turn for turn in dialogs if not (isinstance(turn, dict) and turn.get("role") == "system")]
+    if len(kept) == len(dialogs):
         return record
     ways.append("'dialogs' have turns of the system, left out because the prompts say what these say")
     return {**record, "dialogs": kept}
@@ -168,12 +176,8 @@ def _reference(reference: Json, ways: Ways) -> Json:
 def _groups(groups: Json, field: str, ways: Ways) -> Json:
     """One text stands for one group of one alias, and numbers among aliases for their texts. How the aliases of a
     blacklist are grouped makes no difference (GTA spec 5.3), so that a flat one is one group."""
-    if (
-        field == "gt_answer.blacklist"
-        and isinstance(groups, list)
-        and groups
-        and all(isinstance(alias, str) for alias in groups)
-    ):
+    flat = isinstance(groups, list) and groups and all(isinstance(alias, str) for alias in groups)
+    if field == "gt_answer.blacklist" and flat:
         ways.append(f"{field!r} is a flat list, read as one group")
         return [groups]
     alone = groups[0] if isinstance(groups, list) and len(groups) == 1 else groups
@@ -182,12 +186,14 @@ def _groups(groups: Json, field: str, ways: Ways) -> Json:
         return [[alone]]
     if not isinstance(groups, list) or not all(isinstance(group, list) for group in groups):
         return groups
-    changed = mapped(
-        groups, lambda group: mapped(group, lambda alias: str(alias) if type(alias) in (int, float) else alias)
-    )
+    changed = mapped(groups, lambda group: mapped(group, _alias))
     if changed is not groups:
         ways.append(f"{field!r} has numbers among its aliases, read as texts")
     return changed
+
+
+def _alias(alias: Json) -> Json:
+    return str(alias) if type(alias) in (int, float) else alias
 
 
 # -- paths
@@ -209,11 +215,9 @@ def _with_actual_paths(record: Record, root: Path | None, ways: Ways) -> Record:
             ways.append("paths of 'files' have other capitals than the files, whose own names are taken")
         if actual != path:
             names[path] = actual
-    return (
-        {**record, **{field: _renamed(record[field], names) for field in ("files", "dialogs") if field in record}}
-        if names
-        else record
-    )
+    if not names:
+        return record
+    return {**record, **{field: _renamed(record[field], names) for field in ("files", "dialogs") if field in record}}
 
 
 def _renamed(value: Json, names: Mapping[str, str]) -> Json:
@@ -234,12 +238,7 @@ def _actual(root: Path, path: str) -> str:
         return path
     places = [root]
     for part in parts:
-        places = [
-            found
-            for place in places
-            if place.is_dir()
-            for found in place.iterdir()
-            if found.name.casefold() == part.casefold()
-        ]
+        inside = [found for place in places if place.is_dir() for found in place.iterdir()]
+        places = [found for found in inside if found.name.casefold() == part.casefold()]
     found = [place for place in places if place.is_file()]
     return found[0].relative_to(root).as_posix() if len(found) == 1 else path

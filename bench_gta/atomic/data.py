@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -50,13 +50,13 @@ class Loaded(Resolved):
 
 def index(root: Path) -> Index:
     """The samples below ``root``, in the order of the file. Raises DataProblem, naming the record and the field."""
-    root, told = root.absolute(), Differences()
+    root, differences = root.absolute(), Differences()
     return build_index(
         [root / DATASET, root / TOOLMETA],
-        lambda file: _official(file, root, told),
+        lambda file: _official(file, root, differences),
         lambda entry: _describe_in(root, entry),
         kind=_KIND,
-        differences=told.sentences,
+        differences=differences.sentences,
     )
 
 
@@ -82,13 +82,9 @@ def read_sample(index: Index, row: Row, task: str, official: Callable[[Json, Pat
     return Sample(row.id, task, row.tags, payload, index.root, row.position)
 
 
-def _official(file: Path, root: Path, told: Differences | None = None) -> Iterator[Entry]:
+def _official(file: Path, root: Path, differences: Differences | None = None) -> Iterator[Entry]:
     """The samples in the official layout."""
-    for entry in layout.entries(file, told):
-        value, ways = layout.atomic(entry.value, root)
-        if told and ways:
-            told.of_record(entry.key, ways)
-        yield replace(entry, value=value) if ways else entry
+    return layout.official_entries(file, root, layout.atomic, differences)
 
 
 def require_files(sample: Sample) -> None:
@@ -152,6 +148,17 @@ def absolute_turn(turn: Mapping[str, Json], folder: Path, root: str) -> dict[str
     return {**turn, "tool_calls": [{**first, "function": {**first["function"], "arguments": arguments}}, *others]}
 
 
+def user_turns(turns: Sequence[Mapping[str, Json]]) -> list[tuple[str, list[Json]]]:
+    """Every user turn's text, and the turns that answer it. What comes before the first is left out."""
+    parts: list[tuple[str, list[Json]]] = []
+    for turn in turns:
+        if turn["role"] == "user":
+            parts.append((turn["content"], []))
+        elif parts:
+            parts[-1][1].append(turn)
+    return parts
+
+
 # -- checking
 
 
@@ -171,14 +178,8 @@ def _tags(sample: Mapping[str, Any], offered: Sequence[str]) -> list[str]:
     """Tool names, categories in the table's order, the kind of answer, and how many tools and assistant turns."""
     categories = {CATEGORY_OF[name] for name in offered if name in CATEGORY_OF}
     steps = sum(turn["role"] == "assistant" for turn in sample["dialogs"])
-    kind = kind_of(sample.get("gt_answer"))
-    return [
-        *offered,
-        *(name for name in CATEGORIES if name in categories),
-        kind,
-        f"tools_{len(offered)}",
-        f"steps_{steps}",
-    ]
+    counts = (f"tools_{len(offered)}", f"steps_{steps}")
+    return [*offered, *(name for name in CATEGORIES if name in categories), kind_of(sample.get("gt_answer")), *counts]
 
 
 def kind_of(reference: Json) -> str:
@@ -235,11 +236,8 @@ def _check_turn(file: Path, entry: Entry, field: str, turn: Json) -> None:
     if turn["role"] == "user" and not isinstance(turn.get("content"), str):
         raise problem_in(file, entry, f"{field}.content", "must be a text")
     content = turn.get("content")
-    if (
-        turn["role"] == "tool"
-        and content
-        and not (isinstance(content, dict) and isinstance(content.get("content"), str) and content.get("type"))
-    ):
+    result = isinstance(content, dict) and isinstance(content.get("content"), str) and content.get("type")
+    if turn["role"] == "tool" and content and not result:
         raise problem_in(file, entry, f"{field}.content", "must be an object with 'type' and the text 'content'")
     if turn["role"] != "assistant":
         return
@@ -248,41 +246,37 @@ def _check_turn(file: Path, entry: Entry, field: str, turn: Json) -> None:
         if not isinstance(content, str):
             raise problem_in(file, entry, field, "must hold 'tool_calls' or a text 'content'")
         return
+    function = first_function(calls)
+    if not isinstance(function.get("name"), str) or not isinstance(function.get("arguments"), dict):
+        rule = "must hold a function with a text 'name' and an object 'arguments'"
+        raise problem_in(file, entry, f"{field}.tool_calls[0]", rule)
+
+
+def first_function(calls: Json) -> dict[str, Json]:
+    """The function of the first call; empty where there is none."""
     function = calls[0].get("function") if isinstance(calls, list) and isinstance(calls[0], dict) else None
-    if (
-        not isinstance(function, dict)
-        or not isinstance(function.get("name"), str)
-        or not isinstance(function.get("arguments"), dict)
-    ):
-        raise problem_in(
-            file, entry, f"{field}.tool_calls[0]", "must hold a function with a text 'name' and an object 'arguments'"
-        )
+    return function if isinstance(function, dict) else {}
 
 
 def _check_reference(file: Path, entry: Entry, reference: Json) -> None:
     if not reference:
         return
     if isinstance(reference, dict):
-        fits = (
-            isinstance(reference.get("whitelist"), list)
-            and _groups(reference["whitelist"])
-            and _groups(reference.get("blacklist") or [])
-        )
-        if not fits:
+        wanted = reference.get("whitelist")
+        if not _groups(wanted) or not _groups(reference.get("blacklist") or []):
             rule = "must hold a 'whitelist' of lists of texts, and as 'blacklist' the same or null"
-            flat = isinstance(reference.get("whitelist"), list) and all(
-                isinstance(one, str) for one in reference["whitelist"]
-            )
-            why = "; this one is flat: say which of its texts are aliases of one another" if flat else ""
+            why = "; this one is flat: say which of its texts are aliases of one another" if _texts(wanted) else ""
             raise problem_in(file, entry, "gt_answer", rule + why)
-    elif not isinstance(reference, list) or not all(isinstance(text, str) for text in reference):
+    elif not _texts(reference):
         raise problem_in(file, entry, "gt_answer", "must be an object with a 'whitelist', a list of texts, or null")
 
 
 def _groups(value: Json) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(group, list) and all(isinstance(alias, str) for alias in group) for group in value
-    )
+    return isinstance(value, list) and all(map(_texts, value))
+
+
+def _texts(value: Json) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 def tool_of(file: Path, entry: Entry) -> Tool:

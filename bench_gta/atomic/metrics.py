@@ -58,23 +58,18 @@ def e2e_metrics(values: Sequence[Values], scoring: Scoring) -> dict[str, float |
     stands for a run without any sample."""
     sums = totals(values)
     answers = sums.get("answer_score", 0.0)
-    return {
-        **_e2e(sums, fixes_of(scoring)),
-        "total_ansacc": answers,
-        "total_ansacc_wimggen": answers + sums.get("image_score", 0.0),
-    }
+    both = {"total_ansacc": answers, "total_ansacc_wimggen": answers + sums.get("image_score", 0.0)}
+    return {**_e2e(sums, fixes_of(scoring)), **both}
 
 
 def step_formula(scoring: Scoring) -> MetricFormula:
     """The table's row of a step-by-step run from sums of values."""
-    fixes = fixes_of(scoring)
-    return MetricFormula(lambda sums: _titled(_step(sums, fixes), STEP_COLUMNS), _STEP_RESTS_ON)
+    return MetricFormula(lambda sums: _titled(_step(sums, fixes_of(scoring)), STEP_COLUMNS), _STEP_RESTS_ON)
 
 
 def e2e_formula(scoring: Scoring) -> MetricFormula:
     """The table's row of an end-to-end run from sums of values."""
-    fixes = fixes_of(scoring)
-    return MetricFormula(lambda sums: _titled(_e2e(sums, fixes), E2E_COLUMNS), _E2E_RESTS_ON)
+    return MetricFormula(lambda sums: _titled(_e2e(sums, fixes_of(scoring)), E2E_COLUMNS), _E2E_RESTS_ON)
 
 
 def _titled(figures: Mapping[str, float | None], columns: Mapping[str, str]) -> dict[str, float | None]:
@@ -84,10 +79,9 @@ def _titled(figures: Mapping[str, float | None], columns: Mapping[str, str]) -> 
 def _step(sums: Values, fixes: Fixes) -> dict[str, float | None]:
     tools = sums.get("gold_tool", 0.0)
     answers = sums.get("answer", 0.0)
+    answer_turns = sums.get("gold_answer", 0.0) if Fix.ANSWER_TURNS in fixes else answers
     return {
-        "inst_align": _percent(
-            sums.get("inst", 0.0), tools + (sums.get("gold_answer", 0.0) if Fix.ANSWER_TURNS in fixes else answers)
-        ),
+        "inst_align": _percent(sums.get("inst", 0.0), tools + answer_turns),
         "tool_acc": _percent(sums.get("tool", 0.0), tools),
         "arg_acc": _percent(sums.get("arg", 0.0), tools),
         "answer_acc": _percent(sums.get("answer_score", 0.0), answers),

@@ -73,9 +73,8 @@ def load_prompts(folder: Path | None) -> Prompts:
     if folder is None:
         return prompts
     if not folder.is_dir():
-        raise UsageProblem(
-            f"the prompts folder {folder} does not exist; give a folder with texts such as call_protocol.txt"
-        )
+        example = "give a folder with texts such as call_protocol.txt"
+        raise UsageProblem(f"the prompts folder {folder} does not exist; {example}")
     names = [field.name for field in fields(Prompts)]
     for file in sorted(folder.iterdir()):
         if file.name.startswith(OTHERS):
@@ -92,15 +91,16 @@ def load_prompts(folder: Path | None) -> Prompts:
 
 
 def _check_slots(template: str, folder: Path) -> None:
-    accepted = ", ".join(f"{{{slot}}}" for slot in TEMPLATE_SLOTS)
+    file, accepted = f"{folder}/call_protocol.txt", ", ".join(f"{{{slot}}}" for slot in TEMPLATE_SLOTS)
     try:
-        slots = [
-            (name, spec, conversion) for _, name, spec, conversion in Formatter().parse(template) if name is not None
-        ]
+        slots = slots_of(template)
     except ValueError as error:
-        raise UsageProblem(
-            f"{folder}/call_protocol.txt: {error}; a literal brace is written twice, and slots are {accepted}"
-        ) from None
+        raise UsageProblem(f"{file}: {error}; a literal brace is written twice, and slots are {accepted}") from None
     for name, spec, conversion in slots:
         if name not in TEMPLATE_SLOTS or spec or conversion:
-            raise UsageProblem(f"{folder}/call_protocol.txt has the unknown slot {{{name}}}; accepted are {accepted}")
+            raise UsageProblem(f"{file} has the unknown slot {{{name}}}; accepted are {accepted}")
+
+
+def slots_of(template: str) -> list[tuple[str, str | None, str | None]]:
+    """Name, format and conversion of each slot. Raises ValueError."""
+    return [(name, spec, conversion) for _, name, spec, conversion in Formatter().parse(template) if name is not None]

@@ -18,7 +18,7 @@ from agentgauge.core.case import Case
 from agentgauge.core.chat import Message
 from agentgauge.core.tools import Tool
 from agentgauge.core.types import Json
-from bench_gta.atomic.data import Loaded, read_tools, resolve
+from bench_gta.atomic.data import Loaded, read_tools, resolve, user_turns
 from bench_gta.atomic.prompts import Prompts, load_prompts
 from bench_gta.workflow.steps import files_note, opening, record, records
 
@@ -106,14 +106,3 @@ def _history(turns: Sequence[Mapping[str, Json]]) -> list[Past]:
         elif turn["role"] == "assistant" and content:
             past.append(PastText("assistant", content))
     return past
-
-
-def user_turns(turns: Sequence[Mapping[str, Json]]) -> list[tuple[str, list[Json]]]:
-    """Every user turn's text, and the turns that answer it. What comes before the first is left out."""
-    parts: list[tuple[str, list[Json]]] = []
-    for turn in turns:
-        if turn["role"] == "user":
-            parts.append((turn["content"], []))
-        elif parts:
-            parts[-1][1].append(turn)
-    return parts

@@ -13,7 +13,7 @@ from itertools import zip_longest
 from agentgauge.agent.actions import INVALID_ACTION, NO_ACTION
 from agentgauge.core.types import Json, Score
 from bench_gta.atomic.answers import score_answer
-from bench_gta.atomic.data import kind_of
+from bench_gta.atomic.data import kind_of, user_turns
 from bench_gta.atomic.explain import Finding, expected_answer, explain, quoted, shown_turn
 from bench_gta.atomic.fixes import Fix, Fixes
 from bench_gta.similarity import Similarity
@@ -224,14 +224,16 @@ def _where(steps: Sequence[Turn]) -> str:
 # -- broken cases
 
 
-def broken_step(gold: Sequence[Turn], reference: Json) -> Score:
+def broken_step(dialogs: Sequence[Turn], reference: Json, fixes: Fixes) -> Score:
     """A case without a prediction: the original's denominators, and nothing in the numerators."""
+    gold = [turn for turn in dialogs if turn["role"] == "assistant"]
     values = step_values([{"role": "none"}] * len(gold), gold, None, _never, frozenset())
     return Score(False, {**values, "answer": float(bool(reference))}, ("broken",), "there is no prediction")
 
 
-def broken_e2e(gold: Sequence[Sequence[Turn]], reference: Json, fixes: Fixes) -> Score:
-    """A case without a prediction, read like a run that said nothing."""
+def broken_e2e(dialogs: Sequence[Turn], reference: Json, fixes: Fixes) -> Score:
+    """A case without a prediction, read like a run without any reply."""
+    gold = [turns for _, turns in user_turns(dialogs)]
     return Score(False, e2e_values([], gold, reference, _never, fixes), ("broken",), "there is no prediction")
 
 

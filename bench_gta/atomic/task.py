@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -30,13 +29,22 @@ from agentgauge.core.types import Json, Sample, Score, Scoring
 from bench_gta.atomic import data, oracle
 from bench_gta.atomic.export import write_predictions
 from bench_gta.atomic.files import score_entries
-from bench_gta.atomic.fixes import fixes_of
-from bench_gta.atomic.metrics import E2E_COLUMNS, STEP_COLUMNS, e2e_formula, e2e_metrics, step_formula, step_metrics
+from bench_gta.atomic.fixes import Fixes, fixes_of
+from bench_gta.atomic.metrics import (
+    E2E_COLUMNS,
+    STEP_COLUMNS,
+    Values,
+    e2e_formula,
+    e2e_metrics,
+    step_formula,
+    step_metrics,
+)
 from bench_gta.atomic.prompts import load_prompts
-from bench_gta.atomic.run import run_e2e, run_step, user_turns
+from bench_gta.atomic.run import run_e2e, run_step
 from bench_gta.atomic.score import broken_e2e, broken_step, score_e2e, score_step
 from bench_gta.atomic.stops import e2e_stop, step_stop
 from bench_gta.real_tools import GtaTools
+from bench_gta.similarity import Similarity as Similar
 from bench_gta.similarity import check, comparable, loads_model, set_up, similarity
 from bench_gta.tools import CATEGORIES, CATEGORY_OF
 
@@ -56,6 +64,19 @@ class GtaAtomicData(DataSource):
         return data.load(index, row, task)
 
 
+@dataclass(frozen=True, slots=True)
+class _Mode:
+    """What the two modes do in their own way."""
+
+    run: Callable[[Case], Awaitable[Json]]
+    score: Callable[[Mapping[str, Json], Json, Similar, Fixes], Score]
+    score_broken: Callable[[Sequence[Mapping[str, Json]], Json, Fixes], Score]  # of a case without a prediction
+    stop: Callable[[Json], str]
+    result: Callable[[Sequence[Values], Scoring], dict[str, float | None]]  # the original evaluator's
+    formula: Callable[[Scoring], MetricFormula]
+    answer: Callable[[Sample, ChatRequest], ChatReply]
+
+
 class _GtaAtomic(Task, Similarity, Presentation, PublishedRows, Prompts, PredictionFiles, Oracle):
     """What both modes share."""
 
@@ -67,6 +88,7 @@ class _GtaAtomic(Task, Similarity, Presentation, PublishedRows, Prompts, Predict
 
     keys: ClassVar[Mapping[str, str]]  # the evaluator's key → column
     published_as: ClassVar[Mapping[str, str]]  # name in the published tables → column
+    mode: ClassVar[_Mode]
 
     def prompt_version(self, folder: Path | None) -> str:
         return load_prompts(folder).version
@@ -80,11 +102,8 @@ class _GtaAtomic(Task, Similarity, Presentation, PublishedRows, Prompts, Predict
         check(similarity)
 
     def similarity_server(self, similarity: str) -> list[str]:
-        return (
-            [sys.executable, "-m", "bench_gta.similarity_server", "--backend", similarity]
-            if loads_model(similarity)
-            else []
-        )
+        command = [sys.executable, "-m", "bench_gta.similarity_server", "--backend", similarity]
+        return command if loads_model(similarity) else []
 
     def comparable(self, similarity: str) -> bool:
         return comparable(similarity)
@@ -96,22 +115,32 @@ class _GtaAtomic(Task, Similarity, Presentation, PublishedRows, Prompts, Predict
     def published_rows(self) -> list[Mapping[str, Any]]:
         published = json.loads((_HERE / "reference" / "gta_atomic.json").read_text(encoding="utf-8"))
         return [
-            {
-                "edition": board["title"],
-                "model": row["model"],
-                **{column: row.get(name) for name, column in self.published_as.items()},
-            }
+            {"edition": board["title"], "model": row["model"]}
+            | {column: row.get(name) for name, column in self.published_as.items()}
             for board in published["leaderboards"]
             for row in board["rows"]
         ]
 
-    @abstractmethod
+    async def run(self, case: Case) -> Json:
+        data.require_files(case.sample)
+        return await self.mode.run(case)
+
+    def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
+        reference = sample.payload.get("gt_answer")
+        if output is None:
+            return self.mode.score_broken(sample.payload["dialogs"], reference, fixes_of(scoring))
+        return self.score_entry(output, reference, scoring, similarity)
+
     def score_entry(self, entry: Mapping[str, Json], reference: Json, scoring: Scoring, backend: str) -> Score:
         """Score one entry of a prediction file."""
+        score = self.mode.score(entry, reference, similarity(backend), fixes_of(scoring))
+        return replace(score, stops=self.mode.stop(entry["prediction"]))
 
-    @abstractmethod
-    def figures(self, values: Sequence[Mapping[str, float]], scoring: Scoring) -> dict[str, float | None]:
-        """The original evaluator's result from the samples' values."""
+    def metrics(self, scoring: Scoring) -> MetricFormula:
+        return self.mode.formula(scoring)
+
+    def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
+        return self.mode.answer(sample, request)
 
     def score_files(self, samples: Path, predictions: Path, *, scoring: Scoring, similarity: str) -> Mapping[str, Any]:
         """``metrics`` by the original evaluator's keys, ``columns`` by the leaderboards' names. ``stops`` and
@@ -121,7 +150,7 @@ class _GtaAtomic(Task, Similarity, Presentation, PublishedRows, Prompts, Predict
             return self.score_entry(entry, reference, scoring, similarity)
 
         scored = score_entries(samples, predictions, score, strict=scoring == "strict")
-        metrics = self.figures([score.values for _, score in scored.scores], scoring)
+        metrics = self.mode.result([score.values for _, score in scored.scores], scoring)
         stops = [{"sample": key, "reason": score.stops} for key, score in scored.scores if score.stops]
         return {
             "metrics": {name: _plain(value) for name, value in metrics.items()},
@@ -144,12 +173,7 @@ class _GtaAtomic(Task, Similarity, Presentation, PublishedRows, Prompts, Predict
         return {"gta_atomic": self._export}
 
     def _export(
-        self,
-        results: Iterable[tuple[Sample, Json, Path]],
-        folder: Path,
-        *,
-        model: str,
-        scoring: Scoring,
+        self, results: Iterable[tuple[Sample, Json, Path]], folder: Path, *, model: str, scoring: Scoring
     ) -> list[str]:
         """A folder for each mode, since the original's files have the same names in both: ``step`` and ``e2e``."""
         return write_predictions(results, folder / self.name.rpartition(".")[2], model)
@@ -163,35 +187,8 @@ class StepByStep(_GtaAtomic):
     columns = tuple(STEP_COLUMNS.values())
     published = ("InstAcc", "ToolAcc", "ArgAcc", "SummAcc")
     keys = STEP_COLUMNS
-    published_as: ClassVar[Mapping[str, str]] = {
-        "Inst": "InstAcc",
-        "Tool": "ToolAcc",
-        "Arg": "ArgAcc",
-        "Summ": "SummAcc",
-    }
-
-    async def run(self, case: Case) -> Json:
-        data.require_files(case.sample)
-        return await run_step(case)
-
-    def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
-        reference = sample.payload.get("gt_answer")
-        if output is None:
-            return broken_step([turn for turn in sample.payload["dialogs"] if turn["role"] == "assistant"], reference)
-        return self.score_entry(output, reference, scoring, similarity)
-
-    def score_entry(self, entry: Mapping[str, Json], reference: Json, scoring: Scoring, backend: str) -> Score:
-        score = score_step(entry, reference, similarity(backend), fixes_of(scoring))
-        return replace(score, stops=step_stop(entry["prediction"]))
-
-    def metrics(self, scoring: Scoring) -> MetricFormula:
-        return step_formula(scoring)
-
-    def figures(self, values: Sequence[Mapping[str, float]], scoring: Scoring) -> dict[str, float | None]:
-        return step_metrics(values, scoring)
-
-    def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
-        return oracle.answer_step(sample, request)
+    published_as: ClassVar[Mapping[str, str]] = {name.removesuffix("Acc"): name for name in published}
+    mode = _Mode(run_step, score_step, broken_step, step_stop, step_metrics, step_formula, oracle.answer_step)
 
 
 class EndToEnd(_GtaAtomic, GtaTools):
@@ -202,38 +199,8 @@ class EndToEnd(_GtaAtomic, GtaTools):
     columns = tuple(E2E_COLUMNS.values())
     published = ("P", "O", "L", "C", "AnsAcc", "AnsAcc+I")
     keys = E2E_COLUMNS
-    published_as: ClassVar[Mapping[str, str]] = {
-        "P": "P",
-        "O": "O",
-        "L": "L",
-        "C": "C",
-        "Ans": "AnsAcc",
-        "Ans+I": "AnsAcc+I",
-    }
-
-    async def run(self, case: Case) -> Json:
-        data.require_files(case.sample)
-        return await run_e2e(case)
-
-    def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
-        reference = sample.payload.get("gt_answer")
-        if output is None:
-            gold = [turns for _, turns in user_turns(sample.payload["dialogs"])]
-            return broken_e2e(gold, reference, fixes_of(scoring))
-        return self.score_entry(output, reference, scoring, similarity)
-
-    def score_entry(self, entry: Mapping[str, Json], reference: Json, scoring: Scoring, backend: str) -> Score:
-        score = score_e2e(entry, reference, similarity(backend), fixes_of(scoring))
-        return replace(score, stops=e2e_stop(entry["prediction"]))
-
-    def metrics(self, scoring: Scoring) -> MetricFormula:
-        return e2e_formula(scoring)
-
-    def figures(self, values: Sequence[Mapping[str, float]], scoring: Scoring) -> dict[str, float | None]:
-        return e2e_metrics(values, scoring)
-
-    def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
-        return oracle.answer_e2e(sample, request)
+    published_as: ClassVar[Mapping[str, str]] = {name.replace("Acc", ""): name for name in published}
+    mode = _Mode(run_e2e, score_e2e, broken_e2e, e2e_stop, e2e_metrics, e2e_formula, oracle.answer_e2e)
 
     def tools_of(self, index: Index, row: Row) -> tuple[str, ...]:
         return tuple(tag for tag in row.tags if tag in CATEGORY_OF)

@@ -7,7 +7,7 @@ from bench_gta.pack.file_selection import problem_of
 from bench_gta.pack.format import Pack, PackTask, select_trace
 from bench_gta.pack.tasks import TaskSet
 from bench_gta.workflow import tree
-from bench_gta.workflow.judging.prompts import NO_ANSWER, leaf_fields
+from bench_gta.workflow.judging.prompts import NO_ANSWER, final_answer
 
 
 def problems_of(pack: Pack, tasks: TaskSet | None) -> list[str]:
@@ -72,8 +72,7 @@ def _of_task(pack: Pack, task: PackTask) -> list[str]:
         tree.check_weights(tree.parse(task.full_tree))
     except DataProblem as problem:
         return [*found, f"full_tree: {problem}"]
-    answer = leaf_fields({}, task.assistant_outputs, task.origin_prompt).final_answer
-    if answer == NO_ANSWER and not _is_blank(task):
+    if final_answer(task.assistant_outputs) == NO_ANSWER and not _is_blank(task):
         found.append("it has no final answer")
     return found
 

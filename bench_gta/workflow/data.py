@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from bench_gta.atomic.data import (
     absolute_turn,
     check_key,
     check_path,
+    first_function,
     problem_in,
     read_sample,
     require,
@@ -55,24 +56,20 @@ class Loaded(Resolved):
 def index(root: Path) -> Index:
     """The tasks below ``root``, in the order of the file. Raises DataProblem, naming the record and the field. Keywords
     of a task: its own tools, their categories, the task's category, ``files_<kind>`` and ``leaves_<n>``."""
-    root, told = root.absolute(), Differences("task")
+    root, differences = root.absolute(), Differences("task")
     read_tools(root)  # any error in it is reported, though no task refers to it
     return build_index(
         [root / DATASET, root / TOOLMETA],
-        lambda file: entries(file, told),
+        lambda file: entries(file, differences),
         lambda entry: _describe(root, entry),
         kind=_KIND,
-        differences=told.sentences,
+        differences=differences.sentences,
     )
 
 
-def entries(file: Path, told: Differences | None = None) -> Iterator[Entry]:
-    """The tasks of an end.json in the official layout; how they differed from it is ``told``. Raises DataProblem."""
-    for entry in layout.entries(file, told):
-        value, ways = layout.workflow(entry.value, file.parent)
-        if told and ways:
-            told.of_record(entry.key, ways)
-        yield replace(entry, value=value) if ways else entry
+def entries(file: Path, differences: Differences | None = None) -> Iterator[Entry]:
+    """The tasks of an end.json in the official layout, and how they differed from it. Raises DataProblem."""
+    return layout.official_entries(file, file.parent, layout.workflow, differences)
 
 
 def load(index: Index, row: Row, task: str) -> Sample:
@@ -229,10 +226,8 @@ def _check_turn(file: Path, entry: Entry, field: str, turn: Json) -> None:
         raise problem_in(file, entry, field, "must be an object with the role system, user, assistant or tool")
     if turn["role"] == "user" and not isinstance(turn.get("content"), str):
         raise problem_in(file, entry, f"{field}.content", "must be a text")
-    if calls := turn.get("tool_calls"):
-        function = calls[0].get("function") if isinstance(calls, list) and isinstance(calls[0], dict) else None
-        if not isinstance(function, dict) or "arguments" not in function:
-            raise problem_in(file, entry, f"{field}.tool_calls[0]", "must hold a function with 'name' and 'arguments'")
+    if (calls := turn.get("tool_calls")) and "arguments" not in first_function(calls):
+        raise problem_in(file, entry, f"{field}.tool_calls[0]", "must hold a function with 'name' and 'arguments'")
 
 
 def _tags(task: Mapping[str, Json], leaves: int) -> list[str]:

@@ -9,7 +9,7 @@ from agentgauge.core.atomic_write import encoded, write_whole
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.index import object_entries
 from agentgauge.core.types import Json
-from bench_gta.atomic.run import user_turns
+from bench_gta.atomic.data import user_turns
 from bench_gta.workflow.compress import compress
 from bench_gta.workflow.discovery import attached_files
 from bench_gta.workflow.steps import until_error

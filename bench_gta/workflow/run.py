@@ -16,8 +16,9 @@ from agentgauge.core.case import Case
 from agentgauge.core.chat import Message, Sampling
 from agentgauge.core.tools import Tool
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json
+from bench_gta.atomic.data import user_turns
 from bench_gta.atomic.prompts import load_prompts
-from bench_gta.atomic.run import dialect_of, user_turns
+from bench_gta.atomic.run import dialect_of
 from bench_gta.workflow import data
 from bench_gta.workflow.discovery import attached_files
 from bench_gta.workflow.judging.judge import Delivery, Judge

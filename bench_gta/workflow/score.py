@@ -10,7 +10,7 @@ from html import escape
 from agentgauge.core.types import Json, Score
 from bench_gta.workflow.data import categories_of
 from bench_gta.workflow.judging.judge import RULES, Scored, scored
-from bench_gta.workflow.judging.prompts import NO_ANSWER, leaf_fields
+from bench_gta.workflow.judging.prompts import NO_ANSWER, final_answer
 from bench_gta.workflow.judging.replies import Verdict
 from bench_gta.workflow.metrics import THRESHOLD, calls_of, values_of
 from bench_gta.workflow.tree import Value, leaves, parse
@@ -38,9 +38,9 @@ def score_output(task: Mapping[str, Json], output: Json, thresholds: Thresholds,
         leaf_threshold=thresholds.leaf,
         root_threshold=thresholds.root,
     )
-    values["fallbacks"] = float(result.fallbacks)
     judged = output["judged"]
-    values["shown_otherwise"] = float(judged["judge"] != RULES and judged["everything"] is not strict)
+    otherwise = judged["judge"] != RULES and judged["everything"] is not strict
+    values |= {"fallbacks": float(result.fallbacks), "shown_otherwise": float(otherwise)}
     passed = result.root.value >= thresholds.root
     labels = () if passed else _labels(output, values)
     return Score(passed, values, labels, "\n".join(lines(result, thresholds)))
@@ -48,7 +48,7 @@ def score_output(task: Mapping[str, Json], output: Json, thresholds: Thresholds,
 
 def _labels(output: Json, values: Mapping[str, float]) -> tuple[str, ...]:
     """What may be behind a low score."""
-    answered = leaf_fields({}, output["assistant_outputs"], None).final_answer != NO_ANSWER
+    answered = final_answer(output["assistant_outputs"]) != NO_ANSWER
     signs = {
         "no_answer": not answered,
         "no_files": not output.get("delivered", output.get("attached_files")),
@@ -58,27 +58,18 @@ def _labels(output: Json, values: Mapping[str, float]) -> tuple[str, ...]:
     return tuple(label for label, holds in signs.items() if holds)
 
 
-def failed(task: Mapping[str, Json], thresholds: Thresholds) -> Score:
+def failed(task: Mapping[str, Json]) -> Score:
     """A task that could not be run or judged: root score 0, all leaves failed (GTA-Workflow spec 5.7)."""
     count = len(leaves(parse(task.get("sub_tasks", []))))
-    values = values_of(
-        0.0,
-        [0.0] * count,
-        categories_of(task),
-        **calls_of([], []),
-        status="error",
-        leaf_threshold=thresholds.leaf,
-        root_threshold=thresholds.root,
-    )
-    return Score(
-        False, {**values, "fallbacks": 0.0, "shown_otherwise": 0.0}, ("not_judged",), "it could not be run or judged"
-    )
+    values = values_of(0.0, [0.0] * count, categories_of(task), status="error")
+    values |= {"fallbacks": 0.0, "shown_otherwise": 0.0}
+    return Score(False, values, ("not_judged",), "it could not be run or judged")
 
 
 def lines(result: Scored, thresholds: Thresholds) -> Iterator[str]:
     """The tree as text: scores, requirements, and the judge's words at the leaves."""
     root = result.root
-    met = sum(leaf.value >= thresholds.leaf for leaf, _ in _judged_leaves(result))
+    met = sum(leaf.value >= thresholds.leaf for leaf in leaf_values(root))
     yield (
         f"root score {root.value:.2f} of 10, {thresholds.root:g} are needed;"
         f" {met} of {len(result.verdicts)} leaves reach {thresholds.leaf:g}"
@@ -155,10 +146,6 @@ def _words(value: Value, verdict: Verdict | None) -> str:
         return ""
     read = f" <small>({verdict.fallback})</small>" if verdict.fallback else ""
     return f"{escape(str(value.node.requirement))}<br><i>{escape(str(verdict.analysis))}</i>{read}"
-
-
-def _judged_leaves(result: Scored) -> Iterator[tuple[Value, Verdict]]:
-    return zip((value for value in _walk(result.root) if not value.children), result.verdicts, strict=True)
 
 
 def _walk(value: Value) -> Iterator[Value]:

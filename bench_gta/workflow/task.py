@@ -78,20 +78,15 @@ CACHE = TaskOption(
     asks=False,
     matters=False,
 )
-_USUAL = f"{THRESHOLD:g}"
-LEAF = TaskOption(
-    "--leaf-threshold",
-    f"GTA-Workflow: score from which on a leaf is met, 0 to 10 (default: {_USUAL})",
-    default=_USUAL,
-    metavar="SCORE",
-    asks=False,
-)
-ROOT = TaskOption(
-    "--root-threshold",
-    f"GTA-Workflow: score from which on a task is solved, 0 to 10 (default: {_USUAL})",
-    default=_USUAL,
-    metavar="SCORE",
-    asks=False,
+LEAF, ROOT = (
+    TaskOption(
+        f"--{what}-threshold",
+        f"GTA-Workflow: score from which on a {met}, 0 to 10 (default: {THRESHOLD:g})",
+        default=f"{THRESHOLD:g}",
+        metavar="SCORE",
+        asks=False,
+    )
+    for what, met in (("leaf", "leaf is met"), ("root", "task is solved"))
 )
 SAMPLING = TaskOption(
     "--workflow-sampling",
@@ -183,7 +178,7 @@ class Workflow(Task, GtaTools, OwnOptions, Presentation, PublishedRows, Prompts,
 
     def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
         if output is None:
-            return failed(sample.payload, self.thresholds)
+            return failed(sample.payload)
         return score_output(sample.payload, output, self.thresholds, strict=scoring == "strict")
 
     def metrics(self, scoring: Scoring) -> MetricFormula:
@@ -206,13 +201,8 @@ class Workflow(Task, GtaTools, OwnOptions, Presentation, PublishedRows, Prompts,
     ) -> Mapping[str, Any]:
         from bench_gta.workflow.judging.files import score_predictions
 
-        made = make_judge(
-            self.judge,
-            votes=self.votes,
-            cache=self.cache,
-            released=scoring == "parity",
-            config=load_config(root=Path.cwd()),
-        )
+        config, released = load_config(root=Path.cwd()), scoring == "parity"
+        made = make_judge(self.judge, votes=self.votes, cache=self.cache, released=released, config=config)
         return score_predictions(samples, predictions, made, self.thresholds, strict=scoring == "strict")
 
     def exporters(self) -> Mapping[str, Exporter]:
@@ -247,12 +237,12 @@ class Workflow(Task, GtaTools, OwnOptions, Presentation, PublishedRows, Prompts,
             build_index([root / data.DATASET], data.entries, lambda entry: _ruled(root, entry), kind=_RULED)
 
     def not_comparable(self, chosen: Chosen) -> Sequence[str]:
-        reasons = [] if chosen[SAMPLING.name] == "paper" else ["4096 tokens a reply instead of 512"]
-        if self.votes != 1:
-            reasons.append(f"median of {self.votes} votes instead of one")
-        return (
-            [f"judge {chosen[JUDGE.name]} instead of gpt-5.2", *reasons] if chosen[JUDGE.name] != "gpt-5.2" else reasons
-        )
+        differs = {
+            f"judge {chosen[JUDGE.name]} instead of gpt-5.2": chosen[JUDGE.name] != "gpt-5.2",
+            "4096 tokens a reply instead of 512": chosen[SAMPLING.name] != "paper",
+            f"median of {self.votes} votes instead of one": self.votes != 1,
+        }
+        return [reason for reason, holds in differs.items() if holds]
 
     def tools_of(self, index: Index, row: Row) -> tuple[str, ...]:
         """All of them: the whole set is offered for every task (GTA-Workflow spec 2.1)."""
@@ -267,23 +257,14 @@ class Workflow(Task, GtaTools, OwnOptions, Presentation, PublishedRows, Prompts,
         rows = [(column, metrics[column]) for column in ("Leaf SR", "Root SR")]
         if any(metric["value"] is None for _, metric in rows):
             return ()
-        said = ", ".join(f"{column} from {metric['threshold']:g}" for column, metric in rows)
-        otherwise = metrics["Root SR"].get("shown_otherwise", 0)
-        return [
-            *(
-                [
-                    f"{otherwise:.0f} tasks were judged on what the other scoring shows of files; a new run would show"
-                    " others"
-                ]
-                if otherwise
-                else []
-            ),
-            f"thresholds (of 10, inclusive, our choice): {said}; at other ones:",
-            *(
-                f"{column} at " + ", ".join(f"{at}: {value:.2f}" for at, value in metric["at"].items())
-                for column, metric in rows
-            ),
-        ]
+        used = ", ".join(f"{column} from {metric['threshold']:g}" for column, metric in rows)
+        notes = [f"thresholds (of 10, inclusive, our choice): {used}; at other ones:"]
+        for column, metric in rows:
+            notes.append(f"{column} at " + ", ".join(f"{at}: {value:.2f}" for at, value in metric["at"].items()))
+        if otherwise := metrics["Root SR"].get("shown_otherwise", 0):
+            shown = "what the other scoring shows of files; a new run would show others"
+            notes.insert(0, f"{otherwise:.0f} tasks were judged on {shown}")
+        return notes
 
     def published_rows(self) -> list[Mapping[str, Any]]:
         return reference_rows()

@@ -37,6 +37,7 @@ def says(text: str, **more: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": text, **more}
 
 
+ASKED = {"role": "user", "content": "How much?"}
 GOLD = [call("OCR", image="a"), says("42")]
 
 
@@ -115,11 +116,11 @@ def test_long_explanations_are_cut() -> None:
 
 
 def test_a_broken_case_keeps_the_denominators() -> None:
-    values = broken_step(GOLD, REFERENCE).values
+    values = broken_step(GOLD, REFERENCE, PARITY).values
     assert (values["gold_tool"], values["answer"], values["inst"], values["answer_score"]) == (1, 1, 0, 0)
-    values = broken_e2e([GOLD], REFERENCE, PARITY).values
+    values = broken_e2e([ASKED, *GOLD], REFERENCE, PARITY).values
     assert (values["samples"], values["answer"], values["answer_score"], values["perception_gold"]) == (1, 1, 0, 1)
-    assert broken_e2e([DRAWN], None, PARITY).values["image_score"] == 0
+    assert broken_e2e([ASKED, *DRAWN], None, PARITY).values["image_score"] == 0
 
 
 # -- strict

@@ -97,7 +97,7 @@ def test_the_explanation_shows_every_checkpoint_with_the_judge_s_words() -> None
 
 
 def test_a_failed_task_counts_all_its_leaves() -> None:
-    score = failed(TASK, Thresholds())
+    score = failed(TASK)
     assert (
         score.passed,
         score.values["leaves"],

@@ -33,6 +33,7 @@ from tool_impls.settings import ToolSettings
 LONGEST = 200_000  # characters of a file's text
 MOST_TEXT = 64 * 2**20  # bytes of a text file
 PICTURE = "{http://schemas.openxmlformats.org/presentationml/2006/main}pic"
+WORD_PICTURE = "{http://schemas.openxmlformats.org/drawingml/2006/picture}pic"
 BETWEEN = " | "  # cells, so that numbers beside each other stay two
 
 Found = dict[str, Any]
@@ -77,10 +78,8 @@ def _pdf(path: Path) -> Found:
         looked_at = list(islice(reader.pages, facts_drawn.MOST_PAGES))
         pictures = sum(len(page.images) for page in looked_at)
         drawings = max((facts_drawn.drawn_on(page)[0] for page in looked_at), default=0)
-    return {
-        "text": text,
-        "measures": {"pages": pages, "pictures": pictures, "drawings": drawings, "lines": _lines(text)},
-    }
+    measures = {"pages": pages, "pictures": pictures, "drawings": drawings, "lines": _lines(text)}
+    return {"text": text, "measures": measures}
 
 
 def _docx(path: Path) -> Found:
@@ -89,11 +88,8 @@ def _docx(path: Path) -> Found:
     text = ReadDOCX(ToolSettings(tables={"ReadDOCX": {"limit": LONGEST, "tables": True}})).apply(path.parent, path)
     with reading("a DOCX document"), path.open("rb") as stream:
         document = docx.Document(stream)
-        styles = [
-            paragraph.style.name if paragraph.style else ""
-            for paragraph in document.paragraphs
-            if paragraph.text.strip()
-        ]
+        filled = [paragraph for paragraph in document.paragraphs if paragraph.text.strip()]
+        styles = [paragraph.style.name if paragraph.style else "" for paragraph in filled]
         rows = [len(row.xpath("./w:tc")) for row in document.element.body.xpath("./w:tbl/w:tr")]
         measures = {
             "paragraphs": len(styles),
@@ -102,9 +98,7 @@ def _docx(path: Path) -> Found:
             "rows": len(rows),
             "columns": max(rows, default=0),
             "charts": facts_drawn.charts_of(path),
-            "pictures": len(
-                document.element.body.findall(".//{http://schemas.openxmlformats.org/drawingml/2006/picture}pic")
-            ),
+            "pictures": len(document.element.body.findall(f".//{WORD_PICTURE}")),
         }
     return {"text": text, "measures": measures}
 
@@ -162,15 +156,10 @@ def _csv(path: Path) -> Found:
     text = _decoded(path)
     with reading("a CSV table"):
         delimiter = "\t" if path.suffix.lower() == ".tsv" else _delimiter(text)
-        rows = [
-            row
-            for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-            if any(cell.strip() for cell in row)
-        ]
-    return {
-        "text": gathered((BETWEEN.join(row) for row in rows), LONGEST),
-        "measures": {"rows": len(rows), "columns": max(map(_filled, rows), default=0)},
-    }
+        table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        rows = [row for row in table if any(cell.strip() for cell in row)]
+    measures = {"rows": len(rows), "columns": max(map(_filled, rows), default=0)}
+    return {"text": gathered((BETWEEN.join(row) for row in rows), LONGEST), "measures": measures}
 
 
 def _delimiter(text: str) -> str:

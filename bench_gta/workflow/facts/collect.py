@@ -18,6 +18,7 @@ from agentgauge.core.types import Json
 from bench_gta.workflow.rendering.confined import run_child
 from bench_gta.workflow.rendering.kinds import kind_of, suffix_of
 
+CHILD = "bench_gta.workflow.facts.child"
 SECONDS = 60.0  # of one child
 PATIENCE = 300.0  # seconds for all files; what is not looked at by then stays so
 MOST_FILES = 200
@@ -103,9 +104,8 @@ def facts(files: Sequence[Path], *, folder: Path, read: bool = False) -> list[Fa
     open_ = [path for path, found in known.items() if found.kind != "other" and not found.broken]
     for path in open_[MOST_FILES:]:
         known[path] = _broken(known[path], f"it was not looked at, because only the first {MOST_FILES} files are")
-    known.update(
-        _looked_at({path: known[path] for path in open_[:MOST_FILES]}, folder, read, time.monotonic() + PATIENCE)
-    )
+    first = {path: known[path] for path in open_[:MOST_FILES]}
+    known |= _looked_at(first, folder, read, time.monotonic() + PATIENCE)
     return [known[path] for path in files]
 
 
@@ -123,35 +123,25 @@ def _looked_at(files: Mapping[Path, Facts], folder: Path, read: bool, deadline: 
     if not files:
         return {}
     if time.monotonic() > deadline:
-        return {
-            path: _broken(basic, "it was not looked at, because the files before it took too long")
-            for path, basic in files.items()
-        }
+        late = "it was not looked at, because the files before it took too long"
+        return {path: _broken(basic, late) for path, basic in files.items()}
     try:
         answers = _ask(files, folder, read)
     except DataProblem as problem:
         if len(files) == 1:
             return {path: _broken(basic, str(problem)) for path, basic in files.items()}
         items, half = list(files.items()), len(files) // 2
-        return _looked_at(dict(items[:half]), folder, read, deadline) | _looked_at(
-            dict(items[half:]), folder, read, deadline
-        )
+        halves = (_looked_at(dict(part), folder, read, deadline) for part in (items[:half], items[half:]))
+        return {path: found for part in halves for path, found in part.items()}
     return {path: _merged(basic, answer) for (path, basic), answer in zip(files.items(), answers, strict=True)}
 
 
 def _ask(files: Mapping[Path, Facts], folder: Path, read: bool) -> list[Mapping[str, Json]]:
-    order = {
-        "files": [{"path": str(path.absolute()), "kind": found.kind} for path, found in files.items()],
-        "read": read,
-    }
+    paths = [path.absolute() for path in files]
+    named = [{"path": str(path), "kind": found.kind} for path, found in zip(paths, files.values(), strict=True)]
+    order = {"files": named, "read": read}
     with sandbox.scratch_folder(folder) as scratch:
-        answer = run_child(
-            "bench_gta.workflow.facts.child",
-            order,
-            folder=scratch,
-            readable=[path.absolute() for path in files],
-            seconds=SECONDS,
-        )
+        answer = run_child(CHILD, order, folder=scratch, readable=paths, seconds=SECONDS)
     if not isinstance(answer, list) or len(answer) != len(files) or not all(isinstance(one, dict) for one in answer):
         raise DataProblem("the program that looked at it gave an answer of another form")
     return answer
@@ -162,22 +152,20 @@ def _merged(basic: Facts, answer: Mapping[str, Json]) -> Facts:
     broken = answer.get("broken")
     if isinstance(broken, str) and broken:
         return _broken(basic, broken)
+    given, links = answer.get("measures"), answer.get("links")
     measures = {
         name: value
-        for name, value in _mapping(answer.get("measures")).items()
+        for name, value in (given if isinstance(given, dict) else {}).items()
         if name in MEASURES and isinstance(value, int | float) and not isinstance(value, bool)
     }
-    text, shown, look = (
-        value if isinstance(value, str) else "" for value in map(answer.get, ("text", "shown", "look"))
+    texts = {name: answer[name] for name in ("text", "shown", "look") if isinstance(answer.get(name), str)}
+    return replace(
+        basic,
+        measures={**measures, **basic.measures},
+        links=tuple(link for link in links if isinstance(link, str)) if isinstance(links, list) else (),
+        parsed=answer.get("parsed"),
+        **texts,
     )
-    found = answer.get("links")
-    links = tuple(link for link in found if isinstance(link, str)) if isinstance(found, list) else ()
-    told = replace(basic, measures={**measures, **basic.measures}, text=text, shown=shown, look=look, links=links)
-    return replace(told, parsed=answer.get("parsed"))
-
-
-def _mapping(value: Json) -> Mapping[str, Json]:
-    return value if isinstance(value, dict) else {}
 
 
 def _broken(basic: Facts, reason: str) -> Facts:

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 PICTURES = re.compile(r"(?:word|ppt|xl)/media/[^/]+\.(?:png|jpe?g|gif|bmp|tiff?|emf|wmf|svg)", re.IGNORECASE)
 CHARTS = re.compile(r"(?:word|ppt|xl)/charts/chart\d*\.xml")
 PAINTING = {b"f", b"F", b"f*", b"B", b"B*", b"b", b"b*", b"S", b"s", b"sh"}  # operators that draw a line or an area
-CHART = (
-    15  # lines and areas on a page with a chart; a ruled table of eight rows has as many, and cannot be told from one
-)
+CHART = 15  # lines and areas on a page with a chart, or with a ruled table of eight rows
 MOST_PAGES = 100  # of a PDF
 MOST_READ = 4  # pictures of a document
 SMALLEST = 60  # pixels of a side; smaller ones are ornaments
@@ -94,11 +92,7 @@ def _read(pictures: Iterator[bytes]) -> Iterator[str]:
                 yield written_in(image.convert("RGB"))
 
 
-READERS: dict[str, Callable[[Path], str]] = {
-    "PDF": _pdf,
-    "Word document": _office,
-    "presentation": _office,
-    "workbook": _office,
-}
+_OFFICE = ("Word document", "presentation", "workbook")
+READERS: dict[str, Callable[[Path], str]] = {"PDF": _pdf, **dict.fromkeys(_OFFICE, _office)}
 """Kind of file → what can be read in its charts and pictures. A PDF's page with a chart that is no picture is read
 whole."""

@@ -40,14 +40,11 @@ def picture(path: Path, *, read: bool) -> Found:
 def sound(path: Path) -> Found:
     """Length, channels, rate, loudness and strongest frequency. Raises ToolError."""
     heard = sounds.read(path, MOST_SAMPLES)
-    measures = {
-        "seconds": round(heard.seconds, 3),
-        "rate": heard.rate,
-        "channels": heard.samples.shape[0],
-        "loudness": _loudness(heard.samples),
-    }
-    pitch = _pitch(heard.samples.mean(axis=0), heard.rate)
-    return {"measures": {**measures, **({} if pitch is None else {"pitch": pitch})}}
+    measures = {"seconds": round(heard.seconds, 3), "rate": heard.rate, "channels": heard.samples.shape[0]}
+    measures["loudness"] = _loudness(heard.samples)
+    if (pitch := _pitch(heard.samples.mean(axis=0), heard.rate)) is not None:
+        measures["pitch"] = pitch
+    return {"measures": measures}
 
 
 def video(path: Path, *, read: bool) -> Found:
@@ -55,8 +52,7 @@ def video(path: Path, *, read: bool) -> Found:
     Raises ToolError."""
     from tool_impls.video.video_file import has_sound, shown_size
 
-    count, last, gap, look = 0, 0.0, 0.0, ""
-    size = (0, 0)
+    count, last, gap, look, size = 0, 0.0, 0.0, "", (0, 0)
     for _, frame in video_frames(path):
         time = float(frame.time or 0.0)
         look = look or _look(frame.to_image())
@@ -66,17 +62,10 @@ def video(path: Path, *, read: bool) -> Found:
     if has_sound(path):
         with sounds.open_sound(path) as container:
             channels = container.streams.audio[0].channels
-    measures = {
-        "frames": count,
-        "seconds": round(last + gap, 3),
-        "width": size[0],
-        "height": size[1],
-        "channels": channels,
-    }
-    if not read:
-        return {"measures": measures, "look": look}
-    shown = "\n".join(written_in(frame.image) for frame in spread(path, READ_FRAMES))
-    return {"measures": measures, "look": look, "shown": shown}
+    measures = {"frames": count, "seconds": round(last + gap, 3), "width": size[0], "height": size[1]}
+    found = {"measures": {**measures, "channels": channels}, "look": look}
+    shown = "\n".join(written_in(frame.image) for frame in spread(path, READ_FRAMES)) if read else ""
+    return {**found, "shown": shown} if read else found
 
 
 def written_in(image: Image) -> str:

@@ -3,7 +3,6 @@ GTA-Workflow spec 3.2, "Ours")."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,12 @@ def read_sheets(path: Path) -> dict[str, Rows]:
     here, as far as ``Formulas`` can; one that it cannot is shown as it is written."""
     values = _cells(path, results=True)
     formulas = _cells(path, results=False)
+    known = {title: list(map(_known, values[title], formulas[title])) for title in values}
     if not any(
-        _without_result(value, cell) for title in values for value, cell in _pairs(values[title], formulas[title])
+        isinstance(cell, str) and cell.startswith("=") for rows in known.values() for row in rows for cell in row
     ):
         return values
-    worked = Formulas(_merged(values, formulas))
+    worked = Formulas(known)
     return {
         title: [
             tuple(worked.value(title, place, number) for place in range(1, len(row) + 1))
@@ -33,23 +33,14 @@ def read_sheets(path: Path) -> dict[str, Rows]:
     }
 
 
-def _merged(values: Mapping[str, Rows], formulas: Mapping[str, Rows]) -> dict[str, Rows]:
+def _lacks_result(values: tuple[Any, ...], formulas: tuple[Any, ...]) -> bool:
+    cells = zip(values, formulas, strict=True)
+    return any(value is None and isinstance(cell, str) and cell.startswith("=") for value, cell in cells)
+
+
+def _known(values: tuple[Any, ...], formulas: tuple[Any, ...]) -> tuple[Any, ...]:
     """The results where there are any, and else what is written in the cell."""
-    return {
-        title: [
-            tuple(written if value is None else value for value, written in zip(*both, strict=True))
-            for both in zip(values[title], formulas[title], strict=True)
-        ]
-        for title in values
-    }
-
-
-def _without_result(value: Any, written: Any) -> bool:
-    return value is None and isinstance(written, str) and written.startswith("=")
-
-
-def _pairs(values: Rows, formulas: Rows) -> list[tuple[Any, Any]]:
-    return [pair for both in zip(values, formulas, strict=True) for pair in zip(*both, strict=True)]
+    return tuple(written if value is None else value for value, written in zip(values, formulas, strict=True))
 
 
 def _cells(path: Path, *, results: bool) -> dict[str, Rows]:

@@ -35,7 +35,7 @@ def score_predictions(
     base = file.absolute().parent
     deliveries = [_delivery(record, base, everything=made.judge.everything) for record in records]
     judged = asyncio.run(_judge_all(made, deliveries))
-    details, told, values, notes = [], [], [], []
+    details, reported, values, notes = [], [], [], []
     for place, (record, task, leaves) in enumerate(zip(records, tasks, judged, strict=True)):
         name = str(record.get("task_id", place))
         try:
@@ -46,23 +46,21 @@ def score_predictions(
             score = score_output(task, {"prediction": [], **record, "judged": known}, thresholds, strict=strict)
         except AgentGaugeError as problem:
             notes.append(f"record {place} could not be judged and counts as failed: {problem}")
-            values.append(failed(_with_tree(task, record["full_tree"]), thresholds).values)
-            told.append({"id": name, "passed": False, "score": 0.0, "error": str(problem), "nodes": []})
+            values.append(failed(_with_tree(task, record["full_tree"])).values)
+            reported.append({"id": name, "passed": False, "score": 0.0, "error": str(problem), "nodes": []})
             continue
         details.append(detail(place, result.root, result.verdicts))
         values.append(score.values)
-        told.append({"id": name, "passed": score.passed, "score": result.root.value, "nodes": details[-1]["nodes"]})
+        reported.append({"id": name, "passed": score.passed, "score": result.root.value, "nodes": details[-1]["nodes"]})
     columns = figures(values)
-    notes += [
-        f"record {place} names files that are missing: {', '.join(lost)}"
-        for place, lost in enumerate(map(_lost, deliveries))
-        if lost
-    ]
+    for place, delivery in enumerate(deliveries):
+        if lost := [Path(path).name[:100] for path in delivery.files if not _exists(path)]:
+            notes.append(f"record {place} names files that are missing: {', '.join(lost)}")
     notes.append(f"judged by {made.judge.name}; thresholds: leaf {thresholds.leaf:g}, root {thresholds.root:g}")
     return {
         "metrics": {"gpt_score": run_result(details)["gpt_score"], **columns},
         "columns": columns,
-        "samples": told,
+        "samples": reported,
         "notes": notes,
     }
 
@@ -94,17 +92,11 @@ def _delivery(record: Mapping[str, Json], base: Path, *, everything: bool) -> De
     listed = [str(base / path) for path in flatten(named)]
     for path in listed:
         if _exists(path) and shown_file(path, [str(base)]) is None:
-            raise UsageProblem(
-                f"the delivered file {path[:200]} is no plain file below {base}; copy the files below the prediction"
-                " file's folder"
-            )
+            copy = "copy the files below the prediction file's folder"
+            raise UsageProblem(f"the delivered file {path[:200]} is no plain file below {base}; {copy}")
     return Delivery(
         record["origin_prompt"], record["assistant_outputs"], tuple(listed), record["full_tree"], {str(base): RUN_TOKEN}
     )
-
-
-def _lost(delivery: Delivery) -> list[str]:
-    return [Path(path).name[:100] for path in delivery.files if not _exists(path)]
 
 
 def _exists(path: str) -> bool:
@@ -131,8 +123,6 @@ def _tasks(samples: Path | None, records: Sequence[Mapping[str, Json]]) -> list[
     entries = {entry.key: check_key(file, entry) for entry in data.entries(file)}
     keys = list(entries)
     if len(records) > len(keys):
-        raise UsageProblem(
-            f"there are {len(records)} predictions, but {file} has {len(keys)} tasks; give the data set that they"
-            " are of"
-        )
+        count = f"{len(records)} predictions, but {file} has {len(keys)} tasks"
+        raise UsageProblem(f"there are {count}; give the data set that they are of")
     return [entries.get(str(record.get("task_id", keys[place])), {}) for place, record in enumerate(records)]

@@ -26,7 +26,7 @@ from bench_gta.workflow.facts.collect import Facts, facts
 from bench_gta.workflow.judging import rules
 from bench_gta.workflow.judging.cache import Judgements, key_of
 from bench_gta.workflow.judging.parts import Part, extended_parts, flatten, upstream_parts
-from bench_gta.workflow.judging.prompts import NO_ANSWER, leaf_fields, leaf_prompt
+from bench_gta.workflow.judging.prompts import NO_ANSWER, final_answer, leaf_fields
 from bench_gta.workflow.judging.replies import Unreadable, Verdict, median, read_reply
 from bench_gta.workflow.rendering import programs
 from bench_gta.workflow.rendering.convert import Conversions
@@ -56,9 +56,7 @@ class Delivery:
     trace: Json  # compressed steps
     files: tuple[str, ...]  # what was delivered, in order: absolute paths
     tree: Json  # as stored
-    tokens: Mapping[str, str] = field(
-        default_factory=dict
-    )  # folders, which differ between equal runs, to what stands for them
+    tokens: Mapping[str, str] = field(default_factory=dict)  # a folder, which differs between equal runs → placeholder
 
 
 Ask = Callable[[Sequence[Message], int], Awaitable[ChatReply]]
@@ -93,7 +91,7 @@ class RulesJudge(Judge):
             check_of(node)
         read = any(rules.reads_pictures(check_of(node)) for node in nodes)
         found = await in_cpu_slot("deliverables", lambda: _facts(delivery, scratch, read))
-        answer = leaf_fields({}, delivery.trace, delivery.origin_prompt).final_answer
+        answer = final_answer(delivery.trace)
         answer = "" if answer == NO_ANSWER else answer
         judged = []
         for node in nodes:
@@ -112,10 +110,8 @@ def _facts(delivery: Delivery, scratch: Path, read: bool) -> list[Facts]:
 def check_of(node: Node) -> Json:
     """The conditions of a leaf. Raises DataProblem where it has none."""
     if "check" not in node.raw:
-        raise DataProblem(
-            f"the leaf {node.id!r} has no 'check', so the judge {RULES!r} cannot tell whether it is met; name a model"
-            " with --judge-model"
-        )
+        lacking = f"so the judge {RULES!r} cannot tell whether it is met; name a model with --judge-model"
+        raise DataProblem(f"the leaf {node.id!r} has no 'check', {lacking}")
     return node.raw["check"]
 
 
@@ -153,20 +149,11 @@ class ModelJudge(Judge):
         nodes = leaves(root)
         files = await asyncio.to_thread(_known_files, delivery)
         shown = _Shown(delivery, files, scratch, released=self._released)
-        asked = [
-            _Vote(leaf_prompt(self._template, leaf_fields(node.raw, delivery.trace, delivery.origin_prompt)), vote)
-            for node in nodes
-            for vote in range(self._votes)
-        ]
-        about = [
-            _KEY,
-            self._identity,
-            self._released,
-            programs.found(),
-            [[known.name, known.digest] for known in files],
-        ]
+        asked = [_Vote(self._prompt(node, delivery), vote) for node in nodes for vote in range(self._votes)]
+        shown_files = [[known.name, known.digest] for known in files]
+        rests_on = [_KEY, self._identity, self._released, programs.found(), shown_files]
         for one in asked:
-            one.key = key_of([*about, with_placeholders(one.prompt, delivery.tokens), one.number])
+            one.key = key_of([*rests_on, with_placeholders(one.prompt, delivery.tokens), one.number])
             one.reply = self._judgements.find(one.key)
             one.known = one.reply is not None
         for turn in range(TRIES):
@@ -181,6 +168,10 @@ class ModelJudge(Judge):
             {"id": node.id, "replies": [one.reply for one in group], "cached": sum(one.known for one in group)}
             for node, group in zip(nodes, groups, strict=True)
         ]
+
+    def _prompt(self, node: Node, delivery: Delivery) -> str:
+        fields = leaf_fields(node.raw, delivery.trace, delivery.origin_prompt)
+        return self._template.format(task=fields.task, answer=fields.final_answer, requirement=fields.requirement)
 
     async def _round(self, votes: Sequence[_Vote], shown: _Shown, turn: int) -> None:
         """Ask for these votes, AT_ONCE at a time and begun in their order: a cassette counts requests. What is paid for
@@ -232,9 +223,8 @@ class _Shown:
         if self._made is None:
             self._made = asyncio.ensure_future(in_thread_pool("conversions", self._make))
         # converters write the time into what they make
-        return [
-            {**part, "stands_for": self._digest} if part["type"] == "local_file" else part for part in await self._made
-        ]
+        mark = {"stands_for": self._digest}
+        return [{**part, **mark} if part["type"] == "local_file" else part for part in await self._made]
 
     def _make(self) -> list[Part]:
         self._scratch.mkdir(parents=True, exist_ok=True)
@@ -243,9 +233,7 @@ class _Shown:
         with _CONVERTING, cpu_slots().slot():
             if self._released:
                 # an upload that the endpoint refuses is dropped when the request is sent
-                parts = upstream_parts(
-                    [str(path) for path in files], convert=convert, upload=lambda path: Path(path).is_file()
-                )
+                parts = upstream_parts(list(map(str, files)), convert=convert, upload=lambda path: Path(path).is_file())
             else:
                 parts = extended_parts(files, convert=convert, max_frames=MAX_FRAMES)
         self.troubled = convert.troubled

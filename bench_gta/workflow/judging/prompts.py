@@ -9,10 +9,10 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from string import Formatter
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Json
+from bench_gta.atomic.prompts import slots_of
 
 NO_ANSWER = "(empty)"  # stands for a final answer that is missing
 FILE = "workflow_judge.txt"
@@ -52,26 +52,17 @@ def load_template(folder: Path | None) -> str:
     file = folder / FILE if folder else None
     if file is None or not file.is_file():
         return JUDGE
-    accepted = (
-        f"the slots are {', '.join(f'{{{slot}}}' for slot in SLOTS)}, once each, and a literal brace is written twice"
-    )
+    accepted = f"the slots are {', '.join(f'{{{slot}}}' for slot in SLOTS)}, once each"
+    accepted += ", and a literal brace is written twice"
     try:
         template = file.read_text(encoding="utf-8").removesuffix("\n")
-        found = [
-            (name, spec, conversion) for _, name, spec, conversion in Formatter().parse(template) if name is not None
-        ]
+        found = slots_of(template)
     except (OSError, ValueError) as error:
         raise UsageProblem(f"{file} cannot be used: {error}; {accepted}") from None
     if sorted(found, key=str) != sorted(((slot, "", None) for slot in SLOTS), key=str):
-        raise UsageProblem(
-            f"{file} cannot be used: it has the slots {', '.join(name for name, _, _ in found) or 'none'}; {accepted}"
-        )
+        has = ", ".join(name for name, _, _ in found) or "none"
+        raise UsageProblem(f"{file} cannot be used: it has the slots {has}; {accepted}")
     return template
-
-
-def leaf_prompt(template: str, fields: Fields) -> str:
-    """The text for one leaf."""
-    return template.format(task=fields.task, answer=fields.final_answer, requirement=fields.requirement)
 
 
 def version(template: str) -> str:
@@ -87,16 +78,11 @@ def leaf_fields(requirement_node: Mapping[str, Json], trace: Json, origin_prompt
     """
     # quirk of spec 3.1: a requirement that is no text appears in Python's notation, null as None
     requirement = str(requirement_node["requirements"]) if "requirements" in requirement_node else "(none)"
-    return Fields(_task(origin_prompt), _final_answer(trace), requirement)
+    asked = origin_prompt if isinstance(origin_prompt, list) else [] if origin_prompt is None else [origin_prompt]
+    return Fields("\n".join(map(str, asked)), final_answer(trace), requirement)
 
 
-def _task(origin_prompt: Json) -> str:
-    if isinstance(origin_prompt, list):
-        return "\n".join(map(str, origin_prompt))
-    return "" if origin_prompt is None else str(origin_prompt)
-
-
-def _final_answer(trace: Json) -> str:
+def final_answer(trace: Json) -> str:
     """The last text of the assistant, or the last plain text, that is not blank. Tool outputs never count."""
     waiting = [trace]
     while waiting:

@@ -100,7 +100,7 @@ def reads_pictures(check: Json) -> bool:
 def _outcomes(check: Json, answer: str, files: Sequence[Facts]) -> list[Outcome]:
     found = [word for word in KINDS_OF_CHECK if isinstance(check, Mapping) and word in check]
     if len(found) != 1:
-        raise DataProblem(f"a check must be an object with one of {_listed(KINDS_OF_CHECK)}; got {str(check)[:80]}")
+        raise DataProblem(f"a check must be an object with one of {', '.join(KINDS_OF_CHECK)}; got {str(check)[:80]}")
     (word,) = found
     if word == "file":
         return _file_outcomes(check, files)
@@ -119,11 +119,9 @@ def _outcomes(check: Json, answer: str, files: Sequence[Facts]) -> list[Outcome]
 def _answer_outcomes(conditions: Json, answer: str) -> list[Outcome]:
     _check_words(conditions, ANSWER_WORDS, "an answer")
     measures = {"words": float(len(answer.split()))}
-    outcomes = [
-        *_text_outcomes(conditions, "the answer", answer),
-        *_json_outcomes(conditions, "the answer", _json_in(answer)),
-        *_measure_outcomes(conditions, "the answer", measures),
-    ]
+    outcomes = _text_outcomes(conditions, "the answer", answer)
+    outcomes += _json_outcomes(conditions, "the answer", _json_in(answer))
+    outcomes += _measure_outcomes(conditions, "the answer", measures)
     if answer.strip():
         return outcomes or [Outcome(True, "")]
     return _none_of(outcomes, "there is no answer")
@@ -154,15 +152,11 @@ def _none_of(outcomes: Sequence[Outcome], reason: str) -> list[Outcome]:
 
 def _conditions(check: Mapping[str, Json], file: Facts) -> list[Outcome]:
     """All conditions but the count."""
+    links = [folded(link) for link in file.links]
     return [
         *_text_outcomes(check, file.name, file.text),
         *_texts("shows", check, lambda text: holds(folded(file.shown), text), f"{file.name} shows no"),
-        *_texts(
-            "links_to",
-            check,
-            lambda text: any(text in folded(link) for link in file.links),
-            f"{file.name} has no link to",
-        ),
+        *_texts("links_to", check, lambda text: any(text in link for link in links), f"{file.name} has no link to"),
         *_look_outcomes(check, file),
         *_measure_outcomes(check, file.name, file.measures),
         *_json_outcomes(check, file.name, file.parsed),
@@ -274,7 +268,7 @@ def _check_words(conditions: Json, accepted: Sequence[str], subject: str) -> Non
         raise DataProblem(f"the conditions on {subject} in a check must be an object; got {str(conditions)[:80]}")
     for word in conditions:
         if word not in accepted:
-            raise DataProblem(f"a check knows no condition {word!r} on {subject}; accepted are {_listed(accepted)}")
+            raise DataProblem(f"a check knows no condition {word!r} on {subject}; accepted are {', '.join(accepted)}")
 
 
 def _list(word: str, conditions: Mapping[str, Json]) -> list[Any]:
@@ -293,25 +287,19 @@ def _text(word: str, value: Json) -> str:
 def _number(value: Json) -> tuple[float, float]:
     parts = value if isinstance(value, Mapping) else {"value": value}
     if "value" not in parts or set(parts) - {"value", "tolerance"} or not all(map(_is_number, parts.values())):
-        raise DataProblem(
-            f"'numbers' in a check must hold numbers or objects with 'value' and 'tolerance'; got {str(value)[:80]}"
-        )
+        accepted = "numbers or objects with 'value' and 'tolerance'"
+        raise DataProblem(f"'numbers' in a check must hold {accepted}; got {str(value)[:80]}")
     return float(parts["value"]), float(parts.get("tolerance", 0))
 
 
 def _range(word: str, value: Json) -> tuple[float, float]:
     if _is_number(value):
         return float(value), float(value)
-    if (
-        not isinstance(value, Mapping)
-        or not value
-        or set(value) - {"min", "max"}
-        or not all(map(_is_number, value.values()))
-    ):
-        raise DataProblem(
-            f"{word!r} in a check must be a number or an object with 'min' or 'max'; got {str(value)[:80]}"
-        )
-    low, high = float(value.get("min", 1 if word == "count" else -math.inf)), float(value.get("max", math.inf))
+    ends = value if isinstance(value, Mapping) else {}
+    if not ends or set(ends) - {"min", "max"} or not all(map(_is_number, ends.values())):
+        accepted = "a number or an object with 'min' or 'max'"
+        raise DataProblem(f"{word!r} in a check must be {accepted}; got {str(value)[:80]}")
+    low, high = float(ends.get("min", 1 if word == "count" else -math.inf)), float(ends.get("max", math.inf))
     if low > high:
         raise DataProblem(f"{word!r} in a check has a min above its max; got {value}")
     return low, high
@@ -322,12 +310,6 @@ def _is_number(value: Json) -> bool:
 
 
 def _asked(low: float, high: float) -> str:
-    if low == high:
-        return f"{low:g} was" if low == 1 else f"{low:g} were"
-    if math.isinf(high):
-        return f"at least {low:g} was" if low == 1 else f"at least {low:g} were"
+    if low == high or math.isinf(high):
+        return f"{'' if low == high else 'at least '}{low:g} {'was' if low == 1 else 'were'}"
     return f"at most {high:g} were" if math.isinf(low) else f"{low:g} to {high:g} were"
-
-
-def _listed(words: Sequence[str]) -> str:
-    return ", ".join(words)

@@ -17,19 +17,12 @@ from agentgauge.core.errors import DataProblem
 from agentgauge.core.types import Json
 from agentgauge.sandbox.paths import package_folders
 
-PACKAGES = (
-    "agentgauge",
-    "tool_impls",
-    "bench_gta",
-    "bench_gta.workflow",
-    "bench_gta.workflow.facts",
-    "bench_gta.workflow.rendering",
-)
-"""What a child may import of this project: it sees these packages whole, but for HOLDS_DATA."""
-
 HOLDS_DATA = ("bench_gta", "bench_gta.workflow")
 """Packages of which a child sees no more than ``__init__.py``: they hold the data sets that deliverables are judged
 by."""
+
+PACKAGES = ("agentgauge", "tool_impls", *HOLDS_DATA, "bench_gta.workflow.facts", "bench_gta.workflow.rendering")
+"""What a child may import of this project: it sees these packages whole, but for HOLDS_DATA."""
 
 MOST_ANSWER = 32 << 20  # bytes of an answer and of what is printed beside it
 MOST_FILE = 256 << 20  # bytes of a file that a child makes

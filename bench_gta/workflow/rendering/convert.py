@@ -34,13 +34,8 @@ LARGEST_RESULT = 48 << 20  # bytes of a PDF or picture that was made
 MOST_TEXT = 20_000  # characters of a text that are shown
 MOST_RESULTS = 2_000  # files that one conversion may give
 
-MAGIC = {
-    ".pdf": (b"%PDF-",),
-    ".png": (b"\x89PNG\r\n\x1a\n",),
-    ".jpg": (b"\xff\xd8\xff",),
-    ".jpeg": (b"\xff\xd8\xff",),
-    ".webp": (b"RIFF",),
-}
+MAGIC = {".pdf": b"%PDF-", ".png": b"\x89PNG\r\n\x1a\n", ".webp": b"RIFF"}
+MAGIC |= dict.fromkeys((".jpg", ".jpeg"), b"\xff\xd8\xff")
 _RESULT = re.compile(r"[\w-][\w.-]{0,99}", re.ASCII)
 
 Attempt = Callable[[Source, Path], Shown]
@@ -68,20 +63,16 @@ class Conversions:
 
     def to_pdf(self, path: str) -> str | None:
         """A PDF of an HTML, text, Markdown or JSON file; None where that fails."""
-        shown = self._shown(path, 1)
-        return shown.files[0] if shown.files else None
+        return next(iter(self.show(path, 1).files), None)
 
     def frames(self, path: str) -> list[str]:
         """One frame for each 2.5 s of a video, in order; none where that fails."""
-        return list(self._shown(path, 0).files)
+        return list(self.show(path, 0).files)
 
     def show(self, path: str, max_frames: int) -> Shown:
         """Whatever can be shown of a file."""
-        return self._shown(path, max_frames)
-
-    def _shown(self, path: str, most: int) -> Shown:
         with self._lock:
-            shown = self._once(Path(path), most)
+            shown = self._once(Path(path), max_frames)
         self.notes[path] = shown.note or shown.why
         return shown
 
@@ -137,21 +128,13 @@ class Conversions:
         """An attempt by a child of ours, which may use LibreOffice."""
 
         def attempt(source: Source, folder: Path) -> Shown:
-            order: dict[str, Any] = {
-                "do": work,
-                "source": str(folder / source.name),
-                "folder": str(folder),
-                "max_frames": most,
-            }
-            order["companions"] = source.copy_to(folder)
-            seconds = LONGER.get(work, SECONDS)
-            if office is None:
-                answer = run_child(CHILD, order, folder=folder, readable=(), seconds=seconds, memory_mb=MEMORY)
-            else:
+            companions, file = source.copy_to(folder), str(folder / source.name)
+            order = {"do": work, "source": file, "folder": str(folder), "max_frames": most, "companions": companions}
+            seconds, readable, memory = LONGER.get(work, SECONDS), (), MEMORY
+            if office:
                 order["program"] = str(office.path)
-                answer = run_child(
-                    CHILD, order, folder=folder, readable=office.readable, seconds=seconds, memory_mb=OFFICE_MEMORY
-                )
+                readable, memory = office.readable, OFFICE_MEMORY
+            answer = run_child(CHILD, order, folder=folder, readable=readable, seconds=seconds, memory_mb=memory)
             return self._with_source(source, self._taken(answer, source, folder, most))
 
         return attempt
@@ -177,10 +160,8 @@ class Conversions:
             order = {"do": "pdf", "source": str(folder / "page.pdf"), "folder": str(folder)}
             answer = run_child(CHILD, order, folder=folder, readable=(), seconds=SECONDS, memory_mb=MEMORY)
         shown = self._taken(answer, source, folder, most)
-        return self._with_source(
-            source,
-            replace(shown, note=f"{source.path.suffix[1:].upper()} file, shown as a {shown.note}, made by wkhtmltopdf"),
-        )
+        note = f"{source.path.suffix[1:].upper()} file, shown as a {shown.note}, made by wkhtmltopdf"
+        return self._with_source(source, replace(shown, note=note))
 
     def _taken(self, answer: Any, source: Source, folder: Path, most: int) -> Shown:
         """A child's answer, its files checked and kept. Raises Unfit where it refused, or its answer is of no known
@@ -207,7 +188,7 @@ class Conversions:
         suffix = Path(name).suffix
         if len(content) > LARGEST_RESULT:
             raise Unfit(f"as {suffix[1:].upper()} it has more than {LARGEST_RESULT >> 20} MB")
-        if not content.startswith(MAGIC.get(suffix, ())):
+        if not content.startswith(MAGIC.get(suffix, b"")):
             raise Unfit(f"what was made of it is no {suffix[1:].upper()}")
         target = place / (f"{Path(source.name).stem}{suffix}" if suffix == ".pdf" else name)
         target.write_bytes(content)
@@ -263,8 +244,6 @@ def _line(text: str) -> str:
 
 
 def _cut(text: str) -> str:
-    return (
-        text
-        if len(text) <= MOST_TEXT
-        else f"{text[:MOST_TEXT]}\n[cut here: only the first {MOST_TEXT:,} characters are shown]"
-    )
+    if len(text) <= MOST_TEXT:
+        return text
+    return f"{text[:MOST_TEXT]}\n[cut here: only the first {MOST_TEXT:,} characters are shown]"

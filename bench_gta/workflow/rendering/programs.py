@@ -10,18 +10,10 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-LIBRARIES = (
-    "libmergedlo.so",
-    "libsofficeapp.so",
-)  # LibreOffice as distributions build it, and as the Document Foundation does
+LIBRARIES = ("libmergedlo.so", "libsofficeapp.so")  # of distributions, and of the Document Foundation
 _FONTS = ("/etc/fonts", "/usr/share/fonts", "/usr/local/share/fonts", "/usr/share/fontconfig", "/var/cache/fontconfig")
-_OFFICE = (
-    "/etc/libreoffice",
-    "/usr/share/libreoffice",
-    "/var/lib/libreoffice",
-    "/usr/share/liblangtag",
-    "/usr/share/mime",
-)
+_OFFICE = ("/etc/libreoffice", "/usr/share/libreoffice", "/var/lib/libreoffice")
+_OFFICE += ("/usr/share/liblangtag", "/usr/share/mime")
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,14 +68,9 @@ def video(order: Mapping[str, Json]) -> Json:
     files = [_save(frame, order, number, FRAME_SIDE) for number, frame in enumerate(_at(path, wanted), start=1)]
     if not files:
         raise ToolError("the video holds no frames that can be decoded")
-    heard = "with sound, which cannot be played to you" if sound else "without sound"
-    return {
-        "files": files,
-        "note": (
-            f"video of {seconds:.1f} s, {size}, {heard}; {len(files)} evenly spaced frames of {len(times)} are shown,"
-            " made by PyAV"
-        ),
-    }
+    track = "with sound, which cannot be played to you" if sound else "without sound"
+    frames = f"{len(files)} evenly spaced frames of {len(times)} are shown, made by PyAV"
+    return {"files": files, "note": f"video of {seconds:.1f} s, {size}, {track}; {frames}"}
 
 
 def upstream_video(order: Mapping[str, Json]) -> Json:
@@ -88,9 +83,8 @@ def upstream_video(order: Mapping[str, Json]) -> Json:
     with open_video(path) as container:
         stream = container.streams.video[0]
         graph = av.filter.Graph()
-        graph.link_nodes(
-            graph.add_buffer(template=stream), graph.add("fps", FRAMES_RATE), graph.add("buffersink")
-        ).configure()
+        source, sink = graph.add_buffer(template=stream), graph.add("buffersink")
+        graph.link_nodes(source, graph.add("fps", FRAMES_RATE), sink).configure()
         for frame in chain(decoded(container, stream, path.name), (None,)):  # None ends the stream
             graph.push(frame)
             for picture in _pulled(graph):
@@ -105,11 +99,8 @@ def audio(order: Mapping[str, Json]) -> Json:
     with open_sound(path) as container:
         stream = container.streams.audio[0]
         facts = f"{stream.codec_context.name}, {stream.rate} samples a second, {layout_of(stream)}"
-        ends = [
-            packet.pts + (packet.duration or 0)
-            for packet in container.demux(stream)
-            if packet.size and packet.pts is not None
-        ]
+        packets = (packet for packet in container.demux(stream) if packet.size and packet.pts is not None)
+        ends = [packet.pts + (packet.duration or 0) for packet in packets]
         seconds = float((max(ends) - (stream.start_time or 0)) * stream.time_base) if ends else 0.0
     if not seconds > 0:
         raise ToolError("it holds no sound")
@@ -135,11 +126,8 @@ def _at(path: Path, wanted: list[int]) -> Iterator[Any]:
                 continue
             try:
                 container.seek(time, stream=stream)
-                frame = next(
-                    frame
-                    for frame in decoded(container, stream, path.name)
-                    if frame.pts is not None and frame.pts >= time
-                )
+                frames = decoded(container, stream, path.name)
+                frame = next(frame for frame in frames if frame.pts is not None and frame.pts >= time)
             except (av.FFmpegError, StopIteration, ToolError):
                 continue  # damaged there, or shorter than it says
             shown = frame.pts

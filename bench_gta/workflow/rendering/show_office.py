@@ -57,10 +57,8 @@ def page(order: Mapping[str, Json]) -> Json:
     """An HTML page as a PDF made by LibreOffice, which knows little of modern layouts. Raises ToolError."""
     text, _ = content(Path(order["source"]))
     version = _convert(order, "page.pdf", "pdf", "")
-    note = (
-        f"HTML page, shown as a PDF made by {version}, which shows less of the layout than a browser and runs no"
-        " scripts"
-    )
+    lacking = "which shows less of the layout than a browser and runs no scripts"
+    note = f"HTML page, shown as a PDF made by {version}, {lacking}"
     return finished(Path(order["folder"]) / "page.pdf", note, text)
 
 
@@ -118,9 +116,8 @@ def _convert(order: Mapping[str, Json], name: str, kind: str, options: str) -> s
     if not document:
         raise ToolError(f"LibreOffice cannot open it ({_reason(kit)})")
     target = (folder / name).as_uri().encode()
-    if not _method(document, _SAVE_AS, ctypes.c_int, text, text, text)(
-        document, target, kind.encode(), options.encode()
-    ):
+    save_as = _method(document, _SAVE_AS, ctypes.c_int, text, text, text)
+    if not save_as(document, target, kind.encode(), options.encode()):
         raise ToolError(f"LibreOffice cannot convert it ({_reason(kit)})")
     return f"LibreOffice {version.get('ProductVersion', '')}{version.get('ProductExtension', '')}".strip()
 

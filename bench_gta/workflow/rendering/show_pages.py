@@ -36,11 +36,8 @@ def plain(order: Mapping[str, Json]) -> Json:
     if not order["source"].endswith(".json"):
         return finished(made_pdf(order, text), f"text file{cut}, shown as a PDF made by {OURS}", text)
     spread, cut_now = bounded(_indented(text))
-    return finished(
-        made_pdf(order, fenced(spread), markdown=True),
-        f"JSON file{cut or cut_now}, shown as a PDF made by {OURS}",
-        text,
-    )
+    note = f"JSON file{cut or cut_now}, shown as a PDF made by {OURS}"
+    return finished(made_pdf(order, fenced(spread), markdown=True), note, text)
 
 
 def marked(order: Mapping[str, Json]) -> Json:
@@ -55,11 +52,9 @@ def page(order: Mapping[str, Json]) -> Json:
     from bench_gta.workflow.rendering.html_text import as_markdown
 
     text, cut = content(Path(order["source"]))
-    said, cut_now = bounded(as_markdown(text))
-    made = made_pdf(order, said, markdown=True)
-    return finished(
-        made, f"HTML page{cut or cut_now}, shown as a PDF made by {OURS}; its layout and colours are not shown", text
-    )
+    markdown, cut_now = bounded(as_markdown(text))
+    note = f"HTML page{cut or cut_now}, shown as a PDF made by {OURS}; its layout and colours are not shown"
+    return finished(made_pdf(order, markdown, markdown=True), note, text)
 
 
 def content(path: Path) -> tuple[str, str]:
@@ -76,11 +71,7 @@ def bounded(text: str) -> tuple[str, str]:
     lines = text[:MOST_CONTENT].split("\n", MOST_LINES)
     if len(lines) > MOST_LINES:
         return "\n".join(lines[:MOST_LINES]), f" (only its first {MOST_LINES:,} lines)"
-    return (
-        (text, "")
-        if len(text) <= MOST_CONTENT
-        else (text[:MOST_CONTENT], f" (only its first {MOST_CONTENT:,} characters)")
-    )
+    return text[:MOST_CONTENT], f" (only its first {MOST_CONTENT:,} characters)" if len(text) > MOST_CONTENT else ""
 
 
 def made_pdf(order: Mapping[str, Json], text: str, *, markdown: bool = False) -> Path:
@@ -105,9 +96,8 @@ def finished(path: Path, note: str, text: str | None = None, *, whole: bool = Tr
     import pypdf
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it grumbles about every oddity of a file
-    shown = ReadPDF(
-        ToolSettings(released=False, tables={"ReadPDF": {"pages": MOST_COUNTED, "limit": MOST_TEXT}})
-    ).apply(path.parent, path)
+    settings = ToolSettings(released=False, tables={"ReadPDF": {"pages": MOST_COUNTED, "limit": MOST_TEXT}})
+    shown = ReadPDF(settings).apply(path.parent, path)
     with reading("a PDF"), path.open("rb") as stream:
         reader = pypdf.PdfReader(stream)
         if reader.is_encrypted:

@@ -3,6 +3,7 @@ spec 3.2)."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -10,6 +11,7 @@ import shutil
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import IO
 from urllib.parse import unquote
@@ -68,7 +70,9 @@ def take(path: Path) -> Source:
         digest.update(text)
         while piece := stream.read(1 << 20):
             digest.update(piece)
-    companions = dict(_companions(text.decode("utf-8", "replace"), path.parent)) if text else {}
+    companions = (
+        dict(islice(_companions(text.decode("utf-8", "replace"), path.parent), MOST_COMPANIONS)) if text else {}
+    )
     for name, (beside, _) in companions.items():
         with opened(beside) as stream:
             digest.update(name.encode("utf-8", "replace") + stream.read(LARGEST_COMPANION))
@@ -89,22 +93,18 @@ def opened(path: Path) -> IO[bytes]:
     except FileNotFoundError:
         raise Unfit("it does not exist") from None
     except (OSError, ValueError) as error:
-        why = (
-            "it is a link"
-            if path.is_symlink()
-            else f"it cannot be opened ({getattr(error, 'strerror', None) or error})"
-        )
-        raise Unfit(why) from None
-    info = os.fstat(descriptor)
-    if not stat.S_ISREG(info.st_mode) or info.st_size == 0 or info.st_size > LARGEST:
+        reason = getattr(error, "strerror", None) or error
+        raise Unfit("it is a link" if path.is_symlink() else f"it cannot be opened ({reason})") from None
+    info, why = os.fstat(descriptor), ""
+    if not stat.S_ISREG(info.st_mode):
+        why = "it is no regular file"
+    elif not info.st_size:
+        why = "the file is empty"
+    elif info.st_size > LARGEST:
+        why = f"it has {info.st_size >> 20:,} MB; at most {LARGEST >> 20} MB are looked at"
+    if why:
         os.close(descriptor)
-        if not stat.S_ISREG(info.st_mode):
-            raise Unfit("it is no regular file")
-        raise Unfit(
-            f"it has {info.st_size >> 20:,} MB; at most {LARGEST >> 20} MB are looked at"
-            if info.st_size
-            else "the file is empty"
-        )
+        raise Unfit(why)
     return os.fdopen(descriptor, "rb")
 
 
@@ -117,26 +117,14 @@ def copy(source: Path, target: Path) -> None:
 def _companions(text: str, folder: Path) -> Iterator[tuple[str, tuple[Path, PurePosixPath]]]:
     """Pictures and style sheets below the folder that a page names, by the names that it uses."""
     root = folder.resolve()
-    names = dict.fromkeys(match[1] for match in _REFERENCE.finditer(text))
-    count = 0
-    for name in names:
+    for name in dict.fromkeys(match[1] for match in _REFERENCE.finditer(text)):
         relative = _relative(name)
-        if relative is None or (
-            kind_of(relative.name) not in ("picture", "drawing") and relative.suffix.lower() != ".css"
-        ):
-            continue
-        try:
-            path = root / relative
-            if path.resolve() != path or not path.is_file() or not os.access(path, os.R_OK):
-                continue
-            if not 0 < path.stat().st_size <= LARGEST_COMPANION:
-                continue
-        except (OSError, ValueError, RuntimeError):
-            continue  # a name that no file can have
-        yield name, (path, relative)
-        count += 1
-        if count == MOST_COMPANIONS:
-            return
+        if relative and (kind_of(relative.name) in ("picture", "drawing") or relative.suffix.lower() == ".css"):
+            with contextlib.suppress(OSError, ValueError, RuntimeError):  # a name that no file can have
+                path = root / relative
+                sound = path.resolve() == path and path.is_file() and os.access(path, os.R_OK)
+                if sound and 0 < path.stat().st_size <= LARGEST_COMPANION:
+                    yield name, (path, relative)
 
 
 def _relative(name: str) -> PurePosixPath | None:
