@@ -29,18 +29,15 @@ def verify_atomic(root: Path) -> Verified:
     used = {used["path"] for sample in samples for used in sample["files"]}
     kinds = Counter(data.kind_of(sample.get("gt_answer")) for sample in samples)
     drawn = kinds["image_generation"]
+    parts = f"{kinds['objective']} objective, {kinds['subjective']} subjective, {drawn} for a picture"
     found = (
-        (
-            f"{len(samples)} queries: {kinds['objective']} objective, {kinds['subjective']} subjective, {drawn} for a"
-            " picture"
-        ),
+        f"{len(samples)} queries: {parts}",
         f"{len(used)} pictures are referenced, {len(data.read_tools(root))} tools",
     )
     strange = [*_differs("pictures", len(used), PICTURES), *_differs("queries for a picture", drawn, DRAWN)]
     strange += [*_empty(root, used), *index.differences]
-    return Verified(
-        len(samples), found, (*_missing(root, used), *_differs("queries", len(samples), QUERIES)), tuple(strange)
-    )
+    wrong = (*_missing(root, used), *_differs("queries", len(samples), QUERIES))
+    return Verified(len(samples), found, wrong, tuple(strange))
 
 
 def verify_workflow(root: Path) -> Verified:
@@ -64,11 +61,8 @@ def _missing(root: Path, paths: Iterable[str]) -> list[str]:
 
 
 def _empty(root: Path, paths: Iterable[str]) -> list[str]:
-    return [
-        f"the file {path!r} is empty"
-        for path in sorted(paths)
-        if (root / path).is_file() and not (root / path).stat().st_size
-    ]
+    there = [path for path in sorted(paths) if (root / path).is_file()]
+    return [f"the file {path!r} is empty" for path in there if not (root / path).stat().st_size]
 
 
 def _differs(what: str, count: int, published: int) -> list[str]:

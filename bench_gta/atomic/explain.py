@@ -40,10 +40,8 @@ def shown_turn(turn: Mapping[str, Json]) -> str:
         return f"the text {quoted(str(turn.get('content') or ''))}"
     function = turn["tool_calls"][0]["function"]
     arguments = function["arguments"]
-    shown = (
-        f"{function['name']}"
-        f" {_cut(arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False))}"
-    )
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    shown = f"{function['name']} {_cut(text)}"
     error = turn.get("error")
     return f"{shown} [{error.get('type')}: {_cut(str(error.get('msg')))}]" if isinstance(error, Mapping) else shown
 

@@ -50,10 +50,8 @@ def score_entries(samples: Path, predictions: Path, score: ScoreEntry, *, strict
         try:
             scored.append((key, score(entry, reference)))
         except (KeyError, TypeError, IndexError, AttributeError) as error:
-            what = f"{type(error).__name__}: {error}"
-            raise DataProblem(
-                f"{place}: its records have an unknown shape ({what}); give a file in the original layout"
-            ) from None
+            shape = f"an unknown shape ({type(error).__name__}: {error})"
+            raise DataProblem(f"{place}: its records have {shape}; give a file in the original layout") from None
     remark = f"{counts}; the first {len(scored)} of each were scored, as the published evaluator does"
     return ScoredFile(scored, [] if len(entries) == len(known) else [remark])
 
@@ -63,11 +61,8 @@ def read_predictions(path: Path) -> Iterator[tuple[str, Mapping[str, Json]]]:
     for file in prediction_files(path):
         for place, entry in enumerate(_in_order(file, _object(file))):
             where = f"{file}: entry {place}"
-            if (
-                not isinstance(entry, dict)
-                or not isinstance(entry.get("prediction"), list)
-                or not isinstance(entry.get("gold"), list)
-            ):
+            lists = [entry.get("prediction"), entry.get("gold")] if isinstance(entry, dict) else [None]
+            if not all(isinstance(turns, list) for turns in lists):
                 raise DataProblem(f"{where} must be an object with the lists 'prediction' and 'gold'")
             yield where, entry
 

@@ -109,12 +109,8 @@ def _with_real_files(
     arguments = dict(function["arguments"])
     for name in paths & arguments.keys():
         value = arguments[name]
-        if (
-            isinstance(value, str)
-            and value.removeprefix(f"{sample.root}/") == value
-            and not in_data_set(sample.root, value)
-            and made
-        ):
+        own = isinstance(value, str) and (value.startswith(f"{sample.root}/") or in_data_set(sample.root, value))
+        if made and isinstance(value, str) and not own:
             # a path that no gold turn names can only mean the newest file
             arguments[name] = made.get(value) or list(made.values())[-1]
     return {**call, "tool_calls": [{"type": "function", "function": {**function, "arguments": arguments}}]}
@@ -123,8 +119,8 @@ def _with_real_files(
 def produced(answers: Sequence[Mapping[str, Json]], request: ChatRequest) -> dict[str, str]:
     """Files that this run's tools returned, by the path that the gold has for them: the n-th stands for the n-th.
     Whatever the dialect, a result reads ``[image](path)`` somewhere in what the model was sent."""
-    told = [str(message.get("content") or "") for message in request.messages if message.get("role") != "assistant"]
-    ours = [path for text in told for path in _PRODUCED.findall(text)]
+    sent = [str(message.get("content") or "") for message in request.messages if message.get("role") != "assistant"]
+    ours = [path for text in sent for path in _PRODUCED.findall(text)]
     results = [turn["content"] for turn in answers if turn["role"] == "tool" and turn["content"]]
     theirs = [result["content"] for result in results if result["type"] in FILE_TYPES]
     return dict(zip(theirs, ours, strict=False))

@@ -131,12 +131,11 @@ def read_tools(root: Path) -> Mapping[str, Tool]:
     """
     file = root / TOOLMETA
     meta = read_toolmeta(root)
-    if isinstance(meta, dict):
-        entries = [
-            Entry(name, {"name": name, **tool} if isinstance(tool, dict) else tool, 0, 0) for name, tool in meta.items()
-        ]
-    else:
+    if isinstance(meta, list):
         entries = [entry for entry in map(_listed, meta) if entry]
+    else:
+        named = {name: {"name": name, **tool} if isinstance(tool, dict) else tool for name, tool in meta.items()}
+        entries = [Entry(name, tool, 0, 0) for name, tool in named.items()]
     return {entry.key: tool_of(file, entry) for entry in entries}
 
 
@@ -147,13 +146,11 @@ def read_toolmeta(root: Path) -> Json:
         meta = json.loads(file.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         # upstream goes on without any tool; that is never what a user wants (GTA-Workflow spec 1.7)
-        raise DataProblem(
-            f"{file} does not exist; give a folder with the data set in its official layout (--data)"
-        ) from None
+        give = "give a folder with the data set in its official layout (--data)"
+        raise DataProblem(f"{file} does not exist; {give}") from None
     except OSError as error:
-        raise DataProblem(
-            f"{file} cannot be read: {error.strerror or error}; check the path and its permissions"
-        ) from None
+        check = "check the path and its permissions"
+        raise DataProblem(f"{file} cannot be read: {error.strerror or error}; {check}") from None
     except (ValueError, RecursionError) as error:
         raise DataProblem(f"{file} is damaged: {error}; get the file again") from None
     if not isinstance(meta, dict | list):

@@ -70,9 +70,8 @@ def _delivered(turns: Sequence[Sequence[Json]], folder: Path) -> list[str]:
     base = str(folder.absolute())
     speech = "\n".join(text for turn in turns for text in texts_in(list(turn)))
     files = sorted(_files_below(base))
-    return sorted(
-        files, key=lambda path: _first_named(path.removeprefix(f"{base}/"), speech)
-    )  # stable: unnamed ones stay sorted
+    # stable: unnamed ones stay sorted
+    return sorted(files, key=lambda path: _first_named(path.removeprefix(f"{base}/"), speech))
 
 
 def _files_below(base: str) -> Iterator[str]:

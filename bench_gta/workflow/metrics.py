@@ -134,9 +134,8 @@ def sensitivity(scores: Sequence[Score]) -> list[dict[str, float | None]]:
 def reference_rows() -> list[Mapping[str, Any]]:
     """The published main table: ``{"edition", "model", column: value}``."""
     published = _published()
-    return [
-        _row(f"{published['benchmark']}, {published['leaderboard_date']}", row) for row in published["main_results"]
-    ]
+    edition = f"{published['benchmark']}, {published['leaderboard_date']}"
+    return [_row(edition, row) for row in published["main_results"]]
 
 
 def harness_rows() -> list[Mapping[str, Any]]:
@@ -145,12 +144,8 @@ def harness_rows() -> list[Mapping[str, Any]]:
     published = _published()
     edition = f"{published['benchmark']}, 30 tasks, {published['leaderboard_date']}"
     return [
-        {
-            "harness": row["harness"],
-            **_row(edition, row),
-            "minutes": row.get("total_time_min"),
-            "usd": row.get("total_cost_usd"),
-        }
+        {"harness": row["harness"], "minutes": row.get("total_time_min"), "usd": row.get("total_cost_usd")}
+        | _row(edition, row)
         for row in published["harness_results_30_task_subset"]
     ]
 
@@ -161,11 +156,8 @@ def _published() -> Json:
 
 
 def _row(edition: str, row: Mapping[str, Json]) -> dict[str, Any]:
-    return {
-        "edition": edition,
-        "model": row["model"],
-        **{column: row.get(name) for column, name in _PUBLISHED_AS.items()},
-    }
+    figures = {column: row.get(name) for column, name in _PUBLISHED_AS.items()}
+    return {"edition": edition, "model": row["model"], **figures}
 
 
 def _reaching(scores: Sequence[float], threshold: float) -> int:

@@ -14,8 +14,6 @@ from bench_gta.workflow.compress import compress
 from bench_gta.workflow.discovery import attached_files
 from bench_gta.workflow.steps import until_error
 
-_LISTS = ("gold", "prediction", "assistant_outputs")
-
 
 def record(
     dialogs: Sequence[Mapping[str, Json]],
@@ -53,9 +51,8 @@ def write(path: Path, records: Sequence[Mapping[str, Json]]) -> None:
     try:
         write_whole(path, encoded({str(place): entry for place, entry in enumerate(records)}, indent=4) + b"\n")
     except OSError as error:
-        raise UsageProblem(
-            f"{path} cannot be written: {error.strerror or error}; check the folder and its permissions"
-        ) from None
+        check = "check the folder and its permissions"
+        raise UsageProblem(f"{path} cannot be written: {error.strerror or error}; {check}") from None
 
 
 def read(path: Path) -> list[Mapping[str, Json]]:
@@ -67,9 +64,8 @@ def read(path: Path) -> list[Mapping[str, Json]]:
     found: dict[int, Mapping[str, Json]] = {}
     for entry in object_entries(path):
         if not (entry.key.isascii() and entry.key.isdigit() and len(entry.key) < 10):
-            raise DataProblem(
-                f"{path}: the key {entry.key!r} must be a position such as '0'; is this a prediction file?"
-            )
+            accepted = "must be a position such as '0'; is this a prediction file?"
+            raise DataProblem(f"{path}: the key {entry.key!r} {accepted}")
         place = int(entry.key)
         if place in found:
             raise DataProblem(f"{path}: the position {place} occurs twice; get the file again")
@@ -81,17 +77,15 @@ def _checked(path: Path, key: str, entry: Json) -> Mapping[str, Json]:
     where = f"{path}: record {key!r}"
     if not isinstance(entry, Mapping):
         raise DataProblem(f"{where}: must be an object, not {type(entry).__name__}")
-    if "full_tree" not in entry:
-        raise DataProblem(f"{where}: has no 'full_tree'; a prediction file of GTA-Workflow's end-to-end runs is needed")
-    for field in ("assistant_outputs", "origin_prompt"):
+    for field in ("full_tree", "assistant_outputs", "origin_prompt"):
         if field not in entry:
-            raise DataProblem(
-                f"{where}: has no {field!r}; a prediction file of GTA-Workflow's end-to-end runs is needed"
-            )
-    for field in _LISTS:
-        if not isinstance(entry.get(field, []), list):
+            needed = "a prediction file of GTA-Workflow's end-to-end runs is needed"
+            raise DataProblem(f"{where}: has no {field!r}; {needed}")
+    for field in ("gold", "prediction", "assistant_outputs"):
+        turns = entry.get(field, [])
+        if not isinstance(turns, list):
             raise DataProblem(f"{where}, {field}: must be a list with one entry per user turn")
-        if any(not isinstance(turn, list) for turn in entry.get(field, [])):
+        if any(not isinstance(turn, list) for turn in turns):
             raise DataProblem(f"{where}, {field}: must be a list with one list per user turn")
     delivered = entry.get("delivered", [])
     if not isinstance(delivered, str | list) or any(not isinstance(path, str) for path in delivered):

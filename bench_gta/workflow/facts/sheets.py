@@ -18,12 +18,10 @@ def read_sheets(path: Path) -> dict[str, Rows]:
     here, as far as ``Formulas`` can; one that it cannot is shown as it is written."""
     values = _cells(path, results=True)
     formulas = _cells(path, results=False)
-    known = {title: list(map(_known, values[title], formulas[title])) for title in values}
-    if not any(
-        isinstance(cell, str) and cell.startswith("=") for rows in known.values() for row in rows for cell in row
-    ):
+    rows_of = {title: list(zip(values[title], formulas[title], strict=True)) for title in values}
+    if not any(_lacks_result(*row) for rows in rows_of.values() for row in rows):
         return values
-    worked = Formulas(known)
+    worked = Formulas({title: [_known(*row) for row in rows] for title, rows in rows_of.items()})
     return {
         title: [
             tuple(worked.value(title, place, number) for place in range(1, len(row) + 1))

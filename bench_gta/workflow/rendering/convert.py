@@ -11,7 +11,7 @@ import codecs
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -130,7 +130,8 @@ class Conversions:
         def attempt(source: Source, folder: Path) -> Shown:
             companions, file = source.copy_to(folder), str(folder / source.name)
             order = {"do": work, "source": file, "folder": str(folder), "max_frames": most, "companions": companions}
-            seconds, readable, memory = LONGER.get(work, SECONDS), (), MEMORY
+            seconds, memory = LONGER.get(work, SECONDS), MEMORY
+            readable: Sequence[Path] = ()
             if office:
                 order["program"] = str(office.path)
                 readable, memory = office.readable, OFFICE_MEMORY

@@ -12,8 +12,8 @@ from pathlib import Path
 
 LIBRARIES = ("libmergedlo.so", "libsofficeapp.so")  # of distributions, and of the Document Foundation
 _FONTS = ("/etc/fonts", "/usr/share/fonts", "/usr/local/share/fonts", "/usr/share/fontconfig", "/var/cache/fontconfig")
-_OFFICE = ("/etc/libreoffice", "/usr/share/libreoffice", "/var/lib/libreoffice")
-_OFFICE += ("/usr/share/liblangtag", "/usr/share/mime")
+_OFFICE = tuple(f"{place}/libreoffice" for place in ("/etc", "/usr/share", "/var/lib"))
+_SHARED = ("/usr/share/liblangtag", "/usr/share/mime")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def office() -> Program | None:
         found = shutil.which(name)
         folder = Path(found).resolve().parent if found else None
         if folder and any((folder / library).is_file() for library in LIBRARIES):
-            return Program(folder, _existing((str(folder.parent), *_FONTS, *_OFFICE)))
+            return Program(folder, _existing((str(folder.parent), *_FONTS, *_OFFICE, *_SHARED)))
     return None
 
 

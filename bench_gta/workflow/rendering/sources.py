@@ -70,9 +70,7 @@ def take(path: Path) -> Source:
         digest.update(text)
         while piece := stream.read(1 << 20):
             digest.update(piece)
-    companions = (
-        dict(islice(_companions(text.decode("utf-8", "replace"), path.parent), MOST_COMPANIONS)) if text else {}
-    )
+    companions = dict(islice(_companions(text.decode("utf-8", "replace"), path.parent), MOST_COMPANIONS))
     for name, (beside, _) in companions.items():
         with opened(beside) as stream:
             digest.update(name.encode("utf-8", "replace") + stream.read(LARGEST_COMPANION))
