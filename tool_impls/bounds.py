@@ -47,9 +47,6 @@ PDF_PAGES = 1_000
 PAGE_SIDE = 2_000
 """Pixels of the longer side of a PDF's page when it is rendered, however large the page claims to be."""
 
-PAGE_PICTURES = 20
-"""Pictures of a PDF's page that are read, where the page cannot be rendered."""
-
 _SMALLER = "are taken, so scale it down"
 _PROGRAMS = ("EPS",)  # Pillow has another program run what such a file holds
 
@@ -76,13 +73,9 @@ def opened_picture(
             if image.format in _PROGRAMS:
                 raise ToolError(f"{what} is an {image.format} file, which is a program and not run; give a PNG or JPEG")
             yield image
-    except (
-        Image.DecompressionBombError,
-        Image.DecompressionBombWarning,
-    ):  # at twice the limit, before the size is known here
-        raise ToolError(
-            f"{what} has more than {_millions(2 * PICTURE_PIXELS)} pixels; at most {_millions(most)} {then}"
-        ) from None
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):  # at twice the limit, by the header
+        found = _millions(2 * PICTURE_PIXELS)
+        raise ToolError(f"{what} has more than {found} pixels; at most {_millions(most)} {then}") from None
     except (OSError, EOFError, SyntaxError, ValueError) as error:
         raise Unreadable(f"{what} is not a picture that can be read ({type(error).__name__})") from None
 
@@ -102,8 +95,7 @@ def check_result(size: int) -> None:
 
 @lru_cache(maxsize=1)
 def limit_pillow() -> None:
-    """Let Pillow itself refuse twice as many pixels as are taken: libraries of documents open pictures by
-    themselves."""
+    """Let Pillow refuse twice as many pixels as are taken: libraries of documents open pictures by themselves."""
     from PIL import Image
 
     Image.MAX_IMAGE_PIXELS = PICTURE_PIXELS

@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import io
 import os
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolError, ToolFault
 from agentgauge.core.redaction import redact, register, without_logins
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 SECONDS = 120.0  # for one answer
 LONGEST = 2048  # pixels of a side of a picture that is asked about; larger ones are scaled down
-T = TypeVar("T")
 
 ENDPOINT = (
     Option("url", "text", None, "address of an OpenAI-compatible service"),
@@ -57,15 +57,13 @@ def endpoint_of(settings: ToolSettings, table: str) -> Endpoint | None:
 def endpoint_state(endpoint: Endpoint, table: str) -> str:
     """READY, or which setting is missing or wrong. ``table`` is the endpoint's name in the settings: ``vision``."""
     if not endpoint.url.startswith(("http://", "https://")):
-        return unavailable(
-            f"url in [tools.{table}] must start with http:// or https://; got {without_logins(endpoint.url)!r}"
-        )
+        got = without_logins(endpoint.url)
+        return unavailable(f"url in [tools.{table}] must start with http:// or https://; got {got!r}")
     if not endpoint.model:
         return unavailable(f"[tools.{table}] has a url but no model; give the name of the model that it serves")
     if endpoint.key is None:
-        return unavailable(
-            f"[tools.{table}] takes its key from the environment variable {endpoint.key_env}, which is not set"
-        )
+        variable = f"environment variable {endpoint.key_env}, which is not set"
+        return unavailable(f"[tools.{table}] takes its key from the {variable}")
     return READY
 
 
@@ -77,22 +75,14 @@ class Vision:
         self._max_tokens = max_tokens
 
     def ask(self, image: Image, question: str) -> str:
-        """The model's answer, stripped. Raises ToolFault when the service fails, ToolError when it refuses the
-        request."""
+        """The model's answer, stripped. Raises ToolFault when the service fails, ToolError when it refuses."""
         shown = image.convert("RGB")
         shown.thumbnail((LONGEST, LONGEST))
         address = "data:image/png;base64," + base64.b64encode(png(shown)).decode()
         content: list[Any] = [{"type": "text", "text": question}, {"type": "image_url", "image_url": {"url": address}}]
-        reply: Any = _guarded(
-            "vision",
-            self._endpoint,
-            lambda client: client.chat.completions.create(
-                model=self._endpoint.model,
-                messages=[{"role": "user", "content": content}],
-                temperature=0.0,
-                max_tokens=self._max_tokens,
-            ),
-        )
+        request: dict[str, Any] = {"messages": [{"role": "user", "content": content}], "max_tokens": self._max_tokens}
+        with _guarded("vision", self._endpoint) as client:
+            reply: Any = client.chat.completions.create(model=self._endpoint.model, temperature=0.0, **request)
         try:
             answer = reply.choices[0].message.content
         except (AttributeError, IndexError, TypeError):
@@ -110,31 +100,20 @@ class Painter:
 
     def paint(self, prompt: str) -> Image:
         """Raises as ``Vision.ask``."""
-        return _picture(
-            _guarded(
-                "image",
-                self._endpoint,
-                lambda client: client.images.generate(model=self._endpoint.model, prompt=prompt, n=1, **self._form()),
-            )
-        )
+        with _guarded("image", self._endpoint) as client:
+            reply = client.images.generate(**self._form(prompt))
+        return _picture(reply)
 
     def edit(self, image: Image, instruction: str) -> Image:
         """Raises as ``Vision.ask``."""
-        upload = ("image.png", png(image), "image/png")
-        return _picture(
-            _guarded(
-                "image",
-                self._endpoint,
-                lambda client: client.images.edit(
-                    model=self._endpoint.model, image=upload, prompt=instruction, n=1, **self._form()
-                ),
-            )
-        )
+        with _guarded("image", self._endpoint) as client:
+            reply = client.images.edit(image=("image.png", png(image), "image/png"), **self._form(instruction))
+        return _picture(reply)
 
-    def _form(self) -> dict[str, Any]:
-        # The gpt-image models always answer in base64 and refuse the parameter; others answer with an address unless
-        # asked.
-        return {} if self._endpoint.model.startswith("gpt-image") else {"response_format": "b64_json"}
+    def _form(self, prompt: str) -> dict[str, Any]:
+        form = {"model": self._endpoint.model, "prompt": prompt, "n": 1}
+        # The gpt-image models always answer in base64 and refuse the parameter; others may answer with an address.
+        return form if self._endpoint.model.startswith("gpt-image") else {**form, "response_format": "b64_json"}
 
 
 def png(image: Image) -> bytes:
@@ -144,25 +123,24 @@ def png(image: Image) -> bytes:
     return buffer.getvalue()
 
 
-def _guarded(service: str, endpoint: Endpoint, request: Callable[[OpenAI], T]) -> T:
-    """Run a request. Messages hold the status only: a service may quote the key in its own text."""
+@contextmanager
+def _guarded(service: str, endpoint: Endpoint) -> Iterator[OpenAI]:
+    """A client for one request. Messages hold the status only: a service may quote the key in its own text."""
     import openai
 
     try:
         with openai.OpenAI(base_url=endpoint.url, api_key=endpoint.key or "", timeout=SECONDS, max_retries=2) as client:
-            return request(client)
+            yield client
     except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
         raise ToolError(f"the {service} service refused the request (HTTP {error.status_code})") from None
     except openai.APIStatusError as error:
-        raise ToolFault(
-            f"the {service} endpoint answered HTTP {error.status_code}", cause=f"http {error.status_code}"
-        ) from None
+        status = error.status_code
+        raise ToolFault(f"the {service} endpoint answered HTTP {status}", cause=f"http {status}") from None
     except openai.APITimeoutError:
         raise ToolFault(f"the {service} endpoint gave no answer within {SECONDS:g} s", cause="timeout") from None
     except (openai.APIError, ValueError):  # ValueError: a body that is no JSON
-        raise ToolFault(
-            f"the {service} endpoint cannot be reached or does not answer in the OpenAI form", cause="connection"
-        ) from None
+        words = f"the {service} endpoint cannot be reached or does not answer in the OpenAI form"
+        raise ToolFault(words, cause="connection") from None
 
 
 def _picture(reply: Any) -> Image:

@@ -15,25 +15,12 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 FOLDERS = (
-    "/usr/share/fonts",
-    "/usr/local/share/fonts",
-    "~/.local/share/fonts",
-    "~/.fonts",
-    "/System/Library/Fonts",
-    "/Library/Fonts",
-    "C:/Windows/Fonts",
+    *("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts"),
+    *("/System/Library/Fonts", "/Library/Fonts", "C:/Windows/Fonts"),
 )
 WIDE = (
-    "notosanscjk",
-    "notoserifcjk",
-    "sourcehansans",
-    "wqy",
-    "droidsansfallback",
-    "pingfang",
-    "msyh",
-    "simhei",
-    "simsun",
-    "unifont",
+    *("notosanscjk", "notoserifcjk", "sourcehansans", "wqy", "droidsansfallback"),
+    *("pingfang", "msyh", "simhei", "simsun", "unifont"),
 )
 """How the names of files with Chinese, Japanese and Korean signs begin, the better ones first."""
 
@@ -44,8 +31,7 @@ LINE = 1.3  # distance of lines, in font sizes
 
 
 class Pen:
-    """Fonts of one size, in pixels. ``own``: a font file of the settings, before all others. Raises ToolError where
-    it is none."""
+    """Fonts of one size in pixels. ``own``: a font file of the settings, before all others. Raises ToolError."""
 
     def __init__(
         self, size: float, *, serif: bool = False, bold: bool = False, italic: bool = False, own: str | None = None
@@ -58,9 +44,8 @@ class Pen:
             try:
                 self._fonts.append(ImageFont.truetype(own, size))
             except OSError:
-                raise ToolError(
-                    "the font that the settings of this tool name is no font file that can be read"
-                ) from None
+                words = "the font that the settings of this tool name is no font file that can be read"
+                raise ToolError(words) from None
         for path in (*_bundled(serif, bold, italic), *_wide()):
             self._fonts.append(ImageFont.truetype(path, size))
         if not self._fonts:
@@ -73,11 +58,9 @@ class Pen:
 
         drawing = ImageDraw.Draw(mask)
         for number, line in enumerate(text.splitlines()):
-            left = x
+            left, base = x, y + number * LINE * self.size
             for font, run in self._runs(line):
-                drawing.text(
-                    (left, y + number * LINE * self.size), run, fill=255, font=font, anchor="ls", stroke_width=stroke
-                )
+                drawing.text((left, base), run, fill=255, font=font, anchor="ls", stroke_width=stroke)
                 left += font.getlength(run)
 
     def length(self, line: str) -> float:
@@ -91,9 +74,8 @@ class Pen:
 
     def _place(self, sign: str) -> int:
         if sign not in self._known:
-            self._known[sign] = next(
-                (index for index, font in enumerate(self._fonts) if sign.isspace() or _has(font, sign)), 0
-            )
+            having = (index for index, font in enumerate(self._fonts) if sign.isspace() or _has(font, sign))
+            self._known[sign] = next(having, 0)
         return self._known[sign]
 
 

@@ -30,8 +30,7 @@ def file_name(wanted: str | None, default: str, suffix: str) -> str:
 
 
 def plain_name(path: str) -> str:
-    """The base name of a path from another process, made harmless: no folders, nothing hidden,
-    nothing long."""
+    """The base name of a path from another process, made harmless: no folders, nothing hidden, nothing long."""
     base = path.replace("\\", "/").rpartition("/")[2]
     name = "".join(sign if sign.isprintable() and sign not in '<>:"|?*' else "_" for sign in base)
     path_name = PurePosixPath(name.strip(" ."))

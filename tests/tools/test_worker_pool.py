@@ -59,7 +59,7 @@ def children() -> list[str]:
 def pool_of(tool: str, folder: Path) -> ProcessPool:
     (folder / "stays.py").write_text(STAYS)
     return ProcessPool(
-        [WorkerSpec(ToolSettings(), (tool,), (str(folder / "stays.py"),), "cpu", None, str(folder))], {tool: 1}
+        [WorkerSpec(ToolSettings(), (tool,), (folder / "stays.py",), "cpu", None, folder)], {tool: 1}
     )
 
 

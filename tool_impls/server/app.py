@@ -37,7 +37,7 @@ from tool_impls.server.openapi import write_document
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from tool_impls.server.worker_pool import WorkerPool
+    from tool_impls.server.worker_pool import ProcessPool
 
     Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -52,16 +52,15 @@ REASONS = {422: "Unprocessable Entity"}  # newer Pythons word it differently, an
 
 
 class ToolQueue:
-    """The calls of one tool: which are refused, which wait, which its worker pool runs. ``slots``: calls that run at a
-    time, in all processes. ``limit``: calls that may wait or run."""
+    """The calls of one tool: which are refused, which wait, which its worker pool runs.
 
-    def __init__(self, tool: Tool, state: str, pool: WorkerPool, *, slots: int, limit: int, seconds: float) -> None:
-        self.tool = tool
-        self.state = state
-        self.pool = pool
+    ``slots``: calls that run at a time, in all processes. ``limit``: calls that may wait or run.
+    """
+
+    def __init__(self, tool: Tool, state: str, pool: ProcessPool, *, slots: int, limit: int, seconds: float) -> None:
+        self.tool, self.state, self.pool, self.limit = tool, state, pool, limit
         self.calls = 0  # those that wait or run
         self.running = 0
-        self.limit = limit
         self._seconds = seconds
         self._slots = asyncio.Semaphore(slots)
 
@@ -78,9 +77,8 @@ class ToolQueue:
         if not self.works:
             return failure(503, f"{name} is {self.state}")
         if self.calls >= self.limit:
-            return failure(
-                503, f"{name} has {self.calls} calls waiting, which is its limit; try again, or lower --in-flight"
-            )
+            reason = "calls waiting, which is its limit; try again, or lower --in-flight"
+            return failure(503, f"{name} has {self.calls} {reason}")
         return None
 
     @property
@@ -104,8 +102,7 @@ class ToolQueue:
 
 
 class ToolServer:
-    """A web application that offers tools. ``fingerprints`` returns what ``/tools`` shows. ``preload``: load all
-    models at start."""
+    """A web application that offers tools. ``fingerprints`` returns what ``/tools`` shows."""
 
     def __init__(
         self,
@@ -137,12 +134,16 @@ class ToolServer:
 
         layers: list[Any] = [web.middleware(_plain_errors), web.middleware(_guard(self._access))]
         app = web.Application(middlewares=layers)
-        app.router.add_get("/", self._root, allow_head=False)
-        app.router.add_get("/openapi.json", self._specification, allow_head=False)
-        app.router.add_get("/health", self._health, allow_head=False)
-        app.router.add_get("/ready", self._ready, allow_head=False)
+        pages: dict[str, Callable[[], web.Response]] = {
+            "/": lambda: web.Response(status=307, headers={"Location": "/openapi.json"}),
+            "/openapi.json": lambda: _json(self._document),
+            "/health": self._health,
+            "/ready": self._ready,
+            "/metrics": lambda: web.Response(body=self._metrics.text(), headers={"Content-Type": CONTENT_TYPE}),
+        }
+        for path, page in pages.items():
+            app.router.add_get(path, _shown(page), allow_head=False)
         app.router.add_get("/tools", self._tools, allow_head=False)
-        app.router.add_get("/metrics", self._figures, allow_head=False)
         for queue in self._queues.values():
             app.router.add_post(f"/{protocol.path_name(queue.tool)}", self._handler(queue))
         app.cleanup_ctx.append(self._resources)
@@ -167,30 +168,17 @@ class ToolServer:
             else:
                 self._loading[queue.tool.name] = json.loads(answer.body)["detail"]
 
-    async def _root(self, _: web.Request) -> web.StreamResponse:
-        from aiohttp import web
-
-        return web.Response(status=307, headers={"Location": "/openapi.json"})
-
-    async def _specification(self, _: web.Request) -> web.StreamResponse:
-        return _json(self._document)
-
-    async def _health(self, _: web.Request) -> web.StreamResponse:
+    def _health(self) -> web.Response:
         queues = self._queues.items()
         confined = {name: queue.pool.confinement for name, queue in queues if queue.pool.confinement}
         states = {name: queue.state for name, queue in queues}
         return _json({"status": "ok", "tools": states, **({"confinement": confined} if confined else {})})
 
-    async def _ready(self, _: web.Request) -> web.StreamResponse:
+    def _ready(self) -> web.Response:
         return _json({"ready": not self._loading, "waiting_for": self._loading}, 503 if self._loading else 200)
 
     async def _tools(self, _: web.Request) -> web.StreamResponse:
         return _json(await asyncio.to_thread(self._fingerprints))  # it may read gigabytes of weights
-
-    async def _figures(self, _: web.Request) -> web.StreamResponse:
-        from aiohttp import web
-
-        return web.Response(body=self._metrics.text(), headers={"Content-Type": CONTENT_TYPE})
 
     def _handler(self, queue: ToolQueue) -> Handler:
         async def handle(request: web.Request) -> web.StreamResponse:
@@ -205,16 +193,13 @@ class ToolServer:
         if refused := queue.refusal():
             return refused  # before the body is read
         uploads = Uploads(self._scratch, self._max_body, self._body_seconds)
-        name = queue.tool.name
         try:
             raw = protocol.RAW in request.headers.get("Accept", "")
             values = protocol.decode_fields(queue.tool, await uploads.fields(request))
             if refused := queue.refusal():
                 return refused  # other calls came first
-            work = uploads.work_folder()
-            call = Call(
-                name, str(work), _as_texts(values), {path: str(stored) for path, stored in uploads.named.items()}, raw
-            )
+            named = _as_texts(uploads.named)
+            call = Call(queue.tool.name, str(uploads.work_folder()), _as_texts(values), named, raw)
             answer = await queue.run(call, lambda: request.transport is not None and not request.transport.is_closing())
             return answer or failure(499, "the caller has gone")
         except ConnectionError:
@@ -233,6 +218,13 @@ class ToolServer:
 
 def _as_texts(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}
+
+
+def _shown(page: Callable[[], web.Response]) -> Handler:
+    async def handle(_: web.Request) -> web.StreamResponse:
+        return page()
+
+    return handle
 
 
 def _guard(access: Access) -> Callable[[web.Request, Handler], Awaitable[web.StreamResponse]]:
@@ -255,9 +247,8 @@ def _send(answer: Answer) -> web.Response:
 
     names = {protocol.NAMES_HEADER: quote(json.dumps(answer.names), safe='[]", ')} if any(answer.names) else None
     kind = protocol.RAW if answer.raw else "application/json"
-    return web.Response(
-        body=answer.body, status=answer.status, reason=REASONS.get(answer.status), content_type=kind, headers=names
-    )
+    status, reason = answer.status, REASONS.get(answer.status)
+    return web.Response(body=answer.body, status=status, reason=reason, content_type=kind, headers=names)
 
 
 def _json(value: Any, status: int = 200) -> web.Response:
@@ -299,9 +290,8 @@ async def serve(server: ToolServer, host: str, port: int, printed: Mapping[str, 
         try:
             listener = await listen(runner, given_listener() or (host, port))
         except OSError as error:
-            raise UsageProblem(
-                f"the tool server cannot listen on {host}:{port} ({error.strerror}); choose another --port"
-            ) from None
+            problem = f"cannot listen on {host}:{port} ({error.strerror}); choose another --port"
+            raise UsageProblem(f"the tool server {problem}") from None
         bound = listener.sockets[0].getsockname()
         print(json.dumps({"url": f"http://{f'[{host}]' if ':' in host else host}:{bound[1]}", **printed}), flush=True)
         await stop.wait()

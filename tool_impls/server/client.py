@@ -6,9 +6,11 @@ import asyncio
 import io
 import json
 import os
+import re
 import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,14 +28,8 @@ from tool_impls.server.protocol import ProtocolError
 if TYPE_CHECKING:
     import aiohttp
 
-RETRY_SECONDS = 5.0
-"""How long a call tries to connect: a server that died may be restarting."""
-
 CUT_OFF = 2
 """How often one call may be cut off in the middle before it counts as the server's fault."""
-
-ANSWER_SECONDS = 1800.0
-"""How long one answer may take, queueing on the server included."""
 
 SUFFIXES = {"image": "png", "audio": "wav", "video": "mp4"}
 MODEL_ERRORS = frozenset({400, 408, 422})
@@ -46,15 +42,14 @@ class ToolServerBox:
     The server's token is the password of the address, ``http://:TOKEN@host:port``, else that of the environment.
     """
 
-    def __init__(
-        self, url: str, *, answer_seconds: float = ANSWER_SECONDS, retry_seconds: float = RETRY_SECONDS
-    ) -> None:
+    def __init__(self, url: str, *, answer_seconds: float = 1800.0, retry_seconds: float = 5.0) -> None:
+        """``answer_seconds``: how long one answer may take, queueing on the server included. ``retry_seconds``: how
+        long a call tries to connect, because a server that died may be restarting."""
         url, token = without_token(url)
         self._url = url.rstrip("/")
         self._token = token or os.environ.get(TOOL_TOKEN)
         register(self._token)
-        self._answer_seconds = answer_seconds
-        self._retry_seconds = retry_seconds
+        self._answer_seconds, self._retry_seconds = answer_seconds, retry_seconds
         self._session: aiohttp.ClientSession | None = None
         self._tools: Mapping[str, RemoteTool] | None = None
         self._discovery = asyncio.Lock()
@@ -89,15 +84,11 @@ class ToolServerBox:
         if status in MODEL_ERRORS:
             raise ToolError(f"the call of {name} failed: {reason}.\nResponse: {_detail_of(answer)!r}")
         if status != 200:
-            raise ToolFault(
-                f"the tool server answered HTTP {status} for {name}: {_detail_of(answer)!r}", cause=f"http {status}"
-            )
+            words = f"the tool server answered HTTP {status} for {name}: {_detail_of(answer)!r}"
+            raise ToolFault(words, cause=f"http {status}")
         try:
-            results: list[Any] = (
-                [answer] if kind == protocol.RAW else protocol.split_results(remote.tool, _decoded(answer))
-            )
-            named = _names(names, len(results))
-            outputs = zip(remote.tool.outputs, results, named, strict=True)
+            results = [answer] if kind == protocol.RAW else protocol.split_results(remote.tool, _decoded(answer))
+            outputs = zip(remote.tool.outputs, results, _names(names, len(results)), strict=True)
             return tuple([_output(output, result, folder, name) for output, result, name in outputs])
         except ProtocolError as error:
             raise ToolFault(f"{name} broke the protocol: {error}", cause="protocol") from None
@@ -110,52 +101,42 @@ class ToolServerBox:
     async def _exchange(
         self, method: str, url: str, content_type: str | None, body: bytes
     ) -> tuple[int, str, bytes, str, str]:
-        """Status, reason, body, content type and names of an answer. Raises ToolFault; only lost connections are
-        tried again."""
+        """Status, reason, body, content type and names of an answer. Retries lost connections. Raises ToolFault."""
         import aiohttp
 
         if self._session is None:
             # No limit on connections: the run limits how many calls are concurrent.
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0), timeout=aiohttp.ClientTimeout(total=self._answer_seconds)
-            )
-        headers = {
-            "Accept": f"application/json, {protocol.RAW}",
-            **({"Content-Type": content_type} if content_type else {}),
-        }
+            connector, timeout = aiohttp.TCPConnector(limit=0), aiohttp.ClientTimeout(total=self._answer_seconds)
+            self._session = aiohttp.ClientSession(connector=connector, timeout=timeout)
+        headers = {"Accept": f"application/json, {protocol.RAW}"}
+        if content_type:
+            headers["Content-Type"] = content_type
         if self._token and urlsplit(url).netloc == urlsplit(self._url).netloc:  # a document may name other servers
             headers["Authorization"] = f"Bearer {self._token}"
         away_since, pause, cut_off = None, 0.1, 0
         while True:
             start = time.monotonic()
+            data = io.BytesIO(body) if body else None  # aiohttp warns of raw bytes of more than a megabyte
             try:
-                data = (
-                    io.BytesIO(body) if body else None
-                )  # aiohttp sends raw bytes of more than a megabyte with a warning
                 async with self._session.request(
                     method, url, data=data, headers=headers, skip_auto_headers=("Content-Type",), allow_redirects=False
                 ) as reply:
                     names = reply.headers.get(protocol.NAMES_HEADER, "")
                     return reply.status, reply.reason or "", await reply.read(), reply.content_type, names
             except TimeoutError:
-                raise ToolFault(
-                    f"the tool server gave no answer within {self._answer_seconds:g} s ({url})", cause="timeout"
-                ) from None
+                words = f"the tool server gave no answer within {self._answer_seconds:g} s ({url})"
+                raise ToolFault(words, cause="timeout") from None
             except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError) as error:
                 now = time.monotonic()
-                if (
-                    now - start > self._retry_seconds / 2
-                ):  # cut off in the middle of a long call: the server may be back soon
+                if now - start > self._retry_seconds / 2:  # in the middle of a long call: the server may be back soon
                     away_since, cut_off = None, cut_off + 1
                 away_since = now if away_since is None else away_since
                 if now + pause - away_since > self._retry_seconds or cut_off > CUT_OFF:
-                    raise ToolFault(
-                        f"the tool server cannot be reached at {url} ({type(error).__name__})", cause="connection"
-                    ) from None
+                    words = f"the tool server cannot be reached at {url} ({type(error).__name__})"
+                    raise ToolFault(words, cause="connection") from None
             except (aiohttp.ClientError, ValueError) as error:
-                raise ToolFault(
-                    f"{url} does not answer as a tool server ({type(error).__name__})", cause="protocol"
-                ) from None
+                words = f"{url} does not answer as a tool server ({type(error).__name__})"
+                raise ToolFault(words, cause="protocol") from None
             await asyncio.sleep(pause)
             pause = min(pause * 2, 1.0)
 
@@ -166,10 +147,8 @@ def _form(
     """The form fields of a call, in the order of the arguments, and the files that its texts name. Raises ToolError."""
     parameters = {parameter.name: parameter for parameter in tool.inputs}
     if unknown := [name for name in arguments if name not in parameters]:
-        raise ToolError(
-            f"{tool.name} has no input {', '.join(map(repr, unknown))}; it takes"
-            f" {', '.join(map(repr, parameters)) or 'none'}"
-        )
+        taken = ", ".join(map(repr, parameters)) or "none"
+        raise ToolError(f"{tool.name} has no input {', '.join(map(repr, unknown))}; it takes {taken}")
     multipart = protocol.takes_files(tool)
     form: dict[str, str | bytes] = {}
     files: dict[str, bytes] = {}
@@ -178,39 +157,21 @@ def _form(
             form[name] = _read(parameters[name], value, allowed)
         elif multipart and isinstance(value, float):
             # The released client fails here as well (GTA spec 6.4); no tool of the benchmarks takes both.
-            raise ToolError(
-                f"{name}: {value!r} cannot be sent, because {tool.name} takes files and a form with files holds no"
-                " float"
-            )
+            reason = f"because {tool.name} takes files and a form with files holds no float"
+            raise ToolError(f"{name}: {value!r} cannot be sent, {reason}")
         else:
             form[name] = text = str(value)  # null becomes the text None, as released
-            if not _is_utf8(text):
+            if re.search("[\ud800-\udfff]", text):
                 raise ToolError(f"{name}: {text[:80]!r} cannot be sent, because it holds half of a surrogate pair")
-            files |= _named(parameters[name], text, allowed)
+            for path in named_files(parameters[name], text):
+                try:
+                    files[path] = _read(parameters[name], path, allowed)
+                except ToolError:  # of several files the tool reports those that are missing
+                    if parameters[name].attach == "file":
+                        raise
     if len(files) > protocol.MOST_FILES:
         raise ToolError(f"{tool.name} names {len(files)} files; at most {protocol.MOST_FILES} can go with one call")
     return form, files
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _named(parameter: Parameter, text: str, allowed: Sequence[Path]) -> dict[str, bytes]:
-    """The files that a text names, by their paths there. Where it names several, the tool reports those that
-    are missing."""
-    found: dict[str, bytes] = {}
-    for path in named_files(parameter, text):
-        try:
-            found[path] = _read(parameter, path, allowed)
-        except ToolError:
-            if parameter.attach == "file":
-                raise
-    return found
 
 
 def _read(parameter: Parameter, value: Any, allowed: Sequence[Path]) -> bytes:
@@ -246,13 +207,9 @@ def _names(header: str, count: int) -> list[str | None]:
     if not header:
         return [None] * count
     names = _decoded(unquote(header).encode())
-    if (
-        not isinstance(names, list)
-        or len(names) != count
-        or not all(name is None or isinstance(name, str) for name in names)
-    ):
-        raise ProtocolError(f"it names the files {header[:80]!r} where {count} names were due")
-    return names
+    if isinstance(names, list) and len(names) == count and all(isinstance(name, str | None) for name in names):
+        return names
+    raise ProtocolError(f"it names the files {header[:80]!r} where {count} names were due")
 
 
 def _output(output: Parameter, value: Any, folder: Path, name: str | None) -> ToolOutput:
@@ -265,8 +222,9 @@ def _output(output: Parameter, value: Any, folder: Path, name: str | None) -> To
         category, _, kind = (output.filetype or "file").partition("/")
     else:
         category, kind = output.type, SUFFIXES[output.type]
-    folder = folder / _clean(category)
-    path = _store_as(folder, plain_name(redact(name)), data) if name else _store(folder, _clean(kind or "bin"), data)
+    folder = folder.resolve() / _clean(category)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = _write(folder, _candidates(folder, name, _clean(kind or "bin")), data)
     return ToolOutput(output.type, str(path))  # type: ignore[arg-type]
 
 
@@ -275,26 +233,20 @@ def _clean(word: str) -> str:
     return "".join(sign for sign in word if sign.isalnum() or sign in "-+.").strip(".") or "file"
 
 
-def _store(folder: Path, suffix: str, data: bytes) -> Path:
-    """Write ``0001.<suffix>`` or the next free number, so that a case's files have the same names in every run."""
-    first = 1 + sum(1 for _ in folder.iterdir()) if folder.is_dir() else 1
-    return _write(folder, (f"{number:04d}.{suffix}" for number in count(first)), data)
-
-
-def _store_as(folder: Path, name: str, data: bytes) -> Path:
-    """Write ``name``, or ``stem-2.suffix`` and so on where it is taken."""
-    stem, suffix = Path(name).stem, Path(name).suffix
-    return _write(folder, (name if number == 1 else f"{stem}-{number}{suffix}" for number in count(1)), data)
+def _candidates(folder: Path, name: str | None, suffix: str) -> Iterator[str]:
+    """Names for a new file, the first that is free counts: ``name``, ``stem-2.suffix`` and so on; without a name
+    ``0001.<suffix>`` or the next number, so that a case's files have the same names in every run."""
+    if not name:
+        yield from (f"{number:04d}.{suffix}" for number in count(1 + sum(1 for _ in folder.iterdir())))
+    else:
+        plain = Path(plain_name(redact(name)))
+        yield plain.name
+        yield from (f"{plain.stem}-{number}{plain.suffix}" for number in count(2))
 
 
 def _write(folder: Path, names: Iterator[str], data: bytes) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in names:
-        path = folder.resolve() / name
-        try:
-            with path.open("xb") as file:
-                file.write(data)
+    while True:
+        path = folder / next(names)
+        with suppress(FileExistsError), path.open("xb") as file:
+            file.write(data)
             return path
-        except FileExistsError:
-            continue
-    raise AssertionError("names never end")

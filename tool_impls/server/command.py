@@ -40,48 +40,31 @@ def build(
     preload: bool = False,
     access: Access = WITHOUT_TOKEN,
 ) -> ToolServer:
-    """A server with the named tools (all by default). To be called in its event loop. Raises UsageProblem for an
-    unknown name.
+    """A server with the named tools (all by default), made in its event loop. Raises UsageProblem for an unknown name.
 
     ``files``: a folder below which texts may name files that did not come with the call.
     """
     states = check(settings, names)
-    kinds = [registry.TOOLS[name] for name in states]
-    metrics = Metrics()
-    scratch = own_scratch()
-    heavy = tuple(kind.meta.name for kind in kinds if kind.on_device(settings))
-    confined = tuple(kind.meta.name for kind in kinds if kind.confined and kind.meta.name not in heavy)
-    light = tuple(kind.meta.name for kind in kinds if kind.meta.name not in (*heavy, *confined))
-    concurrency = {kind.meta.name: kind.concurrency for kind in kinds}
-
-    def pool(tools: tuple[str, ...], devices: Sequence[str], *, confined: bool = False) -> ProcessPool:
-        root = str(files.resolve()) if files else None
-        more = tuple(str(path.resolve()) for path in extras)
-        specs = [WorkerSpec(settings, tools, more, device, root, str(scratch), confined) for device in devices]
-        return ProcessPool(specs, concurrency, observe=metrics.batch, restarted=metrics.restarted)
-
+    metrics, scratch = Metrics(), own_scratch()
     devices = [device.strip() for device in settings.devices.split(",") if device.strip()] or ["auto"]
     processors = ["cpu"] * LIGHT_PROCESSES
-    pools = dict.fromkeys(light, pool(light, processors))
-    pools |= dict.fromkeys(confined, pool(confined, processors, confined=True))
-    pools |= dict.fromkeys(heavy, pool(heavy, devices))
+    root, more = files.resolve() if files else None, tuple(path.resolve() for path in extras)
+    kinds = {name: registry.TOOLS[name] for name in states}
+    heavy = {name for name, kind in kinds.items() if kind.on_device(settings)}
+    confined = {name for name, kind in kinds.items() if kind.confined} - heavy
     queues = []
-    for kind in kinds:
-        name = kind.meta.name
-        values = settings.values(name, kind.known_options())
-        slots = kind.concurrency * len(devices if name in heavy else processors)
-        limit, seconds = values["queue"], values["seconds"]
-        queues.append(
-            ToolQueue(kind.offered(settings), states[name], pools[name], slots=slots, limit=limit, seconds=seconds)
-        )
-    return ToolServer(
-        queues,
-        metrics,
-        scratch,
-        fingerprints=cache(lambda: fingerprints(settings, states)),
-        access=access,
-        preload=preload,
-    )
+    for group, places in ((heavy, devices), (confined, processors), (kinds.keys() - heavy - confined, processors)):
+        tools = tuple(name for name in kinds if name in group)
+        specs = [WorkerSpec(settings, tools, more, place, root, scratch, group is confined) for place in places]
+        concurrency = {name: kinds[name].concurrency for name in tools}
+        pool = ProcessPool(specs, concurrency, observe=metrics.batch, restarted=metrics.restarted)
+        for name in tools:
+            values = settings.values(name, kinds[name].known_options())
+            bounds = {"slots": concurrency[name] * len(places), "limit": values["queue"], "seconds": values["seconds"]}
+            queues.append(ToolQueue(kinds[name].offered(settings), states[name], pool, **bounds))
+    queues.sort(key=lambda queue: list(states).index(queue.tool.name))
+    found = cache(lambda: fingerprints(settings, states))
+    return ToolServer(queues, metrics, scratch, fingerprints=found, access=access, preload=preload)
 
 
 SCRATCH = "agentgauge-tools-"
@@ -106,52 +89,23 @@ def parser() -> argparse.ArgumentParser:
             " another. For a second machine: --host 0.0.0.0 --allow-host NAME."
         ),
     )
-    made.add_argument(
-        "--host", default="127.0.0.1", help="address to listen on (default: %(default)s, this machine only)"
-    )
-    made.add_argument(
-        "--port", type=int, default=16181, help="port to listen on, 0 for any free one (default: %(default)s)"
-    )
-    made.add_argument("--no-token", action="store_true", help="answer clients without a token; on this machine only")
-    made.add_argument(
-        "--allow-host",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="further name by which clients call the server; may be given again (default: its address and localhost)",
-    )
-    made.add_argument(
-        "--settings", type=Path, metavar="FILE.toml", help="file whose [tools] table says what the tools may use"
-    )
-    made.add_argument("--tools", metavar="A,B", help="names of the tools to serve (default: all)")
-    made.add_argument(
-        "--devices",
-        metavar="cuda:0,cuda:1",
-        help="where models run, one process each (default: the settings', else auto)",
-    )
-    made.add_argument(
-        "--preload", action="store_true", help="load all models at start; GET /ready tells when that is done"
-    )
-    made.add_argument(
-        "--scoring",
-        choices=("parity", "strict"),
-        default="parity",
-        help="parity: options take the released tools' values",
-    )
-    made.add_argument(
-        "--files", type=Path, metavar="DIR", help="folder of files that clients may name without sending them"
-    )
-    made.add_argument(
-        "--extra",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="FILE.py",
-        help="further tools; same names replace ours",
-    )
-    made.add_argument(
-        "--allow-unsafe-code", action="store_true", help="run code of models even where the sandbox lacks protection"
-    )
+    add = made.add_argument
+    add("--host", default="127.0.0.1", help="address to listen on (default: %(default)s, this machine only)")
+    add("--port", type=int, default=16181, help="port to listen on, 0 for any free one (default: %(default)s)")
+    add("--no-token", action="store_true", help="answer clients without a token; on this machine only")
+    named = "further name by which clients call the server; may be given again (default: its address and localhost)"
+    add("--allow-host", action="append", default=[], metavar="NAME", help=named)
+    add("--settings", type=Path, metavar="FILE.toml", help="file whose [tools] table says what the tools may use")
+    add("--tools", metavar="A,B", help="names of the tools to serve (default: all)")
+    devices = "where models run, one process each (default: the settings', else auto)"
+    add("--devices", metavar="cuda:0,cuda:1", help=devices)
+    add("--preload", action="store_true", help="load all models at start; GET /ready tells when that is done")
+    scoring = "parity: options take the released tools' values"
+    add("--scoring", choices=("parity", "strict"), default="parity", help=scoring)
+    add("--files", type=Path, metavar="DIR", help="folder of files that clients may name without sending them")
+    extra = "further tools; same names replace ours"
+    add("--extra", type=Path, action="append", default=[], metavar="FILE.py", help=extra)
+    add("--allow-unsafe-code", action="store_true", help="run code of models even where the sandbox lacks protection")
     return made
 
 
@@ -171,12 +125,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 async def _run(arguments: argparse.Namespace) -> None:
     settings = load(arguments.settings) if arguments.settings else ToolSettings()
-    settings = replace(
-        settings,
-        allow_unsafe=arguments.allow_unsafe_code,
-        released=arguments.scoring == "parity",
-        devices=arguments.devices or settings.devices,
-    )
+    released, devices = arguments.scoring == "parity", arguments.devices or settings.devices
+    settings = replace(settings, allow_unsafe=arguments.allow_unsafe_code, released=released, devices=devices)
     access, printed = _access(arguments)
     if arguments.files and not arguments.files.is_dir():
         raise UsageProblem(f"--files names no folder: {arguments.files}")

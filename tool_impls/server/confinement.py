@@ -17,58 +17,22 @@ from tool_impls import registry
 from tool_impls.fonts import FOLDERS
 from tool_impls.settings import ToolSettings
 
-_KEPT = frozenset(
-    (
-        *("PATH", "HOME", "USER", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "LD_LIBRARY_PATH"),
-        *(
-            "PYTHONPATH",
-            "PYTHONHOME",
-            "PYTHONDONTWRITEBYTECODE",
-            "PYTHONUTF8",
-            "PYTHONHASHSEED",
-            "PYTHONWARNINGS",
-            "VIRTUAL_ENV",
-        ),
-        *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "NUMBA_CACHE_DIR", "MPLCONFIGDIR", "YOLO_CONFIG_DIR"),
-        *("HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "HF_ENDPOINT", "TRANSFORMERS_OFFLINE", "TORCH_HOME"),
-        *("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "TOKENIZERS_PARALLELISM"),
-        *(
-            "CUDA_VISIBLE_DEVICES",
-            "CUDA_DEVICE_ORDER",
-            "CUDA_HOME",
-            "CUDA_PATH",
-            "CUDA_CACHE_PATH",
-            "CUDA_MODULE_LOADING",
-        ),
-        *("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"),
-        *("PYTORCH_CUDA_ALLOC_CONF", "CUBLAS_WORKSPACE_CONFIG"),
-        HIDDEN,
-    )
-)
+_KEPT = """
+PATH HOME USER LANG LANGUAGE LC_ALL LC_CTYPE TZ TMPDIR LD_LIBRARY_PATH
+PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE PYTHONUTF8 PYTHONHASHSEED PYTHONWARNINGS VIRTUAL_ENV
+XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME NUMBA_CACHE_DIR MPLCONFIGDIR YOLO_CONFIG_DIR
+HF_HOME HF_HUB_CACHE HF_HUB_OFFLINE HF_ENDPOINT TRANSFORMERS_OFFLINE TORCH_HOME
+OMP_NUM_THREADS MKL_NUM_THREADS OPENBLAS_NUM_THREADS NUMBA_NUM_THREADS TOKENIZERS_PARALLELISM
+CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER CUDA_HOME CUDA_PATH CUDA_CACHE_PATH CUDA_MODULE_LOADING
+NVIDIA_VISIBLE_DEVICES NVIDIA_DRIVER_CAPABILITIES HIP_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES
+PYTORCH_CUDA_ALLOC_CONF CUBLAS_WORKSPACE_CONFIG
+"""
 """Variables that the interpreter and the libraries read: paths, languages, threads, devices."""
 
-_OF_THE_NETWORK = (
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "REQUESTS_CA_BUNDLE",
-)
+_OF_THE_NETWORK = "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE"
 """For processes of tools that may ask a service. A proxy's address may hold a password."""
 
-_HUB_TOKEN = "HF_TOKEN"
-
-_DATA = (
-    "/etc/fonts",
-    "/etc/localtime",
-    "/etc/mime.types",
-    "/usr/share",
-    "/usr/local/share",
-    "/proc/self",
-    "/sys/devices/system/cpu",
-)
+_DATA = "/etc/fonts /etc/localtime /etc/mime.types /usr/share /usr/local/share /proc/self /sys/devices/system/cpu"
 """What libraries look up: fonts, time zones, kinds of files, the number of processors."""
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
@@ -78,14 +42,14 @@ _ROOT = Path(__file__).parents[2]
 def environment(settings: ToolSettings, tools: Iterable[str]) -> dict[str, str]:
     """The variables for a process of these tools: keys only of the services that they are configured to ask."""
     kinds = [registry.TOOLS[name] for name in tools if name in registry.TOOLS]
-    wanted = set(_KEPT)
+    wanted = {HIDDEN, *_KEPT.split()}
     if not kinds or not all(kind.confined for kind in kinds):
-        wanted |= {spelled for name in _OF_THE_NETWORK for spelled in (name, name.lower())}
+        wanted |= {*_OF_THE_NETWORK.split(), *_OF_THE_NETWORK.lower().split()}
     for kind in kinds:
         wanted |= set(kind.variables)
         for table in (settings.tables.get(name, {}) for name in kind.tables):
             wanted |= {str(table["key_env"])} if table.get("key_env") else set()
-            wanted |= {_HUB_TOKEN} if table.get("allow_download") else set()
+            wanted |= {"HF_TOKEN"} if table.get("allow_download") else set()
     return {name: value for name, value in os.environ.items() if name in wanted}
 
 
@@ -104,7 +68,7 @@ def confine(read: Iterable[str], write: Iterable[str]) -> str:
         linux.drop_capabilities()
         found.append("no_capabilities")
     fonts = (str(Path(folder).expanduser()) for folder in FOLDERS)
-    seen = view([*read, *_DATA, *fonts, *(str(_ROOT / name) for name in ("agentgauge", "tool_impls"))])
+    seen = view([*read, *_DATA.split(), *fonts, *(str(_ROOT / name) for name in ("agentgauge", "tool_impls"))])
     # The first takes the right to execute anything, which the second would leave.
     if landlock.restrict((), (), ("/",), ()) and landlock.restrict(seen.readable, seen.listed, write, _DEVICES):
         found.append("landlock")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -15,30 +16,21 @@ class Metrics:
     """What ``/metrics`` shows. A server has its own registry, so that several in one process do not mix."""
 
     def __init__(self) -> None:
-        self._registry = CollectorRegistry()
+        own: Any = {"registry": CollectorRegistry()}
+        tool: Any = {"labelnames": ["tool"], **own}
+        self._registry = own["registry"]
         self._calls = Counter(
-            "agentgauge_tool_calls", "Calls answered, by HTTP status.", ["tool", "status"], registry=self._registry
+            "agentgauge_tool_calls", "Calls answered, by HTTP status.", labelnames=["tool", "status"], **own
         )
-        self._errors = Counter(
-            "agentgauge_tool_errors", "Calls answered with another status than 200.", ["tool"], registry=self._registry
-        )
+        self._errors = Counter("agentgauge_tool_errors", "Calls answered with another status than 200.", **tool)
         self._seconds = Histogram(
-            "agentgauge_tool_seconds",
-            "From request to answer, waiting included.",
-            ["tool"],
-            buckets=SECONDS,
-            registry=self._registry,
+            "agentgauge_tool_seconds", "From request to answer, waiting included.", buckets=SECONDS, **tool
         )
-        self._queue = Gauge(
-            "agentgauge_tool_queue_length", "Calls that wait for their turn.", ["tool"], registry=self._registry
-        )
-        self._running = Gauge("agentgauge_tool_running", "Calls at work.", ["tool"], registry=self._registry)
-        self._batches = Histogram(
-            "agentgauge_batch_size", "Calls that a model answered at once.", buckets=SIZES, registry=self._registry
-        )
-        self._restarts = Counter(
-            "agentgauge_process_restarts", "Worker processes that ended and were replaced.", registry=self._registry
-        )
+        self._queue = Gauge("agentgauge_tool_queue_length", "Calls that wait for their turn.", **tool)
+        self._running = Gauge("agentgauge_tool_running", "Calls at work.", **tool)
+        batches = Histogram("agentgauge_batch_size", "Calls that a model answered at once.", buckets=SIZES, **own)
+        restarts = Counter("agentgauge_process_restarts", "Worker processes that ended and were replaced.", **own)
+        self.batch, self.restarted = batches.observe, restarts.inc
 
     def add_tool(self, tool: str, waiting: Callable[[], int], running: Callable[[], int]) -> None:
         """Show a tool from the beginning, so that a counter's first rise is seen."""
@@ -52,12 +44,6 @@ class Metrics:
         if status != 200:
             self._errors.labels(tool).inc()
         self._seconds.labels(tool).observe(seconds)
-
-    def batch(self, size: int) -> None:
-        self._batches.observe(size)
-
-    def restarted(self) -> None:
-        self._restarts.inc()
 
     def text(self) -> bytes:
         return generate_latest(self._registry)

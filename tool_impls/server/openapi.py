@@ -32,21 +32,17 @@ def write_document(tools: Sequence[Tool], title: str = "AgentLego") -> dict[str,
     return document
 
 
+_TEXT_OR_NUMBER = [{"type": "string"}, {"type": "integer"}]
+_DETAILS = {"items": {"$ref": "#/components/schemas/ValidationError"}, "type": "array", "title": "Detail"}
 _ERROR_SCHEMAS: dict[str, Any] = {
     "HTTPValidationError": {
-        "properties": {
-            "detail": {"items": {"$ref": "#/components/schemas/ValidationError"}, "type": "array", "title": "Detail"}
-        },
+        "properties": {"detail": _DETAILS},
         "type": "object",
         "title": "HTTPValidationError",
     },
     "ValidationError": {
         "properties": {
-            "loc": {
-                "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
-                "type": "array",
-                "title": "Location",
-            },
+            "loc": {"items": {"anyOf": _TEXT_OR_NUMBER}, "type": "array", "title": "Location"},
             "msg": {"type": "string", "title": "Message"},
             "type": {"type": "string", "title": "Error Type"},
         },
@@ -60,14 +56,11 @@ _ERROR_SCHEMAS: dict[str, Any] = {
 def _operation(tool: Tool) -> dict[str, Any]:
     name = path_name(tool)
     operation: dict[str, Any] = {"summary": tool.description, "operationId": name}
-    if tool.inputs:
-        media = MULTIPART if takes_files(tool) else URLENCODED
-        operation["requestBody"] = {
-            "content": {media: {"schema": {"$ref": f"#/components/schemas/Body_{name}"}}},
-            "required": True,
-        }
     answers = {"200": _answer("Successful Response", {**_result_schema(tool), "title": f"Response {_title(name)}"})}
     if tool.inputs:
+        media = MULTIPART if takes_files(tool) else URLENCODED
+        schema = {"$ref": f"#/components/schemas/Body_{name}"}
+        operation["requestBody"] = {"content": {media: {"schema": schema}}, "required": True}
         answers["422"] = _answer("Validation Error", {"$ref": "#/components/schemas/HTTPValidationError"})
     return {**operation, "responses": answers}
 
@@ -132,8 +125,7 @@ class RemoteTool:
 
 
 def read_document(document: Any, address: str) -> dict[str, RemoteTool]:
-    """The tools of a server, by name. ``address``: the server's own, for documents that name none. Raises
-    ProtocolError."""
+    """The tools of a server by name. ``address``: its own, for documents that name none. Raises ProtocolError."""
     if not isinstance(document, Mapping) or not isinstance(document.get("paths"), Mapping):
         raise ProtocolError("it is no OpenAPI document with paths")
     try:
@@ -164,9 +156,8 @@ def _read_tool(document: Mapping[str, Any], path: str, operation: Mapping[str, A
         for key, value in body.get("properties", {}).items():
             schema = _follow(document, value)
             inputs.append(_read_parameter(name, schema, key, key not in required))
-    result = _follow(
-        document, operation["responses"]["200"].get("content", {}).get("application/json", {}).get("schema", {})
-    )
+    content = operation["responses"]["200"].get("content", {})
+    result = _follow(document, content.get("application/json", {}).get("schema", {}))
     parts = result["prefixItems"] if result.get("type") == "array" else [result]
     outputs = [_read_parameter(name, _follow(document, part), None, False) for part in parts]
     return Tool(name, operation.get("description") or operation.get("summary") or "", tuple(inputs), tuple(outputs))
@@ -189,25 +180,16 @@ def _follow(document: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[s
 
 def _read_parameter(tool: str, schema: Mapping[str, Any], name: str | None, optional: bool) -> Parameter:
     kind, form = schema.get("type", "string"), schema.get("format") or ""
-    scalars: dict[str, Any] = {"integer": "int", "number": "float", "boolean": "bool"}
     filetype = None
-    type_: Any
-    if kind in scalars:
-        type_ = scalars[kind]
-    elif kind != "string":
-        raise ProtocolError(
-            f"the value {name or 'result'} of {tool} is an {kind}; only text, numbers, booleans and files can be"
-            " handled"
-        )
-    elif media := next((media for media in MIME_OUT if media in form), None):
-        type_ = media
-    elif "binary" in form or "base64" in form:
-        type_, filetype = "file", form.partition(";")[0]
-    else:
-        type_ = "text"
-    attach = schema.get(ATTACH_KEY)
-    if attach not in (None, *get_args(Attach)):
-        raise ProtocolError(
-            f"the value {name} of {tool} has {ATTACH_KEY} {attach!r}; known are {', '.join(get_args(Attach))}"
-        )
+    type_: Any = next((own for own, other in SCALARS.items() if other == kind), "text")
+    if type_ == "text" and kind != "string":
+        handled = "only text, numbers, booleans and files can be handled"
+        raise ProtocolError(f"the value {name or 'result'} of {tool} is an {kind}; {handled}")
+    if kind == "string":
+        type_ = next((media for media in MIME_OUT if media in form), "text")
+        if type_ == "text" and ("binary" in form or "base64" in form):
+            type_, filetype = "file", form.partition(";")[0]
+    attach, known = schema.get(ATTACH_KEY), get_args(Attach)
+    if attach not in (None, *known):
+        raise ProtocolError(f"the value {name} of {tool} has {ATTACH_KEY} {attach!r}; known are {', '.join(known)}")
     return Parameter(type_, name, schema.get("description"), optional, schema.get("default"), filetype, attach)

@@ -21,15 +21,14 @@ Upload = bytes | Path
 """A file part of a form: its content, or where the server has put it."""
 
 FILE_PART = "@file"
-"""Name of the form parts that carry the files which texts of the call name. Ours, not the original protocol's: each
-part's file name is the path as the text has it, percent-encoded."""
+"""Name of the form parts with files that texts of the call name. Ours, not the original protocol's: each part's file
+name is the path as the text has it, percent-encoded."""
 
 MOST_FILES = 400
 """Files that one call may carry beside its inputs."""
 
 RAW = "application/octet-stream"
-"""Content type of an answer that is one file as it is. Only for clients that accept it: base64 costs 10 ms a
-megabyte."""
+"""Content type of an answer that is one file, for clients that accept it: base64 costs 10 ms a megabyte."""
 
 NAMES_HEADER = "X-AgentGauge-Names"
 """Header of an answer with the base names of its files: a JSON list, one entry an output, null for other outputs."""
@@ -56,8 +55,7 @@ def takes_files(tool: Tool) -> bool:
 def encode_call(
     tool: Tool, values: Mapping[str, str | bytes], boundary: str, files: Mapping[str, bytes] | None = None
 ) -> tuple[str | None, bytes]:
-    """Content type and body of a call. Texts are form fields, bytes are file parts (upstream names a part's file after
-    its input).
+    """Content type and body of a call. Texts are form fields, bytes are file parts, whose file is named as the input.
 
     ``files``: content of the files that texts name, by their paths there. Written by hand: the original client gives
     parts no content type, and aiohttp's FormData gives each one.
@@ -93,42 +91,35 @@ class BadForm(Exception):
 
 
 def decode_fields(tool: Tool, fields: Mapping[str, str | Upload]) -> dict[str, Any]:
-    """Typed values from form fields, uploads as they are. Empty and left out optional inputs get defaults; unknown
-    fields are ignored.
+    """Typed values from form fields, uploads as they are. Raises BadForm with one entry per wrong field.
 
-    Raises BadForm with one entry per wrong field.
+    Empty and left out optional inputs get defaults; unknown fields are ignored.
     """
     values: dict[str, Any] = {}
     details = []
     for parameter in tool.inputs:
         name = parameter.name or ""
         field = fields.get(name, "")
-        if field == "":
-            if parameter.optional:
-                values[name] = parameter.default
-            else:
-                details.append(_detail("missing", name, "Field required", None))
-            continue
         try:
             values[name] = _decode(parameter, field)
         except _Unfit as unfit:
-            details.append(_detail(unfit.kind, name, unfit.message, field if isinstance(field, str) else None))
+            kind, message = unfit.args
+            given = field if isinstance(field, str) and field else None
+            details.append({"type": kind, "loc": ["body", name], "msg": message, "input": given})
     if details:
         raise BadForm(details)
     return values
 
 
 class _Unfit(Exception):
-    def __init__(self, kind: str, message: str) -> None:
-        super().__init__(message)
-        self.kind, self.message = kind, message
-
-
-def _detail(kind: str, name: str, message: str, value: str | None) -> dict[str, Any]:
-    return {"type": kind, "loc": ["body", name], "msg": message, "input": value}
+    """Kind and message of a wrong field."""
 
 
 def _decode(parameter: Parameter, field: str | Upload) -> Any:
+    if field == "":
+        if parameter.optional:
+            return parameter.default
+        raise _Unfit("missing", "Field required")
     if parameter.type in FILE_TYPES:
         if isinstance(field, str):
             raise _Unfit("value_error", "Value error, a file was expected: a form part with a file name")
@@ -143,9 +134,8 @@ def _decode(parameter: Parameter, field: str | Upload) -> Any:
             return float(text)
     except ValueError:
         noun = "integer" if parameter.type == "int" else "number"
-        raise _Unfit(
-            f"{parameter.type}_parsing", f"Input should be a valid {noun}, unable to parse string as a {noun}"
-        ) from None
+        message = f"Input should be a valid {noun}, unable to parse string as a {noun}"
+        raise _Unfit(f"{parameter.type}_parsing", message) from None
     if parameter.type == "bool":
         if text.lower() not in TRUE | FALSE:
             raise _Unfit("bool_parsing", "Input should be a valid boolean, unable to interpret input")

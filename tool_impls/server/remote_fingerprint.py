@@ -35,29 +35,19 @@ def server_fingerprints(url: str, names: Iterable[str]) -> dict[str, dict[str, A
         found = _get(f"{url}/tools", token)
         if found is None:
             remote = read_document(_get(f"{url}/openapi.json", token), url)
-            found = {
-                name: {"backend": "another server", "announced": _short(tool.tool.to_json())}
-                for name, tool in remote.items()
-            }
-    except urllib.error.HTTPError as error:
-        if error.code != 401:
-            raise UsageProblem(
-                f"--tool-server {url} does not answer as a tool server ({error}); correct the address"
-            ) from None
-        words = "takes another token" if token else "wants a token"
-        raise UsageProblem(
-            f"--tool-server {url} {words}; give the one that it printed, as --tool-server=http://:TOKEN@HOST:PORT, "
-            f"or in the environment variable {TOOL_TOKEN}"
-        ) from None
+            announced = {name: _short(tool.tool.to_json()) for name, tool in remote.items()}
+            found = {name: {"backend": "another server", "announced": short} for name, short in announced.items()}
     except (OSError, ValueError, http.client.HTTPException) as error:
-        raise UsageProblem(
-            f"--tool-server {url} does not answer as a tool server ({error}); start it, or correct the address"
-        ) from None
-    if lacking := [name for name in wanted if name not in found]:
-        raise UsageProblem(
-            f"--tool-server {url} does not have {', '.join(lacking)}, which selected cases offer; start it with all"
-            " tools"
-        )
+        status = error.code if isinstance(error, urllib.error.HTTPError) else None
+        advice = "start it, or correct the address" if status is None else "correct the address"
+        problem = f"does not answer as a tool server ({error}); {advice}"
+        if status == 401:
+            ways = f"as --tool-server=http://:TOKEN@HOST:PORT, or in the environment variable {TOOL_TOKEN}"
+            problem = f"{'takes another' if token else 'wants a'} token; give the one that it printed, {ways}"
+        raise UsageProblem(f"--tool-server {url} {problem}") from None
+    if lacking := ", ".join(name for name in wanted if name not in found):
+        advice = "which selected cases offer; start it with all tools"
+        raise UsageProblem(f"--tool-server {url} does not have {lacking}, {advice}")
     for name in wanted:
         if str(found[name].get("state", "")).startswith(UNAVAILABLE):
             raise ToolUnavailable(f"--tool-server {url}: {name} is {found[name]['state']}")

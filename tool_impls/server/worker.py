@@ -1,9 +1,7 @@
-"""A worker process: runs calls of tools. ``tool_impls.server.worker_pool`` starts it, writes calls to its stdin and
-reads answers from its stdout.
+"""A worker process: takes calls of tools from ``tool_impls.server.worker_pool`` on stdin, and answers on stdout.
 
 Every message has a head of two lengths (bytes of JSON, bytes of body), the JSON and the body. The first message from
-the server is not JSON but a pickled ``WorkerSpec``. The process ends when its stdin does, so it never outlives its
-server.
+the server is a pickled ``WorkerSpec``. The process ends when its stdin does, so it never outlives its server.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,7 +25,6 @@ from tool_impls import batching
 from tool_impls.server.call import Answer, Call, ToolRunner, failure
 from tool_impls.settings import ToolSettings
 
-CALL_FIELDS = tuple(field.name for field in fields(Call))
 GPUS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
 """One of these is there where torch can find a GPU: of NVIDIA, of AMD, and under WSL."""
 
@@ -40,10 +37,10 @@ class WorkerSpec:
 
     settings: ToolSettings
     tools: tuple[str, ...]
-    extras: tuple[str, ...]  # files with further tool classes
+    extras: tuple[Path, ...]  # files with further tool classes
     device: str  # auto: cuda:0 where torch finds one
-    root: str | None
-    scratch: str  # where temporary files go: a process that is ended removes none, its server does
+    root: Path | None
+    scratch: Path  # where temporary files go: a process that is ended removes none, its server does
     confined: bool = False  # see BenchTool
 
 
@@ -92,57 +89,40 @@ def _device(wanted: str) -> str:
     return "cuda:0" if torch.cuda.is_available() else "cpu"
 
 
-def _runner(spec: WorkerSpec) -> ToolRunner:
+def _runner(spec: WorkerSpec, channel: _Channel) -> ToolRunner:
+    """What runs the calls, after the process has given up what its tools do not need."""
     from tool_impls import registry
-
-    kinds = [registry.TOOLS[name] for name in spec.tools]
-    loads = any(kind.on_device(spec.settings) for kind in kinds)
-    return ToolRunner(
-        [kind(spec.settings) for kind in kinds],
-        device=_device(spec.device) if loads else "cpu",
-        root=Path(spec.root) if spec.root else None,
-    )
-
-
-def _add_extras(spec: WorkerSpec) -> None:
-    from tool_impls import registry
-
-    for extra in spec.extras:
-        registry.add(Path(extra))
-
-
-def _confine(spec: WorkerSpec) -> str:
     from tool_impls.server.confinement import confine, paths_of
 
-    given = [spec.root] if spec.root else []
-    return confine([*spec.extras, *given, *paths_of(spec.settings, spec.tools)], [spec.scratch])
+    for extra in spec.extras:
+        registry.add(extra)
+    if spec.confined:
+        given = [spec.root] if spec.root else []
+        read = map(str, (*spec.extras, *given, *paths_of(spec.settings, spec.tools)))
+        channel.send({"confinement": confine(read, [str(spec.scratch)])})
+    kinds = [registry.TOOLS[name] for name in spec.tools]
+    loads = any(kind.on_device(spec.settings) for kind in kinds)
+    device = _device(spec.device) if loads else "cpu"
+    return ToolRunner([kind(spec.settings) for kind in kinds], device=device, root=spec.root)
 
 
-def _run(runner: ToolRunner, channel: _Channel, number: int, call: Call) -> None:
+def _work(runner: ToolRunner, channel: _Channel, number: int, order: dict[str, Any]) -> None:
+    """Load a tool or run a call, and answer."""
     try:
-        answer = runner.run(call, lambda: channel.send({"id": number, "begun": True}))
-    except BaseException as error:  # sys.exit() of a library: the server waits for an answer
-        answer = failure(500, f"{call.tool} tried to end its process: {error!r}")
-    _answer(channel, number, answer)
-
-
-def _load(runner: ToolRunner, channel: _Channel, number: int, name: str) -> None:
-    try:
-        runner.load(name)
-        answer = Answer(200, b"true")
-    except BaseException as error:  # the server reports it
-        answer = failure(500, str(error))
-    _answer(channel, number, answer)
-
-
-def _answer(channel: _Channel, number: int, answer: Answer) -> None:
+        if "load" in order:
+            runner.load(order["load"])
+            answer = Answer(200, b"true")
+        else:
+            answer = runner.run(Call(**order), lambda: channel.send({"id": number, "begun": True}))
+    except BaseException as error:  # the server waits for an answer even where a library calls sys.exit()
+        ended = f"{order['tool']} tried to end its process: {error!r}" if "tool" in order else str(error)
+        answer = failure(500, ended)
     sizes = []
     with suppress(IndexError):  # another thread may have been quicker
         while True:
             sizes.append(batching.SIZES.popleft())
-    channel.send(
-        {"id": number, "status": answer.status, "names": answer.names, "raw": answer.raw, "batches": sizes}, answer.body
-    )
+    head = {"id": number, "status": answer.status, "names": answer.names, "raw": answer.raw, "batches": sizes}
+    channel.send(head, answer.body)
 
 
 def main() -> None:
@@ -153,19 +133,12 @@ def main() -> None:
     if first is None:
         return
     spec: WorkerSpec = pickle.loads(first)  # from the server that started this process
-    os.environ["TMPDIR"] = spec.scratch  # of the processes that it starts
-    tempfile.tempdir = spec.scratch
-    _add_extras(spec)
-    if spec.confined:
-        channel.send({"confinement": _confine(spec)})
-    runner = _runner(spec)
+    tempfile.tempdir = os.environ["TMPDIR"] = str(spec.scratch)  # here, and in the processes that it starts
+    runner = _runner(spec, channel)
     pool = ThreadPoolExecutor(64, thread_name_prefix="tool")  # the server keeps to each tool's own number
     while (message := _read_message(stream)) is not None:
-        data = json.loads(message)
-        if "load" in data:
-            pool.submit(_load, runner, channel, data["id"], data["load"])
-        else:
-            pool.submit(_run, runner, channel, data["id"], Call(**{name: data[name] for name in CALL_FIELDS}))
+        order = json.loads(message)
+        pool.submit(_work, runner, channel, order.pop("id"), order)
     os._exit(0)  # calls in the middle of their work have no server to answer
 
 

@@ -1,5 +1,4 @@
-"""The server's side of its worker processes: starts them, sends them calls, kills those that hang, replaces those that
-die.
+"""Worker processes, seen from the server: it starts them, sends calls, kills what hangs and replaces what has ended.
 
 Neither pebble nor loky does this: their workers run one task at a time (here the calls of several threads become one
 batch of a model), take the server's environment with its keys or one for all, and leave the programs behind that a
@@ -20,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import count
-from typing import Any, Protocol
+from typing import Any
 
 from agentgauge.core.service_process import PARENT
 from tool_impls.server.call import Answer, Call, failure
@@ -39,28 +38,14 @@ ATTEMPTS = 3
 """How often a call is sent to a worker process that ends through no fault of the call."""
 
 
-class WorkerPool(Protocol):
-    """What runs the calls of some tools: processes, or in tests threads."""
-
-    confinement: str
-    """What confines the processes to the files of their calls, or why nothing does; empty for tools that are not to be
-    confined."""
-
-    async def run(self, call: Call, seconds: float) -> Answer: ...
-
-    async def load(self, name: str) -> Answer:
-        """Load a tool's models in every process. The first failure, or status 200."""
-
-    async def close(self) -> None: ...
-
-
 class ProcessPool:
     """Worker processes for some tools, each started at its first call. ``concurrency``: calls of a tool in one process.
 
     A call that takes too long is answered 408 and its process killed. The other calls of a process that dies are run
     again. A call that was at work in it is run again alone in a new process; if that one dies too, the call is answered
     400. After ``close`` no process is started, and calls are answered 503. ``observe`` is called with the sizes of
-    batches, ``restarted`` when a process has ended that the next call replaces.
+    batches, ``restarted`` when a process has ended that the next call replaces. ``confinement``: what confines the
+    processes to the files of their calls, or why nothing does; empty for tools that are not to be confined.
     """
 
     def __init__(
@@ -92,6 +77,7 @@ class ProcessPool:
         return await self._run_alone(call, seconds)
 
     async def load(self, name: str) -> Answer:
+        """Load a tool's models in every process. The first failure, or status 200."""
         answers = await asyncio.gather(*(worker.load(name) for worker in self._workers))
         return next((answer for answer in answers if answer.status != 200), answers[0])
 
@@ -114,19 +100,18 @@ class ProcessPool:
             except _ProcessEnded as ended:
                 if self._closed:
                     return failure(*STOPPED)
-                if not ended.begun:  # the process ended before it looked at the arguments
-                    return failure(
-                        500, f"the process of {call.tool} ended before the call began ({ended}); see the server's log"
-                    )
-                return failure(400, f"ToolError('{call.tool} ended its process with these arguments, twice ({ended})')")
+                if ended.begun:
+                    reason = f"{call.tool} ended its process with these arguments, twice ({ended})"
+                    return failure(400, f"ToolError('{reason}')")
+                reason = f"the process of {call.tool} ended before the call began ({ended}); see the server's log"
+                return failure(500, reason)
             finally:
                 await worker.close()
                 self._single_worker = None
 
 
 class _ProcessEnded(Exception):
-    """The process ended before it answered. ``innocent``: because of another call. ``begun``: while this one was at
-    work."""
+    """No answer came. ``innocent``: the process ended because of another call. ``begun``: while this one worked."""
 
     def __init__(self, how: str, *, innocent: bool, begun: bool) -> None:
         super().__init__(how)
@@ -148,9 +133,7 @@ class _Process:
 
     def __init__(self, process: asyncio.subprocess.Process, pool: ProcessPool, ended: Callable[[], None]) -> None:
         self.pending: dict[int, _Pending] = {}
-        self._process = process
-        self._pool = pool
-        self._ended = ended
+        self._process, self._pool, self._ended = process, pool, ended
         self._killed = False
         self._reader = asyncio.create_task(self._read())
 
