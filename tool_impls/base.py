@@ -39,12 +39,8 @@ class BenchTool(ABC):
     concurrency: ClassVar[int] = 1  # calls at a time in one process
     seconds: ClassVar[float] = 60.0  # for one call, waiting not included; more ends it, and the process that it runs in
     runs_code: ClassVar[bool] = False  # code that a model wrote, in the sandbox
-    confined: ClassVar[bool] = (
-        False  # its process may use no network, no device, no other program, and no files but the call's
-    )
-    variables: ClassVar[
-        tuple[str, ...]
-    ] = ()  # of the environment, with its keys; those that ``key_env`` names need not be here
+    confined: ClassVar[bool] = False  # no network, device or other program for its process, no files but the call's
+    variables: ClassVar[tuple[str, ...]] = ()  # of the environment, with its keys; ``key_env`` needs no mention here
 
     def __init__(self, settings: ToolSettings) -> None:
         self.settings = settings
@@ -93,8 +89,8 @@ class BenchTool(ABC):
         """As ``back_end``, but knows disabled tools and missing packages. Imports nothing heavy."""
         if cls.meta.name in settings.disable:
             return DISABLED
-        if missing := [package for package in cls.packages if not _is_there(package)]:
-            return unavailable(f"the Python package {missing[0]} is missing; install agentgauge[{cls.extra}]")
+        if missing := missing_package(cls.packages):
+            return unavailable(f"the Python package {missing} is missing; install agentgauge[{cls.extra}]")
         return cls.back_end(settings)
 
     def setup(self, device: str = "cpu") -> None:  # noqa: B027 - most tools have nothing to load
@@ -115,8 +111,14 @@ class BenchTool(ABC):
 
 
 @cache
-def _is_there(package: str) -> bool:
-    return find_spec(package) is not None
+def missing_package(packages: tuple[str, ...]) -> str | None:
+    """The first of the import names that is not installed."""
+    return next((package for package in packages if find_spec(package) is None), None)
+
+
+def first_line(error: Exception) -> str:
+    """What a library says of an error, in one line."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def unavailable(reason: str) -> str:

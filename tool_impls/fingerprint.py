@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import Distribution, distributions
 from inspect import getmodulename
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
+from agentgauge.core.atomic_write import write_whole
+from agentgauge.core.index import cache_folder
 from agentgauge.core.redaction import without_logins
 from tool_impls.availability import check
 from tool_impls.options import Option
 from tool_impls.registry import BACKENDS, TOOLS
 from tool_impls.settings import ToolSettings
-from tool_impls.weights import digest
 
 
 def fingerprints(settings: ToolSettings, names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """For each tool its state, version, back end, the versions of its packages, its options and a digest of its
-    weights."""
+    """For each tool its state, version, back end, versions of its packages, options, and a digest of its weights."""
     return {name: _fingerprint(name, state, settings) for name, state in check(settings, names).items()}
 
 
@@ -43,17 +42,15 @@ def _fingerprint(name: str, state: str, settings: ToolSettings) -> dict[str, Any
         "options": _options(settings, name, kind.options),
     }
     for table in kind.tables:
-        found["options"] |= {
-            f"{table}.{option}": value for option, value in _options(settings, table, BACKENDS[table]).items()
-        }
+        options = _options(settings, table, BACKENDS[table])
+        found["options"] |= {f"{table}.{option}": value for option, value in options.items()}
     if weights := kind.weights(settings):
         found["weights"] = _remembered(weights)
     return found
 
 
 def _options(settings: ToolSettings, table: str, options: tuple[Option, ...]) -> dict[str, Any]:
-    """The values of options. Where one is a path, what lies there counts and not where; the name of a key is
-    left out."""
+    """The values of options, but for the name of a key. Of a path, what lies there counts and not where."""
     values = {}
     for option in options:
         value = settings.value(table, option)
@@ -72,47 +69,45 @@ def _distributions() -> Mapping[str, list[Distribution]]:
     for distribution in distributions():
         names = set((distribution.read_text("top_level.txt") or "").split())
         if not names:
-            firsts = (
-                line.partition(",")[0].partition("/") for line in (distribution.read_text("RECORD") or "").splitlines()
-            )
+            files = (distribution.read_text("RECORD") or "").splitlines()
+            firsts = (line.partition(",")[0].partition("/") for line in files)
             names = {name for first, folder, _ in firsts if (name := first if folder else getmodulename(first))}
         for name in names:
             found.setdefault(name, []).append(distribution)
     return found
 
 
-def _versions(packages: Iterable[str]) -> dict[str, str]:
+@cache
+def _versions(packages: tuple[str, ...]) -> dict[str, str]:
     """Versions of the distributions behind import names; a missing one is left out."""
     found: dict[str, str] = {}
-    for package in packages:
-        for name, version in _versions_of(package):
-            found.setdefault(name, version)  # of two the one that Python finds first
-    return dict(sorted(found.items()))
+    for distribution in (one for package in packages for one in _distributions().get(package, ())):
+        found.setdefault(distribution.metadata["Name"].lower(), distribution.metadata["Version"])
+    return dict(sorted(found.items()))  # of two of a name the one that Python finds first
 
 
-@cache
-def _versions_of(package: str) -> list[tuple[str, str]]:
-    found = (distribution.metadata for distribution in _distributions().get(package, ()))
-    return [(metadata["Name"].lower(), metadata["Version"]) for metadata in found]
+def _remembered(paths: tuple[Path, ...]) -> str:
+    """SHA-256 over the names and contents of files and folders, shortened to 16 hex digits.
 
-
-def _remembered(paths: tuple[Path, ...]) -> str | None:
-    """The digest of weights, which may be many gigabytes: kept in the user's cache under their paths, sizes and
-    times of change."""
-    files = [
-        file
-        for path in paths
-        for file in ([path] if path.is_file() else sorted(item for item in path.rglob("*") if item.is_file()))
-    ]
-    key = json.dumps([[str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns] for file in files])
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path("~").expanduser() / ".cache") / "agentgauge" / "weights"
-    kept = base / hashlib.sha256(key.encode()).hexdigest()[:32]
+    Weights may be many gigabytes, so it is kept in the user's cache under their paths, sizes and times of change.
+    """
+    files = [(path.parent, file) for path in sorted(paths) for file in _files(path)]
+    key = json.dumps([[str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns] for _, file in files])
+    kept = cache_folder().with_name("weights") / hashlib.sha256(key.encode()).hexdigest()[:32]
     if kept.is_file():
         return kept.read_text("utf-8")
-    value = digest(paths)
-    if value is not None and os.access(base.parent.parent, os.W_OK):
-        base.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile("w", dir=base, delete=False, encoding="utf-8") as file:
-            file.write(value)
-        Path(file.name).replace(kept)
+    summary = hashlib.sha256()
+    for base, file in files:
+        summary.update(f"{file.relative_to(base)}\0{file.stat().st_size}\0".encode())
+        with file.open("rb") as stream:
+            while chunk := stream.read(2**20):
+                summary.update(chunk)
+    value = summary.hexdigest()[:16]
+    with suppress(OSError):  # a home that cannot be written
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(kept, value.encode())
     return value
+
+
+def _files(path: Path) -> list[Path]:
+    return [path] if path.is_file() else sorted(item for item in path.rglob("*") if item.is_file())

@@ -1,5 +1,4 @@
-"""Every tool that the server can offer, and the back ends that several of them share. A family adds its classes
-here."""
+"""Every tool that the server can offer, and the back ends that several of them share."""
 
 from __future__ import annotations
 
@@ -11,26 +10,25 @@ from pathlib import Path
 from agentgauge.core.errors import UsageProblem
 from tool_impls import documents
 from tool_impls.audio import speech
-from tool_impls.audio.tools import TOOLS as AUDIO_TOOLS
+from tool_impls.audio import tools as audio
 from tool_impls.base import BenchTool
 from tool_impls.creativity import generate
 from tool_impls.creativity.generate import ImageStylization, TextToImage
-from tool_impls.logic import prover
-from tool_impls.logic.code import Calculator, Plot, Solver
+from tool_impls.logic.code_tools import Calculator, Plot, Solver
+from tool_impls.logic.prover import Prover
 from tool_impls.operation.drawing import AddText, DrawBox
 from tool_impls.operation.search import GoogleSearch
 from tool_impls.options import Option
 from tool_impls.perception import describe, detection, vision
-from tool_impls.perception.describe import ImageDescription, RegionAttributeDescription
 from tool_impls.perception.detection import CountGivenObject, TextToBbox, VideoObjectDetection
 from tool_impls.perception.mathocr import MathOCR
 from tool_impls.perception.ocr import OCR
-from tool_impls.video.tools import TOOLS as VIDEO_TOOLS
+from tool_impls.video import tools as video
 
 GTA_ATOMIC: tuple[type[BenchTool], ...] = (
     OCR,
-    ImageDescription,
-    RegionAttributeDescription,
+    describe.ImageDescription,
+    describe.RegionAttributeDescription,
     TextToBbox,
     DrawBox,
     AddText,
@@ -46,12 +44,12 @@ GTA_ATOMIC: tuple[type[BenchTool], ...] = (
 
 GTA_WORKFLOW: tuple[type[BenchTool], ...] = (
     *documents.TOOLS,
-    *AUDIO_TOOLS,
-    *speech.TOOLS,
-    *VIDEO_TOOLS,
-    *describe.VIDEO_TOOLS,
+    *audio.TOOLS,
+    speech.SpeechToText,
+    *video.TOOLS,
+    describe.VideoDescription,
     VideoObjectDetection,
-    *prover.TOOLS,
+    Prover,
 )
 """The 24 tools that GTA-Workflow adds; of the others it lacks TextToBbox (GTA tools spec 1)."""
 
@@ -66,8 +64,7 @@ BACKENDS: Mapping[str, tuple[Option, ...]] = {
 
 
 def add(path: Path) -> None:
-    """Offer the tools of a Python file too: every subclass of BenchTool that it defines. Same names replace ours.
-    Raises UsageProblem."""
+    """Offer the tools of a Python file too, or in place of ours that have their names. Raises UsageProblem."""
     spec = spec_from_file_location(f"agentgauge_extra_{path.stem}", path)
     if spec is None or spec.loader is None or not path.is_file():
         raise UsageProblem(f"--extra names no Python file: {path}")
@@ -77,13 +74,9 @@ def add(path: Path) -> None:
         spec.loader.exec_module(module)
     except Exception as error:  # the user's own code
         raise UsageProblem(f"--extra {path} cannot be loaded: {error!r}") from error
-    kinds = [
-        kind
-        for kind in vars(module).values()
-        if isinstance(kind, type) and issubclass(kind, BenchTool) and hasattr(kind, "meta")
-    ]
+    classes = [value for value in vars(module).values() if isinstance(value, type) and issubclass(value, BenchTool)]
+    kinds = [kind for kind in classes if hasattr(kind, "meta")]
     if not kinds:
-        raise UsageProblem(
-            f"--extra {path} defines no tool: a subclass of tool_impls.base.BenchTool with meta, category and apply"
-        )
+        advice = "a subclass of tool_impls.base.BenchTool with meta, category and apply"
+        raise UsageProblem(f"--extra {path} defines no tool: {advice}")
     TOOLS.update({kind.meta.name: kind for kind in kinds if kind.__module__ == module.__name__})

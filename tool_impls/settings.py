@@ -27,12 +27,7 @@ from tool_impls.options import Option
 TOP = (
     Option("basic", "bool", False, "allow the plain stand-ins of tools that would need a model"),
     Option("missing", "text", "refuse", "what to do with tools that cannot work", accepted=("refuse", "disable")),
-    Option(
-        "devices",
-        "text",
-        "auto",
-        "where models run: cpu, cuda:0, or several with commas; auto is cuda:0 where there is one",
-    ),
+    Option("devices", "text", "auto", "where models run: cpu, cuda:0, or several with commas"),
 )
 
 
@@ -46,9 +41,7 @@ class ToolSettings:
     devices: str = "auto"
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     released: bool = True  # options that have a released value take it: --scoring=parity
-    allow_unsafe: bool = (
-        False  # run code without the minimum of protection; the command line's to say, never the file's
-    )
+    allow_unsafe: bool = False  # run code without the minimum of protection; only the command line can say so
 
     def value(self, table: str, option: Option) -> Any:
         """What an option of ``[tools.<table>]`` is set to, or its preset."""

@@ -43,7 +43,7 @@ import base64, os, sys
 from urllib.parse import quote
 from agentgauge.core.tools import Parameter
 from tool_impls import base
-from tool_impls.logic.code import Calculator as Real
+from tool_impls.logic.code_tools import Calculator as Real
 
 TOKEN = "of the tool-server"
 

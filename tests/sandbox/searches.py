@@ -74,14 +74,14 @@ def use(name: str, folder: Path) -> Any:
             return solve(SEARCH + "\nimport sympy\nsolution = search", folder=folder, seconds=50)
         return plot(SEARCH + "\nimport numpy\ndef solution(): raise ValueError(search())", folder=folder, seconds=50)
     if name == "calculator":
-        from tool_impls.logic.calculator import evaluate
+        from tool_impls.logic.code_tools import evaluate
 
         return evaluate(in_an_expression(), folder=folder, seconds=50)
     if name == "prover":  # what its process could do; the language of claims itself can only name files
         from tool_impls.logic import prover
 
         answer = "import json\nprint(json.dumps({'verdict': 'unknown', 'detail': search()}))"
-        prover._child_source = lambda: f"import sys\nsys.stdin.read()\n{SEARCH}\n{answer}"  # type: ignore[assignment]
+        prover._CHILD = f"import sys\nsys.stdin.read()\n{SEARCH}\n{answer}"
         return prover.prove("(assert true)", folder=folder, seconds=50)
     if name == "claim":
         from tool_impls.logic.prover import prove

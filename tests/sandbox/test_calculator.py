@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agentgauge.core.errors import ToolError
 from tool_impls.base import ToolTimeout
-from tool_impls.logic.calculator import evaluate
+from tool_impls.logic.code_tools import evaluate
 
 
 @pytest.mark.parametrize(

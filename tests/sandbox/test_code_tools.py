@@ -111,12 +111,14 @@ def solution():
 def test_the_plot_is_a_picture_in_the_folder(tmp_path: Path) -> None:
     from PIL import Image
 
-    first = plot(BARS, folder=tmp_path)
-    second = plot(BARS, folder=tmp_path)
+    folders = tmp_path / "first", tmp_path / "second"
+    for folder in folders:
+        folder.mkdir()
+    first, second = (plot(BARS, folder=folder) for folder in folders)
     with Image.open(first) as picture:
         assert picture.size == (200, 150)
         assert len(picture.convert("RGB").getcolors(100_000) or []) > 2
-    assert sorted(tmp_path.iterdir()) == sorted([first, second])
+    assert [*folders[0].iterdir(), *folders[1].iterdir()] == [first, second]
     assert first.read_bytes() == second.read_bytes()
 
 

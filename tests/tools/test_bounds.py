@@ -20,7 +20,6 @@ from agentgauge.model.files.rendering import FileRenderer
 from bench_gta.workflow.facts.collect import facts
 from tool_impls import bounds, endpoints
 from tool_impls.documents import pictures
-from tool_impls.documents.read_pdf import _images
 from tool_impls.logic import code_tools
 from tool_impls.server import media
 from tool_impls.settings import ToolSettings
@@ -84,17 +83,6 @@ def test_from_an_endpoint(bomb: Path) -> None:
     reply = SimpleNamespace(data=[SimpleNamespace(b64_json=base64.b64encode(bomb.read_bytes()).decode())])
     with pytest.raises(ToolFault, match="without a usable result"):
         endpoints._picture(reply)
-
-
-def test_in_a_pdf(bomb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Images(dict[str, Any]):
-        def __getitem__(self, name: str) -> Any:
-            raise AssertionError("the picture is unpacked")
-
-    page: Any = {"/Resources": {"/XObject": {"/Im0": {"/Width": 20_000, "/Height": 20_000}}}}
-    monkeypatch.setattr("tool_impls.documents.read_pdf.find_spec", lambda name: None)
-    shown = type("Page", (), {"images": Images({"/Im0": None}), "__getitem__": lambda self, name: page[name]})()
-    assert list(_images(shown, bomb, 0)) == []
 
 
 FORGED = """

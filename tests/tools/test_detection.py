@@ -19,8 +19,9 @@ from PIL import Image, ImageDraw
 
 from agentgauge.core.errors import ToolError, ToolUnavailable
 from bundled_data.shapes.draw import KINDS, draw
+from tool_impls.geometry import Box
 from tool_impls.perception.detection import CountGivenObject, TextToBbox, VideoObjectDetection, finder, weights_file
-from tool_impls.perception.detection.detector import Box, Hit, Names
+from tool_impls.perception.detection.detector import Hit, Names
 from tool_impls.perception.detection.hues import has_colour
 from tool_impls.perception.detection.weights_file import SHIPPED, Vocabulary, vocabulary
 from tool_impls.perception.detection.words import Wanted, wanted

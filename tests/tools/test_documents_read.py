@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import ToolError
-from tool_impls.documents import ReadCSV, ReadDOCX, ReadPDF, ReadPPTX, ReadXLSX, read_pdf
+from tool_impls import base
+from tool_impls.documents import ReadCSV, ReadDOCX, ReadPDF, ReadPPTX, ReadXLSX
 from tool_impls.documents.words import gathered
 from tool_impls.perception import ocr
 from tool_impls.settings import ToolSettings
@@ -260,22 +261,16 @@ def test_pages_are_joined_by_line_ends(pdf: Path) -> None:
     assert read(ReadPDF, pdf) == "first page\nsecond line\n\n\n" == read(ReadPDF, pdf, released=True)
 
 
-@pytest.mark.parametrize("renderer", [True, False])
-def test_pages_without_text_are_read_as_pictures(renderer: bool, pdf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By rendering them where pypdfium2 is installed, else by the pictures on them."""
-    for package in ocr.PACKAGES:
+def test_pages_without_text_are_read_as_pictures(pdf: Path) -> None:
+    for package in (*ocr.PACKAGES, "pypdfium2"):
         pytest.importorskip(package)
-    if renderer:
-        pytest.importorskip("pypdfium2")
-    else:
-        monkeypatch.setattr(read_pdf, "find_spec", lambda name: None)
     lines = read(ReadPDF, pdf, ocr=True).split("\n")
     assert lines[:2] == ["first page", "second line"]
     assert "".join(lines[2:]).replace(" ", "") == "SCANNED4711"
 
 
 def test_reading_as_pictures_needs_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read_pdf, "find_spec", lambda name: None)
+    monkeypatch.setattr(base, "missing_package", lambda packages: packages[0])
     wanted = ToolSettings(tables={"ReadPDF": {"ocr": True}})
     assert ReadPDF.back_end(wanted).startswith("unavailable: ocr in [tools.ReadPDF] needs the Python package rapidocr")
     assert ReadPDF.back_end(ToolSettings()) == "ready"

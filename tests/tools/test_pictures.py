@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageChops, ImageDraw, ImageStat
 
-from tool_impls.logic.code import Plot
+from tool_impls.logic.code_tools import Plot
 from tool_impls.operation.drawing import AddText, DrawBox
 from tool_impls.settings import ToolSettings
 

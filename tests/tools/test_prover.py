@@ -128,7 +128,7 @@ def test_process_that_does_not_heed_the_time_is_ended(tmp_path: Path, monkeypatc
 
 
 def test_process_that_says_nothing_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prover, "_child_source", lambda: "raise SystemExit(3)")
+    monkeypatch.setattr(prover, "_CHILD", "raise SystemExit(3)")
     with pytest.raises(ToolError, match="without an answer"):
         say(tmp_path, "(assert true)")
 

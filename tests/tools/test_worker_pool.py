@@ -58,9 +58,7 @@ def children() -> list[str]:
 
 def pool_of(tool: str, folder: Path) -> ProcessPool:
     (folder / "stays.py").write_text(STAYS)
-    return ProcessPool(
-        [WorkerSpec(ToolSettings(), (tool,), (folder / "stays.py",), "cpu", None, folder)], {tool: 1}
-    )
+    return ProcessPool([WorkerSpec(ToolSettings(), (tool,), (folder / "stays.py",), "cpu", None, folder)], {tool: 1})
 
 
 def stays(folder: Path, once: str) -> Call:

@@ -59,8 +59,7 @@ def at_rate(sound: Sound) -> Sound:
 
 
 def shift(sound: Sound, steps: float, name: str) -> Sound:
-    """The sound at RATE with another pitch, in semitones, each channel by itself. Raises ToolError where it is too
-    long."""
+    """The sound at RATE with another pitch in semitones, by channel. Raises ToolError where it is too long."""
     import librosa
     import numpy
 
@@ -68,10 +67,8 @@ def shift(sound: Sound, steps: float, name: str) -> Sound:
         return sound
     most = STRETCHED / max(1.0, 2 ** (steps / 12))
     if sound.seconds > most:
-        raise ToolError(
-            f"{name} lasts {sound.seconds:.0f} s; at most {most:.0f} s can be shifted by {steps:g} semitones, so cut it"
-            " first"
-        )
+        possible = f"at most {most:.0f} s can be shifted by {steps:g} semitones"
+        raise ToolError(f"{name} lasts {sound.seconds:.0f} s; {possible}, so cut it first")
     length = sound.samples.shape[1]
     padded = numpy.pad(sound.samples, ((0, 0), (0, max(0, FFT * 8 - length))))  # librosa warns of very short sounds
     shifted = [librosa.effects.pitch_shift(channel, sr=RATE, n_steps=steps)[:length] for channel in padded]
@@ -88,25 +85,22 @@ def measure(samples: NDArray[numpy.float32]) -> dict[str, dict[str, Any]]:
 
     padded = numpy.pad(samples, FFT // 2)
     count = 1 + samples.size // HOP
-    mels, centroids, rolloffs = [], [], []
+    blocks = []
     for first in range(0, count, BLOCK):
         frames = min(BLOCK, count - first)
         part = padded[first * HOP : (first + frames - 1) * HOP + FFT]
         strength = numpy.abs(librosa.stft(part, n_fft=FFT, hop_length=HOP, center=False))
-        mels.append(librosa.feature.melspectrogram(S=strength**2, sr=RATE, n_fft=FFT))
-        centroids.append(librosa.feature.spectral_centroid(S=strength, sr=RATE, n_fft=FFT))
-        rolloffs.append(librosa.feature.spectral_rolloff(S=strength, sr=RATE, n_fft=FFT))
-    loudness = librosa.power_to_db(numpy.concatenate(mels, axis=1))
-    crossings = librosa.feature.zero_crossing_rate(samples, frame_length=FFT, hop_length=HOP)
-    mfcc = librosa.feature.mfcc(S=loudness, sr=RATE, n_mfcc=COEFFICIENTS).astype(numpy.float64)
-    return {
-        "mfcc": {"mean": mfcc.mean(axis=1).tolist(), "var": mfcc.var(axis=1).tolist()},
-        "spectral_centroid": _spread(numpy.concatenate(centroids, axis=1)),
-        "spectral_rolloff": _spread(numpy.concatenate(rolloffs, axis=1)),
-        "zero_crossing_rate": _spread(crossings),
+        mel = librosa.feature.melspectrogram(S=strength**2, sr=RATE, n_fft=FFT)
+        centroid = librosa.feature.spectral_centroid(S=strength, sr=RATE, n_fft=FFT)
+        blocks.append((mel, centroid, librosa.feature.spectral_rolloff(S=strength, sr=RATE, n_fft=FFT)))
+    mels, centroids, rolloffs = (numpy.concatenate(parts, axis=1) for parts in zip(*blocks, strict=True))
+    mfcc = librosa.feature.mfcc(S=librosa.power_to_db(mels), sr=RATE, n_mfcc=COEFFICIENTS).astype(numpy.float64)
+    figures: dict[str, dict[str, Any]] = {
+        "mfcc": {"mean": mfcc.mean(axis=1).tolist(), "var": mfcc.var(axis=1).tolist()}
     }
-
-
-def _spread(values: NDArray[Any]) -> dict[str, float]:
-    exact = values.astype("float64")
-    return {"mean": float(exact.mean()), "var": float(exact.var())}
+    crossings = librosa.feature.zero_crossing_rate(samples, frame_length=FFT, hop_length=HOP)
+    others = {"spectral_centroid": centroids, "spectral_rolloff": rolloffs, "zero_crossing_rate": crossings}
+    for name, values in others.items():
+        exact = values.astype(numpy.float64)
+        figures[name] = {"mean": float(exact.mean()), "var": float(exact.var())}
+    return figures

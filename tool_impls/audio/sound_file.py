@@ -43,12 +43,9 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Sound:
-    """``samples``: (channels, samples), from -1 to 1. ``rate``: samples a second. ``layout``: FFmpeg's name of the
-    channels."""
-
-    samples: NDArray[numpy.float32]
-    rate: int
-    layout: str
+    samples: NDArray[numpy.float32]  # (channels, samples), from -1 to 1
+    rate: int  # samples a second
+    layout: str  # FFmpeg's name of the channels
 
     @property
     def seconds(self) -> float:
@@ -65,39 +62,30 @@ def writable() -> tuple[str, ...]:
 def open_sound(path: Path) -> Any:
     """The container (``av.container.InputContainer``), whose first audio stream can be read. Raises ToolError."""
     container = open_media(path, "sound file")
-    streams = container.streams.audio
-    problem = ""
-    if not streams:
-        problem = f"{path.name} has no sound: it holds no audio track"
-    elif streams[0].codec_context is None:
-        problem = f"{path.name} is in a sound format that cannot be decoded"
-    elif not SLOWEST <= streams[0].rate <= FASTEST or not 1 <= streams[0].channels <= MOST_CHANNELS:
-        problem = (
-            f"{path.name} declares {streams[0].channels} channels with {streams[0].rate} samples a second, which cannot"
-            " be right"
-        )
-    if problem:
-        container.close()
-        raise ToolError(problem)
-    return container
+    stream = next(iter(container.streams.audio), None)
+    if stream is None:
+        problem = "has no sound: it holds no audio track"
+    elif stream.codec_context is None:
+        problem = "is in a sound format that cannot be decoded"
+    elif SLOWEST <= stream.rate <= FASTEST and 1 <= stream.channels <= MOST_CHANNELS:
+        return container
+    else:
+        declared = f"{stream.channels} channels with {stream.rate} samples a second"
+        problem = f"declares {declared}, which cannot be right"
+    container.close()
+    raise ToolError(f"{path.name} {problem}")
 
 
 def layout_of(stream: Any) -> str:
     """FFmpeg's name of a stream's channels; the usual one for so many where the file does not say which they are."""
-    name = str(stream.layout.name)
-    return default_layout(int(stream.channels)) if name.endswith(" channels") else name
-
-
-def default_layout(channels: int) -> str:
-    """FFmpeg's name of the usual layout of 1 to 8 channels."""
     import av
 
-    return str(av.AudioLayout(f"{channels}c").name)
+    name = str(stream.layout.name)
+    return str(av.AudioLayout(f"{stream.channels}c").name) if name.endswith(" channels") else name
 
 
 def samples_of(frame: Any) -> NDArray[numpy.float32]:
-    """The samples (channels, samples) of an ``av.AudioFrame`` of packed floats; av fails on separate ones of eight
-    channels."""
+    """The samples (channels, samples) of an ``av.AudioFrame`` of packed floats: av fails on eight separate ones."""
     samples: NDArray[numpy.float32] = frame.to_ndarray().reshape(-1, frame.layout.nb_channels).T
     return samples
 
@@ -121,13 +109,10 @@ def pieces(container: Any, name: str, rate: int, layout: str) -> Iterator[Any]:
     resampler: Any = None
     try:
         for frame in decoded(container, container.streams.audio[0], name, "sounds"):
-            if shape != (
-                frame.format.name,
-                frame.layout.name,
-                frame.sample_rate,
-            ):  # songs that were joined change in the middle
+            found = (frame.format.name, frame.layout.name, frame.sample_rate)
+            if shape != found:  # songs that were joined change in the middle
                 yield from _flush(resampler)
-                shape = (frame.format.name, frame.layout.name, frame.sample_rate)
+                shape = found
                 resampler = av.AudioResampler(format="flt", layout=layout, rate=rate)
             yield from resampler.resample(frame)
         yield from _flush(resampler)
@@ -152,10 +137,8 @@ def read(path: Path, most: int = SOUND_SAMPLES) -> Sound:
             parts.append(samples_of(piece))
             length += parts[-1].shape[1]
             if length * channels > most:
-                minutes = most / channels / rate / 60
-                raise ToolError(
-                    f"{path.name} is too long: at most {minutes:.0f} minutes of such sound are taken; cut it first"
-                )
+                taken = f"at most {most / channels / rate / 60:.0f} minutes of such sound are taken"
+                raise ToolError(f"{path.name} is too long: {taken}; cut it first")
     if not length:
         raise ToolError(f"{path.name} has no sound: its audio track is empty")
     return Sound(numpy.nan_to_num(numpy.concatenate(parts, axis=1)), rate, layout)
@@ -174,8 +157,7 @@ def shape_for(suffix: str, rate: int, layout: str, channels: int) -> tuple[int, 
 
 
 def write(path: Path, parts: Iterable[Any], rate: int, layout: str) -> float:
-    """Write a sound file of the kind that the suffix says. ``parts``: arrays (channels, samples) of floats. Returns its
-    seconds.
+    """Write a sound file of the kind that the suffix says. ``parts``: arrays (channels, samples). Returns its seconds.
 
     The file holds no time stamp and no random number, so that equal sounds give equal files.
     """

@@ -12,7 +12,7 @@ from tool_impls.bounds import RECORDING_SECONDS
 from tool_impls.options import Option
 from tool_impls.settings import ToolSettings
 from tool_impls.video.frames import open_media
-from tool_impls.weights import ALLOW_DOWNLOAD, resolve, weights_option, weights_state
+from tool_impls.weights import ALLOW_DOWNLOAD, local, name_of, resolve, weights_option, weights_state
 
 if TYPE_CHECKING:
     import numpy
@@ -41,9 +41,7 @@ class SpeechToText(base.BenchTool):
     category = "perception"
     packages = ("faster_whisper", "av", "numpy")
     extra = "speech"
-    options = (
-        Option("max_seconds", "float", 0.0, "only the beginning is heard; 0: all of it", released=30.0, least=0),
-    )
+    options = (Option("max_seconds", "float", 0.0, "how much is heard; 0: all of it", released=30.0, least=0),)
     seconds = 600.0
 
     def __init__(self, settings: ToolSettings) -> None:
@@ -59,21 +57,18 @@ class SpeechToText(base.BenchTool):
             return state
         source = resolve(settings, TABLE, given)
         if isinstance(source, Path) and (missing := [name for name in NEEDED if not (source / name).is_file()]):
-            return base.unavailable(
-                f"weights in [tools.{TABLE}] must name a Whisper folder for faster-whisper (CTranslate2); {source.name}"
-                f" has no {missing[0]}"
-            )
+            must = "must name a Whisper folder for faster-whisper (CTranslate2)"
+            return base.unavailable(f"weights in [tools.{TABLE}] {must}; {source.name} has no {missing[0]}")
         return base.READY
 
     @classmethod
     def backend(cls, settings: ToolSettings) -> str:
         source = resolve(settings, TABLE, settings.value(TABLE, WEIGHTS))
-        return f"faster-whisper {source.name if isinstance(source, Path) else source or ''}".strip()
+        return f"faster-whisper {name_of(source, str(source or ''))}".strip()
 
     @classmethod
     def weights(cls, settings: ToolSettings) -> tuple[Path, ...]:
-        source = resolve(settings, TABLE, settings.value(TABLE, WEIGHTS))
-        return (source,) if isinstance(source, Path) else ()
+        return local(resolve(settings, TABLE, settings.value(TABLE, WEIGHTS)))
 
     @classmethod
     def on_device(cls, settings: ToolSettings) -> bool:
@@ -93,15 +88,12 @@ class SpeechToText(base.BenchTool):
                 local_files_only=isinstance(source, Path),
             )
         except (RuntimeError, ValueError, OSError) as error:
-            raise ToolUnavailable(
-                f"SpeechToText cannot load the weights of [tools.{TABLE}]: {_first_line(error)}"
-            ) from None
+            reason = base.first_line(error)
+            raise ToolUnavailable(f"SpeechToText cannot load the weights of [tools.{TABLE}]: {reason}") from None
         language = self.settings.value(TABLE, LANGUAGE)
         if language and language not in self._model.supported_languages:
-            known = ", ".join(self._model.supported_languages)
-            raise ToolUnavailable(
-                f"language in [tools.{TABLE}] must be one that the model knows: {known}; got {language!r}"
-            )
+            known = f"one that the model knows: {', '.join(self._model.supported_languages)}"
+            raise ToolUnavailable(f"language in [tools.{TABLE}] must be {known}; got {language!r}")
 
     def apply(self, folder: Path, /, audio: Path) -> str:
         """The words of all segments, joined by blanks. Raises ToolError for a file without sound."""
@@ -118,8 +110,7 @@ class SpeechToText(base.BenchTool):
 
 
 def read_sound(path: Path, seconds: float = 0.0) -> NDArray[numpy.float32]:
-    """The first audio track at RATE, mixed to one channel, as numbers from -1 to 1; at most ``seconds`` of it if that
-    is not 0.
+    """The first audio track at RATE, mixed to one channel, from -1 to 1; at most ``seconds`` of it if that is not 0.
 
     Raises ToolError where the file has no sound that can be read, or more than RECORDING_SECONDS seconds of it.
     """
@@ -147,17 +138,8 @@ def read_sound(path: Path, seconds: float = 0.0) -> NDArray[numpy.float32]:
     if not parts:
         raise ToolError(f"{path.name} has no sound: its audio track is empty")
     if not seconds and length > limit:
-        raise ToolError(
-            f"{path.name} is longer than {RECORDING_SECONDS // 3600} hours, which is the most that is heard; cut it"
-            " first"
-        )
+        most = f"{RECORDING_SECONDS // 3600} hours, which is the most that is heard"
+        raise ToolError(f"{path.name} is longer than {most}; cut it first")
     sound: NDArray[numpy.float32] = numpy.concatenate(parts)[:limit].astype(numpy.float32)
     sound /= 32768.0
     return sound
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
-
-
-TOOLS: tuple[type[base.BenchTool], ...] = (SpeechToText,)

@@ -1,8 +1,4 @@
-"""Tools that cut, clean, change and measure sound: AudioClipTool, NoiseReduction, PitchShifting,
-SoundCharacteristicExtraction.
-
-GTA tools spec 5.3. All work without network and weights.
-"""
+"""Tools that cut, clean, change and measure sound, without network and weights (GTA tools spec 5.3)."""
 
 from __future__ import annotations
 
@@ -26,8 +22,14 @@ if TYPE_CHECKING:
 AUDIO = base.path("audio", "Path of the sound file.")
 OUTPUT_DIR = base.optional("text", "output_dir", None, "Has no effect: results lie in the task's output folder.")
 AUDIO_OUT = Parameter("audio")
+CLIP_NAME = "Name of the result; the suffix (mp3, wav, flac, m4a, ogg) sets its kind, MP3 if none."
+TIMES = (
+    base.optional("float", "start_time", None, "Where the part begins, in seconds; 0 if left out."),
+    base.optional("float", "end_time", None, "Where the part ends, in seconds; 10 if left out."),
+)
 
 MOST_STEPS = 24.0  # semitones, up or down
+STEPS = f"Semitones up, or down if negative, at most {MOST_STEPS:g}; 12 are an octave."
 OTHERS = (".aac", ".aif", ".aiff", ".amr", ".au", ".mp4", ".oga", ".opus", ".wma")  # known, but not written
 
 
@@ -40,30 +42,22 @@ def check_times(start: float | None, end: float | None) -> tuple[float, float]:
     """Seconds, 0 and 10 where they are left out. Raises ToolError unless 0 <= start < end."""
     start, end = 0.0 if start is None else start, 10.0 if end is None else end
     if not (math.isfinite(start) and math.isfinite(end) and 0 <= start < end):
-        raise ToolError(
-            "start_time and end_time must be seconds with 0 <= start_time < end_time (left out they are 0 and 10); got"
-            f" {start:g}, {end:g}"
-        )
+        must = "must be seconds with 0 <= start_time < end_time (left out they are 0 and 10)"
+        raise ToolError(f"start_time and end_time {must}; got {start:g}, {end:g}")
     return start, end
 
 
 class AudioClipTool(base.BenchTool):
-    """GTA tools spec 5.3. Released: always MP3."""
+    """Released: always MP3."""
 
     meta = base.tool(
         "AudioClipTool",
         "Cuts a part out of a sound file.",
         (
             AUDIO,
-            base.optional("float", "start_time", None, "Where the part begins, in seconds; 0 if left out."),
-            base.optional("float", "end_time", None, "Where the part ends, in seconds; 10 if left out."),
+            *TIMES,
             OUTPUT_DIR,
-            base.optional(
-                "text",
-                "filename",
-                None,
-                "Name of the result; the suffix (mp3, wav, flac, m4a, ogg) sets its kind, MP3 if none.",
-            ),
+            base.optional("text", "filename", None, CLIP_NAME),
         ),
         AUDIO_OUT,
     )
@@ -88,21 +82,15 @@ class AudioClipTool(base.BenchTool):
         target = folder / _clip_name(filename, f"audio_clip_{seconds_text(start)}_{seconds_text(end)}")
         with sound_file.open_sound(audio) as container:
             stream = container.streams.audio[0]
-            rate, layout = sound_file.shape_for(
-                target.suffix, stream.rate, sound_file.layout_of(stream), stream.channels
-            )
-            sound_file.write(
-                target,
-                _part(sound_file.pieces(container, audio.name, rate, layout), start, end, rate, audio.name),
-                rate,
-                layout,
-            )
+            layout = sound_file.layout_of(stream)
+            rate, layout = sound_file.shape_for(target.suffix, stream.rate, layout, stream.channels)
+            pieces = sound_file.pieces(container, audio.name, rate, layout)
+            sound_file.write(target, _part(pieces, start, end, rate, audio.name), rate, layout)
         return target
 
 
 def _clip_name(wanted: str | None, default: str) -> str:
-    """The name of a clip with the suffix of what will be written. Raises ToolError for a format that is known but
-    not written."""
+    """The name of a clip with the suffix of what is written. Raises ToolError for a format that cannot be."""
     suffix = Path((wanted or "").strip()).suffix.lower()
     kinds = sound_file.writable()
     if suffix in OTHERS or (suffix in sound_file.KINDS and suffix not in kinds):
@@ -122,14 +110,11 @@ def _part(pieces: Iterator[Any], start: float, end: float, rate: int, name: str)
         if position >= last:
             return
     if position <= first:
-        raise ToolError(
-            f"start_time {start:g} lies behind the end of {name}, which is {position / rate:.2f} seconds long"
-        )
+        length = f"{position / rate:.2f} seconds long"
+        raise ToolError(f"start_time {start:g} lies behind the end of {name}, which is {length}")
 
 
 class NoiseReduction(base.BenchTool):
-    """GTA tools spec 5.3: spectral gating with noisereduce."""
-
     meta = base.tool(
         "NoiseReduction",
         "Takes steady background noise out of a sound file. The result is a WAV file.",
@@ -139,22 +124,17 @@ class NoiseReduction(base.BenchTool):
     category = "operation"
     confined = True
     packages = ("av", "numpy")
+    library = "noisereduce"
     seconds = 300.0
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
-        return (
-            base.READY
-            if denoise.installed()
-            else base.substitute("a spectral gate in numpy; install agentgauge[tools] for noisereduce")
-        )
-
-    @classmethod
-    def backend(cls, settings: ToolSettings) -> str:
-        return "noisereduce" if denoise.installed() else "numpy"
+        missing = base.missing_package(("noisereduce", "scipy"))
+        reason = f"the Python package {missing} is missing; install agentgauge[tools]"
+        return base.unavailable(reason) if missing else base.READY
 
     def setup(self, device: str = "cpu") -> None:
-        denoise.load()
+        import noisereduce  # noqa: F401 - it brings torch along where that is installed
 
     def apply(self, folder: Path, /, audio: Path, output_dir: str | None = None) -> Path:
         """Raises ToolError for a file that is no sound or too long."""
@@ -165,7 +145,7 @@ class NoiseReduction(base.BenchTool):
 
 
 class PitchShifting(base.BenchTool):
-    """GTA tools spec 5.3. The released tool has a fixed shift of 0, so it only changes the sample rate."""
+    """The released tool has a fixed shift of 0, so it only changes the sample rate."""
 
     meta = base.tool(
         "PitchShifting",
@@ -173,9 +153,7 @@ class PitchShifting(base.BenchTool):
         (
             AUDIO,
             OUTPUT_DIR,
-            base.optional(
-                "float", "n_steps", 0.0, f"Semitones up, or down if negative, at most {MOST_STEPS:g}; 12 are an octave."
-            ),
+            base.optional("float", "n_steps", 0.0, STEPS),
         ),
         AUDIO_OUT,
     )
@@ -197,22 +175,16 @@ class PitchShifting(base.BenchTool):
         if not abs(n_steps) <= MOST_STEPS:
             raise ToolError(f"n_steps must be semitones from {-MOST_STEPS:g} to {MOST_STEPS:g}; got {n_steps:g}")
         shifted = features.shift(features.at_rate(sound_file.read(audio)), n_steps, audio.name)
-        suffix = audio.suffix.lower()
-        if (
-            suffix not in sound_file.writable()
-            or sound_file.shape_for(suffix, features.RATE, "mono", 1)[0] != features.RATE
-        ):
+        suffix = audio.suffix.lower() if audio.suffix.lower() in sound_file.writable() else ".wav"
+        if sound_file.shape_for(suffix, features.RATE, "mono", 1)[0] != features.RATE:
             suffix = ".wav"
-        target = folder / naming.file_name(
-            f"{naming.plain_name(audio.stem)}_pitchshift_{n_steps:+g}", "pitchshift", suffix
-        )
+        name = f"{naming.plain_name(audio.stem)}_pitchshift_{n_steps:+g}"
+        target = folder / naming.file_name(name, "pitchshift", suffix)
         sound_file.write_sound(target, shifted)
         return target
 
 
 class SoundCharacteristicExtraction(base.BenchTool):
-    """GTA tools spec 5.3."""
-
     meta = base.tool(
         "SoundCharacteristicExtraction",
         "Measures a sound file: mean and variance of 13 MFCCs, spectral centroid, spectral rolloff and zero crossing"

@@ -5,12 +5,11 @@ from __future__ import annotations
 import inspect
 import json
 import threading
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolError, ToolFault, ToolUnavailable
-from tool_impls.base import READY, unavailable
+from tool_impls.base import READY, first_line, missing_package, unavailable
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -24,15 +23,12 @@ IMAGE_GUIDANCE = 1.0  # of InstructPix2Pix, as released
 
 def folder_state(source: Path | str, table: str, option: str) -> str:
     """READY, or what is wrong with the packages or the folder."""
-    if missing := [package for package in PACKAGES if find_spec(package) is None]:
-        return unavailable(
-            f"{option} in [tools.{table}] needs the Python package {missing[0]}; install agentgauge[generate]"
-        )
+    where = f"{option} in [tools.{table}]"
+    if missing := missing_package(PACKAGES):
+        return unavailable(f"{where} needs the Python package {missing}; install agentgauge[generate]")
     if isinstance(source, Path) and not pipeline_name(source):
-        return unavailable(
-            f"{option} in [tools.{table}] must name a folder of a diffusers pipeline; {source.name} has no usable"
-            " model_index.json"
-        )
+        problem = f"{source.name} has no usable model_index.json"
+        return unavailable(f"{where} must name a folder of a diffusers pipeline; {problem}")
     return READY
 
 
@@ -49,15 +45,7 @@ class LocalPainter:
     """One pipeline, for words alone or for pictures. Pictures follow from the input and the seed; calls queue."""
 
     def __init__(
-        self,
-        source: Path | str,
-        device: str,
-        *,
-        edits: bool,
-        steps: int,
-        seed: int,
-        guidance: float | None,
-        option: str = "weights",
+        self, source: Path | str, device: str, *, edits: bool, steps: int, seed: int, guidance: float | None
     ) -> None:
         """Loads the pipeline, in half precision on a GPU. Raises ToolUnavailable where that fails."""
         import torch
@@ -70,23 +58,18 @@ class LocalPainter:
 
         diffusers.utils.logging.disable_progress_bar()
         disable_progress_bar()
-        local = isinstance(source, Path)
-        values: dict[str, Any] = {
-            "local_files_only": local,
-            "dtype": torch.float16 if device.startswith("cuda") else torch.float32,
-        }
+        kind = torch.float16 if device.startswith("cuda") else torch.float32
+        values: dict[str, Any] = {"local_files_only": isinstance(source, Path), "dtype": kind}
         if isinstance(source, Path) and _only_half(source):
             values["variant"] = "fp16"
         try:
-            kind: Any = _loader(diffusers, source, edits)
-            self._pipe: Any = kind.from_pretrained(source, **values).to(device)
+            self._pipe: Any = _loader(diffusers, source, edits).from_pretrained(source, **values).to(device)
         except Exception as error:  # a folder may be broken in as many ways as there are models
-            raise ToolUnavailable(f"{option} in [tools.image] cannot be loaded: {_first_line(error)}") from None
+            option = "edit_weights" if edits else "weights"
+            raise ToolUnavailable(f"{option} in [tools.image] cannot be loaded: {first_line(error)}") from None
         self._pipe.set_progress_bar_config(disable=True)
         self._takes = inspect.signature(self._pipe.__call__).parameters
-        self._steps = steps
-        self._seed = seed
-        self._guidance = guidance
+        self._steps, self._seed, self._guidance = steps, seed, guidance
         self._lock = threading.Lock()  # a pipeline keeps the state of its run
 
     def paint(self, prompt: str) -> Image:
@@ -99,8 +82,7 @@ class LocalPainter:
         return result.resize(image.size) if result.size != image.size else result
 
     def _run(self, **values: Any) -> Image:
-        """Raises ToolError where the pipeline's safety checker refuses the picture, ToolFault where it does not fit
-        in memory."""
+        """Raises ToolError where the safety checker refuses the picture, ToolFault where it does not fit in memory."""
         import torch
 
         values |= {"num_inference_steps": self._steps, "generator": torch.Generator("cpu").manual_seed(self._seed)}
@@ -139,7 +121,3 @@ def _only_half(folder: Path) -> bool:
     """Whether the folder holds weights in half precision alone, which have a name of their own."""
     files = [path.name for path in folder.glob("*/*") if path.suffix in (".safetensors", ".bin")]
     return bool(files) and all(".fp16." in name for name in files)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

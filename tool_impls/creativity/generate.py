@@ -17,34 +17,30 @@ from tool_impls.creativity.diffusion import LocalPainter, folder_state
 from tool_impls.endpoints import ENDPOINT, Painter, endpoint_of, endpoint_state
 from tool_impls.options import Option
 from tool_impls.settings import ToolSettings
-from tool_impls.weights import ALLOW_DOWNLOAD, resolve, weights_option
+from tool_impls.weights import ALLOW_DOWNLOAD, local, name_of, resolve, weights_option
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 TABLE = "image"
 WEIGHTS = weights_option("stabilityai/sdxl-turbo")
-EDIT_WEIGHTS = Option(
-    "edit_weights", "weights", None, "as weights, but for ImageStylization, such as timbrooks/instruct-pix2pix"
-)
-STEPS = Option(
-    "steps", "int", None, "steps of a local model; 30 for TextToImage and 20 for ImageStylization if not set", least=1
-)
+EDIT_WEIGHTS = Option("edit_weights", "weights", None, "as weights, but for ImageStylization")
+STEPS = Option("steps", "int", None, "steps of a local model; each tool has its own preset", least=1)
 SEED = Option("seed", "int", 0, "where a local model's chance begins", least=0)
-GUIDANCE = Option(
-    "guidance", "float", None, "how closely a local model follows the words; its own preset if not set", least=0
-)
+GUIDANCE = Option("guidance", "float", None, "how closely a local model follows the words", least=0)
 OPTIONS = (*ENDPOINT, WEIGHTS, EDIT_WEIGHTS, ALLOW_DOWNLOAD, STEPS, SEED, GUIDANCE)
 CARD = 512  # pixels, both sides of a text card
 
 
 class _Painting(base.BenchTool):
-    """A tool that asks the image endpoint, or a pipeline on this machine, or does something plain where the settings
-    allow it."""
+    """Asks the image endpoint, or a pipeline on this machine, or does something plain where the settings allow it."""
 
+    category = "creativity"
+    packages = ("PIL",)
+    concurrency = 2
     tables = ("image",)
     source_option: ClassVar[Option]  # names the local pipeline
-    model: ClassVar[tuple[str, str]]  # a pipeline that works, and its size
+    model: ClassVar[str]  # a pipeline that works, and its size
     edits: ClassVar[bool]
     steps: ClassVar[int]  # as released
     seconds = 600.0
@@ -55,47 +51,39 @@ class _Painting(base.BenchTool):
 
     @classmethod
     def _source(cls, settings: ToolSettings) -> Path | str | None:
-        return (
-            None if endpoint_of(settings, TABLE) else resolve(settings, TABLE, settings.value(TABLE, cls.source_option))
-        )
+        given = None if endpoint_of(settings, TABLE) else settings.value(TABLE, cls.source_option)
+        return resolve(settings, TABLE, given)
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
         name = cls.source_option.name
         endpoint, given = endpoint_of(settings, TABLE), settings.value(TABLE, cls.source_option)
         if endpoint and given is not None:
-            return base.unavailable(
-                f"[tools.{TABLE}] names an endpoint (url) and a local model ({name}); take one of them out"
-            )
+            both = f"an endpoint (url) and a local model ({name})"
+            return base.unavailable(f"[tools.{TABLE}] names {both}; take one of them out")
         if endpoint:
             return endpoint_state(endpoint, TABLE)
         if given is not None:
-            source = cls._source(settings)
-            if source is None:
-                return base.unavailable(
-                    f"{name} in [tools.{TABLE}] names nothing that exists: {given}; to fetch it set allow_download ="
-                    " true"
-                )
-            return folder_state(source, TABLE, name)
+            if source := cls._source(settings):
+                return folder_state(source, TABLE, name)
+            advice = "to fetch it set allow_download = true"
+            return base.unavailable(f"{name} in [tools.{TABLE}] names nothing that exists: {given}; {advice}")
         if settings.basic:
             return base.BASIC
-        model, size = cls.model
-        return base.unavailable(
-            f"set {name} in [tools.{TABLE}]: a local folder, or {model} ({size}) with allow_download = true; or an"
-            " OpenAI-compatible endpoint (url, model, key_env); or set basic = true in [tools]"
-        )
+        weights = f"a local folder, or {cls.model} with allow_download = true"
+        others = "an OpenAI-compatible endpoint (url, model, key_env); or set basic = true in [tools]"
+        return base.unavailable(f"set {name} in [tools.{TABLE}]: {weights}; or {others}")
 
     @classmethod
     def backend(cls, settings: ToolSettings) -> str:
         if endpoint := endpoint_of(settings, TABLE):
             return f"endpoint {endpoint.model}".rstrip()
-        source, given = cls._source(settings), settings.value(TABLE, cls.source_option)
-        return f"diffusers {source.name if isinstance(source, Path) else given}" if given is not None else "basic"
+        given = settings.value(TABLE, cls.source_option)
+        return "basic" if given is None else f"diffusers {name_of(cls._source(settings), given)}"
 
     @classmethod
     def weights(cls, settings: ToolSettings) -> tuple[Path, ...]:
-        source = cls._source(settings)
-        return (source,) if isinstance(source, Path) else ()
+        return local(cls._source(settings))
 
     @classmethod
     def on_device(cls, settings: ToolSettings) -> bool:
@@ -112,7 +100,6 @@ class _Painting(base.BenchTool):
                 steps=self.settings.value(TABLE, STEPS) or self.steps,
                 seed=self.settings.value(TABLE, SEED),
                 guidance=self.settings.value(TABLE, GUIDANCE),
-                option=self.source_option.name,
             )
 
 
@@ -123,11 +110,8 @@ class TextToImage(_Painting):
         (base.text("keywords", "English keywords, separated by commas."),),
         base.IMAGE_OUT,
     )
-    category = "creativity"
-    packages = ("PIL",)
-    concurrency = 2
     source_option = WEIGHTS
-    model = ("stabilityai/stable-diffusion-xl-base-1.0", "about 7 GB")
+    model = "stabilityai/stable-diffusion-xl-base-1.0 (about 7 GB)"
     edits = False
     steps = 30
 
@@ -142,11 +126,8 @@ class ImageStylization(_Painting):
         (base.IMAGE, base.text("instruction", "What to change, in English.")),
         base.IMAGE_OUT,
     )
-    category = "creativity"
-    packages = ("PIL",)
-    concurrency = 2
     source_option = EDIT_WEIGHTS
-    model = ("timbrooks/instruct-pix2pix", "about 5 GB")
+    model = "timbrooks/instruct-pix2pix (about 5 GB)"
     edits = True
     steps = 20
 
@@ -165,10 +146,8 @@ def text_card(keywords: str) -> Image:
     pen = ImageDraw.Draw(card)
     pen.rectangle((16, 16, CARD - 17, CARD - 17), outline="white", width=4)
     lines = [line for part in keywords.split(",") for line in textwrap.wrap(part.strip(), 22)][:11]
-    font = ImageFont.load_default(32)
-    pen.multiline_text(
-        (CARD // 2, CARD // 2), "\n".join(lines), fill="black", font=font, anchor="mm", align="center", spacing=8
-    )
+    font, middle = ImageFont.load_default(32), (CARD // 2, CARD // 2)
+    pen.multiline_text(middle, "\n".join(lines), fill="black", font=font, anchor="mm", align="center", spacing=8)
     return card
 
 
@@ -218,6 +197,5 @@ def effect(image: Image, instruction: str) -> Image:
     for words, function in EFFECTS:
         if any(word in wanted for word in words):
             return function(image)
-    raise ToolError(
-        f"without an image model only grey, sepia, blur, invert and sketch effects can be made; got {instruction!r}"
-    )
+    possible = "only grey, sepia, blur, invert and sketch effects can be made"
+    raise ToolError(f"without an image model {possible}; got {instruction!r}")

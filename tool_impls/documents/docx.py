@@ -10,9 +10,8 @@ from agentgauge.core.tools import Parameter
 from tool_impls import base
 from tool_impls.documents import markdown
 from tool_impls.documents.pictures import Album
-from tool_impls.documents.repeatable import without_times
 from tool_impls.documents.words import paragraphs
-from tool_impls.documents.writing import INPUTS, TABLES, WritingTool
+from tool_impls.documents.writing import INPUTS, TABLES, WritingTool, without_times
 from tool_impls.options import Option
 
 if TYPE_CHECKING:
@@ -37,7 +36,6 @@ class DocxFileGenerator(WritingTool):
     suffix = ".docx"
     packages = ("docx", "PIL", "markdown_it")
     options = (Option("font", "text", "SimSun", "name of the font, for Latin and Chinese text"), TABLES)
-    concurrency = 2
     library = "python-docx"
 
     def write(self, path: Path, content: str, album: Album, as_markdown: bool) -> None:
@@ -62,7 +60,7 @@ class _Writer:
         self._end: Any = self.document.element.body.sectPr  # which closes the text
         self._counters: dict[
             int, tuple[int, int]
-        ] = {}  # by depth: the list's number in the file, and the number of its last item
+        ] = {}  # by depth: number of the list in the file, and of its last item
         self._styles = {style.name: style for style in self.document.styles}
         for style in self._styles.values():
             if hasattr(style, "font"):

@@ -41,14 +41,11 @@ def reading(what: str) -> Iterator[None]:
         yield
     except (AgentGaugeError, MemoryError):
         raise
-    except RecursionError:
-        raise ToolError(
-            f"the file is not {what} that can be read: its parts are nested too deeply or in a circle"
-        ) from None
     except Exception as error:  # these libraries raise nearly anything, from KeyError to struct.error
-        raise ToolError(
-            f"the file is not {what} that can be read: it is damaged or of another kind ({type(error).__name__})"
-        ) from None
+        problem = f"it is damaged or of another kind ({type(error).__name__})"
+        if isinstance(error, RecursionError):
+            problem = "its parts are nested too deeply or in a circle"
+        raise ToolError(f"the file is not {what} that can be read: {problem}") from None
 
 
 def check_size(path: Path) -> int:
@@ -67,10 +64,8 @@ def check_office(path: Path, what: str) -> None:
     with path.open("rb") as stream:
         start = stream.read(8)
         if start == OLE:
-            raise ToolError(
-                f"the file is not {what}: it is protected by a password, or of the Office format before 2007; save it"
-                f" as {what}"
-            )
+            problem = "it is protected by a password, or of the Office format before 2007"
+            raise ToolError(f"the file is not {what}: {problem}; save it as {what}")
         if not start.startswith(b"PK"):
             raise ToolError(f"the file is not {what}: it is no zip archive")
         _check_directory(stream, size, what)
@@ -99,9 +94,8 @@ def _check_directory(stream: IO[bytes], size: int, what: str) -> None:
     if data[max(at - 20, 0) : at].startswith(b"PK\x06\x07") and at >= 76:
         parts, length = struct.unpack("<QQ", data[at - 44 : at - 28])
     if parts > MAX_PARTS or length > MAX_DIRECTORY:
-        raise ToolError(
-            f"the file claims {parts:,} parts in a directory of {_mb(length)}; at most {MAX_PARTS:,} parts are read"
-        )
+        claimed = f"{parts:,} parts in a directory of {_mb(length)}"
+        raise ToolError(f"the file claims {claimed}; at most {MAX_PARTS:,} parts are read")
 
 
 def _check_parts(parts: list[zipfile.ZipInfo], size: int) -> None:
@@ -111,22 +105,18 @@ def _check_parts(parts: list[zipfile.ZipInfo], size: int) -> None:
     if total > MAX_TOTAL:
         raise ToolError(f"the file would unpack to {_mb(total)}; at most {_mb(MAX_TOTAL)} are read")
     if total > FREE_OF_RATIO and total > MAX_RATIO * size:
-        raise ToolError(
-            f"the file would unpack to {total // size:,} times its size, which no honest document does; at most"
-            f" {MAX_RATIO} times is read"
-        )
+        times = f"{total // size:,} times its size, which no honest document does"
+        raise ToolError(f"the file would unpack to {times}; at most {MAX_RATIO} times is read")
     for part in parts:
         if part.flag_bits & 1:
             raise ToolError(f"the file is protected by a password (part {part.filename!r}); save it without one")
         if part.compress_type not in (STORED, DEFLATED):
-            raise ToolError(
-                f"part {part.filename!r} is packed with method {part.compress_type}, which Office files do not use"
-            )
+            method = f"method {part.compress_type}, which Office files do not use"
+            raise ToolError(f"part {part.filename!r} is packed with {method}")
 
 
 def _check_part(stream: IO[bytes], part: zipfile.ZipInfo) -> int:
-    """Unpack one part in pieces: its size and sum must be as declared, its XML free of document types. The number of
-    its tags."""
+    """The number of a part's tags. Its size and sum must be as declared, its XML free of document types."""
     length, checksum, tags = 0, 0, 0
     parser: expat.XMLParserType | None = None
     for piece in _unpacked(stream, part):
@@ -135,10 +125,8 @@ def _check_part(stream: IO[bytes], part: zipfile.ZipInfo) -> int:
         length += len(piece)
         checksum = zlib.crc32(piece, checksum)
         if length > part.file_size:
-            raise ToolError(
-                f"part {part.filename!r} unpacks to more than the {part.file_size:,} bytes that the file declares"
-                " for it"
-            )
+            declared = f"the {part.file_size:,} bytes that the file declares for it"
+            raise ToolError(f"part {part.filename!r} unpacks to more than {declared}")
         if parser is not None:
             tags += piece.count(b"<")
             _feed(parser, piece, part.filename)
@@ -150,8 +138,7 @@ def _check_part(stream: IO[bytes], part: zipfile.ZipInfo) -> int:
 
 
 def _unpacked(stream: IO[bytes], part: zipfile.ZipInfo) -> Iterator[bytes]:
-    """The part's content. Not through ``ZipFile.read``, which unpacks all of a part before it looks at the declared
-    size."""
+    """The part's content. ``ZipFile.read`` unpacks all of a part before it looks at the declared size."""
     stream.seek(part.header_offset)
     header = stream.read(30)
     if len(header) < 30 or header[:4] != b"PK\x03\x04":
@@ -192,9 +179,8 @@ def _parser(name: str) -> expat.XMLParserType:
     parser = expat.ParserCreate()
 
     def refuse(*_: object) -> None:
-        raise ToolError(
-            f"part {name!r} declares a document type or entities, which Office files do not need and which is not read"
-        )
+        reason = "which Office files do not need and which is not read"
+        raise ToolError(f"part {name!r} declares a document type or entities, {reason}")
 
     parser.StartDoctypeDeclHandler = refuse
     parser.EntityDeclHandler = refuse

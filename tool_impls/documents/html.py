@@ -6,11 +6,10 @@ import html
 import re
 from pathlib import Path
 
-from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
 from tool_impls import base
 from tool_impls.documents.markdown import fenced
-from tool_impls.documents.writing import FILENAME, OUTPUT_DIR
+from tool_impls.documents.writing import FILENAME, OUTPUT_DIR, FileGenerator, write_text
 from tool_impls.naming import file_name
 
 HTML_TAG = re.compile(r"<html[\s>]", re.IGNORECASE)
@@ -27,7 +26,7 @@ PAGE = """<!DOCTYPE html>
 """
 
 
-class HtmlFileGenerator(base.BenchTool):
+class HtmlFileGenerator(FileGenerator):
     """The first block fenced as html counts, else the first fenced one, else all of it."""
 
     meta = base.tool(
@@ -36,11 +35,8 @@ class HtmlFileGenerator(base.BenchTool):
         (base.text("html_code", "The page or its body, plain or in a Markdown code block."), FILENAME, OUTPUT_DIR),
         Parameter("file", filetype="text/html"),
     )
-    category = "operation"
-    confined = True
     packages = ("markdown_it",)
     version = 2  # fences are found as CommonMark has them
-    concurrency = 2
     library = "Python"
 
     def apply(self, folder: Path, /, html_code: str, filename: str, output_dir: str | None = None) -> Path:
@@ -48,16 +44,11 @@ class HtmlFileGenerator(base.BenchTool):
         code = unwrapped(html_code).strip()
         if not HTML_TAG.search(code):
             code = PAGE.format(title=html.escape(path.stem), body=code)
-        try:
-            path.write_bytes(code.encode())
-        except UnicodeEncodeError:
-            raise ToolError("html_code holds half of a character (a lone surrogate), which no file can hold") from None
-        return path
+        return write_text(path, code, "html_code")
 
 
 def unwrapped(text: str) -> str:
-    """The first block fenced as html, else the first fenced block, else the text, as where a page only quotes such
-    blocks."""
+    """The first block fenced as html, else the first fenced one, else the text, as where a page only quotes them."""
     if text.lstrip().lower().startswith(("<!doctype", "<html")):
         return text
     parts = fenced(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from tool_impls import base
 from tool_impls.documents import markdown
 from tool_impls.documents.pdf_fonts import DOT, DOTS, MONO, SANS, Fonts
 from tool_impls.documents.pictures import Album
-from tool_impls.documents.words import paragraphs
+from tool_impls.documents.words import columns, paragraphs
 from tool_impls.documents.writing import INPUTS, TABLES, WritingTool
 from tool_impls.options import Option
 
@@ -32,9 +33,7 @@ INDENTED = re.compile(r"^[ \t]{1,80}", re.MULTILINE)
 WIDE = re.compile("[\u2e80-\uffef]")  # Chinese and its like, where a line may end after any sign
 PIECE = 4_000  # characters of one paragraph; the library takes quadratic time over its pages
 MAX_COLUMNS = 12  # of a table; wider ones become lines of text
-FONT = Option(
-    "font", "path", None, "a TrueType font file to embed; without it the standard fonts, Chinese as STSong-Light"
-)
+FONT = Option("font", "path", None, "a TrueType font file to embed; without it the standard fonts")
 
 
 class PdfFileGenerator(WritingTool):
@@ -57,11 +56,9 @@ class PdfFileGenerator(WritingTool):
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
         font = settings.value(cls.meta.name, FONT)
-        return (
-            base.READY
-            if font is None or Path(font).is_file()
-            else base.unavailable(f"font in [tools.{cls.meta.name}] names no file: {font}")
-        )
+        if font is None or Path(font).is_file():
+            return base.READY
+        return base.unavailable(f"font in [tools.{cls.meta.name}] names no file: {font}")
 
     def write(self, path: Path, content: str, album: Album, as_markdown: bool) -> None:
         from reportlab.lib.pagesizes import letter
@@ -73,16 +70,8 @@ class PdfFileGenerator(WritingTool):
             story = [part for block in blocks for part in maker.parts(block)]
         else:
             story = list(maker.plain(content))
-        document = SimpleDocTemplate(
-            str(path),
-            pagesize=letter,
-            leftMargin=MARGIN,
-            rightMargin=MARGIN,
-            topMargin=MARGIN,
-            bottomMargin=MARGIN,
-            title=path.stem,
-            invariant=1,
-        )
+        margins = {f"{side}Margin": MARGIN for side in ("left", "right", "top", "bottom")}
+        document = SimpleDocTemplate(str(path), pagesize=letter, title=path.stem, invariant=1, **margins)
         document.build(story or [maker.text("")])
 
 
@@ -100,19 +89,16 @@ class _Maker:
         from reportlab.platypus import Paragraph
 
         style = {"spaceAfter": 8, "wordWrap": "CJK" if WIDE.search(markup) else None, "bulletFontSize": size, **style}
-        return Paragraph(
-            markup, ParagraphStyle("text", fontName=SANS, fontSize=size, leading=leading, **style), bulletText=bullet
-        )
+        shape = ParagraphStyle("text", fontName=SANS, fontSize=size, leading=leading, **style)
+        return Paragraph(markup, shape, bulletText=bullet)
 
     def plain(self, content: str) -> Iterator[Any]:
         for part in markdown.with_pictures(content, paths=False):
             if isinstance(part, markdown.Picture):
                 yield self._picture(part)
             else:
-                for text in paragraphs(part):
-                    kept = INDENTED.sub(
-                        lambda match: "\u00a0" * len(match[0].expandtabs(4)), text
-                    )  # the library drops spaces there
+                for text in paragraphs(part):  # the library drops spaces where a line begins
+                    kept = INDENTED.sub(lambda match: "\u00a0" * len(match[0].expandtabs(4)), text)
                     yield from self._paragraph((markdown.Span(kept),))
 
     def parts(self, block: markdown.Block) -> Iterator[Any]:
@@ -121,9 +107,7 @@ class _Maker:
         match block:
             case markdown.Heading(level, spans):
                 size = HEADINGS[level]
-                yield CondPageBreak(
-                    size * 1.25 + 2 * LEADING
-                )  # not keepWithNext, which never ends where a heading fills a page
+                yield CondPageBreak(size * 1.25 + 2 * LEADING)  # keepWithNext never ends where a heading fills a page
                 yield self.text(self._markup(_bold(spans)), size, size * 1.25, spaceBefore=size * 0.6, spaceAfter=6)
             case markdown.Paragraph(spans):
                 yield from self._paragraph(spans)
@@ -157,11 +141,9 @@ class _Maker:
 
     def _markup(self, spans: Sequence[markdown.Span]) -> str:
         """The library's markup of the spans, each run in a font that has its signs."""
-        made = []
-        for span in spans:
-            for font, run in self._fonts.runs(span.text, bold=span.bold, italic=span.italic, mono=span.code):
-                made.append(f'<font name="{font}">{escape(run, quote=False)}</font>'.replace("\n", "<br/>"))
-        return "".join(made)
+        runs = (run for span in spans for run in self._fonts.runs(span.text, span.bold, span.italic, span.code))
+        made = "".join(f'<font name="{font}">{escape(text, quote=False)}</font>' for font, text in runs)
+        return made.replace("\n", "<br/>")
 
     def _code(self, text: str) -> Any:
         from reportlab.lib.colors import HexColor
@@ -169,23 +151,9 @@ class _Maker:
         from reportlab.platypus import XPreformatted
 
         lines = [piece for line in text.split("\n") for piece in _wrapped(line)]
-        markup = "\n".join(
-            "".join(
-                f'<font name="{font}">{escape(run, quote=False)}</font>'
-                for font, run in self._fonts.runs(line, mono=True)
-            )
-            for line in lines
-        )
-        style = ParagraphStyle(
-            "code",
-            fontName=MONO,
-            fontSize=CODE_SIZE,
-            leading=12,
-            spaceBefore=4,
-            spaceAfter=12,
-            backColor=HexColor("#F2F2F2"),
-            borderPadding=4,
-        )
+        markup = "\n".join(self._markup((markdown.Span(line, code=True),)) for line in lines)
+        space = {"leading": 12, "spaceBefore": 4, "spaceAfter": 12, "borderPadding": 4}
+        style = ParagraphStyle("code", fontName=MONO, fontSize=CODE_SIZE, backColor=HexColor("#F2F2F2"), **space)
         return XPreformatted(markup or " ", style)
 
     def _picture(self, picture: markdown.Picture) -> Any:
@@ -204,41 +172,27 @@ class _Maker:
         from reportlab.platypus import Table, TableStyle
 
         size = 10 if len(rows[0]) < 8 else 8
-        cells = [
-            [
-                self.text(self._markup(_bold(cell) if index == 0 else cell), size, size * 1.3, spaceAfter=0)
-                for cell in row
-            ]
-            for index, row in enumerate(rows)
-        ]
+        shown = [[_bold(cell) for cell in rows[0]], *rows[1:]]
+        cells = [[self.text(self._markup(cell), size, size * 1.3, spaceAfter=0) for cell in row] for row in shown]
+        everywhere = (0, 0), (-1, -1)
         style = TableStyle(
             [
-                ("GRID", (0, 0), (-1, -1), 0.5, HexColor("#808080")),
+                ("GRID", *everywhere, 0.5, HexColor("#808080")),
                 ("BACKGROUND", (0, 0), (-1, 0), HexColor("#F2F2F2")),
-                ("VALIGN", (0, 0), (-1, -1), "TOP"),
-                ("LEFTPADDING", (0, 0), (-1, -1), PADDING),
-                ("RIGHTPADDING", (0, 0), (-1, -1), PADDING),
+                ("VALIGN", *everywhere, "TOP"),
+                ("LEFTPADDING", *everywhere, PADDING),
+                ("RIGHTPADDING", *everywhere, PADDING),
             ]
         )
-        widths = _widths(rows, size, TEXT_WIDTH)
-        return Table(
-            cells,
-            colWidths=widths,
-            repeatRows=1,
-            splitInRow=1,
-            style=style,
-            hAlign="LEFT",
-            spaceBefore=4,
-            spaceAfter=12,
-        )
+        widths, space = _widths(rows, size, TEXT_WIDTH), {"spaceBefore": 4, "spaceAfter": 12}
+        return Table(cells, widths, repeatRows=1, splitInRow=1, style=style, hAlign="LEFT", **space)
 
 
 def _widths(rows: Sequence[Sequence[Sequence[markdown.Span]]], size: float, room: float) -> list[float]:
-    """Widths of columns in points: as wide as their text where all fit, else the room shared out by the lengths of
-    texts."""
+    """Widths of columns in points: as their text where all fit, else the room shared out by the lengths of texts."""
     wanted = []
     for column in zip(*rows, strict=True):
-        signs = max(min(sum(_columns(span.text) for span in cell), 80) for cell in column)
+        signs = max(min(sum(columns(span.text) for span in cell), 80) for cell in column)
         wanted.append(max(signs, 3) * size * 0.6 + 2 * PADDING)
     if sum(wanted) <= room:
         return wanted
@@ -247,13 +201,8 @@ def _widths(rows: Sequence[Sequence[Sequence[markdown.Span]]], size: float, room
     return [least + spare * width / sum(wanted) for width in wanted]
 
 
-def _columns(text: str) -> int:
-    """The width of a text in half-width signs."""
-    return len(text) + sum(sign > "\u2e7f" for sign in text[:80])
-
-
 def _bold(spans: Sequence[markdown.Span]) -> tuple[markdown.Span, ...]:
-    return tuple(markdown.Span(span.text, True, span.italic, span.code) for span in spans)
+    return tuple(replace(span, bold=True) for span in spans)
 
 
 def _pieces(spans: Sequence[markdown.Span]) -> Iterator[list[markdown.Span]]:
@@ -266,7 +215,7 @@ def _pieces(spans: Sequence[markdown.Span]) -> Iterator[list[markdown.Span]]:
             if piece and length + len(text) > PIECE:
                 yield piece
                 piece, length = [], 0
-            piece.append(markdown.Span(text, span.bold, span.italic, span.code))
+            piece.append(replace(span, text=text))
             length += len(text)
     if piece:
         yield piece

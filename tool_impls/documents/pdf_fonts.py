@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import groupby
 from typing import Any
 
@@ -16,6 +17,9 @@ STYLES = {
     (True, True): ("Helvetica-BoldOblique", "Courier-BoldOblique"),
 }
 CHINESE, KOREAN = "STSong-Light", "HYSMyeongJo-Medium"  # known to PDF programs, so not embedded
+CODECS = {"cp1252": SANS, "symbol": SANS, "zapfdingbats": SANS, "gbk": CHINESE, "cp949": KOREAN}
+"""What shows the signs of a codec; the first that has a sign counts."""
+
 OWN = "own"
 DOT, DOTS = "\u2022", "Symbol"  # the library writes it in the others as a code that some programs do not read as a dot
 UNKNOWN = "\u25a1"  # the empty square, which the Chinese font has
@@ -42,42 +46,25 @@ class Fonts:
             self._own = font.face.charToGlyph.get
         self._known: dict[str, str] = {}
 
-    def runs(
-        self, text: str, bold: bool = False, italic: bool = False, mono: bool = False
-    ) -> Iterator[tuple[str, str]]:
-        """The text in stretches of one font each: the font's name, and the text with signs that no font has
-        replaced."""
+    def runs(self, text: str, bold: bool, italic: bool, mono: bool) -> Iterator[tuple[str, str]]:
+        """The text in stretches of one font each: its name, and the text with signs that no font has replaced."""
         latin = STYLES[bold, italic][mono]
         for font, signs in groupby(text, self._font):
             run = "".join(signs)
             yield (latin if font == SANS else font or CHINESE), (run if font else UNKNOWN * len(run))
 
     def _font(self, sign: str) -> str:
-        font = self._known.get(sign)
-        if font is None:
-            font = self._known[sign] = self._find(sign)
-        return font
+        if sign not in self._known:
+            self._known[sign] = self._find(sign)
+        return self._known[sign]
 
     def _find(self, sign: str) -> str:
         if self._own is not None and (self._own(ord(sign)) or sign in "\n\t"):
             return OWN
         if sign == DOT:
             return DOTS
-        for font, codec in (
-            (SANS, "cp1252"),
-            (SANS, "symbol"),
-            (SANS, "zapfdingbats"),
-            (CHINESE, "gbk"),
-            (KOREAN, "cp949"),
-        ):
-            if _encodes(codec, sign):
+        for codec, font in CODECS.items():
+            with suppress(UnicodeEncodeError):
+                sign.encode(codec)
                 return font
         return ""
-
-
-def _encodes(codec: str, sign: str) -> bool:
-    try:
-        sign.encode(codec)
-    except UnicodeEncodeError:
-        return False
-    return True

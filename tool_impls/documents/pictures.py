@@ -28,16 +28,14 @@ class Ready:
         return BytesIO(self.data)
 
     def fitted(self, width: float, height: float, grow: bool = True) -> tuple[float, float]:
-        """Its size in a box, in the units of the box, with its proportions. ``grow``: enlarge it where one unit is a
-        pixel."""
+        """Its size in a box, in the units of the box. ``grow``: also to more units than it has pixels."""
         scale = min(width / self.width, height / self.height)
         scale = scale if grow else min(scale, 1.0)
         return self.width * scale, self.height * scale
 
 
 class Album:
-    """The pictures of one call. ``image_paths``: paths between commas; ``files``: local files by path as the model
-    wrote it."""
+    """The pictures of one call. ``image_paths``: paths between commas; ``files``: by path as the model wrote it."""
 
     def __init__(self, image_paths: str, files: Mapping[str, Path]) -> None:
         self._numbered = [path.strip() for path in (image_paths or "").split(",") if path.strip()]
@@ -45,12 +43,8 @@ class Album:
         self._ready: dict[Path, Ready | None] = {}
         self._shown = 0
 
-    def __len__(self) -> int:
-        return len(self._numbered)
-
     def find(self, picture: Picture) -> Ready | str:
-        """The picture, or the note that stands in its place. Raises ToolError for more pictures than fit in a
-        document."""
+        """The picture, or the note in its place. Raises ToolError for more pictures than fit in a document."""
         path = picture.path
         if picture.number is not None:
             if not 1 <= picture.number <= len(self._numbered):
@@ -82,11 +76,8 @@ def load(path: Path) -> Ready | None:
     try:
         with opened_picture(path, "a picture") as image:
             image.load()
-            if (
-                image.format in PLAIN
-                and image.mode in ("1", "L", "P", "RGB", "RGBA")
-                and image.getexif().get(ORIENTATION, 1) == 1
-            ):
+            plain = image.format in PLAIN and image.mode in ("1", "L", "P", "RGB", "RGBA")
+            if plain and image.getexif().get(ORIENTATION, 1) == 1:
                 return Ready(path.read_bytes(), *image.size)
             upright = ImageOps.exif_transpose(image)
             buffer = BytesIO()

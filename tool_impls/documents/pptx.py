@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
 from tool_impls import base
 from tool_impls.documents.markdown import Picture, with_pictures
 from tool_impls.documents.pictures import Album, Ready
-from tool_impls.documents.repeatable import without_times
-from tool_impls.documents.words import check_length, clean
-from tool_impls.documents.writing import FILENAME, IMAGE_PATHS, OUTPUT_DIR
+from tool_impls.documents.words import check_length, clean, columns
+from tool_impls.documents.writing import FILENAME, IMAGE_PATHS, OUTPUT_DIR, FileGenerator, without_times
 from tool_impls.naming import file_name
 
 MOST_SLIDES = 500
@@ -28,45 +26,33 @@ BODY_HEIGHT = 4.9  # inches, where a slide has no picture
 SIZES = (32, 28, 24, 20, 18, 16, 14, 12, 10, 8)  # points of the text, the first being the layout's own
 TITLE_SIZES = (44, 36, 32, 28, 24, 20)
 TITLE_HEIGHT = 1.6  # inches
+SLIDES = (
+    'The slides as JSON: a list of objects such as {"title": "Results", "content": "First point\\nSecond'
+    ' point {{image_1}}"}. {{image_1}} stands for the first picture of image_paths, and so on.'
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A paragraph of a slide. ``level``: from 0."""
-
+class Line(NamedTuple):
     text: str
-    level: int
+    level: int  # from 0
 
 
-@dataclass(frozen=True, slots=True)
-class Slide:
+class Slide(NamedTuple):
     title: str
     lines: tuple[Line, ...]
     pictures: tuple[Picture, ...]
 
 
-class PptxFileGenerator(base.BenchTool):
+class PptxFileGenerator(FileGenerator):
     """Each line becomes a paragraph; text shrinks to what fits. Several pictures stand side by side."""
 
     meta = base.tool(
         "PptxFileGenerator",
         "Makes a PowerPoint presentation from titles and texts, with pictures.",
-        (
-            base.text(
-                "slides_content_str",
-                'The slides as JSON: a list of objects such as {"title": "Results", "content": "First point\\nSecond'
-                ' point {{image_1}}"}. {{image_1}} stands for the first picture of image_paths, and so on.',
-            ),
-            FILENAME,
-            IMAGE_PATHS,
-            OUTPUT_DIR,
-        ),
+        (base.text("slides_content_str", SLIDES), FILENAME, IMAGE_PATHS, OUTPUT_DIR),
         Parameter("file", filetype="application/vnd.openxmlformats-officedocument.presentationml.presentation"),
     )
-    category = "operation"
-    confined = True
     packages = ("pptx", "PIL")
-    concurrency = 2
     library = "python-pptx"
 
     def apply(
@@ -98,14 +84,11 @@ def read_slides(text: str) -> list[Slide]:
     try:
         slides = json.loads(text)
     except ValueError as error:
-        raise ToolError(
-            f'slides_content_str is not valid JSON ({error}); give a list of slides such as [{{"title": "Results",'
-            ' "content": "Text"}]'
-        ) from None
+        advice = 'give a list of slides such as [{"title": "Results", "content": "Text"}]'
+        raise ToolError(f"slides_content_str is not valid JSON ({error}); {advice}") from None
     except RecursionError:
-        raise ToolError(
-            "slides_content_str is nested too deeply; give a list of objects with title and content"
-        ) from None
+        advice = "give a list of objects with title and content"
+        raise ToolError(f"slides_content_str is nested too deeply; {advice}") from None
     if not isinstance(slides, list):
         raise ToolError("slides_content_str must be a list of slides, each an object with title and content")
     if not 1 <= len(slides) <= MOST_SLIDES:
@@ -143,9 +126,7 @@ def _add(presentation: Any, slide: Slide, album: Album) -> None:
 
     made = presentation.slides.add_slide(presentation.slide_layouts[1])
     made.shapes.title.text = slide.title
-    size = next(
-        (size for size in TITLE_SIZES if _height([Line(slide.title, 0)], size) <= TITLE_HEIGHT), TITLE_SIZES[-1]
-    )
+    size = _size([Line(slide.title, 0)], TITLE_SIZES, TITLE_HEIGHT)
     if size < TITLE_SIZES[0]:
         for paragraph in made.shapes.title.text_frame.paragraphs:
             paragraph.font.size = Pt(size)
@@ -165,7 +146,7 @@ def _add(presentation: Any, slide: Slide, album: Album) -> None:
 def _fill(frame: Any, lines: Sequence[Line], room: float) -> None:
     from pptx.util import Pt
 
-    size = next((size for size in SIZES if _height(lines, size) <= room), SIZES[-1])
+    size = _size(lines, SIZES, room)
     for index, line in enumerate(lines):
         paragraph = frame.paragraphs[0] if index == 0 else frame.add_paragraph()
         paragraph.text = line.text
@@ -174,13 +155,17 @@ def _fill(frame: Any, lines: Sequence[Line], room: float) -> None:
             paragraph.font.size = Pt(size)
 
 
+def _size(lines: Sequence[Line], sizes: Sequence[int], room: float) -> int:
+    """The first of the sizes at which the lines fit into so many inches, else the last."""
+    return next((size for size in sizes if _height(lines, size) <= room), sizes[-1])
+
+
 def _height(lines: Sequence[Line], size: int) -> float:
     """About how many inches the lines take at a size in points."""
     total = 0.0
     for line in lines:
-        columns = len(line.text) + sum(sign > "\u2e7f" for sign in line.text)
         room = (WIDTH - 1.7 - 0.5 * line.level) * 72 / (size * 0.52)  # half-width signs in a line
-        total += -(-columns // max(int(room), 1)) * 1.2 + 0.25
+        total += -(-columns(line.text) // max(int(room), 1)) * 1.2 + 0.25
     return total * size / 72
 
 

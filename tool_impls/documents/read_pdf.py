@@ -5,15 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterator
-from importlib.util import find_spec
-from itertools import islice
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
 from tool_impls import base
-from tool_impls.bounds import PAGE_PICTURES, PAGE_SIDE, PDF_PAGES, PICTURE_PIXELS, limit_pillow
+from tool_impls.bounds import PAGE_SIDE, PDF_PAGES
 from tool_impls.documents.guard import check_size, reading
 from tool_impls.documents.reading import ReadingTool
 from tool_impls.options import Option
@@ -34,8 +33,7 @@ _rendering = threading.Lock()  # pdfium takes one caller at a time
 
 
 class ReadPDF(ReadingTool):
-    """Pages are separated by a line end, as released. With ``ocr``, pages without text are rendered by pypdfium2 where
-    it is installed; otherwise the pictures on them are read."""
+    """Pages are separated by a line end, as released. With ``ocr``, pages without text are rendered by pypdfium2."""
 
     meta = base.tool(
         "ReadPDF",
@@ -56,10 +54,9 @@ class ReadPDF(ReadingTool):
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
-        missing = [name for name in ocr.PACKAGES if find_spec(name) is None]
-        if settings.value(cls.meta.name, OCR) and missing:
+        if settings.value(cls.meta.name, OCR) and (missing := base.missing_package((*ocr.PACKAGES, "pypdfium2"))):
             return base.unavailable(
-                f"ocr in [tools.ReadPDF] needs the Python package {missing[0]}; install agentgauge[tools]"
+                f"ocr in [tools.ReadPDF] needs the Python package {missing}; install agentgauge[tools]"
             )
         return base.READY
 
@@ -81,15 +78,12 @@ class ReadPDF(ReadingTool):
         for number, page in enumerate(reader.pages):
             text = _text(page, number + 1)
             if not text.strip() and self.option("ocr"):
-                text = "\n".join(
-                    block.text for image in _images(page, file, number) for block in ocr.reader().lines(image)
-                )
+                text = "\n".join(block.text for block in ocr.reader().lines(_render(file, number)))
             yield text
 
 
 def _unlock(reader: PdfReader) -> None:
-    """Open a file whose password is empty, as files often are that only forbid printing. Raises ToolError for
-    another one."""
+    """Open a file whose password is empty, as of files that only forbid printing. Raises ToolError for another."""
     from pypdf.errors import DependencyError
 
     if not reader.is_encrypted:
@@ -123,19 +117,17 @@ def count_pages(reader: PdfReader, most: int) -> int:
         if not isinstance(node, DictionaryObject):
             continue
         if depth > DEEPEST:
-            raise ToolError(
-                f"the file is not a PDF that can be read: its pages are nested more than {DEEPEST} levels deep"
-            )
+            depths = f"more than {DEEPEST} levels deep"
+            raise ToolError(f"the file is not a PDF that can be read: its pages are nested {depths}")
         nodes += 1
         kids = node.get("/Kids")
-        if isinstance(kids := kids.get_object() if kids is not None else None, ArrayObject):
+        if kids is not None and isinstance(kids := kids.get_object(), ArrayObject):
             waiting += [(kid, depth + 1) for kid in kids]
         else:
             pages += 1
         if pages > most or len(waiting) + nodes > 4 * most + 100:
-            raise ToolError(
-                f"the PDF has more than {most:,} pages; give a shorter one, or raise pages in [tools.ReadPDF]"
-            )
+            advice = "give a shorter one, or raise pages in [tools.ReadPDF]"
+            raise ToolError(f"the PDF has more than {most:,} pages; {advice}")
     if pages == 0:
         raise ToolError("the PDF has no pages")
     return pages
@@ -156,38 +148,11 @@ def _text(page: Any, number: int) -> str:
         return f"[page {number} is left out: its drawing is too large]"
 
 
-def _images(page: Any, file: Path, number: int) -> Iterator[Image]:
-    """Pictures of what a page shows: one of all of it, or without a renderer those that it is made of."""
-    if find_spec("pypdfium2") is not None:
-        yield _render(file, number)
-        return
-    limit_pillow()
-    for name in islice(page.images.keys(), PAGE_PICTURES):
-        if 0 < _declared_pixels(page, name) <= PICTURE_PIXELS and (image := page.images[name].image) is not None:
-            yield image
-
-
-def _declared_pixels(page: Any, name: str | list[str]) -> int:
-    """The pixels of a picture of a page as the file declares them; 0 where it declares none, as for those within the
-    drawing commands."""
-    try:
-        for part in [name] if isinstance(name, str) else name:
-            page = page["/Resources"]["/XObject"][part]
-        return int(page["/Width"]) * int(page["/Height"])
-    except (KeyError, TypeError, ValueError):
-        return 0
-
-
 def _render(file: Path, number: int) -> Image:
     """A page as a picture, ``number`` from 0."""
     import pypdfium2
 
-    with _rendering:
-        document = pypdfium2.PdfDocument(file)
-        try:
-            page = document[number]
-            scale = PAGE_SIDE / max(*page.get_size(), 1.0)
-            image: Image = page.render(scale=scale).to_pil()
-            return image
-        finally:
-            document.close()
+    with _rendering, closing(pypdfium2.PdfDocument(file)) as document:
+        page = document[number]
+        image: Image = page.render(scale=PAGE_SIDE / max(*page.get_size(), 1.0)).to_pil()
+        return image

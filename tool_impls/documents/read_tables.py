@@ -22,9 +22,7 @@ from tool_impls.options import Option
 if TYPE_CHECKING:
     from tool_impls.settings import ToolSettings
 
-ALL_SHEETS = Option(
-    "all_sheets", "bool", True, "show every sheet of a workbook under its name, not only the first", released=False
-)
+ALL_SHEETS = Option("all_sheets", "bool", True, "show every sheet under its name, not only the first", released=False)
 ENCODING = Option("encoding", "text", "gb18030", "what a file is read as that is neither UTF-8 nor marked as UTF-16")
 MAX_CELLS = 4_000_000  # of one sheet, empty ones included; what holds any text is cut long before
 MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
@@ -112,9 +110,7 @@ def decode(data: bytes, other: str) -> str:
 def row_text(row: Sequence[str]) -> str:
     """A row as CSV, without the line end."""
     buffer = StringIO()
-    csv.writer(buffer, lineterminator="\n").writerow(
-        row
-    )  # it quotes a line end in a value only where that is the row's
+    csv.writer(buffer, lineterminator="\n").writerow(row)  # it quotes only the line end that is the row's
     return buffer.getvalue()[:-1]
 
 
@@ -124,9 +120,8 @@ def _sheets(sheets: Sequence[tuple[Any, Any]]) -> Iterator[str]:
             yield f"{chr(10) if index else ''}Sheet {values.title}:"
         for sheet in (values, formulas):
             sheet.reset_dimensions()  # the size that a file claims may be anything
-        yield from _rows(
-            zip_longest(values.iter_rows(values_only=True), formulas.iter_rows(values_only=True), fillvalue=())
-        )
+        rows = (sheet.iter_rows(values_only=True) for sheet in (values, formulas))
+        yield from _rows(zip_longest(*rows, fillvalue=()))
 
 
 def _rows(pairs: Iterable[tuple[Sequence[Any], Sequence[Any]]]) -> Iterator[str]:
@@ -138,21 +133,15 @@ def _rows(pairs: Iterable[tuple[Sequence[Any], Sequence[Any]]]) -> Iterator[str]
     for row, (values, formulas) in enumerate(pairs, start=1):
         cells_seen += len(values)
         if row > MAX_ROWS or cells_seen > MAX_CELLS:
-            raise ToolError(
-                f"a sheet has more than {MAX_ROWS:,} rows or {MAX_CELLS:,} cells, nearly all empty; delete what is"
-                " empty"
-            )
-        if not values and not formulas:
-            empty += 1
-            continue
+            found = f"{MAX_ROWS:,} rows or {MAX_CELLS:,} cells, nearly all empty"
+            raise ToolError(f"a sheet has more than {found}; delete what is empty")
         cells = [_cell(value, formula) for value, formula in zip_longest(values, formulas)]
         while cells and not cells[-1]:
             cells.pop()
         if not cells:
             empty += 1
             continue
-        for _ in range(empty):
-            yield ""
+        yield from [""] * empty
         empty = 0
         yield row_text(cells)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import csv
 import json
 import math
+from io import StringIO
 from pathlib import Path
 from typing import Any, NoReturn
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
 from tool_impls import base
-from tool_impls.documents.repeatable import without_times
-from tool_impls.documents.words import clean
-from tool_impls.documents.writing import FILENAME, OUTPUT_DIR
+from tool_impls.documents.words import clean, columns
+from tool_impls.documents.writing import FILENAME, OUTPUT_DIR, FileGenerator, without_times, write_text
 from tool_impls.naming import file_name
 
 Scalar = str | int | float | bool | None
@@ -24,7 +24,7 @@ WIDEST = 60  # characters of a column
 DATA = base.text("data_str", "The table as JSON: a list of rows, each a list of texts, numbers, true, false or null.")
 
 
-class CsvFileGenerator(base.BenchTool):
+class CsvFileGenerator(FileGenerator):
     """Values are written as the JSON has them, numbers to the last digit; null is an empty field."""
 
     meta = base.tool(
@@ -33,23 +33,16 @@ class CsvFileGenerator(base.BenchTool):
         (DATA, FILENAME, OUTPUT_DIR),
         Parameter("file", filetype="text/csv"),
     )
-    category = "operation"
-    confined = True
-    concurrency = 2
     library = "csv"
 
     def apply(self, folder: Path, /, data_str: str, filename: str, output_dir: str | None = None) -> Path:
         path = folder / file_name(filename, "table", ".csv")
-        rows = read_rows(data_str, literal=True)
-        try:
-            with path.open("w", encoding="utf-8", newline="") as stream:
-                csv.writer(stream).writerows(rows)
-        except UnicodeEncodeError:
-            raise ToolError("data_str holds half of a character (a lone surrogate), which no file can hold") from None
-        return path
+        text = StringIO()
+        csv.writer(text).writerows(read_rows(data_str, literal=True))
+        return write_text(path, text.getvalue(), "data_str")
 
 
-class XlsxFileGenerator(base.BenchTool):
+class XlsxFileGenerator(FileGenerator):
     """Texts stay texts, formula-like ones too. Columns are as wide as what stands in them."""
 
     meta = base.tool(
@@ -58,10 +51,7 @@ class XlsxFileGenerator(base.BenchTool):
         (DATA, FILENAME, OUTPUT_DIR),
         Parameter("file", filetype="office/xlsx"),
     )
-    category = "operation"
-    confined = True
     packages = ("openpyxl",)
-    concurrency = 2
 
     def apply(self, folder: Path, /, data_str: str, filename: str, output_dir: str | None = None) -> Path:
         path = folder / file_name(filename, "table", ".xlsx")
@@ -77,34 +67,27 @@ class _Literal(str):
 
 
 def read_rows(data_str: str, literal: bool = False) -> list[list[Scalar]]:
-    """The table in a JSON text. ``literal``: numbers as the texts that they are. Raises ToolError naming the row
-    that is wrong."""
+    """The table in a JSON text. ``literal``: numbers as they are written. Raises ToolError naming the wrong row."""
     number: Any = _Literal if literal else None
     try:
         rows = json.loads(data_str, parse_int=number, parse_float=number, parse_constant=_no_number)
     except ValueError as error:
-        raise ToolError(
-            f'data_str is not valid JSON ({error}); give a list of rows such as [["name", "age"], ["Li", 30]]'
-        ) from None
+        advice = 'give a list of rows such as [["name", "age"], ["Li", 30]]'
+        raise ToolError(f"data_str is not valid JSON ({error}); {advice}") from None
     except RecursionError:
-        raise ToolError(
-            "data_str is nested too deeply; give a list of rows, each a list of texts and numbers"
-        ) from None
+        advice = "give a list of rows, each a list of texts and numbers"
+        raise ToolError(f"data_str is nested too deeply; {advice}") from None
     if not isinstance(rows, list):
         raise ToolError(f"data_str must be a list of rows; got {_kind(rows)}")
     for index, row in enumerate(rows, start=1):
         if not isinstance(row, list):
             raise ToolError(f"row {index} of data_str must be a list of values; got {_kind(row)}")
         for column, value in enumerate(row, start=1):
+            place = f"row {index}, column {column} of data_str"
             if isinstance(value, list | dict):
-                raise ToolError(
-                    f"row {index}, column {column} of data_str must be a text, a number, true, false or null; got"
-                    f" {_kind(value)}"
-                )
+                raise ToolError(f"{place} must be a text, a number, true, false or null; got {_kind(value)}")
             if isinstance(value, float) and not math.isfinite(value):
-                raise ToolError(
-                    f"row {index}, column {column} of data_str is a number too large to store; give it as a text"
-                )
+                raise ToolError(f"{place} is a number too large to store; give it as a text")
     return rows
 
 
@@ -113,24 +96,21 @@ def _no_number(name: str) -> NoReturn:
 
 
 def _kind(value: Any) -> str:
-    return {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}.get(
-        type(value), "a number"
-    )
+    known = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+    return known.get(type(value), "a number")
 
 
 def _check_sheet(rows: list[list[Scalar]]) -> None:
     columns = max(map(len, rows), default=0)
     if len(rows) > MAX_ROWS or columns > MAX_COLUMNS:
-        raise ToolError(
-            f"a sheet holds at most {MAX_ROWS:,} rows and {MAX_COLUMNS:,} columns; got {len(rows):,} and {columns:,}"
-        )
+        most = f"at most {MAX_ROWS:,} rows and {MAX_COLUMNS:,} columns"
+        raise ToolError(f"a sheet holds {most}; got {len(rows):,} and {columns:,}")
     if (cells := sum(map(len, rows))) > MAX_CELLS:
         raise ToolError(f"the table has {cells:,} cells; at most {MAX_CELLS:,} fit in one file, so split it")
     for index, row in enumerate(rows, start=1):
         if any(isinstance(value, str) and len(value) > MAX_CELL for value in row):
-            raise ToolError(
-                f"row {index} has a text of more than {MAX_CELL:,} characters, which no cell can hold; shorten it"
-            )
+            problem = f"a text of more than {MAX_CELL:,} characters, which no cell can hold"
+            raise ToolError(f"row {index} has {problem}; shorten it")
 
 
 def _workbook(rows: list[list[Scalar]]) -> Any:
@@ -143,7 +123,8 @@ def _workbook(rows: list[list[Scalar]]) -> Any:
     widths: dict[int, int] = {}
     for row in rows:
         for column, value in enumerate(row, start=1):
-            widths[column] = max(widths.get(column, 0), _width(value))
+            lines = ("" if value is None else str(value)).split("\n")
+            widths[column] = max(widths.get(column, 0), *map(columns, lines))
     for column, width in widths.items():
         sheet.column_dimensions[get_column_letter(column)].width = max(9, min(width, WIDEST) + 2)
     for row in rows:
@@ -156,9 +137,3 @@ def _workbook(rows: list[list[Scalar]]) -> Any:
             cells.append(cell)
         sheet.append(cells)
     return book
-
-
-def _width(value: Scalar) -> int:
-    """Columns that the longest line of a value takes; Chinese signs take two."""
-    lines = ("" if value is None else str(value)).split("\n")
-    return max(len(line) + sum(sign > "\u2e7f" for sign in line[:WIDEST]) for line in lines)

@@ -18,6 +18,11 @@ def clean(text: str) -> str:
     return UNFIT.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
+def columns(text: str) -> int:
+    """The width of a text in half-width signs: Chinese ones and their like take two."""
+    return len(text) + len(re.findall("[\u2e80-\U0010ffff]", text))
+
+
 def check_length(name: str, text: str) -> None:
     """Raises ToolError for more than LONGEST characters."""
     if len(text) > LONGEST:
@@ -30,8 +35,7 @@ def paragraphs(text: str) -> list[str]:
 
 
 def gathered(lines: Iterable[str], limit: int) -> str:
-    """The lines joined by newlines, cut at ``limit`` characters with a note. Takes no more lines than
-    it needs."""
+    """The lines joined by newlines, cut at ``limit`` characters with a note. Takes no more lines than it needs."""
     kept: list[str] = []
     length = 0
     for line in lines:

@@ -2,7 +2,7 @@
 
 It is passed as text and imports nothing of this project.
 
-Standard input: JSON with ``kind`` (``value``, ``text``, ``figure`` or ``fonts``), ``setup`` and ``code`` (sources) and
+Standard input: JSON with ``kind`` (``value``, ``text``, ``png`` or ``fonts``), ``setup`` and ``code`` (sources) and
 ``path`` (package folders). Standard output: JSON with ``text``, ``png`` (base64), ``error``, or ``cache`` (the list of
 fonts). What the code prints goes to standard error, so it cannot spoil the answer by accident; by intent it could only
 spoil its own.

@@ -1,39 +1,97 @@
-"""Solver and Plot: Python code that a model wrote, run in the sandbox (GTA spec 2).
+"""Calculator, Solver and Plot: Python code that a model wrote, run in the sandbox (GTA spec 2).
 
-The code may stand in a Markdown block and must define ``solution()``. Released tools execute it inside the server; here
-it runs in a process of its own without network, files and time beyond its limit.
+Released tools execute it inside the server; here it runs in a process of its own without network, files and time beyond
+its limit. Code of Solver and Plot may stand in a Markdown block and must define ``solution()``.
 """
 
 from __future__ import annotations
 
 import base64
-import binascii
 import io
 import json
-import os
 import re
 import sys
-import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from agentgauge import sandbox
+from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.errors import ToolError
+from agentgauge.core.index import cache_folder
 from agentgauge.sandbox.paths import package_folders
-from tool_impls.base import ToolTimeout
+from tool_impls import base
 from tool_impls.bounds import PLOT_PIXELS, opened_picture
+
+CODE = base.text("command", "Python code in a Markdown block that defines a function solution() without arguments.")
+LIMIT = 20.0  # seconds, as released
+START = 5.0
+"""Further seconds of wall time for expressions: a process begins late on a busy machine, its work is bounded in
+processor time."""
 
 SOLVER_SETUP = "from sympy import Eq, solve, symbols"
 PLOT_SETUP = "import matplotlib\nmatplotlib.use('Agg')\nimport matplotlib.pyplot as plt"
 
 _BLOCK = "```{mark}(.*?)```"
-_CHILD = Path(__file__).with_name("code_child.py")
+_CHILD = Path(__file__).with_name("code_child.py").read_text("utf-8")
 _FONTS = tuple(path for path in map(Path, ("/usr/share/fonts", "/usr/local/share/fonts")) if path.is_dir())
 _MAX_TEXT = 1 << 20  # bytes of an answer
 _MAX_PNG = 48 << 20  # bytes of a picture, as base64
 _PNG = b"\x89PNG\r\n\x1a\n"
+
+
+class _CodeTool(base.BenchTool):
+    category = "logic"
+    concurrency = 4
+    runs_code = True
+
+
+class Calculator(_CodeTool):
+    """Names and output are those of the released tool: everything public in ``math``, bare and as ``math.x``, and
+    ``max min round sum``; no builtins, so ``abs`` fails and ``pow`` is the one of ``math``. As there, Python itself
+    evaluates the text. Names do not confine an expression (``().__class__`` leads anywhere), so only the sandbox does.
+    """
+
+    meta = base.tool(
+        "Calculator",
+        "Works out one Python expression. Everything of the math module can be used, and max, min, round and sum.",
+        (base.text("expression", "The expression, for example '2 * (3 + sqrt(16))'."),),
+        base.TEXT_OUT,
+    )
+    version = 2
+
+    def apply(self, folder: Path, /, expression: str) -> str:
+        return evaluate(expression, folder=folder, allow_unsafe=self.settings.allow_unsafe)
+
+
+class Solver(_CodeTool):
+    meta = base.tool(
+        "Solver",
+        "Solves an equation by running sympy code. symbols, Eq and solve are already imported; the value of solution()"
+        " is the answer.",
+        (CODE,),
+        base.TEXT_OUT,
+    )
+    packages = ("sympy",)
+
+    def apply(self, folder: Path, /, command: str) -> str:
+        return solve(command, folder=folder, allow_unsafe=self.settings.allow_unsafe)
+
+
+class Plot(_CodeTool):
+    meta = base.tool(
+        "Plot",
+        "Draws a chart by running matplotlib code. plt is already imported; solution() must return the figure.",
+        (CODE,),
+        base.IMAGE_OUT,
+    )
+    packages = ("matplotlib",)
+
+    def apply(self, folder: Path, /, command: str) -> Path:
+        return plot(command, folder=folder, allow_unsafe=self.settings.allow_unsafe)
 
 
 def extract_code(command: str) -> str:
@@ -48,50 +106,61 @@ def extract_code(command: str) -> str:
     return command
 
 
-def solve(command: str, *, folder: Path, seconds: float = 20.0, allow_unsafe: bool = False) -> str:
+def evaluate(expression: str, *, folder: Path | None = None, seconds: float = 2.0, allow_unsafe: bool = False) -> str:
+    """``str`` of the expression's value.
+
+    ``folder``: an existing folder for a temporary one, by default the system's. ``seconds``: of processor time, rounded
+    up. Raises ToolError: ``SyntaxError: ...``, ``NameError: ...``, ``ZeroDivisionError: division by zero`` as Python
+    words them, or a sentence that names the limit that was exceeded. Raises SandboxFault or UsageProblem if it could
+    not be run.
+    """
+    limits = sandbox.Limits(wall_seconds=seconds + START, cpu_seconds=seconds)
+    order = {"kind": "value", "setup": "", "code": expression, "path": []}
+    answer = _run(order, folder, limits, allow_unsafe, "expression")
+    if answer is None:
+        raise ToolError("the expression ended its process before it had a value")
+    return str(answer.get("text", ""))
+
+
+def solve(command: str, *, folder: Path, seconds: float = LIMIT, allow_unsafe: bool = False) -> str:
     """``str`` of what the code's ``solution()`` returns; sympy's ``symbols``, ``Eq`` and ``solve`` are there.
 
     ``folder`` is an existing folder for a temporary one in which the code works. Raises ToolError for whatever the code
     does wrong, SandboxFault or UsageProblem if it could not be run.
     """
-    answer = _run("text", SOLVER_SETUP, command, folder, seconds, _MAX_TEXT, allow_unsafe)
-    return str(answer.get("text", ""))
+    limits = sandbox.Limits(wall_seconds=seconds, output_bytes=_MAX_TEXT)
+    return _solution("text", SOLVER_SETUP, command, folder, limits, allow_unsafe)
 
 
-def plot(command: str, *, folder: Path, seconds: float = 20.0, allow_unsafe: bool = False) -> Path:
+def plot(command: str, *, folder: Path, seconds: float = LIMIT, allow_unsafe: bool = False) -> Path:
     """A new PNG file in ``folder`` with the matplotlib figure that ``solution()`` returns; ``plt`` is there.
 
     Errors as in ``solve``; another kind of result is a ToolError.
     """
-    answer = _run("figure", PLOT_SETUP, command, folder, seconds, _MAX_PNG, allow_unsafe)
-    try:
-        content = base64.b64decode(str(answer.get("png", "")), validate=True)
-    except (binascii.Error, ValueError):
-        content = b""
+    limits = sandbox.Limits(wall_seconds=seconds, output_bytes=_MAX_PNG)
+    encoded, content = _solution("png", PLOT_SETUP, command, folder, limits, allow_unsafe), b""
+    with suppress(ValueError):
+        content = base64.b64decode(encoded, validate=True)
     if not content.startswith(_PNG):
         raise ToolError("the code gave no picture")
     with opened_picture(io.BytesIO(content), "the figure", PLOT_PIXELS, "are taken; choose a smaller figsize or dpi"):
         pass  # its header alone is looked at
     path = folder / "plot.png"
-    if path.exists():
-        path = folder / f"plot-{1 + sum(1 for _ in folder.glob('plot*.png'))}.png"
     path.write_bytes(content)
     return path
 
 
-def _run(
-    kind: Literal["text", "figure"], setup: str, command: str, folder: Path, seconds: float, size: int, unsafe: bool
-) -> dict[str, Any]:
+def _solution(kind: str, setup: str, command: str, folder: Path, limits: sandbox.Limits, unsafe: bool) -> str:
+    """What ``solution()`` returns, in the form that ``kind`` says."""
     order = {"kind": kind, "setup": setup, "code": extract_code(command), "path": package_folders()}
-    limits = sandbox.Limits(wall_seconds=seconds, output_bytes=size)
-    answer = run_child(order, folder=folder, limits=limits, allow_unsafe=unsafe)
+    answer = _run(order, folder, limits, unsafe, "code")
     if answer is None:
         raise ToolError("the code ended before solution() had returned")
-    return answer
+    return str(answer.get(kind, ""))
 
 
-def run_child(
-    order: Mapping[str, Any], *, folder: Path | None, limits: sandbox.Limits, allow_unsafe: bool, what: str = "code"
+def _run(
+    order: Mapping[str, Any], folder: Path | None, limits: sandbox.Limits, unsafe: bool, what: str
 ) -> dict[str, Any] | None:
     """What ``code_child`` answers to an order; None where it ended without an answer.
 
@@ -99,48 +168,39 @@ def run_child(
     (ToolTimeout: that of time), SandboxFault or UsageProblem if it could not be run.
     """
     with sandbox.scratch_folder(folder) as scratch:
-        env = {}
-        if order["kind"] == "figure":
-            env["MPLCONFIGDIR"] = str(scratch / ".matplotlib")
-            _put_fonts(scratch / ".matplotlib", allow_unsafe)
-        result = _child(order["kind"], json.dumps(order), scratch, limits, env, allow_unsafe)
+        if order["kind"] == "png" and (fonts := _font_list(unsafe)):
+            (scratch / ".matplotlib").mkdir()
+            (scratch / ".matplotlib" / Path(fonts["name"]).name).write_text(fonts["content"], "utf-8")
+        result = _child(order, scratch, limits, unsafe)
         hidden = str(scratch.resolve())
     answer = _parsed(result.stdout)
     if result.status != "ok" and not (answer and result.status == "error"):
-        ended = ToolTimeout if result.status == "timeout" else ToolError
+        ended = base.ToolTimeout if result.status == "timeout" else ToolError
         raise ended(f"the {what} was ended: {result.reason}")
-    if answer and answer.get("error"):
+    if answer.get("error"):
         raise ToolError(_without_paths(str(answer["error"]), hidden))
-    return answer
+    return answer or None
 
 
-def _child(
-    kind: str, order: str, scratch: Path, limits: sandbox.Limits, env: dict[str, str], unsafe: bool
-) -> sandbox.SandboxResult:
+def _child(order: Mapping[str, Any], scratch: Path, limits: sandbox.Limits, unsafe: bool) -> sandbox.SandboxResult:
     """Expressions (``value``) see the standard library only."""
     return sandbox.run(
-        [sys.executable, "-I", "-S", "-c", _child_source()],
+        [sys.executable, "-I", "-S", "-c", _CHILD],
         folder=scratch,
         limits=limits,
-        stdin=order.encode("utf-8", "surrogatepass"),
-        env=env,
-        readable=() if kind == "value" else _FONTS,
-        packages=kind != "value",
+        stdin=json.dumps(order).encode("utf-8", "surrogatepass"),
+        env={"MPLCONFIGDIR": str(scratch / ".matplotlib")} if order["kind"] in ("png", "fonts") else {},
+        readable=() if order["kind"] == "value" else _FONTS,
+        packages=order["kind"] != "value",
         allow_unsafe=unsafe,
     )
 
 
-@lru_cache(maxsize=1)
-def _child_source() -> str:
-    return _CHILD.read_text("utf-8")
-
-
-def _parsed(text: str) -> dict[str, Any] | None:
-    try:
+def _parsed(text: str) -> dict[str, Any]:
+    with suppress(ValueError, RecursionError):
         answer = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return answer if isinstance(answer, dict) else None
+        return answer if isinstance(answer, dict) else {}
+    return {}
 
 
 def _without_paths(text: str, folder: str) -> str:
@@ -151,66 +211,26 @@ def _without_paths(text: str, folder: str) -> str:
     return text
 
 
-# matplotlib lists the fonts of the system when it finds no list, which takes seconds. The list is made once, inside the
-# sandbox (so that it names what is visible there), kept in the user's cache, and each run gets a copy to itself.
-
-
-def _put_fonts(target: Path, unsafe: bool) -> None:
-    target.mkdir()
-    if found := _font_list(unsafe):
-        name, content = found
-        (target / name).write_text(content, "utf-8")
-
-
 @lru_cache(maxsize=1)
-def _font_list(unsafe: bool) -> tuple[str, str] | None:
-    """Name and content of matplotlib's list of fonts, None if it cannot be made (then each plot is slow)."""
-    kept = _cache_file()
-    if saved := _saved(kept):
-        return saved
-    order = json.dumps({"kind": "fonts", "setup": "", "code": "", "path": package_folders()})
-    with sandbox.scratch_folder() as scratch:
-        env = {"MPLCONFIGDIR": str(scratch / ".matplotlib")}
-        (scratch / ".matplotlib").mkdir()
-        result = _child("fonts", order, scratch, sandbox.Limits(wall_seconds=60, output_bytes=_MAX_PNG), env, unsafe)
-    made = _parsed((_parsed(result.stdout) or {}).get("cache", ""))
-    if not made:
-        return None
-    if kept:
-        _keep(kept, json.dumps(made))
-    return str(made["name"]), str(made["content"])
+def _font_list(unsafe: bool) -> dict[str, str] | None:
+    """Name and content of matplotlib's list of fonts, None if it cannot be made (then each plot is slow).
 
-
-def _saved(path: Path | None) -> tuple[str, str] | None:
-    try:
-        found = _parsed(path.read_text("utf-8")) if path else None
-    except OSError:
-        return None  # not made yet, or a home that is not ours
-    return (
-        (Path(str(found["name"])).name, str(found["content"]))
-        if found and {"name", "content"} <= found.keys()
-        else None
-    )
-
-
-def _cache_file() -> Path | None:
-    """Where the list is kept between processes; None without matplotlib (the plot then reports it)."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        number = version("matplotlib")
-    except PackageNotFoundError:
-        return None
-    base = os.environ.get("XDG_CACHE_HOME") or Path("~").expanduser() / ".cache"
-    return Path(base) / "agentgauge" / f"matplotlib-fonts-{number}.json"
-
-
-def _keep(path: Path, content: str) -> None:
-    """Write the cache whole or not at all: several processes may do it at the same time."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
-            file.write(content)
-        Path(file.name).replace(path)
-    except OSError:
-        return  # a home that cannot be written: each process makes its own list
+    matplotlib lists the fonts of the system when it finds no list, which takes seconds. The list is made once, inside
+    the sandbox (so that it names what is visible there), kept in the user's cache, and each run gets a copy to itself.
+    """
+    kept = cache_folder().parent / f"matplotlib-fonts-{version('matplotlib')}.json"
+    made: dict[str, Any] = {}
+    with suppress(OSError):  # it is not made yet, or in a home that is not ours
+        made = _parsed(kept.read_text("utf-8"))
+    if not {"name", "content"} <= made.keys():
+        order = {"kind": "fonts", "setup": "", "code": "", "path": package_folders()}
+        with sandbox.scratch_folder() as scratch:
+            (scratch / ".matplotlib").mkdir()
+            result = _child(order, scratch, sandbox.Limits(wall_seconds=60, output_bytes=_MAX_PNG), unsafe)
+        made = _parsed(_parsed(result.stdout).get("cache", ""))
+        if not made:
+            return None
+        with suppress(OSError):  # a home that cannot be written: each process makes its own list
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(kept, json.dumps(made).encode())
+    return {"name": str(made["name"]), "content": str(made["content"])}

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-from functools import lru_cache
 from pathlib import Path
 
 from agentgauge import sandbox
@@ -24,7 +23,8 @@ MEMORY = 768  # MiB for Z3, of the process's 1024
 CUT = 4_000  # characters of an answer
 OUT_OF_MEMORY = 101  # Z3's exit status where it could not even report that
 
-_CHILD = Path(__file__).with_name("prover_child.py")
+THEOREM = "The claim in SMT-LIB2: declarations and one or more (assert ...), which are joined by 'and'."
+_CHILD = Path(__file__).with_name("prover_child.py").read_text("utf-8")
 
 
 class Prover(base.BenchTool):
@@ -32,12 +32,7 @@ class Prover(base.BenchTool):
         "Prover",
         "Decides with Z3 whether a claim holds for all values of its constants. The answer is 'proved', 'disproved: '"
         " and a counterexample, 'unknown', or 'parse error: ' and the reason.",
-        (
-            base.text(
-                "theorem",
-                "The claim in SMT-LIB2: declarations and one or more (assert ...), which are joined by 'and'.",
-            ),
-        ),
+        (base.text("theorem", THEOREM),),
         base.TEXT_OUT,
     )
     category = "logic"
@@ -67,7 +62,7 @@ def prove(theorem: str, *, folder: Path, seconds: float = LIMIT, allow_unsafe: b
     order = {"theorem": theorem, "path": package_folders(), "memory": MEMORY, "seconds": seconds}
     with sandbox.scratch_folder(folder) as scratch:
         result = sandbox.run(
-            [sys.executable, "-I", "-S", "-c", _child_source()],
+            [sys.executable, "-I", "-S", "-c", _CHILD],
             folder=scratch,
             limits=sandbox.Limits(wall_seconds=seconds + START),
             stdin=json.dumps(order).encode(),
@@ -108,11 +103,3 @@ def _parsed(text: str) -> tuple[str, str] | None:
         return str(answer["verdict"]), str(answer["detail"])
     except (ValueError, KeyError, TypeError):
         return None
-
-
-@lru_cache(maxsize=1)
-def _child_source() -> str:
-    return _CHILD.read_text("utf-8")
-
-
-TOOLS: tuple[type[base.BenchTool], ...] = (Prover,)

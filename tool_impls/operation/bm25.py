@@ -49,10 +49,8 @@ class Library:
         """``title: snippet`` of the best texts, at most ``k``; texts without any word of the query are left out."""
         terms = set(words(query))
         scored = [(self._score(terms, entry), entry) for entry in self._entries]
-        best = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: -pair[0])[
-            :k
-        ]  # stable: ties stay in order of names
-        return [f"{entry.title}: {snippet(entry.body, terms)}" for _, entry in best]
+        best = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: -pair[0])  # ties in order of names
+        return [f"{entry.title}: {snippet(entry.body, terms)}" for _, entry in best[:k]]
 
     def _score(self, terms: set[str], entry: Entry) -> float:
         total = 0.0

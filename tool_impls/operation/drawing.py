@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 RED = (255, 0, 0)
+POSITION = (
+    "The lower left corner of the text as (x, y) in pixels, or two letters: l, m or r (left, middle, right), then t, m"
+    " or b (top, middle, bottom)."
+)
 FILL_ALPHA = 64  # of 255
 FAR = 50_000.0  # pixels; keeps numbers that no C integer can hold away from Pillow
 
@@ -75,11 +79,7 @@ class AddText(_DrawingTool):
         (
             base.IMAGE,
             base.text("text", "What to write."),
-            base.text(
-                "position",
-                "The lower left corner of the text as (x, y) in pixels, or two letters: l, m or r (left, middle,"
-                " right), then t, m or b (top, middle, bottom).",
-            ),
+            base.text("position", POSITION),
             base.optional("text", "color", "red", "Colour of the text, by English name or as #rrggbb."),
             *base.SAVING,
         ),
@@ -111,8 +111,7 @@ class AddText(_DrawingTool):
 
 
 def _saved(picture: Image, folder: Path, output_dir: str | None, filename: str | None, default: str) -> Image | Path:
-    """The picture, or a file with the name that was asked for (GTA tools spec 4); a folder alone asks for the
-    default name."""
+    """The picture, or a file of the name that was asked for (GTA tools spec 4); a folder alone asks for the default."""
     if not (output_dir or filename):
         return picture
     path = folder / file_name(filename, default, ".png")
@@ -130,9 +129,8 @@ def _place(position: str, size: tuple[int, int]) -> tuple[tuple[float, float], s
         return (x, y), position
     found = numbers(position)
     if len(found) != 2:
-        raise ToolError(
-            f"position must be two numbers (x, y) or two letters, l m r then t m b, such as 'mt'; got {position!r}"
-        )
+        letters = "two letters, l m r then t m b, such as 'mt'"
+        raise ToolError(f"position must be two numbers (x, y) or {letters}; got {position!r}")
     return (_near(found[0]), _near(found[1])), "lb"
 
 

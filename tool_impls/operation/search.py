@@ -54,11 +54,9 @@ def read_serper(data: Mapping[str, Any], k: int) -> list[str]:
 
 def _attributes(entry: Mapping[str, Any]) -> str:
     attributes = entry.get("attributes")
-    return (
-        f"({', '.join(f'{key}: {value}' for key, value in attributes.items())})"
-        if isinstance(attributes, Mapping) and attributes
-        else ""
-    )
+    if not isinstance(attributes, Mapping) or not attributes:
+        return ""
+    return f"({', '.join(f'{key}: {value}' for key, value in attributes.items())})"
 
 
 class GoogleSearch(base.BenchTool):
@@ -80,17 +78,13 @@ class GoogleSearch(base.BenchTool):
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
         if folder := settings.value(cls.meta.name, FOLDER):
-            return (
-                base.substitute("local texts")
-                if Path(folder).is_dir()
-                else base.unavailable(f"[tools.GoogleSearch] names no folder: {folder}")
-            )
+            if Path(folder).is_dir():
+                return base.substitute("local texts")
+            return base.unavailable(f"[tools.GoogleSearch] names no folder: {folder}")
         if os.environ.get(SERPER_KEY):
             return base.READY
-        return base.unavailable(
-            f"set the environment variable {SERPER_KEY}, or folder in [tools.GoogleSearch] to search local texts"
-            " instead"
-        )
+        other = "folder in [tools.GoogleSearch] to search local texts instead"
+        return base.unavailable(f"set the environment variable {SERPER_KEY}, or {other}")
 
     @classmethod
     def backend(cls, settings: ToolSettings) -> str:

@@ -1,5 +1,4 @@
-"""Tools that answer questions about a picture or a video, through a vision model or, for most of them, in a plain
-basic mode."""
+"""Tools that describe a picture or a video, through a vision model or in a plain basic mode."""
 
 from __future__ import annotations
 
@@ -22,28 +21,30 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 BOX = base.text("bbox", "The part to look at, as (x1, y1, x2, y2) in pixels.")
+FRAME_SKIP = "Every how many frames one is described, 5 if left out; fewer in a long video."
 
 
 class _Seeing(vision.VisionTool):
-    """A tool that asks the vision model, or describes what can be measured without one, where ``has_basic`` and the
-    settings allow it."""
+    """A tool that asks the vision model, or describes what can be measured without one, if the settings allow it."""
 
-    has_basic: ClassVar[bool] = False
+    category = "perception"
+    packages: ClassVar[tuple[str, ...]] = PACKAGES
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
-        if vision.configured(settings) or not cls.has_basic:
+        if vision.configured(settings):
             return vision.state(settings)
         return base.BASIC if settings.basic else f"{vision.state(settings)}; or set basic = true in [tools]"
 
     @classmethod
     def on_device(cls, settings: ToolSettings) -> bool:
-        return vision.on_device(settings) or (
-            not vision.configured(settings) and cls.packages == PACKAGES
-        )  # the reader is a model too
+        reads = not vision.configured(settings) and cls.packages == PACKAGES
+        return reads or vision.on_device(settings)  # the reader is a model too
 
-    def _plain(self, image: Image) -> str:
-        """Size, main colours and text: what can be measured without a model."""
+    def _described(self, image: Image, question: str) -> str:
+        """The model's answer; without a model what can be measured: size, main colours and text."""
+        if self._model:
+            return self._model.ask(image, question)
         width, height = image.size
         words = " ".join(block.text for block in reader().lines(image))
         seen = f"A picture of {width} by {height} pixels, mainly {' and '.join(main_colours(image))}."
@@ -52,12 +53,9 @@ class _Seeing(vision.VisionTool):
 
 class ImageDescription(_Seeing):
     meta = base.tool("ImageDescription", "Describes in words what a picture shows.", (base.IMAGE,), base.TEXT_OUT)
-    category = "perception"
-    packages = PACKAGES
-    has_basic = True
 
     def apply(self, folder: Path, /, image: Image) -> str:
-        return self._ask(image, "Describe this picture in detail.") if self._model else self._plain(image)
+        return self._described(image, "Describe this picture in detail.")
 
 
 class RegionAttributeDescription(_Seeing):
@@ -67,17 +65,9 @@ class RegionAttributeDescription(_Seeing):
         (base.IMAGE, BOX, base.text("attribute", "What to describe: the colour, the text, the mood ...")),
         base.TEXT_OUT,
     )
-    category = "perception"
-    packages = PACKAGES
-    has_basic = True
 
     def apply(self, folder: Path, /, image: Image, bbox: str, attribute: str) -> str:
-        part = crop(image, bbox)
-        return (
-            self._ask(part, f"Describe this attribute of the picture in detail: {attribute}.")
-            if self._model
-            else self._plain(part)
-        )
+        return self._described(crop(image, bbox), f"Describe this attribute of the picture in detail: {attribute}.")
 
 
 class VideoDescription(_Seeing):
@@ -89,29 +79,20 @@ class VideoDescription(_Seeing):
         " shows.",
         (
             base.path("video", "Path of the video file."),
-            base.optional(
-                "int",
-                "frame_skip",
-                None,
-                "Every how many frames one is described, 5 if left out; fewer in a long video.",
-            ),
+            base.optional("int", "frame_skip", None, FRAME_SKIP),
         ),
         base.TEXT_OUT,
     )
-    category = "perception"
     packages = ("av", "PIL")
     options = (Option("max_frames", "int", 16, "frames that are described, at most, spread evenly; 0: all", least=0),)
-    has_basic = True
     concurrency = 2
     seconds = 600.0
 
     def apply(self, folder: Path, /, video: Path, frame_skip: int | None = None) -> str:
-        frame_skip = 5 if frame_skip is None else frame_skip
-        frames = spread(video, self.option("max_frames") or sys.maxsize, frame_skip)
+        frames = spread(video, self.option("max_frames") or sys.maxsize, 5 if frame_skip is None else frame_skip)
         if self._model is None:
-            return "\n".join(
-                (outline(video), *(f"Frame {frame.number}: {mean_colour(frame.image)}" for frame in frames))
-            )
+            lines = [f"Frame {frame.number}: {mean_colour(frame.image)}" for frame in frames]
+            return "\n".join([outline(video), *lines])
         with ThreadPoolExecutor(4, thread_name_prefix="caption") as pool:  # a model answers them together
             captions = list(pool.map(self._caption, frames))
         if not captions:
@@ -129,9 +110,8 @@ def outline(path: Path) -> str:
 
     with open_video(path) as container:
         stream = container.streams.video[0]
-        length = (
-            float(stream.duration * stream.time_base) if stream.duration else (container.duration or 0) / av.time_base
-        )
+        whole = (container.duration or 0) / av.time_base
+        length = float(stream.duration * stream.time_base) if stream.duration else whole
         return f"A video of {stream.width} by {stream.height} pixels, {length:.1f} s long."
 
 
@@ -140,6 +120,3 @@ def mean_colour(image: Image) -> str:
 
     red, green, blue = (round(value) for value in ImageStat.Stat(image.convert("RGB")).mean)
     return f"mean colour ({red}, {green}, {blue}), {name_of((red, green, blue))}"
-
-
-VIDEO_TOOLS: tuple[type[base.BenchTool], ...] = (VideoDescription,)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolFault, ToolUnavailable
-from tool_impls.base import READY, unavailable
+from tool_impls.base import READY, first_line, missing_package, unavailable
 from tool_impls.batching import Batched
 
 if TYPE_CHECKING:
@@ -20,28 +19,25 @@ LONGEST = 2048  # pixels of a side; larger pictures are scaled down
 SHORTEST = 32  # pixels of a side; thinner pictures get a white border
 LONG = 50  # times as long as it is wide; some models refuse pictures of 200
 
+SEEING = {"vision_config", "vision_tower", "image_token_id", "image_token_index"}
+"""Keys of config.json, one of which every model has that sees pictures."""
+
 Question = tuple["Image", str]
 
 
 def folder_state(source: Path | str, table: str) -> str:
     """READY, or what is wrong with the packages or the folder. Reads two small files at most."""
-    if missing := [package for package in PACKAGES if find_spec(package) is None]:
-        return unavailable(
-            f"weights in [tools.{table}] need the Python package {missing[0]}; install agentgauge[vision]"
-        )
+    if missing := missing_package(PACKAGES):
+        return unavailable(f"weights in [tools.{table}] need the Python package {missing}; install agentgauge[vision]")
     if isinstance(source, str):
         return READY
     try:
         config = json.loads((source / "config.json").read_text("utf-8"))
         kind = config["model_type"]
     except (OSError, ValueError, KeyError, TypeError):
-        return unavailable(
-            f"weights in [tools.{table}] must name a folder of a transformers model; {source.name} has no usable"
-            " config.json"
-        )
-    if not isinstance(kind, str) or not any(
-        key in config for key in ("vision_config", "vision_tower", "image_token_id", "image_token_index")
-    ):
+        must = "must name a folder of a transformers model"
+        return unavailable(f"weights in [tools.{table}] {must}; {source.name} has no usable config.json")
+    if not isinstance(kind, str) or not config.keys() & SEEING:
         return unavailable(f"weights in [tools.{table}] must name a model that sees pictures; {source.name} is {kind}")
     return READY
 
@@ -60,22 +56,18 @@ class LocalVision:
         from transformers.utils.logging import disable_progress_bar
 
         disable_progress_bar()
-        where: dict[str, Any] = {
-            "local_files_only": isinstance(source, Path),
-            "trust_remote_code": False,
-        }  # or it asks at the terminal
+        # where it is left out, transformers asks at the terminal whether code of the folder may run
+        where: dict[str, Any] = {"local_files_only": isinstance(source, Path), "trust_remote_code": False}
         half = torch.bfloat16 if device.startswith("cuda") and torch.cuda.is_bf16_supported() else torch.float16
         kind = half if device.startswith("cuda") else torch.float32
         try:
             self._processor: Any = AutoProcessor.from_pretrained(source, **where)
             model: Any = AutoModelForImageTextToText.from_pretrained(source, dtype=kind, **where)
         except Exception as error:  # a folder may be broken in as many ways as there are models
-            raise ToolUnavailable(f"the weights of [tools.vision] cannot be loaded: {_first_line(error)}") from None
+            raise ToolUnavailable(f"the weights of [tools.vision] cannot be loaded: {first_line(error)}") from None
         if not getattr(self._processor, "chat_template", None):
-            raise ToolUnavailable(
-                "the weights of [tools.vision] must come with a chat template; use a model that is tuned for"
-                " instructions"
-            )
+            advice = "use a model that is tuned for instructions"
+            raise ToolUnavailable(f"the weights of [tools.vision] must come with a chat template; {advice}")
         self._processor.tokenizer.padding_side = "left"  # what is written must follow the question without a gap
         if self._processor.tokenizer.pad_token is None:
             self._processor.tokenizer.pad_token = self._processor.tokenizer.eos_token
@@ -109,24 +101,15 @@ class LocalVision:
             [{"role": "user", "content": [{"type": "image", "image": image}, {"type": "text", "text": question}]}]
             for image, question in questions
         ]
-        inputs: Any = self._processor.apply_chat_template(
-            chats,
-            tokenize=True,
-            add_generation_prompt=True,
-            return_dict=True,
-            return_tensors="pt",
-            processor_kwargs={"padding": True},
-        ).to(self._device, self._kind)
+        form = {"add_generation_prompt": True, "return_dict": True, "return_tensors": "pt"}
+        found: Any = self._processor.apply_chat_template(
+            chats, tokenize=True, processor_kwargs={"padding": True}, **form
+        )
+        inputs = found.to(self._device, self._kind)
+        greedy = {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
+        pad = self._processor.tokenizer.pad_token_id
         with torch.inference_mode():
-            found = self._model.generate(
-                **inputs,
-                max_new_tokens=self._max_tokens,
-                do_sample=False,
-                temperature=None,
-                top_p=None,
-                top_k=None,
-                pad_token_id=self._processor.tokenizer.pad_token_id,
-            )
+            found = self._model.generate(**inputs, max_new_tokens=self._max_tokens, pad_token_id=pad, **greedy)
         texts = self._processor.batch_decode(found[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
         return [str(text).strip() for text in texts]
 
@@ -144,7 +127,3 @@ def fitted(image: Image) -> Image:
     card = images.new("RGB", (wide, high), "white")
     card.paste(picture, ((wide - width) // 2, (high - height) // 2))
     return card
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -42,14 +42,11 @@ class MathOCR(vision.VisionTool):
         missing = [name for name in (ID, KEY) if not os.environ.get(name)]
         if not missing:
             return base.READY
-        if not vision.configured(settings):
-            help = (
-                f"set the environment variables {ID} and {KEY}"
-                if len(missing) == 2
-                else f"set the environment variable {missing[0]} too"
-            )
-            return base.unavailable(f"{help}; or {vision.state(settings).removeprefix(f'{base.UNAVAILABLE}: ')}")
         state = vision.state(settings)
+        if not vision.configured(settings):
+            variables = f"variables {ID} and {KEY}" if len(missing) == 2 else f"variable {missing[0]} too"
+            other = state.removeprefix(f"{base.UNAVAILABLE}: ")
+            return base.unavailable(f"set the environment {variables}; or {other}")
         return base.substitute(f"{vision.backend(settings)} in place of Mathpix") if state == base.READY else state
 
     @classmethod
@@ -69,8 +66,7 @@ class MathOCR(vision.VisionTool):
             super().setup(device)
 
     def apply(self, folder: Path, /, image: Image) -> str:
-        """LaTeX without fences and dollar signs around it; with the option ``raw`` Mathpix's reply, even that of an
-        error."""
+        """LaTeX without fences and dollar signs; with ``raw`` Mathpix's reply, even that of an error."""
         if not has_keys():
             return bare(self._ask(image, QUESTION))
         picture = image.convert("RGB")
@@ -85,10 +81,8 @@ class MathOCR(vision.VisionTool):
         import aiohttp
 
         keys = {"app_id": os.environ[ID], "app_key": os.environ[KEY]}
-        order = {
-            "src": "data:image/png;base64," + base64.b64encode(picture).decode(),
-            "formats": ["text", "latex_styled"],
-        }
+        address = "data:image/png;base64," + base64.b64encode(picture).decode()
+        order = {"src": address, "formats": ["text", "latex_styled"]}
         problem, cause = "", ""
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=SECONDS), headers=keys) as session:
             for attempt in range(TRIES):
@@ -124,10 +118,8 @@ def result_of(status: int, body: str) -> str:
     if not isinstance(reply, dict):
         raise ToolFault(f"Mathpix answered HTTP {status} without a usable result", cause="protocol")
     if status != 200 or reply.get("error"):
-        detail = reply.get("error")
-        raise ToolError(
-            f"Mathpix could not read the picture: {detail if isinstance(detail, str) else f'HTTP {status}'}"[:300]
-        )
+        detail = error if isinstance(error := reply.get("error"), str) else f"HTTP {status}"
+        raise ToolError(f"Mathpix could not read the picture: {detail}"[:300])
     for name in ("latex_styled", "text"):
         if isinstance(found := reply.get(name), str) and found.strip():
             return found.strip()

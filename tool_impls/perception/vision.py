@@ -7,17 +7,20 @@ basic mode of their own.
 from __future__ import annotations
 
 import threading
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from tool_impls.base import READY, BenchTool, unavailable
 from tool_impls.endpoints import ENDPOINT, Vision, endpoint_of, endpoint_state
 from tool_impls.options import Option
 from tool_impls.settings import ToolSettings
-from tool_impls.weights import ALLOW_DOWNLOAD, resolve, weights_option, weights_state
+from tool_impls.weights import ALLOW_DOWNLOAD, local, name_of, resolve, weights_option, weights_state
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+    from tool_impls.perception.local_vision import LocalVision
 
 TABLE = "vision"
 DEFAULT = "Qwen/Qwen3-VL-4B-Instruct"
@@ -26,12 +29,6 @@ WEIGHTS = weights_option(DEFAULT)
 BATCH = Option("batch", "int", 8, "questions that a local model answers together, at most", least=1)
 MAX_TOKENS = Option("max_tokens", "int", 512, "length of an answer in tokens, at most", least=1)
 OPTIONS = (*ENDPOINT, WEIGHTS, ALLOW_DOWNLOAD, BATCH, MAX_TOKENS)
-
-
-class VisionModel(Protocol):
-    def ask(self, image: Image, question: str) -> str:
-        """The answer, stripped. Raises ToolFault when the model cannot be reached, ToolError when it refuses the
-        request."""
 
 
 def configured(settings: ToolSettings) -> bool:
@@ -60,16 +57,12 @@ def backend(settings: ToolSettings) -> str:
     if endpoint := endpoint_of(settings, TABLE):
         return f"endpoint {endpoint.model}".rstrip()
     given = settings.value(TABLE, WEIGHTS)
-    if given is None:
-        return "basic"
-    source = resolve(settings, TABLE, given)
-    return f"transformers {source.name if isinstance(source, Path) else given}"
+    return "basic" if given is None else f"transformers {name_of(resolve(settings, TABLE, given), given)}"
 
 
 def weights(settings: ToolSettings) -> tuple[Path, ...]:
     """The local folder that would be loaded."""
-    source = None if endpoint_of(settings, TABLE) else resolve(settings, TABLE, settings.value(TABLE, WEIGHTS))
-    return (source,) if isinstance(source, Path) else ()
+    return () if endpoint_of(settings, TABLE) else local(resolve(settings, TABLE, settings.value(TABLE, WEIGHTS)))
 
 
 def on_device(settings: ToolSettings) -> bool:
@@ -77,24 +70,25 @@ def on_device(settings: ToolSettings) -> bool:
     return endpoint_of(settings, TABLE) is None and settings.value(TABLE, WEIGHTS) is not None
 
 
-_loaded: dict[tuple[str, str, int, int], VisionModel] = {}
 _loading = threading.Lock()
 
 
-def vision_model(settings: ToolSettings, device: str) -> VisionModel:
+def vision_model(settings: ToolSettings, device: str) -> Vision | LocalVision:
     """What answers; a local model is one for all tools of this process. Only where ``state`` is ready."""
     limit = settings.value(TABLE, MAX_TOKENS)
     if endpoint := endpoint_of(settings, TABLE):
         return Vision(endpoint, limit)
-    from tool_impls.perception.local_vision import LocalVision
-
     source = resolve(settings, TABLE, settings.value(TABLE, WEIGHTS))
     assert source is not None, "only where the state is ready"
-    key = (str(source), device, settings.value(TABLE, BATCH), limit)
     with _loading:
-        if key not in _loaded:
-            _loaded[key] = LocalVision(source, device, key[2], limit)
-        return _loaded[key]
+        return _loaded(source, device, settings.value(TABLE, BATCH), limit)
+
+
+@cache
+def _loaded(source: Path | str, device: str, batch: int, limit: int) -> LocalVision:
+    from tool_impls.perception.local_vision import LocalVision
+
+    return LocalVision(source, device, batch, limit)
 
 
 class VisionTool(BenchTool):
@@ -106,7 +100,7 @@ class VisionTool(BenchTool):
 
     def __init__(self, settings: ToolSettings) -> None:
         super().__init__(settings)
-        self._model: VisionModel | None = None
+        self._model: Vision | LocalVision | None = None
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
@@ -129,5 +123,6 @@ class VisionTool(BenchTool):
             self._model = vision_model(self.settings, device)
 
     def _ask(self, image: Image, question: str) -> str:
+        """The answer, stripped. Raises ToolFault when the model cannot be reached, ToolError when it refuses."""
         assert self._model is not None, "setup comes first, and only with something to ask"
         return self._model.ask(image, question)

@@ -36,23 +36,17 @@ class Frame:
 
 
 def open_media(path: Path, noun: str) -> Any:
-    """The container (``av.container.InputContainer``) of a local file. ``noun``: what it should be, for the message.
-    Raises ToolError."""
+    """The container (``av.container.InputContainer``) of a local file. ``noun``: what it is to be. Raises ToolError."""
     import av
 
-    # titles in old code pages are no reason to fail; from PyAV 19 on they are none by themselves, and there is no such
-    # option
+    # titles in old code pages are no reason to fail; from PyAV 19 on they are none, and there is no such option
     titles: Any = {"metadata_errors": "ignore"} if int(av.__version__.partition(".")[0]) < 19 else {}
+    options = {"format_whitelist": FORMATS, "protocol_whitelist": "file", "max_pixels": str(FRAME_PIXELS)}
     try:
-        return av.open(
-            str(path),
-            options={"format_whitelist": FORMATS, "protocol_whitelist": "file", "max_pixels": str(FRAME_PIXELS)},
-            **titles,
-        )
+        return av.open(str(path), options=options, **titles)
     except (av.FFmpegError, OSError, ValueError) as error:
-        raise ToolError(
-            f"{path.name} is not a {noun} that can be read: it is damaged or of another kind ({type(error).__name__})"
-        ) from None
+        problem = f"it is damaged or of another kind ({type(error).__name__})"
+        raise ToolError(f"{path.name} is not a {noun} that can be read: {problem}") from None
 
 
 def open_video(path: Path) -> Any:
@@ -65,9 +59,8 @@ def open_video(path: Path) -> Any:
         if stream.codec_context is None:
             raise ToolError(f"{path.name} is in a video format that cannot be decoded")
         if not 0 < stream.width * stream.height <= FRAME_PIXELS:
-            raise ToolError(
-                f"{path.name} has frames of no known size or of more than {FRAME_PIXELS // 10**6} million pixels"
-            )
+            most = f"{FRAME_PIXELS // 10**6} million pixels"
+            raise ToolError(f"{path.name} has frames of no known size or of more than {most}")
         stream.codec_context.options = {"max_pixels": str(FRAME_PIXELS)}
         stream.thread_type = "AUTO"
     except ToolError:
@@ -171,37 +164,33 @@ def upright(frame: Any) -> Any:
     import av
     import numpy
 
-    turned = av.VideoFrame.from_ndarray(
-        numpy.ascontiguousarray(numpy.rot90(frame.to_ndarray(format="rgb24"), turns)), format="rgb24"
-    )
+    pixels = numpy.rot90(frame.to_ndarray(format="rgb24"), turns)
+    turned = av.VideoFrame.from_ndarray(numpy.ascontiguousarray(pixels), format="rgb24")
     turned.pts, turned.time_base = frame.pts, frame.time_base
     return turned
 
 
 def frames(path: Path, every: int = 1, limit: int | None = None) -> Iterator[Frame]:
-    """Every ``every``-th frame from the first on, at most ``limit`` of them. Raises ToolError for an unreadable
-    video."""
-    if every < 1:
-        raise ToolError(f"frame_skip must be at least 1; got {every}")
+    """Every ``every``-th frame, at most ``limit`` of them. Raises ToolError for an unreadable video."""
+    _check_skip(every)
     last = None if limit is None else (limit - 1) * every
     return _chosen(path, lambda number: number % every == 0, last)
 
 
 def spread(path: Path, limit: int, every: int = 1) -> Iterator[Frame]:
-    """Of every ``every``-th frame from the first on, ``limit`` that lie evenly over the video; all where they are no
-    more.
-
-    Raises ToolError for an unreadable video.
-    """
-    if every < 1:
-        raise ToolError(f"frame_skip must be at least 1; got {every}")
+    """Of every ``every``-th frame, at most ``limit`` that lie evenly. Raises ToolError for an unreadable video."""
+    _check_skip(every)
     with open_video(path) as container:
         count = sum(1 for packet in container.demux(container.streams.video[0]) if packet.size)
     numbers = range(0, max(count, 1), every)
-    chosen = (
-        {numbers[index * len(numbers) // limit] for index in range(limit)} if limit < len(numbers) else set(numbers)
-    )
+    most = min(limit, len(numbers))
+    chosen = {numbers[index * len(numbers) // most] for index in range(most)}
     return _chosen(path, chosen.__contains__, max(chosen))
+
+
+def _check_skip(every: int) -> None:
+    if every < 1:
+        raise ToolError(f"frame_skip must be at least 1; got {every}")
 
 
 def _chosen(path: Path, wanted: Callable[[int], bool], last: int | None) -> Iterator[Frame]:

@@ -1,24 +1,23 @@
-"""Tools that make, cut, label and read videos: VideoClip and TextToVideoTool, and the ones of the modules beside
-(GTA tools spec 5.4)."""
+"""Tools that make and cut videos, and a list of them with those of the modules beside (GTA tools spec 5.4)."""
 
 from __future__ import annotations
 
 import colorsys
 import re
-from contextlib import ExitStack
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
 from tool_impls import base, naming
-from tool_impls.audio.tools import OUTPUT_DIR, check_times, seconds_text
+from tool_impls.audio.tools import OUTPUT_DIR, TIMES, check_times, seconds_text
 from tool_impls.fonts import LINE, Pen
 from tool_impls.options import Option
 from tool_impls.perception.quality import ImageQualityTest
 from tool_impls.video.frames import open_video, rate_of, video_frames
-from tool_impls.video.video_file import Track, Writer, has_sound, shown_size
+from tool_impls.video.video_file import Writer, copy
 from tool_impls.video.video_ocr import VideoOCR
 from tool_impls.video.video_text import AddTextVideoTool
 
@@ -39,15 +38,14 @@ LEAST_LETTERS = 6  # pixels; smaller ones cannot be read
 
 
 class VideoClip(base.BenchTool):
-    """GTA tools spec 5.4. Released: no sound."""
+    """Released: no sound."""
 
     meta = base.tool(
         "VideoClip",
         "Cuts a part out of a video. The result is an MP4 file.",
         (
             base.path("video", "Path of the video file."),
-            base.optional("float", "start_time", None, "Where the part begins, in seconds; 0 if left out."),
-            base.optional("float", "end_time", None, "Where the part ends, in seconds; 10 if left out."),
+            *TIMES,
             base.optional("text", "filename", None, "Name of the result, an MP4 file."),
             OUTPUT_DIR,
         ),
@@ -83,30 +81,24 @@ class VideoClip(base.BenchTool):
             rate = rate_of(container.streams.video[0])
         first, last = int(start * float(rate)), int(end * float(rate))
         if first == last:
-            raise ToolError(
-                f"there is no frame from {start:g} to {end:g} seconds: {video.name} has {float(rate):g} frames a second"
-            )
-        sounds = self.option("sound") and has_sound(video)
-        with ExitStack() as stack:
-            writer, begin = None, 0.0
+            rates = f"{video.name} has {float(rate):g} frames a second"
+            raise ToolError(f"there is no frame from {start:g} to {end:g} seconds: {rates}")
+
+        def part() -> Iterator[tuple[int, Any]]:
             for number, frame in video_frames(video, first):
                 if number >= last:
-                    break
-                seconds = float(number / rate) if frame.time is None else float(frame.time)
-                if writer is None:
-                    begin = seconds
-                    track = stack.enter_context(Track(video, begin)) if sounds else None
-                    writer = stack.enter_context(Writer(target, rate, shown_size(frame), track))
+                    return
                 if number - first > most * rate:
                     raise ToolError(f"a part may be {most:g} seconds long; from {start:g} to {end:g} it is longer")
-                writer.add(frame, seconds - begin)
-            if writer is None:
-                raise ToolError(f"start_time {start:g} lies behind the end of {video.name}")
+                yield number, frame
+
+        if not copy(video, target, part(), rate, sound=self.option("sound")):
+            raise ToolError(f"start_time {start:g} lies behind the end of {video.name}")
         return target
 
 
 class TextToVideoTool(base.BenchTool):
-    """GTA tools spec 5.4. As released it is a drawing made by rule, not a model's work."""
+    """As released it is a drawing made by rule, not a model's work."""
 
     meta = base.tool(
         "TextToVideoTool",
@@ -138,8 +130,7 @@ class TextToVideoTool(base.BenchTool):
         fps: int = 8,
         filename: str | None = None,
     ) -> Path:
-        """A resolution that is none means 128 by 128. Raises ToolError for too many frames or pixels and a rate out
-        of range."""
+        """A resolution that is none means 128 by 128. Raises ToolError for a number out of range."""
         import av
 
         if num_frames > MOST_FRAMES:
@@ -156,8 +147,7 @@ class TextToVideoTool(base.BenchTool):
 
 
 def read_size(resolution: str) -> tuple[int, int]:
-    """Width and height in pixels, 128 by 128 where the text is no ``width,height``. Raises ToolError for a side that
-    is too long."""
+    """Width and height in pixels, 128 by 128 where the text is none. Raises ToolError for a side that is too long."""
     hit = re.fullmatch(r"\s*\(?\s*(\d{1,9})\s*[,x×]\s*(\d{1,9})\s*\)?\s*", resolution)
     if hit is None:
         return SIDE, SIDE
@@ -180,9 +170,8 @@ def drawn(description: str, number: int, count: int, size: tuple[int, int]) -> I
     lowest = max(margin, round(height * (1 - WORDS)) - side)
     left, top = margin + way * (width - side - 2 * margin), lowest + way * (margin - lowest)
     colour = tuple(round(255 * part) for part in colorsys.hsv_to_rgb(number / count, 0.75, 0.85))
-    ImageDraw.Draw(picture).rectangle(
-        (round(left), round(top), round(left) + side - 1, round(top) + side - 1), fill=colour
-    )
+    corner = round(left), round(top)
+    ImageDraw.Draw(picture).rectangle((corner, (corner[0] + side - 1, corner[1] + side - 1)), fill=colour)
     mask = Image.new("L", size)
     pen.write(mask, EDGE, height - EDGE - pen.size * (0.2 + LINE * (len(lines) - 1)), "\n".join(lines))
     picture.paste(INK, (0, 0), mask)

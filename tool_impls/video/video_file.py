@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tool_impls.audio import sound_file
@@ -41,9 +41,8 @@ class Writer:
         import av
 
         self._bytes = 0
-        self._container = av.open(
-            str(path), "w", format="mp4", options={"movflags": "+faststart", "fflags": "+bitexact"}
-        )
+        flags = {"movflags": "+faststart", "fflags": "+bitexact"}
+        self._container = av.open(str(path), "w", format="mp4", options=flags)
         threads = {"threads": "1"} if size[0] * size[1] <= SMALL else {}
         # without mbtree: its fast code gives other bits once in some hundred films where sound is coded beside them
         options = {"crf": QUALITY, "preset": "veryfast", "x264-params": "mbtree=0", **threads}
@@ -64,9 +63,7 @@ class Writer:
     def __enter__(self) -> Writer:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             if kind is None:
                 self._container.mux(self._stream.encode(None))
@@ -98,9 +95,8 @@ class Writer:
         self._container.mux(packets)
         if self._track is not None:
             for samples, place in self._track.until((tick + self._step) / CLOCK):
-                self._container.mux(
-                    self._sound.encode(sound_file.frame_of(samples, SOUND_RATE, self._track.layout, place))
-                )
+                piece = sound_file.frame_of(samples, SOUND_RATE, self._track.layout, place)
+                self._container.mux(self._sound.encode(piece))
 
 
 def fitting(frame: Any, width: int, height: int) -> Any:
@@ -149,9 +145,7 @@ class Track:
     def __enter__(self) -> Track:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._container.close()
 
     def until(self, seconds: float) -> Iterator[tuple[NDArray[numpy.float32], int]]:
@@ -174,8 +168,7 @@ class Track:
             self._place += now.shape[1]
 
     def _read(self) -> bool:
-        """Fetch the next piece, its beginning cut or silence put before it such that it is in step; False at the
-        end."""
+        """Fetch the next piece, cut or with silence before it so that it is in step; False at the end."""
         for piece in self._pieces:
             samples = sound_file.samples_of(piece)
             offset = 0 if piece.time is None else round((piece.time - self._begin) * SOUND_RATE) - self._place
@@ -187,6 +180,38 @@ class Track:
                 self._rest = samples
                 return True
         return False
+
+
+def seconds_of(number: int, frame: Any, rate: Fraction) -> float:
+    """When a frame is shown, by the file's clock; by its number where the file does not say so."""
+    return float(number / rate) if frame.time is None else float(frame.time)
+
+
+def copy(
+    video: Path,
+    target: Path,
+    frames: Iterable[tuple[int, Any]],
+    rate: Fraction,
+    *,
+    sound: bool,
+    paint: Callable[[Any], Any] | None = None,
+) -> int:
+    """Write numbered frames of a video, and its sound from the first of them on. Returns how many frames there were.
+
+    ``paint``: as of ``Writer.add``.
+    """
+    writer, begin, count = None, 0.0, 0
+    sounds = sound and has_sound(video)
+    with ExitStack() as stack:
+        for number, frame in frames:
+            seconds = seconds_of(number, frame, rate)
+            if writer is None:
+                begin = seconds
+                track = stack.enter_context(Track(video, begin)) if sounds else None
+                writer = stack.enter_context(Writer(target, rate, shown_size(frame), track))
+            writer.add(frame, seconds - begin, paint)
+            count += 1
+    return count
 
 
 def has_sound(path: Path) -> bool:

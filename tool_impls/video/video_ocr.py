@@ -15,6 +15,7 @@ from tool_impls.video.frames import Frame, frames
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+FRAME_SKIP = "Every how many frames one is read, from the first on; 1, every frame, if left out."
 SAME = 12  # grey levels of 256: where no pixel has changed more, the text is still the same
 
 
@@ -27,12 +28,7 @@ class VideoOCR(base.BenchTool):
         " each text its box (x1, y1, x2, y2) in pixels and what it says, separated by |.",
         (
             base.path("video", "Path of the video file."),
-            base.optional(
-                "int",
-                "frame_skip",
-                None,
-                "Every how many frames one is read, from the first on; 1, every frame, if left out.",
-            ),
+            base.optional("int", "frame_skip", None, FRAME_SKIP),
         ),
         base.TEXT_OUT,
     )
@@ -57,14 +53,11 @@ class VideoOCR(base.BenchTool):
         limit, quiet = self.option("max_frames"), self.option("skip_same")
         lines: list[str] = []
         before: str | None = None
-        for number, (frame, text) in enumerate(
-            _read(frames(video, 1 if frame_skip is None else frame_skip, limit + 1), limit)
-        ):
+        pictures = frames(video, 1 if frame_skip is None else frame_skip, limit + 1)
+        for number, (frame, text) in enumerate(_read(pictures, limit)):
             if number == limit:
-                lines.append(
-                    f"(stopped before frame {frame.number}: only {limit} frames are read at a time; a larger frame_skip"
-                    " reaches further)"
-                )
+                reason = f"only {limit} frames are read at a time; a larger frame_skip reaches further"
+                lines.append(f"(stopped before frame {frame.number}: {reason})")
             elif not quiet or text != before:
                 lines.append(f"Frame {frame.number}: {text}")
             before = text

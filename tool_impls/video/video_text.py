@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +14,7 @@ from tool_impls.fonts import Pen
 from tool_impls.geometry import numbers
 from tool_impls.options import Option
 from tool_impls.video.frames import open_video, rate_of, video_frames
-from tool_impls.video.video_file import COLOURS, RGB_601, WEIGHTS, Track, Writer, has_sound, shown_size
+from tool_impls.video.video_file import COLOURS, RGB_601, WEIGHTS, copy, seconds_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -75,9 +75,7 @@ class AddTextVideoTool(base.BenchTool):
     options = (
         Option("sound", "bool", True, "keep the sound; the released tool drops it", released=False),
         Option("max_seconds", "float", 1800.0, "longest video that is taken", least=1),
-        Option(
-            "font_file", "path", None, "a font file for the text; if not set, DejaVu and a Chinese font of the system"
-        ),
+        Option("font_file", "path", None, "a font file for the text, in place of DejaVu and a font of the system"),
     )
     seconds = 600.0
     library = "av, Pillow"
@@ -96,8 +94,7 @@ class AddTextVideoTool(base.BenchTool):
         thickness: int | None = None,
         filename: str | None = None,
     ) -> Path:
-        """Raises ToolError for a value out of range, and for a video that is unreadable or longer than
-        ``max_seconds``."""
+        """Raises ToolError for a value out of range, and for a video that is unreadable or too long."""
         words = DEFAULT_TEXT if text is None else text
         point = check_position(position)
         ink = check_colour(color)
@@ -113,30 +110,22 @@ class AddTextVideoTool(base.BenchTool):
         size = max(1.0, style.capital / CAPITAL * scale)
         pen = Pen(size, serif=style.serif, bold=style.bold, italic=style.italic, own=self.option("font_file"))
         stroke = max(0.0, width - 2) / 2  # a DejaVu letter is about 2 pixels thick by itself
-        self._draw(video, target, lambda mask: pen.write(mask, *point, words, stroke), ink)
-        return target
-
-    def _draw(self, video: Path, target: Path, write: Callable[[Image], None], ink: tuple[int, int, int]) -> None:
-        """Copy the video with what ``write`` draws on a mask, in one colour."""
-        most = self.option("max_seconds")
+        label = Label(lambda mask: pen.write(mask, *point, words, stroke), ink)
         with open_video(video) as container:
             rate = rate_of(container.streams.video[0])
-        sounds = self.option("sound") and has_sound(video)
-        with ExitStack() as stack:
-            writer, begin = None, 0.0
-            label = Label(write, ink)
-            for number, frame in video_frames(video):
-                seconds = float(number / rate) if frame.time is None else float(frame.time)
-                if writer is None:
-                    begin = seconds
-                    track = stack.enter_context(Track(video, begin)) if sounds else None
-                    writer = stack.enter_context(Writer(target, rate, shown_size(frame), track))
-                if seconds - begin > most:
-                    raise ToolError(
-                        f"{video.name} is longer than {most:g} seconds, which is the most that is taken; cut it with"
-                        " VideoClip"
-                    )
-                writer.add(frame, seconds - begin, label.put)
+        copy(video, target, self._frames(video, rate), rate, sound=self.option("sound"), paint=label.put)
+        return target
+
+    def _frames(self, video: Path, rate: Fraction) -> Iterator[tuple[int, Any]]:
+        """All frames. Raises ToolError where they are too many."""
+        most, begin = self.option("max_seconds"), None
+        for number, frame in video_frames(video):
+            seconds = seconds_of(number, frame, rate)
+            begin = seconds if begin is None else begin
+            if seconds - begin > most:
+                longest = f"{most:g} seconds, which is the most that is taken"
+                raise ToolError(f"{video.name} is longer than {longest}; cut it with VideoClip")
+            yield number, frame
 
 
 class Label:
@@ -169,8 +158,7 @@ class Label:
         return written
 
     def _masks(self, width: int, height: int) -> tuple[tuple[tuple[slice, slice], Any], ...]:
-        """Where the label lies and how much of each pixel it covers, for brightness and for colour; nothing where it
-        lies outside."""
+        """Where the label lies and how much of each pixel it covers, for brightness and colour; () if outside."""
         import numpy
         from PIL import Image
 
@@ -207,9 +195,8 @@ def check_colour(color: str | None) -> tuple[int, int, int]:
     """Red, green, blue, from a text with blue, green, red. Raises ToolError."""
     found = numbers("255,255,255" if color is None else color)
     if len(found) != 3 or not all(0 <= value <= 255 for value in found):
-        raise ToolError(
-            f"color must be three numbers from 0 to 255, blue,green,red, such as '0,0,255' for red; got {color!r}"
-        )
+        must = "must be three numbers from 0 to 255, blue,green,red, such as '0,0,255' for red"
+        raise ToolError(f"color {must}; got {color!r}")
     blue, green, red = (int(value) for value in found)
     return red, green, blue
 
@@ -224,7 +211,6 @@ def check_font(font: int | None) -> Style:
 
 
 def default_name(text: str) -> str:
-    """``video_with_text_`` and the first 20 letters, digits and blanks of the text, blanks as ``_``. No time, so
-    that runs repeat."""
+    """``video_with_text_`` and the first 20 letters, digits and blanks of the text, blanks as ``_``."""
     kept = [sign for sign in text if sign.isalnum() or sign == " "][:20]
     return f"video_with_text_{''.join(kept).replace(' ', '_')}".rstrip("_")

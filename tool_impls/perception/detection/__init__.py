@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from tool_impls.base import BenchTool
 from tool_impls.perception.detection.finder import OPTIONS, TABLE
 from tool_impls.perception.detection.tools import CountGivenObject, TextToBbox, VideoObjectDetection
 
-__all__ = ["OPTIONS", "TABLE", "TOOLS", "CountGivenObject", "TextToBbox", "VideoObjectDetection"]
-
-TOOLS: tuple[type[BenchTool], ...] = (TextToBbox, CountGivenObject, VideoObjectDetection)
+__all__ = ["OPTIONS", "TABLE", "CountGivenObject", "TextToBbox", "VideoObjectDetection"]

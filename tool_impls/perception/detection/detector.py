@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from agentgauge.core.errors import ToolUnavailable
+from tool_impls.geometry import Box
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -15,19 +16,9 @@ if TYPE_CHECKING:
 Names = tuple[str, ...]
 
 
-class Box(NamedTuple):
-    """Pixels of the picture; the first corner is left of and above the second."""
-
-    x1: float
-    y1: float
-    x2: float
-    y2: float
-
-
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """Something found. ``score``: 0 to 1. ``number``: of its class, or its place among the names that were looked
-    for."""
+    """Something found. ``score``: 0 to 1. ``number``: of its class, or of the name that was looked for."""
 
     box: Box
     score: float
@@ -53,7 +44,5 @@ class Detector(Protocol):
 def not_loaded(weights: Path | str, package: str, error: Exception) -> ToolUnavailable:
     """Says in one sentence which weights a package cannot load and why, by base names."""
     name = Path(weights).name if isinstance(weights, Path) else weights
-    detail = " ".join(str(error).replace(str(weights), name).split())[:200]
-    return ToolUnavailable(
-        f"weights in [tools.detection]: {name} cannot be loaded by {package} ({detail or type(error).__name__})"
-    )
+    detail = " ".join(str(error).replace(str(weights), name).split())[:200] or type(error).__name__
+    return ToolUnavailable(f"weights in [tools.detection]: {name} cannot be loaded by {package} ({detail})")

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from tool_impls.base import BASIC, READY, unavailable
+from tool_impls.base import BASIC, READY, missing_package, unavailable
 from tool_impls.batching import SIZES, Batched
 from tool_impls.options import Option
 from tool_impls.perception.detection.detector import Detector, Hit, Names
@@ -18,19 +16,15 @@ from tool_impls.perception.detection.hues import has_colour
 from tool_impls.perception.detection.weights_file import SHIPPED, Vocabulary, lacks_encoder, vocabulary
 from tool_impls.perception.detection.words import Wanted, wanted
 from tool_impls.settings import ToolSettings
-from tool_impls.weights import ALLOW_DOWNLOAD, resolve, weights_option, weights_state
+from tool_impls.weights import ALLOW_DOWNLOAD, local, resolve, weights_option, weights_state
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 TABLE = "detection"
 BACKEND = Option("backend", "text", "ultralytics", "what runs the detector", accepted=("ultralytics", "transformers"))
-WEIGHTS = weights_option(
-    "IDEA-Research/grounding-dino-tiny (transformers) or yolo11n.pt (ultralytics); shapes is the bundled one"
-)
-THRESHOLD = Option(
-    "threshold", "float", None, "smallest score of a hit, 0 to 1; by default each tool has its own", least=0.0
-)
+WEIGHTS = weights_option("yolo11n.pt (ultralytics); shapes is the bundled one")
+THRESHOLD = Option("threshold", "float", None, "smallest score of a hit, 0 to 1; each tool has its own", least=0.0)
 BATCH = Option("batch", "int", 16, "most pictures that go through the model at once", least=1)
 OPTIONS = (BACKEND, WEIGHTS, ALLOW_DOWNLOAD, THRESHOLD, BATCH)
 
@@ -42,8 +36,7 @@ SUGGESTED = {
 PACKAGES = {"ultralytics": ("torch", "ultralytics"), "transformers": ("torch", "transformers")}
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(NamedTuple):
     """Everything that decides which detector is loaded."""
 
     backend: str
@@ -73,13 +66,10 @@ def state(settings: ToolSettings) -> str:
         default, size = SUGGESTED[settings.value(TABLE, BACKEND)]
         given = settings.value(TABLE, WEIGHTS)
         missing = weights_state(settings, TABLE, given, default, size)
-        return (
-            missing
-            if given is not None
-            else f"{missing}, or set basic = true in [tools] for a detector of drawn shapes"
-        )
-    if absent := [package for package in PACKAGES[choice.backend] if find_spec(package) is None]:
-        return unavailable(f"the Python package {absent[0]} is missing; install agentgauge[vision]")
+        other = "" if given is not None else ", or set basic = true in [tools] for a detector of drawn shapes"
+        return missing + other
+    if absent := missing_package(PACKAGES[choice.backend]):
+        return unavailable(f"the Python package {absent} is missing; install agentgauge[vision]")
     return BASIC if settings.value(TABLE, WEIGHTS) is None else READY
 
 
@@ -100,7 +90,7 @@ def missing_encoder(settings: ToolSettings) -> str | None:
 def files(settings: ToolSettings) -> tuple[Path, ...]:
     """The weights, for a fingerprint."""
     choice = chosen(settings)
-    return (choice.weights,) if choice is not None and isinstance(choice.weights, Path) else ()
+    return local(choice.weights) if choice else ()
 
 
 def label(settings: ToolSettings) -> str:
@@ -115,8 +105,7 @@ def threshold(settings: ToolSettings, own: float) -> float:
     return own if value is None else float(value)
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
+class _Request(NamedTuple):
     image: Image
     names: Names | None
     threshold: float
@@ -126,8 +115,7 @@ class Finder:
     """A detector for many threads: calls that come together are worked on together."""
 
     def __init__(self, detector: Detector, batch: int) -> None:
-        self._detector = detector
-        self.batch = batch
+        self._detector, self.batch = detector, batch
         self._at_work = threading.Lock()
         self._batched: Batched[_Request, list[Hit]] = Batched(self._work, batch)
 
@@ -154,15 +142,11 @@ class Finder:
         return found
 
     def _work(self, requests: list[_Request]) -> list[list[Hit]]:
-        lowest = min(request.threshold for request in requests)
+        images, names, thresholds = zip(*requests, strict=True)
         with self._at_work:
-            found = self._detector.detect_many(
-                [request.image for request in requests], [request.names for request in requests], lowest
-            )
-        return [
-            [hit for hit in hits if hit.score >= request.threshold]
-            for request, hits in zip(requests, found, strict=True)
-        ]
+            found = self._detector.detect_many(images, names, min(thresholds))
+        pairs = zip(thresholds, found, strict=True)
+        return [[hit for hit in hits if hit.score >= threshold] for threshold, hits in pairs]
 
 
 def _fits(hit: Hit, image: Image, meant: Wanted) -> bool:

@@ -1,5 +1,4 @@
-"""Detectors of transformers: Grounding DINO, OWLv2 and their like for any words, RT-DETR, DETR and their like for
-fixed classes."""
+"""Detectors of transformers: such as Grounding DINO and OWLv2 for any words, RT-DETR and DETR for fixed classes."""
 
 from __future__ import annotations
 
@@ -10,7 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tool_impls.perception.detection.detector import Box, Detector, Hit, Names, not_loaded
+from tool_impls.geometry import Box
+from tool_impls.perception.detection.detector import Detector, Hit, Names, not_loaded
 from tool_impls.perception.detection.torchvision_ops import nms, ready_torchvision
 from tool_impls.perception.detection.weights_file import OPEN_MODELS
 
@@ -28,8 +28,7 @@ class _Hub(ABC):
         self._device = device
 
     def detect_many(self, images: Sequence[Image], names: Sequence[Names | None], threshold: float) -> list[list[Hit]]:
-        """Pictures of one size and with the same names go through together: no padding, so no effect of one on
-        another."""
+        """Pictures of one size and with the same names go through together: without padding none affects another."""
         groups: dict[Any, list[int]] = defaultdict(list)
         for index, (image, wanted) in enumerate(zip(images, names, strict=True)):
             groups[image.size, wanted].append(index)
@@ -62,16 +61,12 @@ class FixedHub(_Hub):
         outputs = self._outputs(self._processor(images=images, return_tensors="pt"))
         sizes = [(image.height, image.width) for image in images]
         results = self._processor.post_process_object_detection(outputs, threshold=threshold, target_sizes=sizes)
+        return [self._hits(result, image) for image, result in zip(images, results, strict=True)]
+
+    def _hits(self, result: Any, image: Image) -> list[Hit]:
         labels = self._model.config.id2label
-        return [
-            [
-                Hit(_inside(corners, image), score, labels[number], number)
-                for corners, score, number in zip(
-                    result["boxes"].tolist(), result["scores"].tolist(), result["labels"].tolist(), strict=True
-                )
-            ]
-            for image, result in zip(images, results, strict=True)
-        ]
+        rows = zip(*(result[name].tolist() for name in ("boxes", "scores", "labels")), strict=True)
+        return [Hit(_inside(corners, image), score, labels[number], number) for corners, score, number in rows]
 
 
 class OpenHub(_Hub):
@@ -83,16 +78,12 @@ class OpenHub(_Hub):
         if not names:
             return [[] for _ in images]
         texts = [[name.lower() for name in names] for _ in images]
-        outputs = self._outputs(
-            self._processor(images=images, text=texts, padding=True, truncation=True, return_tensors="pt")
-        )
+        inputs = self._processor(images=images, text=texts, padding=True, truncation=True, return_tensors="pt")
+        outputs = self._outputs(inputs)
         sizes = [(image.height, image.width) for image in images]
         post = self._processor.post_process_grounded_object_detection
-        scored = (
-            {"text_threshold": min(WORDS_LEAST, threshold)}
-            if "text_threshold" in inspect.signature(post).parameters
-            else {}
-        )
+        scores_words = "text_threshold" in inspect.signature(post).parameters
+        scored = {"text_threshold": min(WORDS_LEAST, threshold)} if scores_words else {}
         results = post(outputs, threshold=threshold, target_sizes=sizes, text_labels=texts, **scored)
         return [_named(result, image, names) for image, result in zip(images, results, strict=True)]
 
@@ -124,9 +115,7 @@ def _number(label: str | int, names: Names) -> int | None:
 
 
 def _inside(corners: Sequence[float], image: Image) -> Box:
-    x1, y1, x2, y2 = corners
-    width, height = map(float, image.size)
-    return Box(min(max(x1, 0.0), width), min(max(y1, 0.0), height), min(max(x2, 0.0), width), min(max(y2, 0.0), height))
+    return Box(*(min(max(value, 0.0), float(most)) for value, most in zip(corners, image.size * 2, strict=True)))
 
 
 def load(weights: Path | str, device: str) -> Detector:

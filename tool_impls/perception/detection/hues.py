@@ -32,8 +32,7 @@ DARK, PALE = 0.3, 0.18  # of 1: a value below, and a saturation below
 
 
 def has_colour(image: Image, box: tuple[float, float, float, float], names: Iterable[str]) -> bool:
-    """Whether the middle of the box has one of the colours; the middle is its inner third, and its usual pixel
-    counts."""
+    """Whether the middle of the box, its inner third, has one of the colours; its usual pixel counts."""
     x1, y1, x2, y2 = box
     width, height = (x2 - x1) / 3, (y2 - y1) / 3
     left, top = int(x1 + width), int(y1 + height)

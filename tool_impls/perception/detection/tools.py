@@ -22,6 +22,9 @@ from tool_impls.video.frames import Frame, frames
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+    from tool_impls.endpoints import Vision
+    from tool_impls.perception.local_vision import LocalVision
+
 FOUND = 0.5  # least score of a hit, as released (GTA tools spec 4)
 BEST = 0.1  # least score of the best hit, where only that is asked for
 COUNTED = 0.4  # least score of a hit that counts
@@ -29,15 +32,15 @@ SEEN = 0.25  # least score of a hit in a frame
 
 LONGEST = 200  # characters of a description
 
-BY = Option(
-    "by", "text", None, "who counts; by default vision where [tools.vision] is set", accepted=("vision", "detection")
-)
+BY = Option("by", "text", None, "who counts, by default vision where it is set", accepted=("vision", "detection"))
+THINGS = "person, bicycle, car, bus, truck, boat, dog, cat, bird, horse, bottle, cup, chair, table, phone, laptop, book"
+PART = "The part to look at, as (x1, y1, x2, y2) in pixels; the whole picture if left out."
+FRAME_SKIP = "Every how many frames to look, from the first on; 1, every frame, if left out."
 NOTHING = "No such object was found in the picture."
 
 
 class _Detecting(base.BenchTool):
-    """A tool that looks for things with the shared detector. ``takes_words``: whether the model says what to look
-    for."""
+    """Looks for things with the shared detector. ``takes_words``: whether the model says what to look for."""
 
     packages: ClassVar[tuple[str, ...]] = ("PIL",)
     extra = "vision"
@@ -51,8 +54,7 @@ class _Detecting(base.BenchTool):
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
-        state = finder.state(settings)
-        if state != base.READY:
+        if (state := finder.state(settings)) != base.READY:
             return state
         vocabulary = finder.known(settings)
         if vocabulary.any_words is False and (cls.takes_words or finder.shipped(settings)):
@@ -98,15 +100,7 @@ class TextToBbox(_Detecting):
         base.TEXT_OUT,
     )
     category = "perception"
-    options = (
-        Option(
-            "empty",
-            "bool",
-            False,
-            "answer with an empty text if every match is asked for and there is none",
-            released=True,
-        ),
-    )
+    options = (Option("empty", "bool", False, "answer with an empty text for no match, without top1", released=True),)
 
     def apply(self, folder: Path, /, image: Image, text: str, top1: bool = True) -> str:
         """The lines, or a fixed sentence where nothing fits (GTA tools spec 4)."""
@@ -123,12 +117,7 @@ class CountGivenObject(_Detecting):
         (
             base.IMAGE,
             base.text("text", "The thing to count, in English."),
-            base.optional(
-                "text",
-                "bbox",
-                None,
-                "The part to look at, as (x1, y1, x2, y2) in pixels; the whole picture if left out.",
-            ),
+            base.optional("text", "bbox", None, PART),
         ),
         Parameter("int"),
     )
@@ -139,7 +128,7 @@ class CountGivenObject(_Detecting):
 
     def __init__(self, settings: ToolSettings) -> None:
         super().__init__(settings)
-        self._model: vision.VisionModel | None = None
+        self._model: Vision | LocalVision | None = None
 
     @classmethod
     def _asks(cls, settings: ToolSettings) -> bool:
@@ -169,8 +158,7 @@ class CountGivenObject(_Detecting):
             super().setup(device)
 
     def apply(self, folder: Path, /, image: Image, text: str, bbox: str | None = None) -> int:
-        """The number of hits; by vision the first run of digits in the answer, 0 if there is none (GTA tools spec
-        4)."""
+        """The number of hits; by vision the first digits in the answer, 0 if there are none (GTA tools spec 4)."""
         part, thing = crop(image, bbox) if bbox else image, described(text)
         if self._model is None:
             return len(self.finder.find(part, thing, self.least(COUNTED)))
@@ -186,12 +174,7 @@ class VideoObjectDetection(_Detecting):
         " and class of every object in it.",
         (
             base.path("video", "The video file."),
-            base.optional(
-                "int",
-                "frame_skip",
-                None,
-                "Every how many frames to look, from the first on; 1, every frame, if left out.",
-            ),
+            base.optional("int", "frame_skip", None, FRAME_SKIP),
         ),
         base.TEXT_OUT,
     )
@@ -201,19 +184,12 @@ class VideoObjectDetection(_Detecting):
     concurrency = 2
     takes_words = False
     options = (
-        Option(
-            "objects",
-            "text",
-            "person, bicycle, car, bus, truck, boat, dog, cat, bird, horse, bottle, cup, chair, table, phone, laptop,"
-            " book",
-            "what a detector of free text looks for, separated by commas",
-        ),
+        Option("objects", "text", THINGS, "what a detector of free text looks for, separated by commas"),
         Option("limit", "int", 2000, "most frames that are looked at", least=1),
     )
 
     def apply(self, folder: Path, /, video: Path, frame_skip: int | None = None) -> str:
-        """One line for each frame (GTA tools spec 5.4); a last one says where the limit cut the video short. Raises
-        ToolError."""
+        """One line for each frame (GTA tools spec 5.4); a last one says where the limit cut the video short."""
         limit = self.option("limit")
         lines: list[str] = []
         pictures = frames(video, 1 if frame_skip is None else frame_skip, limit + 1)

@@ -18,8 +18,7 @@ MISSING = (
     "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
     "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
 )
-"""Operators that torchvision (to 0.28) describes further on import, whether or not its compiled part has been
-loaded."""
+"""Operators that torchvision (to 0.28) describes further on import, without a look at its compiled part."""
 
 _declared: list[Any] = []  # a library of operators goes with its last reference
 
@@ -54,8 +53,7 @@ def _declare() -> None:
 
 
 def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
-    """Places of the boxes that no better one covers, best first. Covering is an intersection over union above the
-    threshold.
+    """Places of the boxes that no better one covers, by intersection over union, best first.
 
     ``boxes``: N by 4, corners in pixels. As torchvision's: same results, equal scores aside.
     """

@@ -11,33 +11,25 @@ from typing import Any
 
 SHIPPED = Path(__file__).resolve().parents[2] / "data" / "shapes.pt"
 OPEN_CLASSES = (b"WorldModel", b"YOLOEModel")  # of ultralytics: names in the pickle of a checkpoint
-OPEN_MODELS = frozenset(
-    {"grounding-dino", "mm-grounding-dino", "omdet-turbo", "owlv2", "owlvit"}
-)  # transformers' model types
+OPEN_MODELS = {"grounding-dino", "mm-grounding-dino", "omdet-turbo", "owlv2", "owlvit"}  # types of transformers
 LARGEST_PICKLE = 64 * 2**20  # bytes; the structure of a model takes less than one
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """``any_words``: whether it takes free text; None where that is unknown. ``classes``: the ones it knows, if
-    they are known."""
+    """``any_words``: whether it takes free text; None where that is unknown. ``classes``: those that are known."""
 
     any_words: bool | None = None
     classes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        if not self.classes:
-            return "a list of its own"
-        return (
-            ", ".join(self.classes)
-            if len(self.classes) <= 5
-            else f"{', '.join(self.classes[:4])} and {len(self.classes) - 4} more"
-        )
+        if len(self.classes) > 5:
+            return f"{', '.join(self.classes[:4])} and {len(self.classes) - 4} more"
+        return ", ".join(self.classes) or "a list of its own"
 
 
 def vocabulary(weights: Path) -> Vocabulary:
-    """From ``config.json`` in a folder; for ``X.pt`` from ``X.json`` beside it (``{"classes": [...]}``) or its own
-    pickle."""
+    """From ``config.json`` in a folder; for ``X.pt`` from ``X.json`` (``{"classes": [...]}``) or its own pickle."""
     if weights.is_dir():
         return _of_folder(_json(weights / "config.json"))
     listed = _json(weights.with_suffix(".json")).get("classes")
@@ -47,20 +39,15 @@ def vocabulary(weights: Path) -> Vocabulary:
 
 
 def lacks_encoder(weights: Path) -> str | None:
-    """What an open checkpoint of ultralytics lacks to read free text, None if nothing: a package and files beside the
-    checkpoint.
+    """What an open checkpoint of ultralytics lacks to read free text, None if nothing: a package, or files beside it.
 
-    The package is not on the package index. Both would be downloaded without asking, so they are only used where they
-    are.
+    Both would be downloaded without asking, so they are only used where they are. The package is in no index.
     """
     if find_spec("clip") is None:
         return "the Python package clip"
-    beside = [*weights.parent.glob("clip/ViT-B-32.pt"), *weights.parent.glob("mobileclip*.ts")]
-    return (
-        None
-        if beside
-        else "the text encoder beside the checkpoint, clip/ViT-B-32.pt for YOLO-World or mobileclip*.ts for YOLOE"
-    )
+    if any(any(weights.parent.glob(name)) for name in ("clip/ViT-B-32.pt", "mobileclip*.ts")):
+        return None
+    return "the text encoder beside the checkpoint, clip/ViT-B-32.pt for YOLO-World or mobileclip*.ts for YOLOE"
 
 
 def _of_folder(config: dict[str, Any]) -> Vocabulary:
@@ -69,9 +56,8 @@ def _of_folder(config: dict[str, Any]) -> Vocabulary:
     labels = config.get("id2label")
     if not isinstance(labels, dict):
         return Vocabulary()
-    return Vocabulary(
-        False, tuple(str(labels[number]) for number in sorted(labels, key=lambda key: int(key) if key.isdigit() else 0))
-    )
+    numbers = sorted(labels, key=lambda key: int(key) if key.isdigit() else 0)
+    return Vocabulary(False, tuple(str(labels[number]) for number in numbers))
 
 
 def _of_checkpoint(weights: Path) -> Vocabulary:

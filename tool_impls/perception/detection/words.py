@@ -56,10 +56,8 @@ SINGULAR = frozenset({"glass", "bus", "tennis", "scissors", "skis", "grass", "dr
 AFTER = re.compile(
     r"\b(?:of|with|in|on|at|near|next|beside|behind|under|above|that|which|who|wearing|holding|from|to|left|right)\b"
 )
-COUNTED = re.compile(
-    r"^(?:an? |the |all )*(?:total"
-    r" )?(?:numbers?|amount|pictures?|images?|pieces?|slices?|bunch|groups?|pairs?|kinds?) of "
-)
+PORTIONS = "numbers?|amount|pictures?|images?|pieces?|slices?|bunch|groups?|pairs?|kinds?"
+COUNTED = re.compile(rf"^(?:an? |the |all )*(?:total )?(?:{PORTIONS}) of ")
 LISTED = 20  # classes named in an error
 
 
@@ -72,7 +70,7 @@ class Wanted:
 
 
 def wanted(text: str, classes: Sequence[str]) -> tuple[Wanted, ...]:
-    """What the words for an object mean to a detector of these classes; several where things are joined by ``and``.
+    """What words for an object mean to a detector of these classes; several where things are joined by ``and``.
 
     The last words of the phrase name the class, a synonym of it or a kind of thing (``vehicle``); what follows a word
     such as ``with`` or ``on`` is left out. A colour before it narrows the hits, other words before it do not. Raises
@@ -80,15 +78,11 @@ def wanted(text: str, classes: Sequence[str]) -> tuple[Wanted, ...]:
     """
     parts = [part for part in re.split(r",|\b(?:and|or)\b", text.lower()) if part.strip()]
     each = [_one(part, classes) for part in parts]
-    if all(each):
-        found = tuple(one for one in each if one)
-    else:  # red and blue circles
+    found = tuple(one for one in each if one)
+    if len(found) < len(each):  # red and blue circles
         whole = _one(text.lower(), classes)
-        found = (
-            (whole,)
-            if whole and all(one or set(_words(part)) & COLOURS for part, one in zip(parts, each, strict=True))
-            else ()
-        )
+        told = all(one or set(_words(part)) & COLOURS for part, one in zip(parts, each, strict=True))
+        found = (whole,) if whole and told else ()
     if not found:
         raise ToolError(f"this detector cannot look for {text!r}: it only knows {_listed(classes)}")
     return found

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolUnavailable
-from tool_impls.perception.detection.detector import Box, Detector, Hit, Names, not_loaded
+from agentgauge.core.index import cache_folder
+from tool_impls.geometry import Box
+from tool_impls.perception.detection.detector import Detector, Hit, Names, not_loaded
 from tool_impls.perception.detection.weights_file import lacks_encoder
 from tool_impls.perception.detection.yolo_env import load_ultralytics
 
@@ -20,8 +21,7 @@ OVERLAP = 0.6  # two boxes of a class that share more of their union are one thi
 
 
 class _Yolo:
-    """A loaded checkpoint. Each picture is fitted into a square, so that a batch of several sizes finds what each
-    finds alone."""
+    """A loaded checkpoint. Pictures are fitted into squares: a batch of several sizes finds what each finds alone."""
 
     def __init__(self, model: Any, device: str) -> None:
         import torch
@@ -31,16 +31,9 @@ class _Yolo:
 
     def _predict(self, images: Sequence[Image], threshold: float) -> list[list[Hit]]:
         pictures = [image.convert("RGB") for image in images]
-        results = self._model.predict(
-            pictures,
-            conf=max(threshold, 0.001),
-            iou=OVERLAP,
-            rect=False,
-            batch=len(pictures),
-            device=self._device,
-            verbose=False,
-            save=False,
-        )
+        quiet = {"verbose": False, "save": False, "rect": False}
+        size, least = len(pictures), max(threshold, 0.001)
+        results = self._model.predict(pictures, conf=least, iou=OVERLAP, batch=size, device=self._device, **quiet)
         return [_hits(result) for result in results]
 
 
@@ -54,8 +47,7 @@ class FixedYolo(_Yolo):
 
 
 class OpenYolo(_Yolo):
-    """Looks for the words that it is given, with the text encoder beside the checkpoint; one pass for each list of
-    names."""
+    """Looks for any words, with the text encoder beside the checkpoint; one pass for each list of names."""
 
     def __init__(self, model: Any, device: str, encoder: Path) -> None:
         import torch
@@ -79,10 +71,9 @@ class OpenYolo(_Yolo):
             if wanted is not None and wanted != self._set:
                 self._set_classes(list(wanted))
                 self._set = wanted
-            for index, hits in zip(
-                indices, self._predict([images[index] for index in indices], threshold), strict=True
-            ):
-                found[index] = hits
+            hits = self._predict([images[index] for index in indices], threshold)
+            for index, own_hits in zip(indices, hits, strict=True):
+                found[index] = own_hits
         return found
 
     def _set_classes(self, names: list[str]) -> None:
@@ -129,14 +120,13 @@ def _fetch(name: str) -> Path:
     """A checkpoint by its name, from the releases of ultralytics, kept in the user's cache folder."""
     from ultralytics.utils.downloads import attempt_download_asset
 
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "agentgauge" / "ultralytics"
+    cache = cache_folder().with_name("ultralytics")
     cache.mkdir(parents=True, exist_ok=True)
     try:
         file = Path(attempt_download_asset(cache / Path(name).name))
     except Exception as error:  # of urllib, requests or the package itself
-        raise ToolUnavailable(
-            f"{_WEIGHTS}: {name} could not be fetched ({type(error).__name__}); give the path of a local file"
-        ) from error
+        problem = f"{name} could not be fetched ({type(error).__name__})"
+        raise ToolUnavailable(f"{_WEIGHTS}: {problem}; give the path of a local file") from error
     if not file.is_file():
         raise ToolUnavailable(f"{_WEIGHTS}: ultralytics offers no {name}; give the path of a local file")
     return file

@@ -1,5 +1,4 @@
-"""Importing ultralytics so that it asks no server, installs nothing, reports nothing and writes only into a folder
-of its own."""
+"""Importing ultralytics: it asks no server, installs nothing, reports nothing, writes into a folder of its own."""
 
 from __future__ import annotations
 
@@ -33,8 +32,7 @@ def load_ultralytics() -> Any:
 @cache
 def _load() -> Any:
     os.environ.update(QUIET)
-    # A checkpoint is a pickle. So only classes of ultralytics and torch are made from it, unless the environment says
-    # 0.
+    # A checkpoint is a pickle: only classes of ultralytics and torch are made of it, unless the environment says 0.
     os.environ.setdefault("ULTRALYTICS_SAFE_LOAD", "1")
     own = Path(tempfile.mkdtemp(prefix="agentgauge-yolo-"))
     atexit.register(shutil.rmtree, own, ignore_errors=True)
