@@ -26,27 +26,13 @@ PICTURE_PIXELS = 64_000_000
 PLOT_PIXELS = 36_000_000
 """Of a figure that code has drawn: 20 by 20 inches at 300 dots an inch. Four such calls work at a time."""
 
-FRAME_PIXELS = 64_000_000
-"""Of a video's frame."""
-
-FILE_BYTES = 256 << 20
-"""Of a document that a tool reads."""
-
-RESULT_BYTES = 256 << 20
-"""Of a file that a tool makes. It is held in memory, as base64 too, while it is sent."""
-
-SOUND_SAMPLES = 100_000_000
-"""Of all channels of a sound, held in memory: 400 MB, 19 minutes of stereo at 44.1 kHz."""
-
-RECORDING_SECONDS = 2 * 3600
-"""Of a recording whose speech is written down: 700 MB while it is decoded."""
-
-PDF_PAGES = 1_000
-"""Of a PDF that is read, unless the settings say otherwise."""
-
-PAGE_SIDE = 2_000
-"""Pixels of the longer side of a PDF's page when it is rendered, however large the page claims to be."""
-
+FRAME_PIXELS = 64_000_000  # of a video's frame
+FILE_BYTES = 256 << 20  # of a document that a tool reads
+RESULT_BYTES = 256 << 20  # of a file that a tool makes. It is held in memory, as base64 too, while it is sent
+SOUND_SAMPLES = 100_000_000  # of all channels of a sound, held in memory: 400 MB, 19 minutes of stereo at 44.1 kHz
+RECORDING_SECONDS = 2 * 3600  # of a recording whose speech is written down: 700 MB while it is decoded
+PDF_PAGES = 1_000  # of a PDF that is read, unless the settings say otherwise
+PAGE_SIDE = 2_000  # pixels of the longer side of a PDF's page when it is rendered, however large the page claims to be
 _SMALLER = "are taken, so scale it down"
 _PROGRAMS = ("EPS",)  # Pillow has another program run what such a file holds
 

@@ -19,8 +19,9 @@ from tool_impls.logic.prover import Prover
 from tool_impls.operation.drawing import AddText, DrawBox
 from tool_impls.operation.search import GoogleSearch
 from tool_impls.options import Option
-from tool_impls.perception import describe, detection, vision
-from tool_impls.perception.detection import CountGivenObject, TextToBbox, VideoObjectDetection
+from tool_impls.perception import describe, vision
+from tool_impls.perception.detection import finder
+from tool_impls.perception.detection.tools import CountGivenObject, TextToBbox, VideoObjectDetection
 from tool_impls.perception.mathocr import MathOCR
 from tool_impls.perception.ocr import OCR
 from tool_impls.video import tools as video
@@ -58,7 +59,7 @@ TOOLS: dict[str, type[BenchTool]] = {kind.meta.name: kind for kind in (*GTA_ATOM
 BACKENDS: Mapping[str, tuple[Option, ...]] = {
     vision.TABLE: vision.OPTIONS,
     generate.TABLE: generate.OPTIONS,
-    detection.TABLE: detection.OPTIONS,
+    finder.TABLE: finder.OPTIONS,
     speech.TABLE: speech.OPTIONS,
 }
 

@@ -78,10 +78,10 @@ def use(name: str, folder: Path) -> Any:
 
         return evaluate(in_an_expression(), folder=folder, seconds=50)
     if name == "prover":  # what its process could do; the language of claims itself can only name files
-        from tool_impls.logic import prover
+        from tool_impls.logic import code_tools, prover
 
         answer = "import json\nprint(json.dumps({'verdict': 'unknown', 'detail': search()}))"
-        prover._CHILD = f"import sys\nsys.stdin.read()\n{SEARCH}\n{answer}"
+        code_tools._CHILD = f"import sys\nsys.stdin.read()\n{SEARCH}\n{answer}"
         return prover.prove("(assert true)", folder=folder, seconds=50)
     if name == "claim":
         from tool_impls.logic.prover import prove

@@ -20,9 +20,10 @@ from PIL import Image, ImageDraw
 from agentgauge.core.errors import ToolError, ToolUnavailable
 from bundled_data.shapes.draw import KINDS, draw
 from tool_impls.geometry import Box
-from tool_impls.perception.detection import CountGivenObject, TextToBbox, VideoObjectDetection, finder, weights_file
+from tool_impls.perception.detection import finder, weights_file
 from tool_impls.perception.detection.detector import Hit, Names
 from tool_impls.perception.detection.hues import has_colour
+from tool_impls.perception.detection.tools import CountGivenObject, TextToBbox, VideoObjectDetection
 from tool_impls.perception.detection.weights_file import SHIPPED, Vocabulary, vocabulary
 from tool_impls.perception.detection.words import Wanted, wanted
 from tool_impls.settings import ToolSettings
@@ -173,7 +174,7 @@ def test_bundled_weights_are_small_and_name_their_classes() -> None:
 
 @pytest.mark.parametrize("kind", [TextToBbox, CountGivenObject, VideoObjectDetection])
 def test_state_says_what_to_set_and_what_stands_in(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finder, "find_spec", lambda name: True)
+    monkeypatch.setattr(finder, "missing_package", lambda packages: None)
     assert kind.state(ToolSettings()).startswith("unavailable: name its weights in [tools.detection]")
     assert kind.state(ToolSettings()).endswith("or set basic = true in [tools] for a detector of drawn shapes")
     assert kind.state(ToolSettings(basic=True)) == "basic"
@@ -182,7 +183,7 @@ def test_state_says_what_to_set_and_what_stands_in(kind: Any, monkeypatch: pytes
     assert kind.state(absent).startswith(
         "unavailable: weights in [tools.detection] names nothing that exists: /nowhere/yolo.pt"
     )
-    monkeypatch.setattr(finder, "find_spec", lambda name: None)
+    monkeypatch.setattr(finder, "missing_package", lambda packages: packages[0])
     assert kind.state(SHAPES) == "unavailable: the Python package torch is missing; install agentgauge[vision]"
 
 
@@ -192,7 +193,7 @@ def test_open_checkpoint_without_the_text_encoder_stands_in_with_its_own_classes
     with zipfile.ZipFile(tmp_path / "world.pt", "w") as archive:
         archive.writestr("archive/data.pkl", b"WorldModel")
     settings = ToolSettings(tables={"detection": {"weights": str(tmp_path / "world.pt")}})
-    monkeypatch.setattr(finder, "find_spec", lambda name: True)
+    monkeypatch.setattr(finder, "missing_package", lambda packages: None)
     monkeypatch.setattr(weights_file, "find_spec", lambda name: None)
     assert (
         TextToBbox.state(settings)

@@ -19,7 +19,7 @@ from PIL import Image, UnidentifiedImageError
 from agentgauge.core.errors import ToolError, ToolUnavailable
 from bundled_data.shapes.draw import draw
 from tests.tools import tiny_detectors
-from tool_impls.perception.detection import CountGivenObject, TextToBbox, VideoObjectDetection
+from tool_impls.perception.detection.tools import CountGivenObject, TextToBbox, VideoObjectDetection
 from tool_impls.settings import ToolSettings
 
 pytest.importorskip("torch")
@@ -117,7 +117,7 @@ subprocess.Popen.__init__ = lambda self, args, *rest, **named: refuse("program",
 
 import logging
 from pathlib import Path
-from tool_impls.perception.detection import TextToBbox, CountGivenObject
+from tool_impls.perception.detection.tools import TextToBbox, CountGivenObject
 from bundled_data.shapes.draw import draw
 from tool_impls.settings import ToolSettings
 

@@ -19,7 +19,7 @@ from tool_impls.endpoints import Endpoint, endpoint_state, png
 from tool_impls.fingerprint import fingerprints
 from tool_impls.perception.colours import main_colours, name_of
 from tool_impls.perception.describe import ImageDescription, RegionAttributeDescription
-from tool_impls.perception.detection import CountGivenObject
+from tool_impls.perception.detection.tools import CountGivenObject
 from tool_impls.perception.mathocr import MathOCR
 from tool_impls.settings import ToolSettings
 

@@ -10,7 +10,7 @@ import pytest
 
 from agentgauge.core.errors import ToolError
 from tool_impls.base import READY
-from tool_impls.logic import prover
+from tool_impls.logic import code_tools, prover
 from tool_impls.logic.prover import Prover, prove
 from tool_impls.settings import ToolSettings
 
@@ -128,7 +128,7 @@ def test_process_that_does_not_heed_the_time_is_ended(tmp_path: Path, monkeypatc
 
 
 def test_process_that_says_nothing_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prover, "_CHILD", "raise SystemExit(3)")
+    monkeypatch.setattr(code_tools, "_CHILD", "raise SystemExit(3)")
     with pytest.raises(ToolError, match="without an answer"):
         say(tmp_path, "(assert true)")
 

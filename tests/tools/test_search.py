@@ -12,8 +12,7 @@ from agentgauge.core.errors import ToolError, ToolFault
 from tests.model.fault_server import FaultServer, silence
 from tests.tools.servers import canned_server, http
 from tool_impls.operation import search
-from tool_impls.operation.bm25 import Library, snippet
-from tool_impls.operation.search import NOTHING, SERPER_KEY, GoogleSearch, format_items, read_serper
+from tool_impls.operation.search import NOTHING, SERPER_KEY, GoogleSearch, Library, format_items, read_serper, snippet
 from tool_impls.settings import ToolSettings
 
 TEXTS = {

@@ -1,19 +1,23 @@
-"""What runs inside the sandbox for Calculator, Solver and Plot.
+"""What runs inside the sandbox for Calculator, Solver, Plot and Prover.
 
 It is passed as text and imports nothing of this project.
 
-Standard input: JSON with ``kind`` (``value``, ``text``, ``png`` or ``fonts``), ``setup`` and ``code`` (sources) and
-``path`` (package folders). Standard output: JSON with ``text``, ``png`` (base64), ``error``, or ``cache`` (the list of
-fonts). What the code prints goes to standard error, so it cannot spoil the answer by accident; by intent it could only
-spoil its own.
+Standard input: JSON with ``kind`` (``value``, ``text``, ``png``, ``fonts`` or ``claim``), ``setup`` and ``code``
+(sources), ``path`` (package folders), and for claims ``memory`` (MiB for Z3) and ``seconds`` (Z3 gives up after them).
+Standard output: JSON with ``text``, ``png`` (base64), ``cache`` (the list of fonts), ``verdict`` and ``detail`` (of a
+claim), or ``error``. What the code prints goes to standard error, so it cannot spoil the answer by accident; by intent
+it could only spoil its own.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import re
 import sys
 from types import TracebackType
+from typing import Any
 
 FILE = "<code>"
 
@@ -33,9 +37,12 @@ def main() -> None:
     os._exit(0)  # threads and exit handlers of the code have no say
 
 
-def _answer(order: dict[str, str]) -> dict[str, str]:
+def _answer(order: dict[str, Any]) -> dict[str, str]:
     if order["kind"] == "fonts":
         return {"cache": _fonts()}
+    if order["kind"] == "claim":
+        verdict, detail = _decide(order)
+        return {"verdict": verdict, "detail": detail}
     if order["kind"] == "value":
         return {"text": str(eval(order["code"], _calculator_names()))}
     names: dict[str, object] = {"__name__": "__solution__", "__builtins__": __builtins__}
@@ -94,6 +101,47 @@ def _fonts() -> str:
     for path in Path(matplotlib.get_cachedir()).glob("fontlist*.json"):
         return json.dumps({"name": path.name, "content": path.read_text("utf-8")})
     return ""
+
+
+def _decide(order: dict[str, Any]) -> tuple[str, str]:
+    z3: Any = importlib.import_module("z3")  # it has no types
+    z3.set_param("memory_max_size", order["memory"])
+    z3.set_param("smt.random_seed", 0)
+    z3.set_param("sat.random_seed", 0)
+    z3.set_option(max_depth=40, max_args=200, max_lines=400, max_width=10**6)
+    try:
+        claims = z3.parse_smt2_string(order["code"])
+    except z3.Z3Exception as error:
+        message = _message(error)
+        return ("unknown", message) if message == "out of memory" else ("parse error", message)
+    if not len(claims):
+        return "parse error", "the text holds no assertion; write the claim as (assert ...)"
+    solver = z3.Solver()
+    solver.set("timeout", int(order["seconds"] * 1000))
+    try:
+        solver.add(z3.Not(z3.And(list(claims))))
+        found = solver.check()
+        if found == z3.unsat:
+            return "proved", ""
+        if found == z3.sat:
+            return "disproved", _model(solver.model())
+        return "unknown", solver.reason_unknown()
+    except z3.Z3Exception as error:
+        return "unknown", _message(error)
+
+
+def _model(model: Any) -> str:
+    """``[x = 0, y = 1]``, by name; constants and functions that do not matter are left out by Z3."""
+    values = sorted((item.name(), " ".join(str(model[item]).split())) for item in model.decls())
+    return "[" + ", ".join(f"{name} = {value}" for name, value in values) + "]"
+
+
+def _message(error: Exception) -> str:
+    """The first line of Z3's words, without the form that they are printed in."""
+    value: Any = getattr(error, "value", str(error))
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    found = re.match(r'\(error "(.*?)"?\)?\s*$', text.strip().split("\n")[0])
+    return found[1] if found else text.strip().split("\n")[0]
 
 
 def _describe(error: BaseException, code: str) -> str:

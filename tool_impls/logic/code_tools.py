@@ -171,9 +171,9 @@ def _run(
         if order["kind"] == "png" and (fonts := _font_list(unsafe)):
             (scratch / ".matplotlib").mkdir()
             (scratch / ".matplotlib" / Path(fonts["name"]).name).write_text(fonts["content"], "utf-8")
-        result = _child(order, scratch, limits, unsafe)
+        result = run_child(order, scratch, limits, unsafe)
         hidden = str(scratch.resolve())
-    answer = _parsed(result.stdout)
+    answer = parsed(result.stdout)
     if result.status != "ok" and not (answer and result.status == "error"):
         ended = base.ToolTimeout if result.status == "timeout" else ToolError
         raise ended(f"the {what} was ended: {result.reason}")
@@ -182,21 +182,21 @@ def _run(
     return answer or None
 
 
-def _child(order: Mapping[str, Any], scratch: Path, limits: sandbox.Limits, unsafe: bool) -> sandbox.SandboxResult:
-    """Expressions (``value``) see the standard library only."""
+def run_child(order: Mapping[str, Any], scratch: Path, limits: sandbox.Limits, unsafe: bool) -> sandbox.SandboxResult:
+    """Run ``code_child`` on an order. Expressions (``value``) see the standard library only."""
     return sandbox.run(
         [sys.executable, "-I", "-S", "-c", _CHILD],
         folder=scratch,
         limits=limits,
         stdin=json.dumps(order).encode("utf-8", "surrogatepass"),
         env={"MPLCONFIGDIR": str(scratch / ".matplotlib")} if order["kind"] in ("png", "fonts") else {},
-        readable=() if order["kind"] == "value" else _FONTS,
+        readable=() if order["kind"] in ("value", "claim") else _FONTS,
         packages=order["kind"] != "value",
         allow_unsafe=unsafe,
     )
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def parsed(text: str) -> dict[str, Any]:
     with suppress(ValueError, RecursionError):
         answer = json.loads(text)
         return answer if isinstance(answer, dict) else {}
@@ -221,13 +221,13 @@ def _font_list(unsafe: bool) -> dict[str, str] | None:
     kept = cache_folder().parent / f"matplotlib-fonts-{version('matplotlib')}.json"
     made: dict[str, Any] = {}
     with suppress(OSError):  # it is not made yet, or in a home that is not ours
-        made = _parsed(kept.read_text("utf-8"))
+        made = parsed(kept.read_text("utf-8"))
     if not {"name", "content"} <= made.keys():
         order = {"kind": "fonts", "setup": "", "code": "", "path": package_folders()}
         with sandbox.scratch_folder() as scratch:
             (scratch / ".matplotlib").mkdir()
-            result = _child(order, scratch, sandbox.Limits(wall_seconds=60, output_bytes=_MAX_PNG), unsafe)
-        made = _parsed(_parsed(result.stdout).get("cache", ""))
+            result = run_child(order, scratch, sandbox.Limits(wall_seconds=60, output_bytes=_MAX_PNG), unsafe)
+        made = parsed(parsed(result.stdout).get("cache", ""))
         if not made:
             return None
         with suppress(OSError):  # a home that cannot be written: each process makes its own list

@@ -5,15 +5,14 @@ The text goes to the sandbox although it is no Python: SMT-LIB2 has commands tha
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from pathlib import Path
 
 from agentgauge import sandbox
 from agentgauge.core.errors import ToolError
 from agentgauge.sandbox.paths import package_folders
 from tool_impls import base
+from tool_impls.logic.code_tools import parsed, run_child
 
 LIMIT = 20.0  # seconds for Z3
 START = 5.0  # further seconds, for the process to begin and to end
@@ -24,7 +23,6 @@ CUT = 4_000  # characters of an answer
 OUT_OF_MEMORY = 101  # Z3's exit status where it could not even report that
 
 THEOREM = "The claim in SMT-LIB2: declarations and one or more (assert ...), which are joined by 'and'."
-_CHILD = Path(__file__).with_name("prover_child.py").read_text("utf-8")
 
 
 class Prover(base.BenchTool):
@@ -59,24 +57,17 @@ def prove(theorem: str, *, folder: Path, seconds: float = LIMIT, allow_unsafe: b
         return f"parse error: the text holds {found[0]!r}, which is no sign of SMT-LIB2"
     if (depth := _depth(theorem)) > DEEPEST:
         return f"parse error: {depth} parentheses are open inside each other; at most {DEEPEST} are taken"
-    order = {"theorem": theorem, "path": package_folders(), "memory": MEMORY, "seconds": seconds}
+    order = {"kind": "claim", "code": theorem, "path": package_folders(), "memory": MEMORY, "seconds": seconds}
     with sandbox.scratch_folder(folder) as scratch:
-        result = sandbox.run(
-            [sys.executable, "-I", "-S", "-c", _CHILD],
-            folder=scratch,
-            limits=sandbox.Limits(wall_seconds=seconds + START),
-            stdin=json.dumps(order).encode(),
-            allow_unsafe=allow_unsafe,
-        )
-    answer = _parsed(result.stdout)
-    if answer is None:
+        result = run_child(order, scratch, sandbox.Limits(wall_seconds=seconds + START), allow_unsafe)
+    answer = parsed(result.stdout)
+    if not {"verdict", "detail"} <= answer.keys():
         if result.status in ("timeout", "memory"):
             return f"unknown: {result.reason}"
         if result.returncode == OUT_OF_MEMORY:
             return "unknown: out of memory"
         raise ToolError(f"Z3 ended without an answer ({result.reason or 'it said nothing'}); a simpler claim may help")
-    verdict, detail = answer
-    text = verdict + (f": {detail}" if detail else "")
+    text = ": ".join(str(answer[name]) for name in ("verdict", "detail") if answer[name])
     return text if len(text) <= CUT else f"{text[:CUT]} ... ({len(text)} characters, cut)"
 
 
@@ -95,11 +86,3 @@ def _depth(text: str) -> int:
         elif sign == ")":
             depth -= 1
     return deepest
-
-
-def _parsed(text: str) -> tuple[str, str] | None:
-    try:
-        answer = json.loads(text)
-        return str(answer["verdict"]), str(answer["detail"])
-    except (ValueError, KeyError, TypeError):
-        return None

@@ -32,14 +32,15 @@ class _Seeing(vision.VisionTool):
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
+        state = super().back_end(settings)
         if vision.configured(settings):
-            return vision.state(settings)
-        return base.BASIC if settings.basic else f"{vision.state(settings)}; or set basic = true in [tools]"
+            return state
+        return base.BASIC if settings.basic else f"{state}; or set basic = true in [tools]"
 
     @classmethod
     def on_device(cls, settings: ToolSettings) -> bool:
         reads = not vision.configured(settings) and cls.packages == PACKAGES
-        return reads or vision.on_device(settings)  # the reader is a model too
+        return reads or super().on_device(settings)  # the reader is a model too
 
     def _described(self, image: Image, question: str) -> str:
         """The model's answer; without a model what can be measured: size, main colours and text."""

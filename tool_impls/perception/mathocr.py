@@ -42,24 +42,24 @@ class MathOCR(vision.VisionTool):
         missing = [name for name in (ID, KEY) if not os.environ.get(name)]
         if not missing:
             return base.READY
-        state = vision.state(settings)
+        state = super().back_end(settings)
         if not vision.configured(settings):
             variables = f"variables {ID} and {KEY}" if len(missing) == 2 else f"variable {missing[0]} too"
             other = state.removeprefix(f"{base.UNAVAILABLE}: ")
             return base.unavailable(f"set the environment {variables}; or {other}")
-        return base.substitute(f"{vision.backend(settings)} in place of Mathpix") if state == base.READY else state
+        return base.substitute(f"{super().backend(settings)} in place of Mathpix") if state == base.READY else state
 
     @classmethod
     def backend(cls, settings: ToolSettings) -> str:
-        return "Mathpix" if has_keys() else vision.backend(settings)
+        return "Mathpix" if has_keys() else super().backend(settings)
 
     @classmethod
     def weights(cls, settings: ToolSettings) -> tuple[Path, ...]:
-        return () if has_keys() else vision.weights(settings)
+        return () if has_keys() else super().weights(settings)
 
     @classmethod
     def on_device(cls, settings: ToolSettings) -> bool:
-        return not has_keys() and vision.on_device(settings)
+        return not has_keys() and super().on_device(settings)
 
     def setup(self, device: str = "cpu") -> None:
         if not has_keys():

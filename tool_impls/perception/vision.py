@@ -36,40 +36,6 @@ def configured(settings: ToolSettings) -> bool:
     return endpoint_of(settings, TABLE) is not None or settings.value(TABLE, WEIGHTS) is not None
 
 
-def state(settings: ToolSettings) -> str:
-    """READY, or ``unavailable: what to set``."""
-    from tool_impls.perception.local_vision import folder_state
-
-    endpoint, given = endpoint_of(settings, TABLE), settings.value(TABLE, WEIGHTS)
-    if endpoint is not None and given is not None:
-        return unavailable(f"[tools.{TABLE}] names an endpoint (url) and a local model (weights); take one of them out")
-    if endpoint is not None:
-        return endpoint_state(endpoint, TABLE)
-    found = weights_state(settings, TABLE, given, DEFAULT, SIZE)
-    if given is None:
-        return f"{found}; or an OpenAI-compatible endpoint (url, model, key_env)"
-    source = resolve(settings, TABLE, given)
-    return folder_state(source, TABLE) if found == READY and source is not None else found
-
-
-def backend(settings: ToolSettings) -> str:
-    """``endpoint NAME``, ``transformers NAME``, or ``basic`` where nothing is configured."""
-    if endpoint := endpoint_of(settings, TABLE):
-        return f"endpoint {endpoint.model}".rstrip()
-    given = settings.value(TABLE, WEIGHTS)
-    return "basic" if given is None else f"transformers {name_of(resolve(settings, TABLE, given), given)}"
-
-
-def weights(settings: ToolSettings) -> tuple[Path, ...]:
-    """The local folder that would be loaded."""
-    return () if endpoint_of(settings, TABLE) else local(resolve(settings, TABLE, settings.value(TABLE, WEIGHTS)))
-
-
-def on_device(settings: ToolSettings) -> bool:
-    """Whether a model is loaded in this process."""
-    return endpoint_of(settings, TABLE) is None and settings.value(TABLE, WEIGHTS) is not None
-
-
 _loading = threading.Lock()
 
 
@@ -104,19 +70,36 @@ class VisionTool(BenchTool):
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
-        return state(settings)
+        """READY, or ``unavailable: what to set``."""
+        from tool_impls.perception.local_vision import folder_state
+
+        endpoint, given = endpoint_of(settings, TABLE), settings.value(TABLE, WEIGHTS)
+        if endpoint is not None and given is not None:
+            both = "an endpoint (url) and a local model (weights)"
+            return unavailable(f"[tools.{TABLE}] names {both}; take one of them out")
+        if endpoint is not None:
+            return endpoint_state(endpoint, TABLE)
+        found = weights_state(settings, TABLE, given, DEFAULT, SIZE)
+        if given is None:
+            return f"{found}; or an OpenAI-compatible endpoint (url, model, key_env)"
+        source = resolve(settings, TABLE, given)
+        return folder_state(source, TABLE) if found == READY and source is not None else found
 
     @classmethod
     def backend(cls, settings: ToolSettings) -> str:
-        return backend(settings)
+        """``endpoint NAME``, ``transformers NAME``, or ``basic`` where nothing is configured."""
+        if endpoint := endpoint_of(settings, TABLE):
+            return f"endpoint {endpoint.model}".rstrip()
+        given = settings.value(TABLE, WEIGHTS)
+        return "basic" if given is None else f"transformers {name_of(resolve(settings, TABLE, given), given)}"
 
     @classmethod
     def weights(cls, settings: ToolSettings) -> tuple[Path, ...]:
-        return weights(settings)
+        return () if endpoint_of(settings, TABLE) else local(resolve(settings, TABLE, settings.value(TABLE, WEIGHTS)))
 
     @classmethod
     def on_device(cls, settings: ToolSettings) -> bool:
-        return on_device(settings)
+        return endpoint_of(settings, TABLE) is None and settings.value(TABLE, WEIGHTS) is not None
 
     def setup(self, device: str = "cpu") -> None:
         if configured(self.settings):

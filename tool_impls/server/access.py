@@ -65,8 +65,7 @@ class Access:
         return int(found["port"] or 80) == local[1] and (name in LOOPBACK or name == plain_host(local[0]))
 
 
-WITHOUT_TOKEN = Access()
-"""For a server on loopback that needs none."""
+WITHOUT_TOKEN = Access()  # for a server on loopback that needs none
 
 
 def plain_host(host: str) -> str:

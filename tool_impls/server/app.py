@@ -42,12 +42,8 @@ if TYPE_CHECKING:
     Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 MAX_BODY = 64 * 2**20  # bytes
-BODY_SECONDS = 60.0
-"""For the body of a call to arrive. It takes no slot of the tool meanwhile."""
-
-LEFT_OF_REFUSED = 2**20
-"""Bytes that are read of a body whose request is refused."""
-
+BODY_SECONDS = 60.0  # for the body of a call to arrive. It takes no slot of the tool meanwhile
+LEFT_OF_REFUSED = 2**20  # bytes that are read of a body whose request is refused
 REASONS = {422: "Unprocessable Entity"}  # newer Pythons word it differently, and clients quote it
 
 

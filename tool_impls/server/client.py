@@ -28,9 +28,7 @@ from tool_impls.server.protocol import ProtocolError
 if TYPE_CHECKING:
     import aiohttp
 
-CUT_OFF = 2
-"""How often one call may be cut off in the middle before it counts as the server's fault."""
-
+CUT_OFF = 2  # how often one call may be cut off in the middle before it counts as the server's fault
 SUFFIXES = {"image": "png", "audio": "wav", "video": "mp4"}
 MODEL_ERRORS = frozenset({400, 408, 422})
 """Statuses of errors of the caller, which are returned to the model. Any other but 200 is a fault of the server."""

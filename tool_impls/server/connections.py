@@ -10,8 +10,7 @@ from aiohttp import web
 
 from agentgauge.core.service_process import BACKLOG
 
-HEADER_SECONDS = 60.0
-"""For the headers of a request to arrive, and for a connection to lie idle."""
+HEADER_SECONDS = 60.0  # for the headers of a request to arrive, and for a connection to lie idle
 
 
 class Connection(web.RequestHandler):

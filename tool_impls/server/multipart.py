@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from email.parser import HeaderParser
 from email.utils import collapse_rfc2231_value
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
+from tempfile import SpooledTemporaryFile, mkdtemp
 from typing import IO, TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote
 
@@ -27,12 +27,8 @@ if TYPE_CHECKING:
     from aiohttp import web
 
 MOST_PARTS = protocol.MOST_FILES + 100  # fields and files of one form
-IN_MEMORY = 2**20
-"""Bytes of a body that are kept in memory; a longer one goes to disk."""
-
-LONGEST_HEAD = 2**14
-"""Bytes before the content of a part."""
-
+IN_MEMORY = 2**20  # bytes of a body that are kept in memory; a longer one goes to disk
+LONGEST_HEAD = 2**14  # bytes before the content of a part
 LEFT_SECONDS, LEFT_PAUSE = 10.0, 0.5
 """For reading what is left of a body that is refused: in all, and for the next bytes of it."""
 
@@ -86,8 +82,8 @@ class Uploads:
 
         if (request.content_length or 0) > self._most:
             raise TooLarge(f"it has {request.content_length} bytes, of which at most {self._most} are taken")
-        kept = bytearray()
-        file: IO[bytes] | None = None
+        temporary = SpooledTemporaryFile(IN_MEMORY, dir=str(self._own_folder()))  # noqa: SIM115 - closed as below
+        file: IO[bytes] = closing.enter_context(temporary)
         size = 0
         try:
             async with asyncio.timeout(self._seconds):
@@ -95,20 +91,14 @@ class Uploads:
                     size += len(chunk)
                     if size > self._most:
                         raise TooLarge(f"it has more than {self._most} bytes")
-                    kept += chunk
-                    if len(kept) > IN_MEMORY:
-                        if file is None:
-                            temporary = tempfile.TemporaryFile(dir=self._own_folder())  # noqa: SIM115 - closed as below
-                            file = closing.enter_context(temporary)
-                        file.write(kept)
-                        kept.clear()
+                    file.write(chunk)
         except TimeoutError:
             raise TooSlow(f"it did not arrive within {self._seconds:g} s") from None
         except (web.RequestPayloadError, ClientPayloadError) as error:
             raise protocol.ProtocolError(str(error)) from None
-        if file is None:
-            return bytes(kept)
-        file.write(kept)
+        if size <= IN_MEMORY:
+            file.seek(0)
+            return file.read()
         file.flush()
         return closing.enter_context(mmap(file.fileno(), 0, access=ACCESS_READ))
 
@@ -141,7 +131,7 @@ class Uploads:
 
     def _own_folder(self) -> Path:
         if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="call-", dir=self._scratch))
+            self._folder = Path(mkdtemp(prefix="call-", dir=self._scratch))
         return self._folder
 
     def remove(self) -> None:

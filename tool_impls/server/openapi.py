@@ -13,9 +13,7 @@ from urllib.parse import urljoin
 from agentgauge.core.tools import FILE_TYPES, Attach, Parameter, Tool
 from tool_impls.server.protocol import MULTIPART, SCALARS, URLENCODED, ProtocolError, path_name, takes_files
 
-ATTACH_KEY = "x-agentgauge-attach"
-"""Ours: tells our client how a text names files. Other clients pass over it."""
-
+ATTACH_KEY = "x-agentgauge-attach"  # ours: tells our client how a text names files. Other clients pass over it
 MIME_OUT = {"image": "image/png", "audio": "audio/wav", "video": "video/mp4"}
 
 
@@ -110,9 +108,6 @@ def _output_schema(output: Parameter) -> dict[str, Any]:
     if output.description:
         schema["description"] = output.description
     return schema
-
-
-# --- the document, read --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

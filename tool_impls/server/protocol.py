@@ -24,9 +24,7 @@ FILE_PART = "@file"
 """Name of the form parts with files that texts of the call name. Ours, not the original protocol's: each part's file
 name is the path as the text has it, percent-encoded."""
 
-MOST_FILES = 400
-"""Files that one call may carry beside its inputs."""
-
+MOST_FILES = 400  # files that one call may carry beside its inputs
 RAW = "application/octet-stream"
 """Content type of an answer that is one file, for clients that accept it: base64 costs 10 ms a megabyte."""
 
@@ -47,9 +45,6 @@ def path_name(tool: Tool) -> str:
 
 def takes_files(tool: Tool) -> bool:
     return any(parameter.type in FILE_TYPES for parameter in tool.inputs)
-
-
-# --- a call, sent by a client --------------------------------------------------------------------------------------
 
 
 def encode_call(
@@ -77,9 +72,6 @@ def _part(boundary: str, name: str, value: str | bytes, file_name: str | None) -
     as_file = f'; filename="{file_name}"' if file_name is not None else ""
     head = f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"{as_file}\r\n\r\n'
     return [head.encode(), value if isinstance(value, bytes) else value.encode(), b"\r\n"]
-
-
-# --- a call, read by a server --------------------------------------------------------------------------------------
 
 
 class BadForm(Exception):
@@ -141,9 +133,6 @@ def _decode(parameter: Parameter, field: str | Upload) -> Any:
             raise _Unfit("bool_parsing", "Input should be a valid boolean, unable to interpret input")
         return text.lower() in TRUE
     return field
-
-
-# --- results -------------------------------------------------------------------------------------------------------
 
 
 def split_results(tool: Tool, body: Any) -> list[Any]:

@@ -17,8 +17,7 @@ from agentgauge.core.service_process import TOOL_TOKEN, without_token
 from tool_impls.base import UNAVAILABLE
 from tool_impls.server.openapi import read_document
 
-ANSWER_SECONDS = 120.0
-"""For a server that has weights to digest first."""
+ANSWER_SECONDS = 120.0  # for a server that has weights to digest first
 
 
 def server_fingerprints(url: str, names: Iterable[str]) -> dict[str, dict[str, Any]]:

@@ -26,16 +26,11 @@ from tool_impls.server.call import Answer, Call, failure
 from tool_impls.server.confinement import environment
 from tool_impls.server.worker import HEAD, WorkerSpec, pack
 
-LOAD_SECONDS = 900.0
-"""For a tool's models to load, before its first call."""
-
-READ_AHEAD = 8 * 2**20
-"""Bytes of answers that are buffered; asyncio's preset of 64 KB costs a picture milliseconds."""
-
+LOAD_SECONDS = 900.0  # for a tool's models to load, before its first call
+READ_AHEAD = 8 * 2**20  # bytes of answers that are buffered; asyncio's preset of 64 KB costs a picture milliseconds
 STOPPED = (503, "the tool server is being stopped")
 
-ATTEMPTS = 3
-"""How often a call is sent to a worker process that ends through no fault of the call."""
+ATTEMPTS = 3  # how often a call is sent to a worker process that ends through no fault of the call
 
 
 class ProcessPool:

@@ -51,30 +51,22 @@ def open_media(path: Path, noun: str) -> Any:
 
 def open_video(path: Path) -> Any:
     """The container (``av.container.InputContainer``), whose first video stream can be read. Raises ToolError."""
-    container = open_media(path, "video")
-    try:
-        stream = _moving(container)
-        if stream is None:
-            raise ToolError(f"{path.name} holds no pictures: it has no video track")
-        if stream.codec_context is None:
-            raise ToolError(f"{path.name} is in a video format that cannot be decoded")
-        if not 0 < stream.width * stream.height <= FRAME_PIXELS:
-            most = f"{FRAME_PIXELS // 10**6} million pixels"
-            raise ToolError(f"{path.name} has frames of no known size or of more than {most}")
-        stream.codec_context.options = {"max_pixels": str(FRAME_PIXELS)}
-        stream.thread_type = "AUTO"
-    except ToolError:
-        container.close()
-        raise
-    return container
-
-
-def _moving(container: Any) -> Any:
-    """The first video stream; None where there is none, or only the cover of a song."""
     from av.stream import Disposition
 
-    streams = container.streams.video
-    return streams[0] if streams and not streams[0].disposition & Disposition.attached_pic else None
+    container = open_media(path, "video")
+    stream = next(iter(container.streams.video), None)
+    if stream is None or stream.disposition & Disposition.attached_pic:  # the cover of a song
+        problem = "holds no pictures: it has no video track"
+    elif stream.codec_context is None:
+        problem = "is in a video format that cannot be decoded"
+    elif 0 < stream.width * stream.height <= FRAME_PIXELS:
+        stream.codec_context.options = {"max_pixels": str(FRAME_PIXELS)}
+        stream.thread_type = "AUTO"
+        return container
+    else:
+        problem = f"has frames of no known size or of more than {FRAME_PIXELS // 10**6} million pixels"
+    container.close()
+    raise ToolError(f"{path.name} {problem}")
 
 
 def decoded(container: Any, stream: Any, name: str, noun: str = "pictures") -> Iterator[Any]:

@@ -13,10 +13,10 @@ from tool_impls.batching import SIZES, Batched
 from tool_impls.options import Option
 from tool_impls.perception.detection.detector import Detector, Hit, Names
 from tool_impls.perception.detection.hues import has_colour
-from tool_impls.perception.detection.weights_file import SHIPPED, Vocabulary, lacks_encoder, vocabulary
+from tool_impls.perception.detection.weights_file import SHIPPED
 from tool_impls.perception.detection.words import Wanted, wanted
 from tool_impls.settings import ToolSettings
-from tool_impls.weights import ALLOW_DOWNLOAD, local, resolve, weights_option, weights_state
+from tool_impls.weights import ALLOW_DOWNLOAD, resolve, weights_option, weights_state
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -53,12 +53,6 @@ def chosen(settings: ToolSettings) -> Chosen | None:
     return None if weights is None else Chosen(backend, weights, batch)
 
 
-def known(settings: ToolSettings) -> Vocabulary:
-    """What the detector can look for, as far as its files show."""
-    choice = chosen(settings)
-    return vocabulary(choice.weights) if choice is not None and isinstance(choice.weights, Path) else Vocabulary()
-
-
 def state(settings: ToolSettings) -> str:
     """READY, BASIC (the bundled weights stand in) or ``unavailable: ...``."""
     choice = chosen(settings)
@@ -71,38 +65,6 @@ def state(settings: ToolSettings) -> str:
     if absent := missing_package(PACKAGES[choice.backend]):
         return unavailable(f"the Python package {absent} is missing; install agentgauge[vision]")
     return BASIC if settings.value(TABLE, WEIGHTS) is None else READY
-
-
-def shipped(settings: ToolSettings) -> bool:
-    """Whether it is the bundled one, which knows drawn shapes only."""
-    choice = chosen(settings)
-    return choice is not None and choice.weights == SHIPPED
-
-
-def missing_encoder(settings: ToolSettings) -> str | None:
-    """What keeps an open checkpoint from taking any words, None if nothing does."""
-    choice = chosen(settings)
-    if choice is None or choice.backend != "ultralytics" or not isinstance(choice.weights, Path):
-        return None
-    return lacks_encoder(choice.weights)
-
-
-def files(settings: ToolSettings) -> tuple[Path, ...]:
-    """The weights, for a fingerprint."""
-    choice = chosen(settings)
-    return local(choice.weights) if choice else ()
-
-
-def label(settings: ToolSettings) -> str:
-    """For reports: ``ultralytics shapes.pt``."""
-    choice = chosen(settings)
-    return settings.value(TABLE, BACKEND) if choice is None else f"{choice.backend} {Path(choice.weights).name}"
-
-
-def threshold(settings: ToolSettings, own: float) -> float:
-    """The smallest score of a hit: the table's, else the tool's own."""
-    value = settings.value(TABLE, THRESHOLD)
-    return own if value is None else float(value)
 
 
 class _Request(NamedTuple):

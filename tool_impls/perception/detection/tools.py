@@ -16,8 +16,10 @@ from tool_impls.options import Option
 from tool_impls.perception import vision
 from tool_impls.perception.detection import finder
 from tool_impls.perception.detection.detector import Hit, Names
+from tool_impls.perception.detection.weights_file import SHIPPED, lacks_encoder, vocabulary
 from tool_impls.settings import ToolSettings
 from tool_impls.video.frames import Frame, frames
+from tool_impls.weights import local
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -54,22 +56,30 @@ class _Detecting(base.BenchTool):
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
-        if (state := finder.state(settings)) != base.READY:
+        state, choice = finder.state(settings), finder.chosen(settings)
+        if state != base.READY or choice is None or not isinstance(choice.weights, Path):
             return state
-        vocabulary = finder.known(settings)
-        if vocabulary.any_words is False and (cls.takes_words or finder.shipped(settings)):
-            return base.substitute(f"detector of fixed classes: {vocabulary}")
-        if vocabulary.any_words and cls.takes_words and (missing := finder.missing_encoder(settings)):
+        known = vocabulary(choice.weights)
+        if known.any_words is False and (cls.takes_words or choice.weights == SHIPPED):
+            return base.substitute(f"detector of fixed classes: {known}")
+        missing = lacks_encoder(choice.weights) if known.any_words and choice.backend == "ultralytics" else None
+        if missing and cls.takes_words:
             return base.substitute(f"detector of fixed classes: its free text needs {missing}")
-        return base.READY
+        return state
 
     @classmethod
     def backend(cls, settings: ToolSettings) -> str:
-        return finder.label(settings)
+        choice = finder.chosen(settings)
+        return (
+            f"{choice.backend} {Path(choice.weights).name}"
+            if choice
+            else str(settings.value(finder.TABLE, finder.BACKEND))
+        )
 
     @classmethod
     def weights(cls, settings: ToolSettings) -> tuple[Path, ...]:
-        return finder.files(settings)
+        choice = finder.chosen(settings)
+        return local(choice.weights) if choice else ()
 
     @classmethod
     def on_device(cls, settings: ToolSettings) -> bool:
@@ -84,7 +94,9 @@ class _Detecting(base.BenchTool):
         return self._finder
 
     def least(self, own: float) -> float:
-        return finder.threshold(self.settings, own)
+        """The smallest score of a hit: the table's, else the tool's own."""
+        value = self.settings.value(finder.TABLE, finder.THRESHOLD)
+        return own if value is None else float(value)
 
 
 class TextToBbox(_Detecting):
@@ -137,19 +149,19 @@ class CountGivenObject(_Detecting):
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
-        return vision.state(settings) if cls._asks(settings) else super().back_end(settings)
+        return vision.VisionTool.back_end(settings) if cls._asks(settings) else super().back_end(settings)
 
     @classmethod
     def backend(cls, settings: ToolSettings) -> str:
-        return vision.backend(settings) if cls._asks(settings) else super().backend(settings)
+        return vision.VisionTool.backend(settings) if cls._asks(settings) else super().backend(settings)
 
     @classmethod
     def weights(cls, settings: ToolSettings) -> tuple[Path, ...]:
-        return vision.weights(settings) if cls._asks(settings) else super().weights(settings)
+        return vision.VisionTool.weights(settings) if cls._asks(settings) else super().weights(settings)
 
     @classmethod
     def on_device(cls, settings: ToolSettings) -> bool:
-        return vision.on_device(settings) if cls._asks(settings) else super().on_device(settings)
+        return vision.VisionTool.on_device(settings) if cls._asks(settings) else super().on_device(settings)
 
     def setup(self, device: str = "cpu") -> None:
         if self._asks(self.settings):

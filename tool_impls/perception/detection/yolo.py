@@ -101,19 +101,15 @@ def load(weights: Path | str, device: str) -> Detector:
     package = load_ultralytics()
     if isinstance(weights, str):
         weights = _fetch(weights)
-    model = _opened(package.YOLO, weights)
+    try:
+        model = package.YOLO(str(weights))
+    except Exception as error:  # of any kind, by a file of unknown origin
+        raise not_loaded(weights, "ultralytics", error) from error
     if model.task not in ("detect", "segment"):
         raise ToolUnavailable(f"{_WEIGHTS}: {weights.name} is a model for {model.task}, not for detection")
     if isinstance(model, package.YOLOWorld | package.YOLOE) and lacks_encoder(weights) is None:
         return OpenYolo(model, device, weights.parent)
     return FixedYolo(model, device)
-
-
-def _opened(kind: Any, weights: Path) -> Any:
-    try:
-        return kind(str(weights))
-    except Exception as error:  # of any kind, by a file of unknown origin
-        raise not_loaded(weights, "ultralytics", error) from error
 
 
 def _fetch(name: str) -> Path:
