@@ -77,7 +77,6 @@ class Endpoint:
         return await persist(lambda: self._limited(request, read), self._policy, self._health, self._limiter.resting)
 
     def fault(self, failure: Failure) -> ModelFault:
-        """A Failure as the fault that breaks a case."""
         tries = "" if failure.tries == 1 else f", after {failure.tries} tries"
         return ModelFault(f"model {self._spec.name}: {failure.message}{tries}", cause=failure.cause)
 
@@ -163,7 +162,6 @@ class Endpoint:
         return outcome
 
     def _read_error(self, answer: Answer, path: str) -> Failure:
-        """An answer with an error status."""
         status = answer.status
         try:
             data = json.loads(answer.content)

@@ -26,8 +26,6 @@ class Quirks:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """One provider."""
-
     name: str
     title: str
     url: str | None  # base URL; None: must be given

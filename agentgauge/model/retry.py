@@ -37,8 +37,6 @@ DEAD_TIMEOUT = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A failed attempt."""
-
     cause: str  # short and stable: "http 500", "timeout"
     message: str  # for a person, without secrets
     kind: FailureKind = "again"
@@ -93,8 +91,6 @@ def backoff_scale(environ: Mapping[str, str] = os.environ) -> float:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often, and how long, a request is retried."""
-
     max_retries: int = 6  # tries after the first
     limit_patience: int = 3  # rate limits get this many times max_retries
     identical: int = 3  # the same cause so many times in a row is final; not so ``limit`` and ``crowded``

@@ -35,8 +35,6 @@ _ALONE = 3
 
 @dataclass(slots=True, eq=False)
 class Ticket:
-    """What the window remembers of a request."""
-
     sent: float  # seconds
     decreases: int  # of the window, up to then
     alone: bool  # it was the only one

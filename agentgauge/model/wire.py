@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any, TypeVar
 
 from agentgauge.core.chat import ChatReply, ChatRequest, Message, ToolCall
@@ -67,15 +68,11 @@ def first(*values: Number | None) -> Number | None:
 def role_messages(messages: Sequence[Message], later_system: str) -> list[dict[str, Any]]:
     """Copies of the messages, with another role for system messages behind the first other one where the endpoint
     needs that."""
-    result: list[dict[str, Any]] = []
-    leading = True
-    for message in messages:
-        leading = leading and message.get("role") == "system"
-        copy = dict(message)
-        if not leading and copy.get("role") == "system":
-            copy["role"] = later_system
-        result.append(copy)
-    return result
+    leading = len(list(takewhile(lambda message: message.get("role") == "system", messages)))
+    return [
+        {**message, "role": later_system} if message.get("role") == "system" and place > leading else dict(message)
+        for place, message in enumerate(messages)
+    ]
 
 
 def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatReply | Failure:
@@ -137,12 +134,14 @@ def reported(data: Mapping[str, Any], *, unknown: FailureKind, cause: str) -> Fa
 
 def _text(content: object) -> str:
     """Text, or the text parts of a list of parts."""
-    if isinstance(content, str):
-        return clean(content)
     if isinstance(content, list):
         parts = (part.get("text") if isinstance(part, Mapping) else part for part in content)
-        return clean("".join(part for part in parts if isinstance(part, str)))
-    return ""
+        content = "".join(part for part in parts if isinstance(part, str))
+    return _string(content)
+
+
+def _string(value: object) -> str:
+    return clean(value) if isinstance(value, str) else ""
 
 
 def read_tool_calls(calls: object) -> tuple[ToolCall, ...]:
@@ -150,27 +149,16 @@ def read_tool_calls(calls: object) -> tuple[ToolCall, ...]:
 
     What a server left out is empty here; ``ChatReply.message`` has the calls as they came.
     """
-    found = (_tool_call(call) for call in (calls if isinstance(calls, list) else ()) if isinstance(call, Mapping))
-    return tuple(call for call in found if call is not None)
-
-
-def _tool_call(call: Mapping[str, Any]) -> ToolCall | None:
-    function = call.get("function")
-    if not isinstance(function, Mapping):
-        return None
-    name, arguments, identity = function.get("name"), function.get("arguments"), call.get("id")
-    return ToolCall(
-        name=clean(name) if isinstance(name, str) else "",
-        arguments=_arguments(arguments),
-        id=clean(identity) if isinstance(identity, str) else "",
-        extra={name: clean_all(value) for name, value in call.items() if name not in _CALL_FIELDS},
-    )
-
-
-def _arguments(arguments: object) -> str:
-    if isinstance(arguments, str):
-        return clean(arguments)
-    return "" if arguments is None else json.dumps(clean_all(arguments), ensure_ascii=False)
+    found: list[ToolCall] = []
+    for call in calls if isinstance(calls, list) else ():
+        function = call.get("function") if isinstance(call, Mapping) else None
+        if isinstance(function, Mapping):
+            name, arguments, identity = function.get("name"), function.get("arguments"), call.get("id")
+            if not isinstance(arguments, str | None):
+                arguments = json.dumps(clean_all(arguments), ensure_ascii=False)
+            extra = {key: clean_all(value) for key, value in call.items() if key not in _CALL_FIELDS}
+            found.append(ToolCall(_string(name), _string(arguments), _string(identity), extra))
+    return tuple(found)
 
 
 def _received(message: Mapping[str, Any], content: str | None) -> dict[str, Any]:

@@ -19,8 +19,6 @@ _numbers = itertools.count()
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where groups can be made."""
-
     folder: Path
     version: int  # of the control groups: 1 or 2
 
@@ -58,7 +56,6 @@ class MemoryGroup:
 
 
 def memory_group(memory_bytes: int) -> MemoryGroup | None:
-    """A new group, None where none can be had."""
     place = _place()
     if place is None:
         return None

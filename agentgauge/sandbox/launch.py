@@ -74,8 +74,6 @@ def environment(folder: Path) -> dict[str, str]:
 
 @dataclass(slots=True)
 class _Arrived:
-    """What has arrived from the processes."""
-
     stdout: bytearray = field(default_factory=bytearray)
     stderr: bytearray = field(default_factory=bytearray)
     report: bytearray = field(default_factory=bytearray)

@@ -9,8 +9,6 @@ from agentgauge.sandbox.result import Answer
 
 @dataclass(slots=True)
 class Report:
-    """What the processes have reported."""
-
     layers: list[str] = field(default_factory=lambda: ["process"])
     answers: list[Answer] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

@@ -24,8 +24,6 @@ from agentgauge.core.errors import UsageProblem
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """The checked content of a file."""
-
     path: Path
     replies: tuple[tuple[str, tuple[ChatReply, ...]], ...]
 

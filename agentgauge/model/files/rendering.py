@@ -21,10 +21,6 @@ from agentgauge.model.files.references import digest
 from agentgauge.sandbox.paths import package_folders
 
 MAX_PAGES = 20
-WIDTH = 1000  # pixels of a page
-MAX_PICTURE = 3_500_000  # bytes; some endpoints take no picture of more than 5 MB, counted as base64
-MAX_SIDE = 8000  # pixels
-MAX_PIXELS = 64_000_000  # of a picture that is decoded; a few kilobytes may claim billions
 
 T = TypeVar("T")
 
@@ -36,8 +32,6 @@ _KEPT = 64  # files whose rendering is cached
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One picture in a form that endpoints take."""
-
     content: bytes
     media: str  # image/png, image/jpeg, image/gif or image/webp
 
@@ -94,7 +88,7 @@ class FileRenderer:
 
     async def picture(self, content: bytes) -> Picture | None:
         """The picture itself if it is whole and endpoints take it; drawn again if it is too large, moves or has another
-        format (JPEG, at most 2048 pixels a side); None if it is no picture, or claims more than MAX_PIXELS. Raises
+        format (JPEG, at most 2048 pixels a side); None if it is no picture, or claims too many pixels. Raises
         Fault, UsageProblem."""
         for line in await self._lines("picture", content):
             if line.get("fits") in ("image/png", "image/jpeg", "image/gif", "image/webp"):
@@ -118,15 +112,7 @@ class FileRenderer:
         return await self._rendered.result(key, lambda: self._run(kind, content, limit))
 
     async def _run(self, kind: str, content: bytes, limit: int) -> list[Mapping[str, Any]]:
-        order = {
-            "kind": kind,
-            "path": package_folders(),
-            "width": WIDTH,
-            "pages": limit,
-            "bytes": MAX_PICTURE,
-            "side": MAX_SIDE,
-            "pixels": MAX_PIXELS,
-        }
+        order = {"kind": kind, "path": package_folders(), "pages": limit}
         _check_packages()
         async with self._slots:
             with sandbox.scratch_folder() as folder:

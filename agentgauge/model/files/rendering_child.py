@@ -13,6 +13,10 @@ import sys
 from typing import Any
 
 MEDIA = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp"}
+MAX_PICTURE = 3_500_000  # bytes; some endpoints take no picture of more than 5 MB, counted as base64
+MAX_SIDE = 8000  # pixels
+MAX_PIXELS = 64_000_000  # of a picture that is decoded; a few kilobytes may claim billions
+WIDTH = 1000  # pixels of a page
 SMALLER = 2048  # pixels a side of a picture that is drawn again
 TALLEST = 3  # times its width, for a page
 QUALITY = 88
@@ -34,23 +38,23 @@ def encoded(image: Any) -> str:
     return base64.b64encode(stream.getvalue()).decode("ascii")
 
 
-def picture(content: bytes, largest: int, side: int, most: int) -> None:
+def picture(content: bytes) -> None:
     from PIL import Image
 
     Image.MAX_IMAGE_PIXELS = None  # we look ourselves
     image = Image.open(io.BytesIO(content))
-    if image.width * image.height > most:
+    if image.width * image.height > MAX_PIXELS:
         return
     form, still = image.format, getattr(image, "n_frames", 1) == 1
     image.load()  # the whole of it: a header alone says nothing
-    if form in MEDIA and still and len(content) <= largest and max(image.size) <= side:
+    if form in MEDIA and still and len(content) <= MAX_PICTURE and max(image.size) <= MAX_SIDE:
         say(fits=MEDIA[form])
         return
     image.thumbnail((SMALLER, SMALLER))
     say(jpeg=encoded(image))
 
 
-def pages(content: bytes, limit: int, width: int) -> None:
+def pages(content: bytes, limit: int) -> None:
     import pypdfium2
 
     document = pypdfium2.PdfDocument(content)
@@ -59,7 +63,7 @@ def pages(content: bytes, limit: int, width: int) -> None:
         try:
             page = document[number]
             across, down = page.get_size()
-            scale = min(width / max(across, 1.0), TALLEST * width / max(down, 1.0))
+            scale = min(WIDTH / max(across, 1.0), TALLEST * WIDTH / max(down, 1.0))
             say(jpeg=encoded(page.render(scale=scale).to_pil()))
         except pypdfium2.PdfiumError:
             say(jpeg="")
@@ -70,9 +74,9 @@ def main() -> None:
     sys.path += order["path"]
     content = sys.stdin.buffer.read()
     if order["kind"] == "picture":
-        picture(content, order["bytes"], order["side"], order["pixels"])
+        picture(content)
     else:
-        pages(content, order["pages"], order["width"])
+        pages(content, order["pages"])
 
 
 if __name__ == "__main__":

@@ -62,14 +62,11 @@ def _merged(*parts: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A proxy on the way."""
-
     url: str  # without the login
     login: tuple[str, str] | None = field(default=None, repr=False)  # user name and password
 
     @property
     def headers(self) -> dict[str, str]:
-        """Headers for the proxy itself."""
         if self.login is None:
             return {}
         return {"Proxy-Authorization": f"Basic {b64encode(':'.join(self.login).encode()).decode()}"}

@@ -44,7 +44,7 @@ class AiohttpTransport:
         self._headers = standing_headers(spec, key, environ)
         self._ways: dict[str, tuple[URL, Proxy | None]] = {}
         self._session = aiohttp.ClientSession(
-            connector=_Connector(limit=0, keepalive_timeout=_IDLE),
+            connector=_Connector(),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
             cookie_jar=aiohttp.DummyCookieJar(),
         )
@@ -114,8 +114,8 @@ class _Connector(aiohttp.TCPConnector):
     aiohttp drops it only when its loop has processed the closing, which may be too late; and it never retries a POST.
     """
 
-    def __init__(self, *, limit: int, keepalive_timeout: float) -> None:
-        super().__init__(limit=limit, keepalive_timeout=keepalive_timeout)
+    def __init__(self) -> None:
+        super().__init__(limit=0, keepalive_timeout=_IDLE)
         self._used: WeakSet[ResponseHandler] = WeakSet()
 
     async def connect(self, req: ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout) -> Connection:  # noqa: ASYNC109
@@ -153,7 +153,7 @@ async def _read(answer: aiohttp.ClientResponse) -> bytes:
         size += len(chunk)
         if size > MAX_ANSWER:
             raise AnswerTooLong
-    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+    return b"".join(chunks)
 
 
 def _target(address: str, location: str) -> str | None:
@@ -173,14 +173,9 @@ def _same_place(one: str, other: str) -> bool:
 
 
 def _body(request: Outgoing) -> Body:
-    if request.file:
-        return form(request)
-    return io.BytesIO(request.content) if len(request.content) > _LARGE else request.content or None
-
-
-def form(request: Outgoing) -> aiohttp.FormData:
-    """The form of a request with a file; each attempt needs a new one. Names are in UTF-8, as browsers send them."""
-    assert request.file
+    """What an attempt sends; a form, for a file, must be a new one each time. Names are in UTF-8, as browsers do it."""
+    if request.file is None:
+        return io.BytesIO(request.content) if len(request.content) > _LARGE else request.content or None
     name, content, media = request.file
     made = aiohttp.FormData(list(request.fields.items()), quote_fields=False)
     plain = "".join(sign if sign.isprintable() else "_" for sign in name)  # aiohttp refuses line breaks
