@@ -96,34 +96,27 @@ def combined(scores: Mapping[str, float | None]) -> dict[str, dict[str, dict[str
 
 # -- published rows
 
-_BOARD = "leaderboard of the release"
-_PUBLISHED: Mapping[str, tuple[tuple[str, str, str, float], ...]] = {
-    "tool_single": (("table_8_tool_use", "single_step", "paper", 100.0),),
-    "tool_parallel": (("table_8_tool_use", "parallel", "paper", 100.0),),
-    "tool_double": (("table_8_tool_use", "multi_step_double", "paper", 100.0),),
-    "tool_triple": (("table_8_tool_use", "multi_step_triple", "paper", 100.0),),
-    "dag_reasoning": (
-        ("table_2_domain", "dag_qa", "paper", 1.0),
-        ("leaderboard_readme", "tool_use_plan", _BOARD, 1.0),
-    ),
-    "ds_e2e": (("table_9_ds_ml", "e2e", "paper", 1.0),),
-    "ds_codegen": (("table_9_ds_ml", "gpt4_qa", "paper", 1.0),),
-    "ds_oracle": (("table_9_ds_ml", "oracle_execution", "paper", 1.0),),
-    "ds_retry": (("table_9_ds_ml", "retry", "paper", 1.0),),
-    "contest_standard": (
-        ("table_10_code_contests", "e2e_standard", "paper", 1.0),
-        ("leaderboard_readme", "code_contests", _BOARD, 1.0),
-    ),
-    "contest_parsing": (("table_10_code_contests", "problem_parsing", "paper", 1.0),),
-    "contest_planner": (("table_10_code_contests", "planner_shift", "paper", 1.0),),
-    "contest_solver": (("table_10_code_contests", "solver_shift", "paper", 1.0),),
-    "contest_retry": (("table_10_code_contests", "retry", "paper", 1.0),),
-    "math_standard": (("table_7_math", "standard", "paper", 1.0), ("leaderboard_readme", "math", _BOARD, 1.0)),
-    "math_comprehend": (("table_7_math", "comprehend_plus", "paper", 1.0),),
-    "math_planner": (("table_7_math", "planner_shift", "paper", 1.0),),
-    "math_solver": (("table_7_math", "solver_shift", "paper", 1.0),),
+_PUBLISHED: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "tool_single": (("table_8_tool_use", "single_step"),),
+    "tool_parallel": (("table_8_tool_use", "parallel"),),
+    "tool_double": (("table_8_tool_use", "multi_step_double"),),
+    "tool_triple": (("table_8_tool_use", "multi_step_triple"),),
+    "dag_reasoning": (("table_2_domain", "dag_qa"), ("leaderboard_readme", "tool_use_plan")),
+    "ds_e2e": (("table_9_ds_ml", "e2e"),),
+    "ds_codegen": (("table_9_ds_ml", "gpt4_qa"),),
+    "ds_oracle": (("table_9_ds_ml", "oracle_execution"),),
+    "ds_retry": (("table_9_ds_ml", "retry"),),
+    "contest_standard": (("table_10_code_contests", "e2e_standard"), ("leaderboard_readme", "code_contests")),
+    "contest_parsing": (("table_10_code_contests", "problem_parsing"),),
+    "contest_planner": (("table_10_code_contests", "planner_shift"),),
+    "contest_solver": (("table_10_code_contests", "solver_shift"),),
+    "contest_retry": (("table_10_code_contests", "retry"),),
+    "math_standard": (("table_7_math", "standard"), ("leaderboard_readme", "math")),
+    "math_comprehend": (("table_7_math", "comprehend_plus"),),
+    "math_planner": (("table_7_math", "planner_shift"),),
+    "math_solver": (("table_7_math", "solver_shift"),),
 }
-"""Where a task's published figures are: table, column, edition, factor to per cent."""
+"""Where a task's published figures are: tables and columns."""
 
 
 def reference_rows(task: str, file: Path) -> list[dict[str, Any]]:
@@ -133,11 +126,12 @@ def reference_rows(task: str, file: Path) -> list[dict[str, Any]]:
     spelled = {_closed_up(row["model"]): row["model"] for row in tables["table_2_domain"]["rows"]}
     return [
         {
-            "edition": edition,
+            "edition": "leaderboard of the release" if table == "leaderboard_readme" else "paper",
             "model": spelled.get(_closed_up(row["model"]), row["model"]),
-            task: None if row[column] is None else factor * row[column],
+            # table 8 alone has fractions
+            task: None if row[column] is None else row[column] * (100.0 if table == "table_8_tool_use" else 1.0),
         }
-        for table, column, edition, factor in _PUBLISHED.get(task, ())
+        for table, column in _PUBLISHED.get(task, ())
         for row in tables[table]["rows"]
     ]
 

@@ -49,7 +49,7 @@ def grader_request(
     number = record_id(record)
     if not messages:
         return None
-    text = text_of(messages[0], number, fixes)
+    text = text_of(messages[0].content, number, fixes)
     if MARKER not in text:
         return None
     for name in ("raw_problem", "gt_answer"):

@@ -39,7 +39,7 @@ def judge(record: Mapping[str, Any], messages: Sequence[Message], *, fixes: Fixe
         return Verdict(
             False, {"right": 0.0, "format_error": 0.0}, ("no_reply",), f"expected plan {target}; there is no reply"
         )
-    text = text_of(messages[0], number, fixes)
+    text = text_of(messages[0].content, number, fixes)
     chosen = chosen_plan(text, fixes=fixes)
     if chosen is None:
         return Verdict(

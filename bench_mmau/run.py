@@ -10,6 +10,7 @@ finds the stop in the stored reply.
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -27,7 +28,6 @@ from bench_mmau.data import NOTEBOOK_DATA
 from bench_mmau.fixes import Fixes, fixes_of
 from bench_mmau.judging import usable, usable_contents
 from bench_mmau.notebooks import cells, execute, qa, retry
-from bench_mmau.stored import stored
 from bench_mmau.tool_use.errors import StopsOnReply
 from bench_mmau.tool_use.replies import contents
 
@@ -218,6 +218,22 @@ async def _executed(solution: cells.Solution, where: execute.Workplace, fixes: F
             return execute.run(solution, where, fixes=fixes)
 
     return await in_thread_pool("notebooks", run)
+
+
+def stored(reply: ChatReply) -> str:
+    """A reply as response files keep it (MMAU spec 3.4), one line of JSON in OpenAI's shape: content and calls as
+    the server sent them, a null content as null.
+
+    A refusal is a text, as it is for the published client.
+    """
+    received = reply.message
+    content = received["content"]
+    message: dict[str, Any] = {"role": "assistant", "content": content or reply.refusal or content}
+    if "tool_calls" in received:
+        message["tool_calls"] = received["tool_calls"]
+    return json.dumps(
+        {"choices": [{"index": 0, "message": message, "finish_reason": reply.finish_reason}]}, ensure_ascii=False
+    )
 
 
 def response_records(record: Mapping[str, Any], output: Mapping[str, Any]) -> dict[str, Any]:

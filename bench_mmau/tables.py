@@ -53,14 +53,6 @@ NOTEBOOKS: Sequence[Column] = (
 )
 
 
-def titles(columns: Sequence[Column]) -> tuple[str, ...]:
-    return tuple(title for title, _, _ in columns)
-
-
-def counts(columns: Sequence[Column]) -> frozenset[str]:
-    return frozenset(title for title, _, below in columns if below is None)
-
-
 def formula(columns: Sequence[Column]) -> MetricFormula:
     """The row from sums of counters. A rate without anything below is not available."""
     return MetricFormula(

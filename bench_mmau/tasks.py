@@ -105,8 +105,8 @@ class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, Predictio
         self.runs_code = name.startswith(("ds_", "contest_")) and name not in ("ds_oracle", "contest_parsing")
         # contests run their programs again; notebooks ran while the case did
         self.scores_in_thread = columns in (tables.CONTESTS, tables.RETRY)
-        self.columns = tables.titles(columns)
-        self.counts = tables.counts(columns)
+        self.columns = tuple(title for title, _, _ in columns)
+        self.counts = frozenset(title for title, _, below in columns if below is None)
         self.published = self.columns[:1]
         self.leaderboard_columns = {self.columns[0]: name}
         self._columns = columns

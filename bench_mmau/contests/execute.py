@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -23,6 +23,8 @@ _SWALLOWED = (
 )
 _NOTICED = 0.25  # further seconds that the runner's exception may take until it ends a test
 
+_LIMITS = sandbox.Limits(memory_bytes=2 << 30, output_bytes=64 << 20)  # of output: all tests of a group, as JSON
+
 Status = Literal["passed", "timeout", "failed"]
 
 
@@ -34,11 +36,7 @@ class Room:
         3.0  # of the program's processes per test: of processor time, and of time in which they could have had it
     )
     group_seconds: float = 4.0  # of all tests of a group together, measured likewise
-    memory_bytes: int = 2 << 30
-    output_bytes: int = 64 << 20  # what all tests of a group print, as JSON
-    file_bytes: int = 64 << 20
-    disk_bytes: int = 256 << 20
-    processes: int = 32
+    limits: sandbox.Limits = _LIMITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,6 @@ class Workplace:
 
     room: Room = Room()
     pool: Pool = field(default_factory=shared)
-    allow_unsafe: bool = False  # also below the minimum of protection
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,24 +93,15 @@ def run_group(code: str, inputs: Sequence[str], where: Workplace, fixes: Fixes =
         "exits": fixes.exits,
         "buffers": fixes.buffers,
     }
-    limits = sandbox.Limits(
-        wall_seconds=_START + _PATIENCE * seconds,
-        memory_bytes=room.memory_bytes,
-        output_bytes=room.output_bytes,
-        file_bytes=room.file_bytes,
-        disk_bytes=room.disk_bytes,
-        processes=room.processes,
-    )
     tests = tuple(text.encode("utf-8", "surrogatepass") for text in inputs)
     with sandbox.scratch_folder() as folder:
         result = sandbox.run(
             [sys.executable, "-I", "-S", "-c", _runner()],
             folder=folder,
-            limits=limits,
+            limits=replace(room.limits, wall_seconds=_START + _PATIENCE * seconds),
             stdin=json.dumps(order).encode("ascii"),
             steps=sandbox.Steps(tests, _PATIENCE * test, busy_seconds=test, total_seconds=seconds),
             keep=False,
-            allow_unsafe=where.allow_unsafe,
         )
     return _read(result, len(inputs), room.test_seconds + _NOTICED if fixes.own_time else None)
 

@@ -15,8 +15,8 @@ from bench_mmau.contests.candidate import Candidate, ErrorLog, start
 from bench_mmau.contests.execute import Workplace
 from bench_mmau.contests.extract import extract_code, parse_answer, understand_match
 from bench_mmau.fixes import PARITY, Fixes
-from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
-from bench_mmau.tool_use.replies import NO_TEXT
+from bench_mmau.tool_use.errors import NotScorable
+from bench_mmau.tool_use.replies import text_of
 
 Contents = Sequence[str | None]
 """The contents of the messages of one response; empty where the response holds none."""
@@ -112,16 +112,8 @@ def judge_understand(record: Mapping[str, Any], contents: Contents, *, fixes: Fi
 
 
 def content(contents: Contents, number: str, fixes: Fixes = PARITY) -> str:
-    """The first message's content; "" where there is no message.
-
-    A null content raises StopsOnReply in parity (MMAU spec 10).
-    """
-    first = contents[0] if contents else ""
-    if first is None:
-        if fixes.null_is_empty:
-            return ""
-        raise StopsOnReply(number, NO_TEXT)
-    return first
+    """The first message's content; "" where there is no message. Raises StopsOnReply as ``text_of``."""
+    return text_of(contents[0] if contents else "", number, fixes)
 
 
 def record_id(record: Mapping[str, Any], *, needed: bool = True) -> str:

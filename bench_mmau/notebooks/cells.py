@@ -10,7 +10,7 @@ from typing import Any
 
 from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
-from bench_mmau.tool_use.replies import NO_TEXT, record_id
+from bench_mmau.tool_use.replies import record_id, text_of
 
 UNREADABLE = "The reply is no JSON list of notebook cells."
 
@@ -76,13 +76,6 @@ def oracle(record: Mapping[str, Any]) -> Solution:
 def without_fences(text: str) -> str:
     """The text without any code fence, stripped."""
     return text.replace("```json", "").replace("```", "").strip()
-
-
-def text_of(content: str | None, number: str, fixes: Fixes) -> str:
-    """The text of a reply. Raises StopsOnReply where there is none, unless ``null_is_empty``."""
-    if content is None and not fixes.null_is_empty:
-        raise StopsOnReply(number, NO_TEXT)
-    return content or ""
 
 
 def decoded(text: str, number: str, *, lenient: bool) -> Any:

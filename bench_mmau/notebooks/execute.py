@@ -10,7 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,8 +21,6 @@ from agentgauge.core.errors import SandboxFault, UsageProblem
 from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.notebooks.cells import Solution
 from bench_mmau.notebooks.outputs import last_with_output
-
-PARALLEL = 5  # notebooks at a time, in the published evaluator
 
 _RUNNER = Path(__file__).with_name("runner.py")
 _NEEDED = ("IPython", "matplotlib_inline")
@@ -43,20 +41,19 @@ _COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _SHOWN = 4000  # characters of an error that are kept, its end
 
 
+_LIMITS = sandbox.Limits(  # of output: all cells together, as JSON
+    memory_bytes=4 << 30, output_bytes=64 << 20, file_bytes=512 << 20, disk_bytes=1 << 30, processes=128
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Room:
     """What a notebook may use. The time per cell is the reference's, which sets no other limit."""
 
     cell_seconds: float = 180.0  # wall time of each cell
-    notebook_seconds: float | None = (
-        None  # wall time of all cells together; None: as many times ``cell_seconds`` as there are cells
-    )
+    notebook_seconds: float | None = None  # wall time of all cells together; None: ``cell_seconds`` for each
     start_seconds: float = 60.0  # to build the confinement and to start the shell, on a busy machine
-    memory_bytes: int = 4 << 30
-    output_bytes: int = 64 << 20  # of all cells together, as JSON
-    file_bytes: int = 512 << 20
-    disk_bytes: int = 1 << 30
-    processes: int = 128  # processes and threads
+    limits: sandbox.Limits = _LIMITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +62,6 @@ class Workplace:
 
     data: Path | None = None
     room: Room = Room()
-    allow_unsafe: bool = False  # also below the minimum of protection
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,15 +155,8 @@ def _run(order: Sequence[tuple[int, str, bool]], where: Workplace) -> sandbox.Sa
     seconds = room.start_seconds + (
         len(order) * room.cell_seconds if room.notebook_seconds is None else room.notebook_seconds
     )
-    limits = sandbox.Limits(
-        wall_seconds=seconds,
-        cpu_seconds=seconds * (os.cpu_count() or 1),  # the limit is wall time, also for code on many cores
-        memory_bytes=room.memory_bytes,
-        output_bytes=room.output_bytes,
-        file_bytes=room.file_bytes,
-        disk_bytes=room.disk_bytes,
-        processes=room.processes,
-    )
+    # the limit is wall time, also for code on many cores
+    limits = replace(room.limits, wall_seconds=seconds, cpu_seconds=seconds * (os.cpu_count() or 1))
     readable: tuple[Path, ...] = _SYSTEM
     with sandbox.scratch_folder() as folder:
         if where.data is not None:
@@ -182,7 +171,6 @@ def _run(order: Sequence[tuple[int, str, bool]], where: Workplace) -> sandbox.Sa
             keep=False,
             env=_ENVIRONMENT | {"IPYTHONDIR": str(folder.resolve() / ".ipython")},
             readable=readable,
-            allow_unsafe=where.allow_unsafe,
         )
 
 
@@ -265,15 +253,13 @@ def _fill(cells: list[dict[str, Any]], places: Sequence[int], executed: Sequence
 
 
 def _is_output(output: Any) -> bool:
-    if isinstance(output, dict) and not isinstance(output.get("data", {}), dict):
-        return False
     match output:
         case {"output_type": "stream", "name": str(), "text": str()}:
-            return True
+            return isinstance(output.get("data", {}), dict)
         case {"output_type": "display_data" | "execute_result", "data": dict(), "metadata": dict()}:
             return True
         case {"output_type": "error", "ename": str(), "evalue": str(), "traceback": list()}:
-            return True
+            return isinstance(output.get("data", {}), dict)
     return False
 
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench_mmau.fixes import PARITY, Fixes
-from bench_mmau.notebooks.cells import Solution, decoded, text_of, without_fences
+from bench_mmau.notebooks.cells import Solution, decoded, without_fences
 from bench_mmau.notebooks.execute import Execution
 from bench_mmau.notebooks.outputs import NoFigure, NoPicture, Render, Shown, organise
 from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
-from bench_mmau.tool_use.replies import record_id
+from bench_mmau.tool_use.replies import record_id, text_of
 
 SEEING = ("gpt-4", "gemini", "claude-3")  # parts of the names of models that count as able to see [Q29]
 

@@ -7,23 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from bench_mmau.fixes import PARITY, Fixes
-from bench_mmau.notebooks.cells import NoCells, Solution, read_cells, text_of, without_fences
+from bench_mmau.notebooks.cells import NoCells, Solution, read_cells, without_fences
 from bench_mmau.notebooks.execute import Execution
+from bench_mmau.tool_use.replies import text_of
 
 PACKAGES = (
-    *(
-        "numpy",
-        "pandas",
-        "scipy",
-        "scikit-learn",
-        "sympy",
-        "statsmodels",
-        "matplotlib",
-        "seaborn",
-        "plotly",
-        "wordcloud",
-    ),
-    "the standard library",
+    "numpy, pandas, scipy, scikit-learn, sympy, statsmodels, matplotlib, seaborn, plotly, wordcloud, the standard"
+    " library"
 )
 
 AGAIN = """Running the notebook with your cells failed:
@@ -48,7 +38,7 @@ def needed(execution: Execution) -> bool:
 
 def request(solution: Solution, execution: Execution) -> list[Mapping[str, Any]]:
     """The messages of the retry."""
-    text = AGAIN.replace("{packages}", ", ".join(PACKAGES)).replace(
+    text = AGAIN.replace("{packages}", PACKAGES).replace(
         "{error}", execution.error
     )  # the error last: it may hold anything
     return [*solution.messages, {"role": "user", "content": text}]

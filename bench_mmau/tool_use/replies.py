@@ -47,8 +47,6 @@ class Unreadable(ValueError):
 
 EMPTY = Message("")
 
-NO_TEXT = "the reply has no text (its content is null)"
-
 
 def read(stored: object, client: Client = "openai", *, fixes: Fixes = PARITY) -> list[Message]:
     """Decode and parse one stored response. Raises Unreadable."""
@@ -70,7 +68,7 @@ def usable(stored: object, *, fixes: Fixes = PARITY) -> tuple[list[Message], str
     try:
         messages = read(stored, fixes=fixes)
         if messages:
-            text_of(messages[0], "", fixes)
+            text_of(messages[0].content, "", fixes)
     except Unreadable as error:
         return [EMPTY], str(error)
     except StopsOnReply as stop:
@@ -94,11 +92,11 @@ def contents(messages: Sequence[Message]) -> list[str | None]:
     return [message.content for message in messages]
 
 
-def text_of(message: Message, number: str, fixes: Fixes) -> str:
-    """The text of a message. Raises StopsOnReply where there is none, unless ``null_is_empty`` (MMAU spec 10)."""
-    if message.content is None and not fixes.null_is_empty:
-        raise StopsOnReply(number, NO_TEXT)
-    return message.content or ""
+def text_of(content: str | None, number: str, fixes: Fixes) -> str:
+    """The text of a reply. Raises StopsOnReply where there is none, unless ``null_is_empty`` (MMAU spec 10)."""
+    if content is None and not fixes.null_is_empty:
+        raise StopsOnReply(number, "the reply has no text (its content is null)")
+    return content or ""
 
 
 # -- the three shapes

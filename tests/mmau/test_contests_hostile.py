@@ -11,6 +11,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -226,7 +227,7 @@ def where(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFact
     with tempfile.TemporaryDirectory(prefix="hostile-") as folder:
         monkeypatch.setattr(tempfile, "tempdir", folder)
         pool = Pool(2)
-        yield Workplace(Room(test_seconds=1, group_seconds=2, memory_bytes=1 << 28, disk_bytes=32 << 20), pool)
+        yield Workplace(Room(1, 2, replace(Room().limits, memory_bytes=1 << 28, disk_bytes=32 << 20)), pool)
         pool.close()
         assert list(Path(folder).iterdir()) == []
         assert _processes_in(folder) == []

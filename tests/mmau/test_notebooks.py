@@ -7,6 +7,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,10 @@ def record(**changed: Any) -> dict[str, Any]:
         "questions": ["How much?"],
         "gt_answers": ["A"],
     } | changed
+
+
+def _room(cell_seconds: float, **limits: int) -> Room:
+    return Room(cell_seconds, limits=replace(Room().limits, **limits))
 
 
 def texts(found: execute.Execution) -> str:
@@ -322,7 +327,8 @@ def test_hostile(name: str) -> None:
     source, error = HOSTILE[name]
     seconds = 30.0 if "10 GB" in name else 2.0
     found = run_cells(
-        [code(source)], Workplace(room=Room(cell_seconds=seconds, memory_bytes=1 << 30, output_bytes=2 << 20))
+        [code(source)],
+        Workplace(room=_room(seconds, memory_bytes=1 << 30, output_bytes=2 << 20)),
     )
     assert not found.success
     assert error in found.error
@@ -362,7 +368,7 @@ def test_what_stays_behind_ends_with_the_notebook(source: str) -> None:
 @pytest.mark.usefixtures("quick")
 def test_fork_bomb() -> None:
     source = "import os, time\nfor _ in range(10**4):\n if os.fork() == 0: time.sleep(600)"
-    found = run_cells([code(source)], Workplace(room=Room(cell_seconds=10, processes=32)))
+    found = run_cells([code(source)], Workplace(room=_room(10, processes=32)))
     assert not found.success
 
 
