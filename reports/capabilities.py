@@ -85,8 +85,7 @@ def capabilities_of(case: CaseOutline) -> list[str]:
 
 
 def _shares(cases: Iterable[CaseOutline]) -> list[tuple[str, float]]:
-    """Of every sample that has a finished case: the group that it belongs to, and the share of its attempts that
-    passed."""
+    """Of every sample that has a finished case: its group, and the share of its attempts that passed."""
     passed: dict[str, list[bool]] = defaultdict(list)
     groups: dict[str, str] = {}
     for case in cases:
@@ -108,8 +107,7 @@ def _averaged(samples: Mapping[Part, list[tuple[str, float]]]) -> dict[str, Any]
 
 
 def _half_width(tasks: Sequence[list[tuple[str, float]]]) -> float:
-    """Of the interval of the mean of tasks. Groups make the quantile Student's, with Welch and Satterthwaite's
-    degrees of freedom."""
+    """Of the mean of tasks. With groups by Student's quantile with Welch and Satterthwaite's degrees of freedom."""
     variances = [_variance(shares) for shares in tasks]
     error = math.sqrt(math.fsum(variances)) / len(tasks)
     groups = [len({group for group, _ in shares}) for shares in tasks]

@@ -203,16 +203,14 @@ def _messages(events: Iterable[Event]) -> Iterator[dict[str, Any]]:
 
 def _message(message: Mapping[str, Json], names: dict[str, str]) -> dict[str, Any]:
     role = message.get("role")
-    told: dict[str, Any] = {
-        "role": role if role in ("system", "user", "assistant", "tool") else "user",
-        "content": _text(message.get("content")),
-    }
+    role = role if role in ("system", "user", "assistant", "tool") else "user"
+    told: dict[str, Any] = {"role": role, "content": _text(message.get("content"))}
     if calls := message.get("tool_calls"):
         told["tool_calls"] = [
             _call(call["function"]["name"], call["function"]["arguments"], str(call.get("id") or "")) for call in calls
         ]
         names |= {call["id"]: call["function"] for call in told["tool_calls"]}
-    if told["role"] == "tool":
+    if role == "tool":
         number = str(message.get("tool_call_id") or "")
         told |= {"tool_call_id": number, "function": names.get(number) or message.get("name")}
     return told
@@ -235,13 +233,14 @@ def _reply(event: Event) -> dict[str, Any] | None:
 def _call(name: str, arguments: Json, number: str) -> dict[str, Any]:
     """Arguments that are no object are kept as text, and said to be unreadable."""
     call = {"id": number, "function": name, "type": "function"}
+    problem = "the arguments are no object"
     try:
         read = read_json(arguments) if isinstance(arguments, str) else arguments
     except ValueError as error:
-        return {**call, "arguments": {"raw": arguments}, "parse_error": str(error)}
-    if not isinstance(read, dict):
-        return {**call, "arguments": {"raw": arguments}, "parse_error": "the arguments are no object"}
-    return {**call, "arguments": read}
+        read, problem = None, str(error)
+    if isinstance(read, dict):
+        return {**call, "arguments": read}
+    return {**call, "arguments": {"raw": arguments}, "parse_error": problem}
 
 
 def _text(content: Json) -> str:

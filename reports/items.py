@@ -117,8 +117,7 @@ def _correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
 
 
 def items(runs: Sequence[Path], format: str = "text") -> str:
-    """The health of the samples of the runs as ``text`` or ``json``. Raises UsageProblem for no run, and for other
-    data."""
+    """The health of the samples of the runs as ``text`` or ``json``. Raises UsageProblem for no run and other data."""
     if not runs:
         raise UsageProblem("no run is named; name the folders of one run or more")
     if format not in ("text", "json"):
@@ -173,19 +172,15 @@ def _task(task: str, found: Sequence[Item]) -> Iterator[str]:
         shaky = sorted((item for item in flips if item.flip_rate), key=lambda item: -(item.flip_rate or 0.0))
         yield from _listed("flip", [f"{item.sample} ({item.flip_rate:.2f})" for item in shaky], len(flips))
     if gold:
-        yield from _listed(
-            "gold that the oracle does not reach", [item.sample for item in gold if not item.gold], len(gold)
-        )
+        unreached = [item.sample for item in gold if not item.gold]
+        yield from _listed("gold that the oracle does not reach", unreached, len(gold))
     told = [item for item in found if item.discrimination is not None]
     if told:
         mean = math.fsum(item.discrimination or 0.0 for item in told) / len(told)
         yield f"    discrimination: {mean:+.2f} on average of {len(told)}"
-        wrong_way = sorted(
-            (item.discrimination or 0.0, item.sample) for item in told if (item.discrimination or 0.0) < 0
-        )
-        yield from _listed(
-            "better models fail more often", [f"{sample} ({value:+.2f})" for value, sample in wrong_way], len(told)
-        )
+        wrong_way = sorted((value, item.sample) for item in told if (value := item.discrimination or 0.0) < 0)
+        names = [f"{sample} ({value:+.2f})" for value, sample in wrong_way]
+        yield from _listed("better models fail more often", names, len(told))
     yield ""
 
 

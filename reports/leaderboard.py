@@ -100,8 +100,7 @@ def task_notes(task: Task, part: Mapping[str, Any]) -> list[str]:
 
 
 def not_comparable(summary: Mapping[str, Any], tasks: Iterable[Task]) -> dict[str, list[str]]:
-    """Why this run's rows of tasks may not stand beside published ones: reason → names of the tasks. Empty if they may,
-    or if nothing is published."""
+    """Why this run's rows may not stand beside published ones, if there are any: reason → names of the tasks."""
     found: dict[str, list[str]] = {}
     for task in tasks:
         for reason in _reasons(summary["run"], task, summary["tasks"][task.name]):
@@ -141,6 +140,10 @@ def _table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[st
 def number(value: float | None, *, count: bool = False) -> str:
     """Two decimals, as published; a count without; a dash where there is no value."""
     return "–" if value is None else f"{value:.0f}" if count else f"{value:.2f}"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{low:.1f}–{high:.1f}"
 
 
 def combined_value(score: Mapping[str, Any]) -> str:

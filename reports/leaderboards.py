@@ -80,8 +80,7 @@ def _figure(summary: Mapping[str, Any], benchmark: str, part: str, name: str) ->
 
 
 def _titles(text: str) -> list[tuple[str, str]]:
-    """Titles of columns and their keys, from ``Title | Title = key``. Without ``=`` the key is the title in lower case,
-    with underscores."""
+    """Titles and keys, from ``Title | Title = key``. A key not given is the title in lower case with underscores."""
     parts = (part.partition(" = ") for part in text.split(" | "))
     return [(title, key or re.sub(r"\W+", "_", title.lower())) for title, _, key in parts]
 

@@ -6,8 +6,6 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -31,33 +29,23 @@ SAME_BY_NAME = ("data", "prompts", "options")
 """Those of which shards share the parts that they both have."""
 
 
-@dataclass(frozen=True)
 class Shard:
     """A run's folder, read."""
 
-    folder: RunFolder
-    about: Mapping[str, Any]  # run.json
-    summary: Mapping[str, Any]
-    plan: Mapping[CaseId, str]
-
-    @property
-    def name(self) -> str:
-        return self.folder.path.name
-
-    @cached_property
-    def has_files(self) -> bool:
-        """Whether any tool produced any: then each case is looked at."""
+    def __init__(self, path: Path) -> None:
+        self.folder = RunFolder(path)
+        self.about: Mapping[str, Any] = self.folder.read_json("run.json")
+        self.summary: Mapping[str, Any] = self.folder.read_json("summary.json")
+        self.plan: Mapping[CaseId, str] = self.folder.plan()
         scored = self.about["settings"].get("rescore")
-        return any((folder / "files").exists() for folder in (self.folder.path, *([Path(scored)] if scored else [])))
-
-    @cached_property
-    def has_stages(self) -> bool:
-        return self.folder.checkpoints.exists()
+        self.sources = [self.folder, *([RunFolder(Path(scored))] if scored else [])]
+        """Where files of tools may be: here, or in the run that this one scored again."""
+        self.has_files = any((source.path / "files").exists() for source in self.sources)
 
     def files(self, case: CaseId) -> Path:
-        """What tools produced for a case: here, or in the run that this one scored again."""
-        own, scored = self.folder.files(*case), self.about["settings"].get("rescore")
-        return own if own.exists() or not scored else RunFolder(Path(scored)).files(*case)
+        """What tools produced for a case."""
+        places = [source.files(*case) for source in self.sources]
+        return next((place for place in places if place.exists()), places[-1])
 
 
 def merge(runs: Sequence[Path], out: Path, data: str | None = None) -> dict[str, Any]:
@@ -70,7 +58,7 @@ def merge(runs: Sequence[Path], out: Path, data: str | None = None) -> dict[str,
     if len(runs) < 2:
         raise UsageProblem(f"merge needs two runs or more and got {len(runs)}; name the folders of the shards")
     with ExitStack() as stack:
-        shards = [_read(path) for path in runs]
+        shards = [Shard(path) for path in runs]
         for path in dict.fromkeys(path.resolve() for path in runs):
             stack.enter_context(FolderLock(path, shared=True))
         try:
@@ -114,11 +102,6 @@ def _merge(shards: Sequence[Shard], target: RunFolder, hold: FolderLock, data: s
     )
 
 
-def _read(path: Path) -> Shard:
-    folder = RunFolder(path)
-    return Shard(folder, folder.read_json("run.json"), folder.read_json("summary.json"), folder.plan())
-
-
 def _differences(one: Shard, other: Shard) -> Iterator[str]:
     """What keeps two runs from being shards of one, a phrase each."""
     a, b = one.summary["run"], other.summary["run"]
@@ -126,12 +109,12 @@ def _differences(one: Shard, other: Shard) -> Iterator[str]:
     for key in SAME_BY_NAME:
         pairs += [(f"{key} of {name}", a[key][name], b[key][name]) for name in a[key] if name in b[key]]
     tasks = [name for name in one.summary["tasks"] if name in other.summary["tasks"]]
-    pairs += [
-        (f"similarity of {name}", *(run.summary["tasks"][name]["similarity"] for run in (one, other))) for name in tasks
-    ]
-    tools, others = (run.about["settings"]["tools"] for run in (one, other))
+    parts, others = one.summary["tasks"], other.summary["tasks"]
+    pairs += [(f"similarity of {name}", parts[name]["similarity"], others[name]["similarity"]) for name in tasks]
+    tools, others = one.about["settings"]["tools"], other.about["settings"]["tools"]
     pairs += [(f"the tool {name}", tools[name], others[name]) for name in tools if name in others]
-    pairs += [(f"the fingerprint of {name}", *(run.about["configs"][name] for run in (one, other))) for name in tasks]
+    configs, others = one.about["configs"], other.about["configs"]
+    pairs += [(f"the fingerprint of {name}", configs[name], others[name]) for name in tasks]
     yield from (f"{name} is {_short(left)} and {_short(right)}" for name, left, right in pairs if left != right)
 
 
@@ -144,11 +127,8 @@ def _about(shards: Sequence[Shard]) -> dict[str, Any]:
     """The ``run`` of the summary: what every shard says, and the union of what is listed by task and by tool."""
     about = dict(shards[0].summary["run"])
     tasks = _tasks(shards)
-    for key, names in (
-        ("data", tasks),
-        ("prompts", tasks),
-        ("options", [option.name for task in tasks for option in options_of(find_task(task))]),
-    ):
+    options = [option.name for task in tasks for option in options_of(find_task(task))]
+    for key, names in (("data", tasks), ("prompts", tasks), ("options", options)):
         united = {name: value for shard in shards for name, value in shard.summary["run"][key].items()}
         about[key] = {name: united[name] for name in dict.fromkeys([*names, *united]) if name in united}
     tools = _tools(shards)
@@ -164,8 +144,7 @@ def _tools(shards: Sequence[Shard]) -> dict[str, Any]:
 
 
 def _tasks(shards: Sequence[Shard]) -> list[str]:
-    """The tasks in the order in which one run would have had them, as far as the shards tell: each has its own in
-    that order."""
+    """The tasks in the order that one run would have had, as far as the shards tell: each has its own in that order."""
     orders = [list(dict.fromkeys(task for task, _, _ in shard.plan)) for shard in shards]
     before: TopologicalSorter[str] = TopologicalSorter()
     for order in orders:
@@ -225,18 +204,17 @@ def _copy(
     for case, (shard, _) in chosen.items():
         if shard.has_files:
             _link(shard.files(case), target.files(*case))
-        if shard.has_stages:
+        if shard.folder.checkpoints.exists():
             _link(shard.folder.checkpoint_file(*case), target.checkpoint_file(*case))
 
 
 def _link(source: Path, target: Path) -> None:
-    """Hard links cost nothing and are safe: a case that runs again writes new files. Copies where the disk cannot
-    link."""
-    if source.is_dir():
+    """Hard links are safe, since a case that runs again writes new files. Copies where the disk cannot link."""
+    if source.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
         shutil.copytree(source, target, symlinks=True, copy_function=_link_file)
     elif source.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
         _link_file(str(source), str(target))
 
 
@@ -260,5 +238,5 @@ def _run_json(shards: Sequence[Shard], planned: int) -> dict[str, Any]:
         "planned": planned,
         "started": min(shard.about["started"] for shard in shards),
         "finished": None if None in ended else max(ended),
-        "merged": [shard.name for shard in shards],
+        "merged": [shard.folder.path.name for shard in shards],
     }

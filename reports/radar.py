@@ -14,8 +14,7 @@ _GRID, _INK, _FILL = "#c8c8c8", "#222222", "#2f6fb0"
 
 
 def radar(scores: Mapping[str, Mapping[str, Any]]) -> str:
-    """An SVG page. A score without a value is no point of the line: its axis is dashed and says that it is
-    incomplete."""
+    """An SVG file. A score without a value is no point of the line: its axis is dashed and says "incomplete"."""
     names = list(scores)
     middle = _SIZE / 2
     parts = [

@@ -97,19 +97,14 @@ def summarise(
     scoring: Scoring,
     similarity: str,
 ) -> dict[str, Any]:
-    """One task's part of the summary. Broken cases count as the original counts them; ``value_clean`` leaves them
-    out."""
+    """One task's part of the summary. Broken cases count as in the original; ``value_clean`` leaves them out."""
     counts = Counter(records[case].status if case in records else "missing" for case in cases)
-    scored = {
-        case: record.score
-        for case in cases
-        if (record := records.get(case)) and record.score and record.status != "broken"
-    }
-    broken = [case for case in cases if case in records and records[case].status == "broken"]
+    found = {case: records[case] for case in cases if case in records}
+    scored = {case: record.score for case, record in found.items() if record.score and record.status != "broken"}
+    broken = [case for case, record in found.items() if record.status == "broken"]
     rows = {row.id: row for row in index.rows} if broken else {}
-    as_read, uncounted = _read_as_broken(
-        task, index, {case: rows[case[1]] for case in broken if case[1] in rows}, scoring, similarity
-    )
+    of_broken = {case: rows[case[1]] for case in broken if case[1] in rows}
+    as_read, uncounted = _read_as_broken(task, index, of_broken, scoring, similarity)
     counted = scored | as_read
     formula = task.metrics(scoring)
     metrics = estimate(_one_per_sample(counted), formula)
@@ -117,22 +112,19 @@ def summarise(
     known = {value for score in counted.values() for value in score.values}
     distinct, which = kinds(score.values for score in as_read.values())
     faults = {name: part_in(name, distinct, which, formula, known) for name in metrics}
+    faulty = {name: len(as_read) if count is None else count for name, count in faults.items()}
     most = max((attempt for _, _, attempt in cases), default=1)
     tables = task.breakdowns(_one_per_sample(counted), scoring) if isinstance(task, Breakdowns) else ()
-    breakdowns = [table.to_json() for table in tables]
     return {
         "planned": len(cases),
         **{status: counts[status] for status in ("passed", "wrong", "broken", "missing")},
         "similarity": similarity,
         "comparable": not isinstance(task, Similarity) or task.comparable(similarity),
         "metrics": {
-            name: _metric(
-                metric, len(as_read) if (count := faults[name]) is None else count, clean[name] if broken else None
-            )
-            for name, metric in metrics.items()
+            name: _metric(metric, faulty[name], clean[name] if broken else None) for name, metric in metrics.items()
         },
         **({"pass": _pass_at_k(counted, scored, most)} if most > 1 else {}),
-        **({"breakdowns": breakdowns} if breakdowns else {}),
+        **({"breakdowns": [table.to_json() for table in tables]} if tables else {}),
         "stops": sum(bool(score.stops) for score in scored.values()),
         "causes": dict(sorted(Counter(records[case].cause or "unknown" for case in broken).items())),
         **({"uncounted": {"cases": len(uncounted), "why": uncounted[0]}} if uncounted else {}),
@@ -176,8 +168,7 @@ def _pass_at_k(
 
 
 def _metric(metric: Metric, broken: int, clean: Metric | None) -> dict[str, Any]:
-    data = ends(metric) | {"broken": broken, **metric.extra}
-    return data if clean is None else data | _clean(ends(clean))
+    return {**ends(metric), "broken": broken, **metric.extra, **(_clean(ends(clean)) if clean else {})}
 
 
 def _clean(figure: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,4 @@
-"""A run's rows between the published ones, in the shape of the published tables, and tables of further figures: for a
-spreadsheet, a page, or a program."""
+"""A run's rows in the shape of the published tables, and its breakdowns: for a spreadsheet, a page, or a program."""
 
 from __future__ import annotations
 

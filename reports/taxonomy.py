@@ -102,8 +102,7 @@ def kind_of_labels(task: str, labels: tuple[str, ...]) -> str:
 
 
 def kind_of_cause(cause: str, error: str) -> str:
-    """The kind of a broken case. Endpoints and tool servers share causes such as ``http 500``; the error's text
-    tells them apart."""
+    """The kind of a broken case. Endpoints and tool servers share causes such as ``http 500``: the text decides."""
     if kind := _BY_CAUSE.get(cause):
         return kind
     return "endpoint" if cause in ("ModelFault", "server parsed") or error.startswith("model ") else "tool"

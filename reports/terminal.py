@@ -11,7 +11,7 @@ from agentgauge.core.intervals import wilson
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from reports.capabilities import effective_number
-from reports.leaderboard import combined_value, not_comparable, number, task_notes
+from reports.leaderboard import combined_value, interval, not_comparable, number, task_notes
 from reports.load import UNFINISHED, CaseOutline, Run
 from reports.taxonomy import TITLES, kind_of
 from reports.text import WIDTH, aligned, fill
@@ -37,10 +37,9 @@ def tables(summary: Mapping[str, Any], width: int = WIDTH) -> Iterator[str]:
         task = find_task(name)
         yield from fill("", f"{name}: {part['planned']} planned · {_ends(part)}", width, hanging=_INDENT)
         yield from _metrics(task, part["metrics"], width)
-        for remark in task_notes(task, part):
-            yield from fill(_INDENT, remark, width, hanging="  ")
-        for cause, count in part["causes"].items():
-            yield from fill(_INDENT, f"broken: {count} × {cause}", width, hanging="  ")
+        broken = [f"broken: {count} × {cause}" for cause, count in part["causes"].items()]
+        for note in (*task_notes(task, part), *broken):
+            yield from fill(_INDENT, note, width, hanging="  ")
         yield ""
     if reasons := not_comparable(summary, map(find_task, summary["tasks"])):
         yield "not comparable with published rows:"
@@ -76,11 +75,7 @@ def _metrics(task: Task, metrics: Mapping[str, Any], width: int) -> Iterator[str
 
 def _column(name: str, metric: Mapping[str, Any]) -> Row:
     clean = number(metric["value_clean"]) if "value_clean" in metric else ""
-    return name, number(metric["value"]), _interval(metric["low"], metric["high"]), clean, str(metric["n"])
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{low:.1f}–{high:.1f}"
+    return name, number(metric["value"]), interval(metric["low"], metric["high"]), clean, str(metric["n"])
 
 
 def _blocks(columns: Sequence[Row], width: int) -> Iterator[list[Row]]:
@@ -154,12 +149,11 @@ def _keywords(cases: Sequence[CaseOutline]) -> Iterator[Row]:
             shares = [(groups[sample], sum(attempts) / len(attempts)) for sample, attempts in found.items()]
             share = sum(share for _, share in shares) / len(shares)
             low, high = wilson(share, effective_number(shares))
-            yield tag, str(len(shares)), f"{100 * share:.1f}", _interval(100 * low, 100 * high)
+            yield tag, str(len(shares)), f"{100 * share:.1f}", interval(100 * low, 100 * high)
 
 
 def explanations(status: str, texts: Sequence[tuple[str, str]], *, full: bool) -> Iterator[str]:
-    """Why cases are wrong or broken, from pairs of node id and text: the first few by their first line, all whole
-    with ``-v``."""
+    """Why cases are wrong or broken, from pairs of node id and text: the first lines of a few, all with ``full``."""
     for node, text in texts if full else texts[:SHOWN]:
         yield f"{status}  {node}"
         for line in text.splitlines() if full else text.splitlines()[:1]:

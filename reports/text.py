@@ -13,15 +13,10 @@ WIDTH = 80
 
 
 def fill(indent: str, text: str, width: int = WIDTH, *, hanging: str = "") -> list[str]:
-    """``text`` in lines of at most ``width`` characters; only a longer word overhangs. Further lines have
-    ``hanging`` more indent."""
+    """Lines of at most ``width`` characters; only a longer word overhangs. ``hanging``: indent of further lines."""
+    further = indent + hanging
     lines = wrap(
-        text,
-        width,
-        initial_indent=indent,
-        subsequent_indent=indent + hanging,
-        break_long_words=False,
-        break_on_hyphens=False,
+        text, width, initial_indent=indent, subsequent_indent=further, break_long_words=False, break_on_hyphens=False
     )
     return lines or [indent.rstrip()]
 

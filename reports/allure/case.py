@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task_registry import find_task
-from agentgauge.core.types import Record, Scoring
+from agentgauge.core.types import Event, Record, Scoring
 from reports.allure.attach import SPACE, Attachments
 from reports.allure.dashboard import DASHBOARD
 from reports.allure.steps import milliseconds, steps, transcript
@@ -35,18 +35,15 @@ def result(run: Run, case: CaseOutline, attachments: Attachments) -> dict[str, A
     record = run.record(case)
     if kind := kind_of(case):
         said = record.error if case.status == "broken" else record.score and record.score.explanation
-        data["statusDetails"] = {
-            "message": cut(f"{TITLES[kind]}: {said or 'nothing more is known'}", attachments.limits.message)
-        }
+        message = cut(f"{TITLES[kind]}: {said or 'nothing more is known'}", attachments.limits.message)
+        data["statusDetails"] = {"message": message}
     return data | _told(_name(run, case), record, attachments, run.summary["run"]["scoring"])
 
 
 def unshown_result(run: Run, case: CaseOutline, attachments: Attachments, why: str) -> dict[str, Any]:
     """The result of a case that cannot be shown: its outline, and ``why``."""
-    return _outline(run, case, attachments) | {
-        "statusDetails": {"message": why},
-        "descriptionHtml": f"<p>{escape(why)}</p>",
-    }
+    shown = {"statusDetails": {"message": why}, "descriptionHtml": f"<p>{escape(why)}</p>"}
+    return _outline(run, case, attachments) | shown
 
 
 def _name(run: Run, case: CaseOutline) -> str:
@@ -92,45 +89,39 @@ def _told(one: str, record: Record, attachments: Attachments, scoring: Scoring) 
         return {}
     shows = record.score and said.output is not None
     artifacts = presentation_of(find_task(record.task)).artifacts(said.output, record.score, scoring) if shows else ()
-    shown = [artifact.path for artifact in artifacts if artifact.path] or (
-        list(_pictures(record)) if record.status != "passed" else []
-    )
+    shown = [artifact.path for artifact in artifacts if artifact.path]
+    if not shown and record.status != "passed":
+        shown = _pictures(said.events)
     files, left_out = attachments.files(one, record, shown)
-    facts = (
-        f"{said.usage.requests} requests, {said.usage.prompt_tokens} + {said.usage.completion_tokens} tokens,"
-        f" {said.seconds:.1f} s"
-    )
-    facts += f", {said.usage.usd:.4f} US dollars" if said.usage.usd else ""
+    usage = said.usage
+    facts = f"{usage.requests} requests, {usage.prompt_tokens} + {usage.completion_tokens} tokens, {said.seconds:.1f} s"
+    facts += f", {usage.usd:.4f} US dollars" if usage.usd else ""
     pages = [artifact.html for artifact in artifacts if artifact.html]
     told: dict[str, Any] = {
         "descriptionHtml": clean("".join([*pages, *(f"<p>{escape(text)}</p>" for text in (facts, *left_out))])),
-        "attachments": [attachments.text(one, "transcript", _text(record, attachments.limits.transcript)), *files],
+        "attachments": [
+            attachments.text(one, "transcript", _text(record, said.events, attachments.limits.transcript)),
+            *files,
+        ],
     }
     if said.events:
         start = milliseconds(said.events[0].start)
-        told |= {
-            "steps": steps(said.events, attachments.limits.steps),
-            "start": start,
-            "stop": start + milliseconds(said.seconds),
-        }
+        told["steps"] = steps(said.events, attachments.limits.steps)
+        told |= {"start": start, "stop": start + milliseconds(said.seconds)}
     return told
 
 
-def _text(record: Record, limit: int) -> str:
-    assert record.transcript is not None
+def _text(record: Record, events: Sequence[Event], limit: int) -> str:
     verdict = record.error or (record.score.explanation if record.score else "")
-    head = cut(
-        f"{record.task} {record.sample}, attempt {record.attempt}: {record.status}\n{verdict}".rstrip(), limit // 3
-    )
-    return f"{head}\n\n{transcript(record.transcript.events, limit - len(head))}\n"
+    title = f"{record.task} {record.sample}, attempt {record.attempt}: {record.status}"
+    head = cut(f"{title}\n{verdict}".rstrip(), limit // 3)
+    return f"{head}\n\n{transcript(events, limit - len(head))}\n"
 
 
-def _pictures(record: Record) -> Iterator[str]:
-    """Pictures that tools made in this case."""
-    for event in record.transcript.events if record.transcript else ():
-        for output in event.detail.get("result", ()):
-            if output["type"] == "image":
-                yield str(output["content"])
+def _pictures(events: Sequence[Event]) -> list[str]:
+    """Pictures that tools made."""
+    outputs = (output for event in events for output in event.detail.get("result", ()))
+    return [str(output["content"]) for output in outputs if output["type"] == "image"]
 
 
 def page(run: Run, folder: Path) -> str:

@@ -31,8 +31,7 @@ Json = Mapping[str, Any] | list[Any]
 
 
 def run_files(run: Run, folder: Path) -> dict[str, str | Json]:
-    """File name → text, or a value for JSON: everything besides results and attachments. ``folder``: where they will
-    lie."""
+    """File name → text, or a value for JSON: all besides results and attachments. ``folder``: where they will lie."""
     return {
         "environment.properties": environment(run),
         "categories.json": [
@@ -90,8 +89,7 @@ def _titles(run: Run) -> dict[str, Any]:
 
 
 def _metrics(run: Run) -> Iterator[tuple[str, dict[str, str], float | None]]:
-    """Key, title and value of the published columns of every task, our capabilities (percent), gates (1 holds, 0
-    fails), unfinished cases."""
+    """Key, title and value of published columns, capabilities (percent), gates (1 holds, 0 fails), unfinished cases."""
     for name, part in run.summary["tasks"].items():
         task = presentation_of(find_task(name))
         for column in task.published:

@@ -14,8 +14,7 @@ ROOMS = (200, 80, 40)
 
 
 def steps(events: Sequence[Event], limit: int) -> list[dict[str, Any]]:
-    """Allure's steps, one for each exchange with the model or a tool, in about ``limit`` bytes; those that do not
-    fit are counted."""
+    """Allure's steps, one for each exchange, in about ``limit`` bytes; those that do not fit are counted."""
     shown: list[dict[str, Any]] = []
     sizes: list[int] = []
     for room in ROOMS:

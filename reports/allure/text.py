@@ -1,5 +1,4 @@
-"""Texts that a model wrote, made fit for labels and lines: nothing that steers a screen, and no more than there is
-room for."""
+"""Texts that a model wrote, made fit for labels and lines: nothing that steers a screen, and cut to a length."""
 
 from __future__ import annotations
 

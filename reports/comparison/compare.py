@@ -186,8 +186,7 @@ def _by_name(key: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[s
 
 
 def _tools(one: Mapping[str, Mapping[str, Any]], other: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Tools that are not the same. Those of one run alone are told only where both have tools: fewer cases use fewer
-    tools."""
+    """Tools that differ. Those of one run alone count only where both have tools: fewer cases use fewer tools."""
     for name in sorted(one.keys() & other.keys()):
         if keys := [
             key for key in sorted(one[name].keys() | other[name].keys()) if one[name].get(key) != other[name].get(key)

@@ -29,14 +29,10 @@ def page(data: Mapping[str, Any]) -> str:
     """``data``: as ``shown`` makes it. Everything in it is text, never markup."""
     title = "Comparison of " + ", ".join(run["model"] for run in data["runs"])
     parts = [
-        (
-            '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy"'
-            f' content="{_POLICY}">'
-        ),
-        (
-            '<meta name="viewport" content="width=device-width,'
-            f' initial-scale=1"><title>{escape(title)}</title><style>{_STYLE}</style></head>'
-        ),
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy"'
+        f' content="{_POLICY}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>",
         "<body><h1>Comparison</h1><ul>",
         *(
             f"<li>{run['letter']}: {escape(run['model'])} <code>{escape(run['path'])}</code></li>"

@@ -36,12 +36,8 @@ ENUMERATED = 12
 DRAWS = 20_000
 """Random ways beyond that. The smallest p-value is one over this."""
 
-MCNEMAR, ALL_SIGNS, DRAWN_SIGNS, NO_DIFFERENCE = (
-    "McNemar, exact",
-    "sign flips, all",
-    "sign flips, drawn",
-    "no pair differs",
-)
+MCNEMAR, NO_DIFFERENCE = "McNemar, exact", "no pair differs"
+ALL_SIGNS, DRAWN_SIGNS = "sign flips, all", "sign flips, drawn"
 
 _STEP = 1e-4
 _SAME = 1e-9
@@ -83,7 +79,6 @@ def effects(first: Sequence[Values], second: Sequence[Values], formula: MetricFo
     import numpy as np
 
     fn = formula.compute
-
     names = sorted({name for one in (*first, *second) for name in one})
     a, b = (
         np.array([[one.get(name, 0.0) for name in names] for one in run]).reshape(len(run), len(names))
@@ -109,9 +104,8 @@ def effects(first: Sequence[Values], second: Sequence[Values], formula: MetricFo
             continue
         which = tested.index(name)
         part = [formula.counted(name, x) or formula.counted(name, y) for x, y in zip(first, second, strict=True)]
-        results[name] = _effect(
-            one, other, difference, swings[part, which], spread[part, which], formula.scale.get(name, 100.0)
-        )
+        whole = formula.scale.get(name, 100.0)
+        results[name] = _effect(one, other, difference, swings[part, which], spread[part, which], whole)
     return results
 
 
@@ -122,8 +116,7 @@ def _named(names: Sequence[str], sums: Array) -> dict[str, float]:
 def _slopes(
     fn: Callable[[Values], Mapping[str, float | None]], names: Sequence[str], at: Array, figures: Sequence[str]
 ) -> Array:
-    """How much each figure grows with each sum: an array of sums by figures. 0 where a figure ends to be defined
-    nearby."""
+    """How much each figure grows with each sum: sums by figures. 0 where a figure is not defined nearby."""
     import numpy as np
 
     slopes = np.zeros((len(names), len(figures)))
@@ -216,8 +209,7 @@ def _p_values(differing: Array) -> tuple[float, float, str]:
 
 
 def drawn(differing: Array, seen: float, room: float) -> tuple[int, int]:
-    """Of ``DRAWS`` random sign flips: how many sums are at least as far from 0 as ``seen``, and how many do not
-    exceed it."""
+    """Of ``DRAWS`` random sign flips: how many sums are at least as far from 0 as ``seen``, and how many at most it."""
     import numpy as np
 
     source = np.random.default_rng(SEED)
@@ -241,8 +233,7 @@ def binomial_tail(at_most: int, k: int) -> float:
 
 
 def holm(p_values: Mapping[Key, float]) -> dict[Key, float]:
-    """P-values that hold for all of them together (Holm 1979): none of the true null hypotheses is rejected more
-    often than alpha."""
+    """P-values that hold for all together (Holm 1979): a true null hypothesis is rejected at most as often as alpha."""
     adjusted: dict[Key, float] = {}
     least = 0.0
     for rank, (key, p) in enumerate(sorted(p_values.items(), key=lambda item: item[1])):

@@ -33,8 +33,7 @@ class TaskPairs:
 
 
 def pair(task: Task, first: Sequence[CaseOutline], second: Sequence[CaseOutline], scoring: Scoring) -> TaskPairs:
-    """The differences of one task's figures, and the samples that make them. ``first`` and ``second``: its cases in
-    A and in B."""
+    """The differences of a task's figures, and the samples that make them. ``first``, ``second``: its cases in A, B."""
     runs = [_samples(cases) for cases in (first, second)]
     finished = [{sample for sample, cases in run.items() if any(case.score for case in cases)} for run in runs]
     both = finished[0] & finished[1]

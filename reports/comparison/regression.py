@@ -43,13 +43,9 @@ def regression(before: Path, after: Path, task: str, metric: str) -> str | None:
         return None
     least = min(fallen, key=lambda key: worse[key])
     more = f", and {len(fallen) - 1} more" if len(fallen) > 1 else ""
-    return f"{'.'.join(least)} fell {_told(tests[least], worse[least])}{more}"
-
-
-def _told(effect: Effect, p: float) -> str:
-    assert effect.a is not None and effect.b is not None and effect.low is not None and effect.high is not None
-    moved = (
-        f"from {effect.a:.2f} to {effect.b:.2f} ({effect.b - effect.a:+.2f}, 95 % interval {effect.low:+.1f} to"
-        f" {effect.high:+.1f}"
+    effect = tests[least]
+    return (
+        f"{'.'.join(least)} fell from {effect.a:.2f} to {effect.b:.2f} ({effect.difference:+.2f}, 95 % interval"
+        f" {effect.low:+.1f} to {effect.high:+.1f}; p {chance(worse[least])} one-sided, Holm-corrected; {effect.n}"
+        f" pairs){more}"
     )
-    return f"{moved}; p {chance(p)} one-sided, Holm-corrected; {effect.n} pairs)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from reports.text import aligned, fill
@@ -26,11 +27,8 @@ def text(data: Mapping[str, Any]) -> str:
                 ids = [sample["sample"] for sample in samples]
                 more = f" and {len(ids) - LISTED} more" if len(ids) > LISTED else ""
                 lines += _wrapped(f"  {words}: {', '.join(ids[:LISTED])}{more}")
-        if one["warnings"]:
-            lines += [
-                "",
-                *(line for reason in one["warnings"] for line in _wrapped(f"warning: {between(one, data)}{reason}")),
-            ]
+        warnings = (_wrapped(f"warning: {between(one, data)}{reason}") for reason in one["warnings"])
+        lines += ["", *chain.from_iterable(warnings)] if one["warnings"] else []
     return "\n".join([*lines, "", *_wrapped(data["note"])])
 
 
@@ -42,10 +40,8 @@ def markdown(data: Mapping[str, Any]) -> str:
         *(f"- {run['letter']}: `{run['path']}` ({_escaped(run['model'])})" for run in data["runs"]),
     ]
     for one in data["comparisons"]:
-        lines += ["", f"## {one['run']} and {one['against']}"]
-        lines += (
-            ["", *(f"> **Warning:** {_escaped(reason)}\n>" for reason in one["warnings"])] if one["warnings"] else []
-        )
+        warnings = [f"> **Warning:** {_escaped(reason)}\n>" for reason in one["warnings"]]
+        lines += ["", f"## {one['run']} and {one['against']}", *(["", *warnings] if warnings else [])]
         for task, part in one["tasks"].items():
             lines += ["", f"### {task}", "", f"{heading(task, part).partition(': ')[2]}.", ""]
             lines += ["| figure | " + " | ".join((*letters(one["run"]), *COLUMNS)) + " |", "|---|" + "--:|" * 6]
@@ -84,21 +80,15 @@ def moves(part: Mapping[str, Any], letter: str) -> Iterator[tuple[str, Sequence[
 def cells(figure: Mapping[str, Any]) -> list[str]:
     """A, B, difference, interval, p, detectable difference."""
     low, high, p, detectable = (figure[key] for key in ("low", "high", "p_holm", "detectable"))
-    places = (
-        0 if figure["count"] and float(figure["a"] or 0).is_integer() and float(figure["b"] or 0).is_integer() else 2
-    )
+    both = (figure["a"], figure["b"])
+    places = 0 if figure["count"] and all(float(value or 0).is_integer() for value in both) else 2
     return [
-        number(figure["a"], places),
-        number(figure["b"], places),
+        *("-" if value is None else f"{value:.{places}f}" for value in both),
         "" if figure["difference"] is None else f"{round(figure['difference'], 2) + 0.0:+.{places}f}",
         "" if low is None else f"{round(low, 1) + 0.0:+.1f} to {round(high, 1) + 0.0:+.1f}",
         "" if p is None else chance(p) + ("*" if figure["significant"] else ""),
         "" if low is None else "-" if detectable is None else f"{detectable:.1f}",
     ]
-
-
-def number(value: float | None, places: int) -> str:
-    return "-" if value is None else f"{value:.{places}f}"
 
 
 def chance(p: float) -> str:
@@ -113,15 +103,14 @@ def between(one: Mapping[str, Any], data: Mapping[str, Any]) -> str:
 def _table(part: Mapping[str, Any], letter: str) -> list[str]:
     rows = [
         ["", *letters(letter), *COLUMNS],
-        *([_cut(name), *cells(figure)] for name, figure in part["figures"].items()),
+        *(
+            [name if len(name) <= _NAME else f"{name[: _NAME - 1]}…", *cells(figure)]
+            for name, figure in part["figures"].items()
+        ),
     ]
     for row in rows:  # the star hangs outside its column
         row[5] = row[5] if row[5].endswith("*") else f"{row[5]} "
     return list(aligned(rows))
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
 
 
 def _wrapped(line: str) -> list[str]:

@@ -30,7 +30,6 @@ class Seen:
     why: list[str] = field(default_factory=list)
     calls: list[int] = field(default_factory=list)
     errors: list[int] = field(default_factory=list)
-    tool_calls: Counter[str] = field(default_factory=Counter)
     tool_errors: Counter[str] = field(default_factory=Counter)
     tool_seconds: dict[str, array[float]] = field(default_factory=dict)
     model_seconds: dict[str, array[float]] = field(default_factory=dict)
@@ -44,7 +43,6 @@ class Seen:
                 place.setdefault(name, array("d")).append(seconds)
         self.calls.append(len(learnt.tools))
         self.errors.append(sum(failed for _, _, failed in learnt.tools))
-        self.tool_calls.update(name for name, _, _ in learnt.tools)
         self.tool_errors.update(name for name, _, failed in learnt.tools if failed)
 
 
@@ -86,8 +84,8 @@ def figures(run: Run, seen: Seen) -> dict[str, Any]:
         "kinds": [[name, TITLES.get(name, name)] for name in kind_names],
         "faults": _faults(run, kinds, kind_names),
         "tools": [
-            [name, count, seen.tool_errors[name]]
-            for name, count in sorted(seen.tool_calls.items(), key=lambda it: (-it[1], it[0]))
+            [name, len(calls), seen.tool_errors[name]]
+            for name, calls in sorted(seen.tool_seconds.items(), key=lambda it: (-len(it[1]), it[0]))
         ],
         "tags": tags,
         "cases": {
@@ -149,8 +147,7 @@ def _task(name: str, part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _faults(run: Run, kinds: Iterable[str], names: Sequence[str]) -> list[list[Any]]:
-    """How many cases of each benchmark have a kind: ``[number of the kind, {benchmark: count}]``, in the order of
-    the taxonomy."""
+    """Cases by kind and benchmark: ``[number of the kind, {benchmark: count}]``, in the order of the taxonomy."""
     counts: dict[str, Counter[str]] = {}
     for case, kind in zip(run.cases, kinds, strict=True):
         if kind:

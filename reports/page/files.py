@@ -51,15 +51,9 @@ class Files:
         return quote(Path(os.path.relpath(self._folder, page.absolute())).as_posix()) + "/"
 
     def links(self, task: str, texts: Iterable[str]) -> dict[str, str]:
-        """Path as it is written in ``texts`` → link: ``run:`` below ``base``, or ``page:``, beside the page or in
-        ``embedded``."""
-        found = {}
-        for path in dict.fromkeys(
-            path for text in texts for path in ([text] if _whole(text) else _PATHS.findall(text))
-        ):
-            if link := self._link(task, path):
-                found[path] = link
-        return found
+        """Path as in ``texts`` → link: ``run:`` below ``base``, or ``page:`` beside the page or in ``embedded``."""
+        paths = (path for text in texts for path in ([text] if _whole(text) else _PATHS.findall(text)))
+        return {path: link for path in dict.fromkeys(paths) if (link := self._link(task, path))}
 
     def _link(self, task: str, path: str) -> str | None:
         key = (task if path.startswith(ROOT_TOKEN) else "", path)

@@ -10,6 +10,7 @@ from agentgauge.core.task import Task
 from reports.leaderboard import (
     by_benchmark,
     combined_value,
+    interval,
     not_comparable,
     number,
     our_columns,
@@ -58,7 +59,7 @@ def _ours(part: Mapping[str, Any], name: str, task: Task) -> dict[str, Any]:
     metric = part["metrics"][name]
     return {
         "value": number(metric["value"], count=name in presentation_of(task).counts),
-        "interval": "" if metric["low"] is None else f"{metric['low']:.1f}–{metric['high']:.1f}",
+        "interval": interval(metric["low"], metric["high"]),
         "n": metric["n"],
         "broken": part["broken"],
         "clean": number(metric["value_clean"]) if "value_clean" in metric else "",

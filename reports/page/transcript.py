@@ -130,8 +130,7 @@ class _Tree(HTMLParser):
 
 
 def tree(html: str) -> list[Any]:
-    """An artifact's page as ``[tag, [child, ...]]``, children being texts or trees: harmless tags, no attributes at
-    all."""
+    """An artifact's page as ``[tag, [child, ...]]``, children being texts or trees: harmless tags, no attributes."""
     parser = _Tree()
     parser.feed(html)
     parser.close()
