@@ -12,7 +12,7 @@ from agentgauge.core.errors import DataProblem
 from agentgauge.data.fetch.dataset import DataSet, Verified
 from agentgauge.data.fetch.hub import Hub
 from bench_mmau import data
-from bench_mmau.tasks import TASKS
+from bench_mmau.task import TASKS
 
 ARCHIVE = "code_kaggle_source.zip"
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from bench_mmau import data as mmau
 from bench_mmau.fetch import PROMPTS
-from bench_mmau.tasks import TASKS
+from bench_mmau.task import TASKS
 
 ROOT = Path(__file__).resolve().parents[2]
 PIXEL = b"not really a picture"

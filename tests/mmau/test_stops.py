@@ -18,7 +18,7 @@ from agentgauge.core.types import Sample, Score, Scoring
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import read_reply
 from bench_mmau.run import JUDGE, PLANNER, QA, SOLVER
-from bench_mmau.tasks import TASKS
+from bench_mmau.task import TASKS
 from tests.mmau import records as made
 
 pytestmark = pytest.mark.slow

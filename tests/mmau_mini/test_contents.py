@@ -11,7 +11,7 @@ import pytest
 
 from bench_mmau.contests.extract import understand_match
 from bench_mmau.fixes import PARITY
-from bench_mmau.tasks import TASKS
+from bench_mmau.task import TASKS
 from bundled_data.mmau.__main__ import build
 from bundled_data.mmau.contests import PROBLEMS, printed
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentgauge.cli.main import main
-from bench_mmau.tasks import TASKS
+from bench_mmau.task import TASKS
 from tests.mmau import records as made
 from tests.plugin.project import records, run_mmau, summary, without_times
 

@@ -12,7 +12,7 @@ from agentgauge.cli.main import main
 from agentgauge.core.capabilities import PredictionFiles
 from agentgauge.core.task_registry import known_tasks
 from bench_gta.atomic import task as gta
-from bench_mmau import tasks as mmau
+from bench_mmau import task as mmau
 from bench_wild import task as wild
 from tests.plugin.project import run_gta, run_mmau, run_wild, summary
 
