@@ -19,5 +19,4 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
 
 
 def configure(options: argparse.Namespace) -> None:
-    """Configure the benchmarks with their parsed options."""
     configure_tasks({name: getattr(options, name, None) for name in known_options()})

@@ -107,16 +107,12 @@ def presentation_of(task: Task) -> Presentation:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One figure."""
-
     value: float | None  # per cent, or a count in a column of ``counts``; None: there is nothing to count
     n: int  # what it rests on: the denominator of a share
 
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """Figures by row and column."""
-
     title: str  # unique within the task
     what: str  # heading of the column that names the rows: "action type"
     columns: tuple[str, ...]

@@ -77,7 +77,6 @@ class ToolCall:
     one."""
 
     def to_wire(self) -> dict[str, Any]:
-        """The call as the OpenAI format has it."""
         function = {"name": self.name, "arguments": self.arguments}
         return {"id": self.id, "type": "function", "function": function, **self.extra}
 

@@ -24,8 +24,6 @@ class Checkpoint:
 
 
 class CheckpointFile:
-    """One case's file."""
-
     def __init__(self, path: Path, config: str, placeholders: PathPlaceholders, *, fresh: bool = False) -> None:
         """``config``: fingerprint of everything that may change the outcome; what another one left is not taken up.
         ``placeholders``: for folders that lie elsewhere when the run is resumed. ``fresh``: the run is new, so there is

@@ -38,8 +38,6 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """The samples of one data file."""
-
     root: Path  # folder that relative paths start from
     file: Path
     fingerprint: str  # of the file's content

@@ -78,7 +78,6 @@ class PathPlaceholders:
         self._folders = {placeholder: folder for folder, placeholder in placeholders.items()}
 
     def to_placeholders(self, value: Json) -> Json:
-        """Folders to placeholders."""
         return with_placeholders(value, self._placeholders)
 
     def to_paths(self, value: Json) -> Json:

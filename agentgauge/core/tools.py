@@ -23,8 +23,6 @@ pictures."""
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """An input or an output of a tool."""
-
     type: ValueType
     name: str | None = None
     description: str | None = None
@@ -67,14 +65,10 @@ class Tool:
     def to_json(self) -> dict[str, Any]:
         """The shape of ``toolmeta.json``, with ``attach`` only where an input has it."""
         data = asdict(self)
-        return {
-            **data,
-            **{side: [_without_none_attach(value) for value in data[side]] for side in ("inputs", "outputs")},
-        }
-
-
-def _without_none_attach(parameter: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in parameter.items() if key != "attach" or value is not None}
+        for parameter in (*data["inputs"], *data["outputs"]):
+            if parameter["attach"] is None:
+                del parameter["attach"]
+        return {**data, "inputs": list(data["inputs"]), "outputs": list(data["outputs"])}
 
 
 @dataclass(frozen=True, slots=True)

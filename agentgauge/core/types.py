@@ -44,8 +44,6 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One sample of a data set, loaded."""
-
     id: str  # the data set's own id
     task: str  # "gta_atomic.step"
     tags: tuple[str, ...]  # further keywords for -k
@@ -115,11 +113,6 @@ class Record:
     tags: tuple[str, ...] = ()
     worker: str = "main"
     finished: float = 0.0  # seconds since the epoch
-
-    @property
-    def key(self) -> tuple[str, str, int, str]:
-        """What identifies the case: two records with one key are the same case, run twice."""
-        return (self.task, self.sample, self.attempt, self.config)
 
     @property
     def answered(self) -> bool:

@@ -18,8 +18,6 @@ class WrongAnswer(AssertionError, pytest.fail.Exception):  # type: ignore[misc, 
 
 
 class Outcome:
-    """How a case ended."""
-
     def __init__(self, result: Line | Record) -> None:
         self._result = result
 

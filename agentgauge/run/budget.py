@@ -63,9 +63,8 @@ class BudgetWatch:
         self._budget = budget
         self._records = folder.path / "records"
         self._over = over
-        self._offsets: dict[Path, int] = {
-            path: path.stat().st_size for path in self._records.glob("*.jsonl")
-        }  # a resumed run starts at 0
+        # a resumed run starts at 0
+        self._offsets = {path: path.stat().st_size for path in self._records.glob("*.jsonl")}
         self._usage = Usage()
         self._begin = time.monotonic()
         self._ended = threading.Event()

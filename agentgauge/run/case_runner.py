@@ -25,8 +25,6 @@ NOT_JSON = (RecursionError, TypeError, ValueError)
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """Which worker this process is."""
-
     name: str = "main"  # "gw3"
     number: int = 0
     count: int = 1

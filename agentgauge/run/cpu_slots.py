@@ -29,9 +29,8 @@ class CpuSlots:
         with self._locked("turn", fcntl.LOCK_SH):
             pass  # held only by ``alone``: without it a stream of others would never let that process in
         with self._locked("gate", fcntl.LOCK_SH), ExitStack() as held:
-            with self._locked(
-                "queue", fcntl.LOCK_EX
-            ):  # the others wait in the kernel, which costs nothing however many they are
+            # the others wait in the kernel, which costs nothing however many they are
+            with self._locked("queue", fcntl.LOCK_EX):
                 number = self._find(held)
             yield number
 
@@ -46,7 +45,6 @@ class CpuSlots:
             time.sleep(_WAIT)
 
     def crowded(self, mine: int) -> bool:
-        """Whether another slot is held just now."""
         for number in range(self._size):
             if number != mine:
                 try:

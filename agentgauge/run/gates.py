@@ -33,8 +33,6 @@ Columns = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A metric compared with a number."""
-
     text: str
     task: str
     metric: str

@@ -144,7 +144,6 @@ class Prefetcher:
             self._case_done.notify()
 
     def _fill(self) -> None:
-        """Start as many cases as there are free slots."""
         self._update_slots()
         started = 0
         while self._queue and self._used() < self._slots and not self._closed:
@@ -185,7 +184,6 @@ class Prefetcher:
         return bool(self._queue or self._unready)
 
     def _used(self) -> int:
-        """How many slots are used."""
         return len(self._running) - min(self._runner.resting(), self._slots)
 
     def _start(self, case: Planned) -> None:

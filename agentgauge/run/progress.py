@@ -39,14 +39,13 @@ class Progress:
     def add(self, status: str, tokens: int, usd: float) -> None:
         self.counts[status] += 1
         self.usage += Usage(prompt_tokens=tokens, usd=usd)
-        if self._write and time.monotonic() - self._drawn >= (REDRAW_SECONDS if self._live else PLAIN_SECONDS):
-            self._draw(self._write)
+        if time.monotonic() - self._drawn >= (REDRAW_SECONDS if self._live else PLAIN_SECONDS):
+            self.draw()
 
     def finish(self) -> None:
-        """Leave the last state on the screen."""
         self._ended.set()
         if self._write and self.done:
-            self._draw(self._write)
+            self.draw()
             if self._live:
                 self._write("\n")
 
@@ -58,10 +57,6 @@ class Progress:
             return False
         self._looked = now
         return self._waiting() > 0
-
-    def draw(self) -> None:
-        if self._write:
-            self._draw(self._write)
 
     def watch(self) -> None:
         """Call ``draw`` from a thread whenever it is due, until ``finish``. Only where pytest captures no output."""
@@ -87,16 +82,18 @@ class Progress:
             if self.is_late():
                 self.draw()
 
-    def _draw(self, write: Write) -> None:
+    def draw(self) -> None:
+        if self._write is None:
+            return
         with self._drawing:
             self._drawn = time.monotonic()
             line = self.line()
             if self._live:
                 line = line[: shutil.get_terminal_size().columns - 1]  # a line that wraps could not be drawn over
-                write("\r" + line.ljust(self._shown))
+                self._write("\r" + line.ljust(self._shown))
                 self._shown = len(line)
             else:
-                write(f"{line}\n")
+                self._write(f"{line}\n")
 
 
 def late_requests(count: int) -> str:

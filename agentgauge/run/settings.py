@@ -52,8 +52,6 @@ class ModelFacts:
 
 @dataclass(frozen=True)
 class Settings:
-    """What the command line and agentgauge.toml say, checked."""
-
     model: ModelFacts
     spec: ModelSpec | None  # how to reach the model; None where none is asked (replay, rescore)
     dialect: str
@@ -76,9 +74,7 @@ class Settings:
     allow_unsafe_code: bool
     options: Mapping[str, str | bool]  # of the tasks themselves: "--wild-language" → "en"
     roles: Mapping[str, ModelSpec]  # how to reach the models of further roles, such as a judge: option → spec
-    earlier_tools: (
-        Mapping[str, Mapping[str, Any]] | None
-    )  # what identified the tools of the run that is replayed or scored again
+    earlier_tools: Mapping[str, Mapping[str, Any]] | None  # identify those of the run that is replayed or rescored
     file: FileConfig
 
 
@@ -202,16 +198,13 @@ def _fingerprint(settings: Settings, option: str) -> str | bool:
 
 def _roles(options: Mapping[str, str | bool], file: FileConfig) -> dict[str, ModelSpec]:
     """Raises UsageProblem for a model that is not known or lacks its key."""
-    models = {name: option for name, option in known_options().items() if option.model}
-    named = {
-        name: str(options[name]) for name, option in models.items() if options[name] not in (SAME, *option.instead)
-    }
     found = {}
-    for name, model in named.items():
-        try:
-            found[name] = resolve(model, url=None, config=file)
-        except UsageProblem as problem:
-            raise UsageProblem(f"{name}: {problem}") from None
+    for name, option in known_options().items():
+        if option.model and options[name] not in (SAME, *option.instead):
+            try:
+                found[name] = resolve(str(options[name]), url=None, config=file)
+            except UsageProblem as problem:
+                raise UsageProblem(f"{name}: {problem}") from None
     return found
 
 
@@ -254,9 +247,8 @@ def _run_dir(option: Namespace, model: str) -> Path:
         return Path(option.resume)
     if option.run_dir:
         return Path(option.run_dir)
-    safe = "".join(
-        c if c.isalnum() or c in "-._" else "-" for c in model.removeprefix("scripted:").rsplit(os.sep, 1)[-1]
-    )
+    name = model.removeprefix("scripted:").rsplit(os.sep, 1)[-1]
+    safe = "".join(c if c.isalnum() or c in "-._" else "-" for c in name)
     stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{safe}"
     path, count = Path("runs") / stem, 1
     while path.exists():  # two runs within a second
@@ -281,9 +273,8 @@ _EXCLUSIVE = (
 def _refuse_together(option: Namespace) -> None:
     for first, second, why in _EXCLUSIVE:
         if getattr(option, first) and getattr(option, second):
-            raise UsageProblem(
-                f"--{first.replace('_', '-')} and --{second.replace('_', '-')} cannot be used together: {why}"
-            )
+            names = f"--{first} and --{second}".replace("_", "-")
+            raise UsageProblem(f"{names} cannot be used together: {why}")
 
 
 def _one_of(option: str, value: str, accepted: Sequence[str]) -> str:

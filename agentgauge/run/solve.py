@@ -28,8 +28,6 @@ from agentgauge.store.jsonl import UNREADABLE, CaseId
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One case that is to be solved."""
-
     task: Task
     index: Index
     row: Row
@@ -60,7 +58,6 @@ class Solver:
     checkpoints: set[CaseId] = field(default_factory=set)  # cases that have one in the run folder
 
     def remove_checkpoint(self, case: CaseId) -> None:
-        """For when a case is finished."""
         if self.earlier or case in self.checkpoints:
             self.folder.checkpoint_file(*case).unlink(missing_ok=True)
             self.checkpoints.discard(case)
@@ -154,7 +151,6 @@ class Solver:
 
 
 def _why_broken(error: Exception) -> tuple[str, str]:
-    """The text and the cause of a broken record."""
     if isinstance(error, Fault):  # of what scoring needs
         return str(error), error.cause
     if isinstance(error, AgentGaugeError):  # data, or a reply that the published rules cannot score

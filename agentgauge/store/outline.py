@@ -39,7 +39,6 @@ class CaseOutline:
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """As ``Line.rank``."""
         return (self.status in ("passed", "wrong"), self.finished)
 
     @classmethod

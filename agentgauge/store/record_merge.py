@@ -16,8 +16,6 @@ Found = TypeVar("Found", Line, CaseOutline)
 
 
 class LeftOut(NamedTuple):
-    """A line that does not count."""
-
     file: Path
     number: int  # of the line, from 1
     start: int  # bytes
@@ -80,7 +78,6 @@ def _configs(run: Path) -> Mapping[str, str]:
 
 
 def worker_files(run: Path) -> list[Path]:
-    """The records that workers have written."""
     return sorted((run / "records").glob("*.jsonl"))
 
 

@@ -72,7 +72,7 @@ def test_an_outline_is_the_record_without_texts(said):
     found = CaseOutline.of(outlined(encoded_line(record(said))), Path("r.jsonl"), 3, 5)
     assert (found.usage, found.seconds) == (Usage(1, 10, 5, 0.25), 0.6)
     assert found.score == Score(False, {"right": 0.0}, ("wrong_answer",))
-    assert (*found.id, found.status, found.tags) == (*record(said).key[:3], "wrong", ("odd",))
+    assert (*found.id, found.status, found.tags) == ("toy.say", "s1", 1, "wrong", ("odd",))
     assert (found.file, found.start, found.size) == (Path("r.jsonl"), 3, 5)
 
 
@@ -108,7 +108,7 @@ def test_no_text_of_a_record_is_taken_for_its_layout(sample, said, explanation, 
     assert decoded(line) == whole
     assert outlined(line)["transcript"]["usage"]["requests"] == 3
     assert "output" not in outlined(line)["transcript"]
-    assert CaseOutline.of(outlined(line), Path(), 0, len(line)).id == whole.key[:3]
+    assert CaseOutline.of(outlined(line), Path(), 0, len(line)).id == (whole.task, whole.sample, whole.attempt)
 
 
 def old_line(sample: str) -> str:

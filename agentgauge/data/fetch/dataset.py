@@ -34,8 +34,6 @@ def _never(_task: str, _file: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """An official data set."""
-
     name: str  # on the command line: "gta-atomic"
     title: str  # "GTA-Atomic"
     folder: str  # below the data folder; the ``DataSource.name`` of the tasks it serves
@@ -53,7 +51,6 @@ class DataSet:
 
     @property
     def tasks(self) -> list[str]:
-        """Names of the tasks that it serves."""
         return sorted(name for name, task in known_tasks().items() if task.data.name == self.folder)
 
 

@@ -40,8 +40,6 @@ _SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class FetchOptions:
-    """What to fetch, and from where."""
-
     base: Path  # data folder
     mirror: str | None = None
     origin: str | None = None  # github, hub, hub:OWNER/NAME[@REVISION]; None: the data set's usual one
@@ -236,7 +234,6 @@ def _users_own(data_set: DataSet, target: Path, report: Report) -> bool:
 
 
 def _verify(data_set: DataSet, target: Path, marker: Marker, report: Report) -> bool:
-    """Look at the data and note what was found."""
     try:
         verified = data_set.verify(target)
     except DataProblem as problem:

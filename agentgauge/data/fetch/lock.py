@@ -24,8 +24,6 @@ PUBLISHED, FIRST_USE = "published", "recorded at first use"
 
 @dataclass(frozen=True, slots=True)
 class LockedFile:
-    """One file's entry."""
-
     url: str
     size: int
     sha256: str
@@ -124,8 +122,6 @@ NAME = "agentgauge-source.json"
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """The content of the note."""
-
     data_set: str
     source: str
     revision: str
@@ -138,7 +134,6 @@ class Marker:
     strange: list[str] = field(default_factory=list)
 
     def after(self, verified: Verified) -> Marker:
-        """With the outcome of a verification."""
         return replace(
             self,
             verified=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),

@@ -93,13 +93,11 @@ def offline() -> bool:
 
 
 def refused(status: int, address: str) -> UsageProblem:
-    """A final HTTP status as a message."""
     what, advice = _REFUSALS.get(status, ("fails", "run the command again later, it goes on from there"))
     return UsageProblem(f"{address} {what} (HTTP {status}); {advice}")
 
 
 def unreachable(address: str, error: Exception) -> UsageProblem:
-    """A connection that keeps failing as a message."""
     what = str(error) or type(error).__name__
     return UsageProblem(
         f"{address} cannot be reached ({what}); check the network and HTTPS_PROXY, or give a --mirror, "

@@ -20,8 +20,6 @@ def size(count: float) -> str:
 
 
 class Progress:
-    """Counts the bytes of one or more files."""
-
     def __init__(self, title: str, total: int | None, stream: TextIO | None = None) -> None:
         self.title, self.total, self.done = title, total, 0
         self._stream = stream or sys.stderr
@@ -40,7 +38,6 @@ class Progress:
             self._bar.update(count)
 
     def add(self, count: int) -> None:
-        """Bytes that arrived."""
         self.done += count
         if self._bar is not None:
             self._bar.update(count)

@@ -22,8 +22,6 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """One file of a source."""
-
     name: str  # relative path, with slashes
     url: str  # without a mirror: what the lock file keeps
     address: str  # what is requested
@@ -35,7 +33,6 @@ class RemoteFile:
 
     @property
     def published(self) -> bool:
-        """Whether a checksum is published."""
         return bool(self.sha256 or self.git_sha1)
 
     @property
@@ -46,8 +43,6 @@ class RemoteFile:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a source offers."""
-
     source: str  # names it in the lock file, the same for every mirror: "https://github.com/OWNER/REPO/releases/tag/v1"
     revision: str
     files: tuple[RemoteFile, ...]

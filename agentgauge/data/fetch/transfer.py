@@ -36,8 +36,6 @@ _RANGE = re.compile(r"bytes (?:(\d+)-\d+|\*)/(\d+|\*)")
 
 @dataclass(frozen=True, slots=True)
 class Downloaded:
-    """A complete file."""
-
     path: Path
     size: int
     sha256: str
@@ -129,7 +127,6 @@ def fetch_file(
 def _download(
     client: httpx2.Client, wanted: RemoteFile, part: _Part, progress: Progress, patience: RetrySettings
 ) -> None:
-    """Complete the part."""
     import httpx2
 
     failures = 0
@@ -246,7 +243,6 @@ def _checked(wanted: RemoteFile, path: Path) -> Downloaded:
 
 
 def disk_problem(error: OSError, target: Path) -> UsageProblem:
-    """A file system's error as a message for the user."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return UsageProblem(
             f"no space is left in {target.parent}; free some and run the command again (it goes on from there), or give"

@@ -37,12 +37,8 @@ def limit_restarts(config: pytest.Config) -> None:
     """Replace no more workers with ``--tx`` than xdist does with ``-n``: four times as many as are started. Without
     that those of a Python that cannot start them would be replaced for ever."""
     option = config.option
-    if (
-        getattr(option, "dist", "no") != "no"
-        and option.tx
-        and not option.numprocesses
-        and option.maxworkerrestart is None
-    ):
+    distributed = getattr(option, "dist", "no") != "no" and option.tx
+    if distributed and not option.numprocesses and option.maxworkerrestart is None:
         from xdist.workermanage import parse_tx_spec_config
 
         option.maxworkerrestart = str(4 * len(parse_tx_spec_config(config)))
