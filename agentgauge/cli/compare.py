@@ -11,7 +11,20 @@ from reports.comparison.compare import comparison
 
 
 def main(argv: Sequence[str]) -> int:
-    options = _parser().parse_args(argv)
+    parser = argparse.ArgumentParser(
+        prog="agentgauge compare",
+        description="Compare runs with the first of them on the samples that both finished: differences with intervals,"
+        " tests corrected for their number, the smallest difference that would have been found, samples that flipped,"
+        " and all that differs besides the model.",
+        epilog="example: agentgauge compare runs/before runs/after --format html --output comparison.html",
+    )
+    parser.add_argument(
+        "folders", type=Path, nargs="+", metavar="RUN", help="folders of two runs or more; the first is compared with"
+    )
+    formats = ("text", "json", "markdown", "html")
+    parser.add_argument("--format", choices=formats, default="text", help="how it is written (default: text)")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="file to write to (default: the screen)")
+    options = parser.parse_args(argv)
     target: Path | None = options.output
     written = comparison(options.folders, options.format, target.parent if target else Path())
     if target is None:
@@ -25,29 +38,3 @@ def main(argv: Sequence[str]) -> int:
         ) from None
     print(target)
     return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="agentgauge compare",
-        description="Compare runs with the first of them on the samples that both finished: differences with intervals,"
-        " tests"
-        " corrected for their number, the smallest difference that would have been found, samples that flipped, and all"
-        " that differs besides the model.",
-        epilog="example: agentgauge compare runs/before runs/after --format html --output comparison.html",
-    )
-    parser.add_argument(
-        "folders",
-        type=Path,
-        nargs="+",
-        metavar="RUN",
-        help="folders of two runs or more; the first is the one compared with",
-    )
-    parser.add_argument(
-        "--format",
-        choices=("text", "json", "markdown", "html"),
-        default="text",
-        help="how it is written (default: text)",
-    )
-    parser.add_argument("--output", type=Path, metavar="FILE", help="file to write to (default: the screen)")
-    return parser

@@ -10,14 +10,6 @@ from reports.merge import merge
 
 
 def main(argv: Sequence[str]) -> int:
-    options = _parser().parse_args(argv)
-    summary = merge(options.folders, options.out, options.data)
-    cases = sum(task["planned"] for task in summary["tasks"].values())
-    print(f"{options.out}: {cases} {'case' if cases == 1 else 'cases'} of {len(options.folders)} runs")
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="agentgauge merge",
         description="Put shards of one run together: the new folder holds what the undisturbed run would have held.",
@@ -26,4 +18,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("out", type=Path, metavar="OUT", help="folder to write, new or empty")
     parser.add_argument("folders", type=Path, nargs="+", metavar="RUN", help="folders of the shards")
     parser.add_argument("--data", metavar="DIR", help="the data that the runs used (default: where it was)")
-    return parser
+    options = parser.parse_args(argv)
+    summary = merge(options.folders, options.out, options.data)
+    cases = sum(task["planned"] for task in summary["tasks"].values())
+    print(f"{options.out}: {cases} {'case' if cases == 1 else 'cases'} of {len(options.folders)} runs")
+    return 0

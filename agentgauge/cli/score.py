@@ -69,12 +69,8 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help="trigram, minilm or mpnet (default: trigram; mpnet is the published one)",
     )
-    parser.add_argument(
-        "--scoring",
-        choices=("parity", "strict"),
-        default="parity",
-        help="parity reproduces the published evaluator (default)",
-    )
+    scoring_help = "parity reproduces the published evaluator (default)"
+    parser.add_argument("--scoring", choices=("parity", "strict"), default="parity", help=scoring_help)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     add_task_options(parser)
     return parser

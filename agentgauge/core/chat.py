@@ -25,9 +25,8 @@ class LocalFile(TypedDict):
     path: str  # absolute; followed as it is, so links in an untrusted folder are the caller's concern
     name: str  # base name to show
     instead: str  # text to send where the file cannot be read, is damaged or is refused; empty: nothing
-    stands_for: NotRequired[
-        str
-    ]  # digest of what it was made of, where making it again gives other bytes: compared instead of these
+    # digest of what it was made of, where making it again gives other bytes: compared instead of these
+    stands_for: NotRequired[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,9 +92,7 @@ class Score:
     labels: tuple[str, ...] = ()  # why it is wrong: "wrong_tool", "wrong_argument" ...
     explanation: str = ""  # for a person: what was expected, what came, at which step
     group: str = ""  # dependent samples, such as the tasks of a session, have one group; empty: an independent sample
-    stops: str = (
-        ""  # why the published evaluator stops on the model's reply, which counts as invalid here; empty: it does not
-    )
+    stops: str = ""  # why the published evaluator stops on the reply, which counts as invalid here; empty: it does not
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,16 +14,9 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
 from agentgauge.store import RunFolder
 
-_COMPARE: Mapping[str, Callable[[float, float], bool]] = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    "==": operator.eq,
-    ">": operator.gt,
-    "<": operator.lt,
-}
+_COMPARE = {">=": operator.ge, "<=": operator.le, "==": operator.eq, ">": operator.gt, "<": operator.lt}
 _GATE = re.compile(
-    r"\s*(?P<task>[a-z][\w.]*)\.(?P<metric>[A-Za-z][\w+@^"
-    r" -]*?)\s*(?P<sign>>=|<=|==|>|<)\s*(?P<limit>-?\d+(?:\.\d+)?)\s*"
+    r"\s*(?P<task>[a-z][\w.]*)\.(?P<metric>[A-Za-z][\w+@^ -]*?)\s*(?P<sign>[<>=]=|>|<)\s*(?P<limit>-?\d+(?:\.\d+)?)\s*"
 )
 _REGRESSION = re.compile(r"\s*(?P<what>\S.*?)??\s*\bno\s+significant\s+regression\s+against\b\s*(?P<run>.*?)\s*")
 

@@ -265,7 +265,7 @@ class RunFolder:
 class Appender:
     """Appends records to one worker's file, one system call a record."""
 
-    def __init__(self, path: Path, make_room: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, path: Path, make_room: Callable[[], bool]) -> None:
         """``make_room`` is called once when the disk is full and returns whether it freed space. Raises OSError."""
         path.parent.mkdir(parents=True, exist_ok=True)
         _drop_torn_line(path)

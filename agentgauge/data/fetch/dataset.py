@@ -45,9 +45,8 @@ class DataSet:
     verify: Callable[[Path], Verified]  # lets DataProblem through where nothing can be read
     serves: Callable[[str, str], bool] = _never  # whether a task needs a file; for ``--only``
     divisible: bool = False  # whether a part of its files is of use
-    unpacked_below: Mapping[str, str] = field(
-        default_factory=dict
-    )  # archive → folder that its content belongs in; others: the root
+    # archive → folder that its content belongs in; others: the root
+    unpacked_below: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def tasks(self) -> list[str]:

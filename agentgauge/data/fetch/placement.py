@@ -124,9 +124,8 @@ def put(staged: Path, target: Path) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             staged.replace(target)
             return
-        for path in sorted(
-            staged.iterdir(), key=lambda path: path.name == NAME
-        ):  # the note comes last: it marks the rest as complete
+        # the note comes last: it marks the rest as complete
+        for path in sorted(staged.iterdir(), key=lambda path: path.name == NAME):
             goal = target / path.name
             if goal.is_dir():
                 raise UsageProblem(
