@@ -212,8 +212,7 @@ class Clients:
         from agentgauge.model.cassette import RecordingModel, ReplayModel
         from agentgauge.model.cassette_file import CassetteWriter
         from agentgauge.model.client import OpenAIModel
-        from agentgauge.model.limits import AdaptiveLimiter
-        from agentgauge.model.window import START
+        from agentgauge.model.limits import START, AdaptiveLimiter
 
         if self._settings.replay:
             name = str(self._settings.options[role]) if role else self._settings.model.name

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply
 from agentgauge.agent.dialects.glm4 import Glm4
-from agentgauge.agent.dialects.gorilla import Gorilla
 from agentgauge.agent.dialects.prompt import PromptOnly
-from agentgauge.agent.dialects.toolace import ToolAce, Watt
+from agentgauge.agent.dialects.pythonic import Gorilla, ToolAce, Watt
 
 pytestmark = pytest.mark.slow
 

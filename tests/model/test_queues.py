@@ -13,9 +13,8 @@ from typing import Literal
 
 import pytest
 
-from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.limits import START, AdaptiveLimiter
 from agentgauge.model.retry import EndpointHealth, Failure, RetryPolicy, persist
-from agentgauge.model.window import START
 from benchmarks.ideal import simulated
 from tests.model.test_pace import SimulatedTime
 

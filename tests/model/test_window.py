@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentgauge.model.window import START, Ticket, Window
+from agentgauge.model.limits import START, Ticket, Window
 
 LONG = 600.0  # seconds; a time-out that is far away
 

@@ -1,4 +1,4 @@
-"""ToolACE, ToolACE-2 and watt-tool: calls as a list in Python's syntax (wild spec 8, ToolACE and watt)."""
+"""ToolACE, ToolACE-2, watt-tool and Gorilla: calls in Python's syntax (wild spec 8)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from agentgauge.agent.dialects.conversation import Turn, date_to_last_user, fill, functions, named_results, prompted
-from agentgauge.agent.dialects.format import Format, ParsedReply, RenderedRequest, as_json
+from agentgauge.agent.dialects.conversation import (
+    Turn,
+    date_to_last_user,
+    fill,
+    functions,
+    named_results,
+    prompted,
+    split_question,
+)
+from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json
 from agentgauge.agent.dialects.pycalls import parse, read_anywhere, render, render_history
 from agentgauge.core.chat import Message
 
@@ -20,6 +28,16 @@ A reply with calls holds nothing but the calls, in this form:
 [function_one(parameter_one=value, parameter_two=value), function_two(parameter=value)]
 Any other text has no place in such a reply. The functions you may call, with JSON schemas of their parameters:
 {tools}"""
+
+_GORILLA_MARK = "<<function>>"
+
+_GORILLA_SYSTEM = "You help programmers. You turn their questions into calls of the functions that they give you."
+
+_GORILLA_PROMPT = """\
+{system}
+### Instruction: {history}<<function>>{tools}
+<<question>>{query}
+### Response: """
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +98,50 @@ class Watt(ToolAce):
     def _results(self, turn: Turn) -> Iterator[Message]:
         for call, result in zip(turn.calls, turn.results, strict=False):
             yield {"role": "tool", "name": call.name, "content": result}
+
+
+@dataclass(frozen=True, slots=True)
+class Gorilla(Format):
+    """Gorilla openfunctions v2: calls behind marks.
+
+    The slots of the prompt are ``system``, ``history``, ``tools`` and ``query``.
+    """
+
+    refusal: ClassVar[str] = "a reply that Gorilla's syntax cannot hold"
+
+    prompt: str = _GORILLA_PROMPT
+
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+        """One user message. The conversation's system message, which names the date, replaces the system sentence.
+
+        The last user message is the question; what came behind it is part of the history, which stands before it.
+        """
+        system, question, turns = split_question(messages)
+        content = fill(
+            self.prompt,
+            system=system or _GORILLA_SYSTEM,
+            history="".join(f"{line}\n" for turn in turns for line in self._lines(turn)),
+            tools=as_json(functions(tools)),
+            query=question,
+        )
+        return RenderedRequest(({"role": "user", "content": content},))
+
+    def _lines(self, turn: Turn) -> list[str]:
+        calls = "".join(f"{_GORILLA_MARK}{render_history([call])}" for call in turn.calls)
+        sent = f"<<{turn.role}>>{calls or turn.text}<<{turn.role}>>"
+        return [sent, f"<<tool>>{as_json(named_results(turn))}<<tool>>"] if turn.results else [sent]
+
+    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
+        """The text of a reply is always the whole reply, also beside calls. Parts that are no calls are dropped."""
+        calls: list[ParsedCall] = []
+        for part in text.split(_GORILLA_MARK)[1:]:
+            try:
+                calls += parse(part, positional="None", tolerant=tolerant)
+            except ValueError:
+                continue  # as published
+        if calls or not tolerant:
+            return ParsedReply(text, tuple(calls))
+        return read_anywhere(text.replace(_GORILLA_MARK, "\n"))
+
+    def written(self, reply: ParsedReply) -> str:
+        return "".join(f"{_GORILLA_MARK}{render([call])}" for call in reply.calls) or reply.text or ""
