@@ -22,8 +22,7 @@ TASKS, LEAVES = 132, 1156  # GTA-Workflow spec 1.1
 
 
 def verify_atomic(root: Path) -> Verified:
-    """Counts of GTA spec 1.6; every record parses, every picture is there. Raises DataProblem for a record that is
-    wrong."""
+    """Counts of GTA spec 1.6; every record parses, every picture is there. Raises DataProblem for a wrong record."""
     index = data.index(root)
     samples = [data.load(index, row, "gta_atomic.step").payload for row in index.rows]
     used = {used["path"] for sample in samples for used in sample["files"]}

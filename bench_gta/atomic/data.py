@@ -71,8 +71,7 @@ def load(index: Index, row: Row, task: str) -> Sample:
 
 
 def read_sample(index: Index, row: Row, task: str, official: Callable[[Json, Path], tuple[Json, list[str]]]) -> Sample:
-    """Read one sample and bring it into the official layout. Raises DataProblem where the file changed since it was
-    indexed."""
+    """Read one sample, in the official layout. Raises DataProblem where the file changed since it was indexed."""
     try:
         payload, _ = official(json.loads(index.read(row)), index.root)
     except ValueError:

@@ -59,8 +59,7 @@ def step_values(
 
 
 def score_step(entry: Turn, reference: Json, similar: Similarity, fixes: Fixes) -> Score:
-    """The verdict: every gold turn matched, names and arguments, without an error, and the answer at least
-    PASS_MARK."""
+    """The verdict: every gold turn matched without an error, names and arguments, and the answer at least PASS_MARK."""
     gold, prediction = entry["gold"], entry["prediction"]
     values = step_values(prediction, gold, reference, similar, fixes)
     answer_turns = [place for place, turn in enumerate(gold) if kind(turn) == "answer"]

@@ -18,8 +18,7 @@ def step_stop(prediction: Sequence[Turn]) -> str:
 
 
 def e2e_stop(prediction: Sequence[Sequence[Turn]]) -> str:
-    """Why the published agent or evaluator stops end to end; empty where it does not. Only the first user turn is
-    scored."""
+    """Why the published agent or evaluator stops on the first user turn, the scored one; empty where it does not."""
     if not prediction or not prediction[0]:
         return "the first user turn has no record"
     return _of_arguments(prediction[0])

@@ -143,8 +143,7 @@ class _GtaAtomic(Task, Similarity, Presentation, PublishedRows, Prompts, Predict
         return self.mode.answer(sample, request)
 
     def score_files(self, samples: Path, predictions: Path, *, scoring: Scoring, similarity: str) -> Mapping[str, Any]:
-        """``metrics`` by the original evaluator's keys, ``columns`` by the leaderboards' names. ``stops`` and
-        ``remarks`` if there are any."""
+        """``metrics`` by the evaluator's keys, ``columns`` by the leaderboards' names, ``stops``, ``remarks``."""
 
         def score(entry: Mapping[str, Json], reference: Json) -> Score:
             return self.score_entry(entry, reference, scoring, similarity)

@@ -194,8 +194,7 @@ def _noting(what: str, step: Callable[[], list[str]]) -> list[str]:
 
 
 def _take_files(work: Path, folder: Path) -> list[str]:
-    """Move the deliverables out of the agent's folder. Links stay links and are never followed; a pack leaves them
-    out."""
+    """Move the deliverables out of the agent's folder. Links stay links, are never followed and not packed."""
     left = work / FILES
     if left.is_symlink() or not left.is_dir():
         (folder / FILES).mkdir(mode=0o700)
@@ -205,8 +204,7 @@ def _take_files(work: Path, folder: Path) -> list[str]:
 
 
 def _answer(work: Path, result: SandboxResult) -> tuple[str, list[str]]:
-    """final.txt, else what was printed; of an agent that failed without either, why (GTA-Workflow spec 6.1). And
-    notes."""
+    """final.txt, else what was printed, or why the agent failed (GTA-Workflow spec 6.1); and notes."""
     problem = problem_of(work.resolve(), FINAL)
     if problem is None:
         try:
@@ -225,8 +223,7 @@ def _hidden(text: str, secrets: Mapping[str, str]) -> str:
 
 
 def _clean_files(folder: Path) -> list[str]:
-    """Take the secrets out of files of text that the agent has left: settings and logs of agents hold keys. Links
-    are not followed."""
+    """Take the secrets out of text files that the agent left: settings and logs hold keys. Links are not followed."""
     for name in plain_files(folder).files:
         path = folder / name
         if path.stat().st_size <= MOST_CLEANED and (clean := redact_file(content := path.read_bytes())) != content:

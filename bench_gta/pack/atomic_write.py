@@ -15,8 +15,7 @@ def write_json(path: Path, value: Json) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Replace a file by a text (UTF-8; lone surrogates as ``?``), in one step. A link of that name is replaced, not
-    followed."""
+    """Replace a file by a text (UTF-8; lone surrogates as ``?``), in one step. A link of that name is replaced."""
     _write(path, text.encode("utf-8", "replace"))
 
 

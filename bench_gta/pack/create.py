@@ -1,5 +1,4 @@
-"""A pack from the folders that an agent app left: ``<folder>/<task id>/final.txt`` and ``files/`` (GTA-Workflow spec
-6.1)."""
+"""A pack from an agent app's folders: ``<task id>/final.txt`` and ``files/`` (GTA-Workflow spec 6.1)."""
 
 from __future__ import annotations
 
@@ -92,8 +91,7 @@ def create(
     base: Path | None = None,
     gather: Gather | None = None,
 ) -> Pack:
-    """The pack of a folder of results. ``base``: the pack's base folder, ``results`` itself by default. Raises
-    UsageProblem and DataProblem, naming the task."""
+    """The pack of a folder of results. ``base``: by default ``results``. Raises UsageProblem and DataProblem."""
     base = (base or results).resolve()
     gather = gather or (lambda task, folder: from_folder(folder, base))
     packed = [_packed(task, folder, gather(task, folder)) for task, folder in folders_of(results, tasks, ids)]

@@ -115,8 +115,7 @@ def path_of(base: Path, name: str) -> Path:
 
 
 def _below(folder: str) -> Iterator[tuple[str, str]]:
-    """Every entry that is no folder, and why it does not count. Not recursive: an agent may nest folders as deep as
-    paths go."""
+    """Every entry that is no folder, and why it does not count. Not recursive: folders may be nested very deep."""
     waiting = [""]
     while waiting:
         prefix = waiting.pop()

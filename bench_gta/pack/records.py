@@ -1,5 +1,4 @@
-"""``run.json``: how an agent ended on a task, what it took and what it cost. It becomes the task's ``meta`` in the
-pack."""
+"""``run.json``: how an agent ended on a task, its time and its cost. It becomes the task's ``meta`` in the pack."""
 
 from __future__ import annotations
 

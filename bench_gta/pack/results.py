@@ -82,8 +82,7 @@ def _now(pack: Pack, task: PackTask, record: Mapping[str, Json], *, same_file: b
 
 
 def digest_of(pack: Pack, task: PackTask) -> str:
-    """What a task's score rests on, as one word: the request, the answer, the tree, and the names and contents of the
-    files. Where the files lie plays no part."""
+    """A digest of what a task's score rests on: request, answer, tree, and names and contents of the files."""
     files = [[name, _content(pack, name)] for name in task.attached_files]
     shown = [task.origin_prompt, task.assistant_outputs, task.full_tree, files]
     return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:32]
@@ -163,8 +162,7 @@ def summary(pack: Pack, settings: Settings, stored: StoredResults) -> dict[str, 
 
 
 def _name(pack: Pack) -> str:
-    """What the harness table calls it: the pack's file, or its folder where the file has the name that every run
-    gives it."""
+    """Its name in the harness table: the pack's file, or its folder where the file has the usual name."""
     path = (pack.path or pack.base / "pack.json").absolute()
     return path.parent.name if path.stem == "pack" else path.stem
 

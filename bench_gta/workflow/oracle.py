@@ -1,5 +1,4 @@
-"""Answering with the reference steps: real tools then make the deliverables that the checkpoints ask for
-(GTA-Workflow spec 1.3)."""
+"""Answering with the reference steps, by which real tools make the deliverables (GTA-Workflow spec 1.3)."""
 
 from __future__ import annotations
 

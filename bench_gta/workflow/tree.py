@@ -1,5 +1,4 @@
-"""A task's checkpoint tree: read, its leaves, and the value of every node from the leaves' scores (GTA-Workflow spec
-1.4 and 4)."""
+"""A task's checkpoint tree: its leaves, and the value of every node from their scores (GTA-Workflow spec 1.4 and 4)."""
 
 from __future__ import annotations
 
@@ -55,8 +54,7 @@ def leaves(root: Node) -> list[Node]:
 
 
 def check_weights(root: Node) -> None:
-    """Raises DataProblem where a node below the root has a weight that is no number. True and false count as 1 and
-    0."""
+    """Raises DataProblem for a weight below the root that is no number. True and false count as 1 and 0."""
     for child in root.children:
         _weight(child)
         check_weights(child)

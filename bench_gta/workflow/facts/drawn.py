@@ -1,5 +1,4 @@
-"""What is drawn in documents: charts and pictures, and what can be read in them (``facts_child``; GTA-Workflow spec
-3.2, "Ours")."""
+"""Charts and pictures in documents, and what can be read in them (``facts.child``; GTA-Workflow spec 3.2, "Ours")."""
 
 from __future__ import annotations
 
@@ -84,8 +83,7 @@ def _chart_texts(xml: bytes) -> Iterator[str]:
 
 
 def _read(pictures: Iterator[bytes]) -> Iterator[str]:
-    """What can be read in the first pictures. One that is no picture after all, or too large or too small, shows
-    nothing."""
+    """What can be read in the first pictures. One that is damaged, too large or too small shows nothing."""
     for data in islice(pictures, MOST_READ):
         with suppress(ToolError), opened_picture(io.BytesIO(data), "it") as image:
             if min(image.size) >= SMALLEST:
@@ -94,5 +92,4 @@ def _read(pictures: Iterator[bytes]) -> Iterator[str]:
 
 _OFFICE = ("Word document", "presentation", "workbook")
 READERS: dict[str, Callable[[Path], str]] = {"PDF": _pdf, **dict.fromkeys(_OFFICE, _office)}
-"""Kind of file → what can be read in its charts and pictures. A PDF's page with a chart that is no picture is read
-whole."""
+"""Kind of file → what can be read in its charts and pictures; a PDF's page with a drawn chart is read whole."""

@@ -49,8 +49,7 @@ class Formulas:
         self._open: list[tuple[str, int, int]] = []
 
     def value(self, sheet: str, column: int, row: int) -> Any:
-        """What the cell shows (column and row from 1): a formula that cannot be worked out as it is written, nothing
-        as None."""
+        """What the cell shows (column and row from 1): a formula beyond our means as it is written, nothing as None."""
         written = self._written(sheet, column, row)
         try:
             return self._value(sheet, column, row)

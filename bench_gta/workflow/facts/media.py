@@ -48,8 +48,7 @@ def sound(path: Path) -> Found:
 
 
 def video(path: Path, *, read: bool) -> Found:
-    """Frames, length, size, channels of its sound, look, and on request what can be read in READ_FRAMES frames.
-    Raises ToolError."""
+    """Frames, length, size, channels, look, and on request what READ_FRAMES frames say. Raises ToolError."""
     from tool_impls.video.video_file import has_sound, shown_size
 
     count, last, gap, look, size = 0, 0.0, 0.0, "", (0, 0)

@@ -1,5 +1,4 @@
-"""What an HTML page holds, read with the standard library: nothing is fetched and no script runs (GTA-Workflow spec
-3.2, "Ours")."""
+"""What an HTML page holds; nothing is fetched and no script runs (GTA-Workflow spec 3.2, "Ours")."""
 
 from __future__ import annotations
 
@@ -62,8 +61,7 @@ class Page(HTMLParser):
             self._texts.append(data.replace("\n", " "))  # a line end of the source is a blank on the page
 
     def text(self) -> str:
-        """What is to be read, the title first; a line for each block and for each row, its cells separated by ``" |
-        "``."""
+        """What is to be read, the title first: a line for each block and each row, whose cells ``" | "`` separates."""
         lines = (" ".join(line.split()).strip(" |") for line in "".join(self._texts).split("\n"))
         return "\n".join(line for line in lines if line)
 

@@ -1,5 +1,4 @@
-"""The cells of a workbook, with formulas worked out that were never opened in a spreadsheet program (``facts_child``;
-GTA-Workflow spec 3.2, "Ours")."""
+"""The cells of a workbook, with formulas worked out that have no stored results (GTA-Workflow spec 3.2, "Ours")."""
 
 from __future__ import annotations
 

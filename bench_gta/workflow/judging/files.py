@@ -66,8 +66,7 @@ def score_predictions(
 
 
 async def _judge_all(made: MadeJudge, deliveries: Sequence[Delivery]) -> list[list[Json] | AgentGaugeError]:
-    """One after the other, as upstream; what is paid for is in the cache, so a second call goes on where this one
-    failed."""
+    """One after the other, as upstream. What is paid for is in the cache, where a second call finds it."""
     outcomes: list[list[Json] | AgentGaugeError] = []
     try:
         for delivery in deliveries:

@@ -79,8 +79,7 @@ class Judge(ABC):
 
 
 class RulesJudge(Judge):
-    """The embedded judge: conditions that a leaf states in ``check``, held against the files themselves. Needs no
-    model."""
+    """The embedded judge: it checks the conditions in a leaf's ``check`` against the files. Needs no model."""
 
     name = RULES
     everything = True

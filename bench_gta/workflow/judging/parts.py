@@ -171,8 +171,7 @@ def _title(name: str, path: str, number: int) -> str:
 
 
 def _framed(name: str, text: str) -> str:
-    """Content between lines that say where it begins and ends, which it cannot fake, so that it is not taken for a
-    word to the judge."""
+    """Content between lines that it cannot fake, so that it is not taken for a word to the judge."""
     return f"{_MARK} {name} begins -----\n{text.replace(_MARK, '- content of')}\n{_MARK} {name} ends -----"
 
 

@@ -18,8 +18,7 @@ from agentgauge.core.types import Json
 from agentgauge.sandbox.paths import package_folders
 
 HOLDS_DATA = ("bench_gta", "bench_gta.workflow")
-"""Packages of which a child sees no more than ``__init__.py``: they hold the data sets that deliverables are judged
-by."""
+"""A child sees only the ``__init__.py`` of these: they hold the data sets that deliverables are judged by."""
 
 PACKAGES = ("agentgauge", "tool_impls", *HOLDS_DATA, "bench_gta.workflow.facts", "bench_gta.workflow.rendering")
 """What a child may import of this project: it sees these packages whole, but for HOLDS_DATA."""

@@ -39,8 +39,7 @@ MAGIC |= dict.fromkeys((".jpg", ".jpeg"), b"\xff\xd8\xff")
 _RESULT = re.compile(r"[\w-][\w.-]{0,99}", re.ASCII)
 
 Attempt = Callable[[Source, Path], Shown]
-"""Shows a source, which has been copied to the given folder. Raises Unfit or DataProblem with the reason why it
-cannot."""
+"""Shows a source that was copied to the folder. Raises Unfit or DataProblem with the reason why it cannot."""
 
 
 class Conversions:
@@ -165,8 +164,7 @@ class Conversions:
         return self._with_source(source, replace(shown, note=note))
 
     def _taken(self, answer: Any, source: Source, folder: Path, most: int) -> Shown:
-        """A child's answer, its files checked and kept. Raises Unfit where it refused, or its answer is of no known
-        shape."""
+        """A child's answer, its files checked and kept. Raises Unfit for a refusal and for an unknown shape."""
         fields = answer if isinstance(answer, dict) else {}
         if fields.get("why"):
             raise Unfit(_line(str(fields["why"])))
@@ -178,8 +176,7 @@ class Conversions:
         return Shown(files, _line(fields["note"]), **texts)
 
     def _kept(self, folder: Path, name: Any, source: Source, most: int) -> str:
-        """A result copied to where it stays. Raises Unfit for a link, another kind of file, and one that is too
-        large."""
+        """A result copied to where it stays. Raises Unfit for a link, another kind of file and a large one."""
         if not isinstance(name, str) or not _RESULT.fullmatch(name):
             raise Unfit("the program that looked at it gave a file of a wrong name")
         place = self._scratch / f"{source.digest[:20]}-{most}"
@@ -196,8 +193,7 @@ class Conversions:
         return str(target)
 
     def _with_source(self, source: Source, shown: Shown) -> Shown:
-        """For a page its source beside it: no program here shows what a browser of today does, and scripts have not
-        run."""
+        """For a page its source beside it: no program here shows what a browser does, and no scripts have run."""
         if self._upstream or kind_of(source.name) != "page":
             return shown
         try:

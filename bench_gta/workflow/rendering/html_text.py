@@ -17,8 +17,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]#|<>~])")
 
 
 def as_markdown(page: str) -> str:
-    """The headings, paragraphs, lists, tables, code and pictures of a page. Any text is taken; broken tags are no
-    error."""
+    """The headings, paragraphs, lists, tables, code and pictures of a page. Takes any text."""
     reader = _Reader()
     reader.feed(page)
     reader.close()

@@ -18,8 +18,7 @@ _SHARED = ("/usr/share/liblangtag", "/usr/share/mime")
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """``path``: the program, or the folder of LibreOffice's libraries. ``readable``: what it reads besides the
-    system's libraries."""
+    """``path``: the program, or LibreOffice's folder. ``readable``: what it reads besides the system's libraries."""
 
     path: Path
     readable: tuple[Path, ...]
@@ -32,8 +31,7 @@ def wkhtmltopdf() -> Program | None:
 
 
 def office() -> Program | None:
-    """LibreOffice; None where it is not installed, or not in a way that its library can be loaded (a Snap, a
-    Flatpak)."""
+    """LibreOffice; None where it is missing or its library cannot be loaded (a Snap, a Flatpak)."""
     for name in ("soffice", "libreoffice"):
         found = shutil.which(name)
         folder = Path(found).resolve().parent if found else None

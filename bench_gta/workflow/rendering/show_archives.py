@@ -17,8 +17,7 @@ MOST_COUNTED = 20_000  # members that are looked at
 
 
 def archive(order: Mapping[str, Json]) -> Json:
-    """``text``: one line per member with its size in bytes; ``note``: the kind and the number of members. Raises
-    ToolError."""
+    """``text``: a line per member with its bytes; ``note``: kind and number of members. Raises ToolError."""
     path = Path(order["source"])
     check_size(path)
     kind, members = _members(path)

@@ -26,8 +26,7 @@ BY = "Pillow"
 
 
 def picture(order: Mapping[str, Json]) -> Json:
-    """The file itself, or PNG pictures made from it: of a moving one ``max_frames``, evenly spread. Raises
-    ToolError."""
+    """The file itself, or PNG pictures of it: of a moving one ``max_frames``, evenly spread. Raises ToolError."""
     from PIL import ImageOps
 
     path, folder = Path(order["source"]), Path(order["folder"])
@@ -114,8 +113,7 @@ def _spread(count: int, most: int, middle: bool = False) -> list[int]:
 
 
 def _at(path: Path, wanted: list[int]) -> Iterator[Any]:
-    """The frames shown at these times, which are in the stream's units and in order; each is sought from the key
-    frame before it."""
+    """The frames shown at these times (the stream's units, in order), each sought from the key frame before."""
     import av
 
     with open_video(path) as container:

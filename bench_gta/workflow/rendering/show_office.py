@@ -128,8 +128,7 @@ def _reason(kit: int) -> str:
 
 
 def _method(thing: int, place: int, result: Any, *arguments: Any) -> Any:
-    """A function of an object whose first word points at its table of functions, the first of which is the table's
-    size."""
+    """A function of an object that begins with a pointer to its table of functions, whose first entry is its size."""
     pointers = ctypes.POINTER(ctypes.c_void_p)
     table = ctypes.cast(ctypes.cast(thing, pointers)[0] or 0, pointers)
     return ctypes.CFUNCTYPE(result, ctypes.c_void_p, *arguments)(table[place] or 0)

@@ -47,8 +47,7 @@ def marked(order: Mapping[str, Json]) -> Json:
 
 
 def page(order: Mapping[str, Json]) -> Json:
-    """The text of an HTML page as a PDF: headings, lists, tables and pictures beside it, without its layout. Raises
-    ToolError."""
+    """The text of an HTML page as a PDF, without its layout: headings, lists, tables, pictures. Raises ToolError."""
     from bench_gta.workflow.rendering.html_text import as_markdown
 
     text, cut = content(Path(order["source"]))

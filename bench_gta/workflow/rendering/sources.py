@@ -1,5 +1,4 @@
-"""Delivered files on their way into a converter: checked, named, and copied with what lies beside them (GTA-Workflow
-spec 3.2)."""
+"""Delivered files for a converter: checked, named, and copied with what lies beside them (GTA-Workflow spec 3.2)."""
 
 from __future__ import annotations
 
@@ -126,8 +125,7 @@ def _companions(text: str, folder: Path) -> Iterator[tuple[str, tuple[Path, Pure
 
 
 def _relative(name: str) -> PurePosixPath | None:
-    """A reference as a path below the folder of the page; None for what is none: addresses, absolute paths, ways
-    upwards."""
+    """A reference as a path below the page's folder; None for addresses, absolute paths and ways upwards."""
     path = PurePosixPath(unquote(re.split(r"[?#]", name, maxsplit=1)[0]))
     if ":" in path.as_posix() or "\\" in path.as_posix() or path.is_absolute() or ".." in path.parts or not path.name:
         return None
