@@ -63,9 +63,8 @@ async def run_e2e(case: Case, *, max_turns: int = MAX_TURNS) -> Json:
     prediction, gold, asked = [], [], []
     for question, answers in user_turns(loaded.dialogs):
         memory = opening(question, loaded.files, note=prompts.files_note, dialect=case.settings.dialect, memory=memory)
-        exchanges = await use_tools(
-            case, dialect, tools, memory, max_turns=max_turns, last_turn_note=prompts.force_stop
-        )
+        last = prompts.force_stop
+        exchanges = await use_tools(case, dialect, tools, memory, max_turns=max_turns, last_turn_note=last)
         prediction.append([step for exchange in exchanges for step in records(exchange)])
         gold.append(answers)
         asked.append(question)

@@ -71,9 +71,8 @@ def folders_of(results: Path, tasks: TaskSet, ids: Sequence[int] | None) -> list
             )
         folder = results / str(number)
         if folder.is_symlink() or not folder.is_dir():
-            raise UsageProblem(
-                f"there is no folder {folder} for task {number}; make it, or leave the task out of --task-ids"
-            )
+            leave = "make it, or leave the task out of --task-ids"
+            raise UsageProblem(f"there is no folder {folder} for task {number}; {leave}")
         found.append((tasks.tasks[number], folder))
     return found
 

@@ -7,17 +7,16 @@ it leaves is data: nothing here fails on it.
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bench_gta.workflow.judging.parts import UNFIT
+
 MOST_FILES = 5_000  # files that a task may deliver. More are noted, not taken
 
 MOST_NOTES = 100  # things left out that are named; of more, only their number is printed
-
-_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 @dataclass(slots=True)
@@ -50,7 +49,7 @@ def plain_files(folder: Path) -> Found:
 
 def escaped(text: str) -> str:
     """A text that others wrote, fit for one line of a terminal and for UTF-8: what is not is escaped."""
-    return _UNFIT.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+    return UNFIT.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def made_harmless(folder: Path) -> list[str]:

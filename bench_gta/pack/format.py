@@ -62,9 +62,8 @@ def read_pack(path: Path, base: Path | None = None) -> Pack:
         content = path.read_bytes()
         value = json.loads(content)
     except OSError as error:
-        raise DataProblem(
-            f"the pack {path} cannot be read ({error.strerror}); give the file that `agentgauge pack create` wrote"
-        ) from None
+        give = "give the file that `agentgauge pack create` wrote"
+        raise DataProblem(f"the pack {path} cannot be read ({error.strerror}); {give}") from None
     except (ValueError, RecursionError) as error:
         raise DataProblem(f"the pack {path} is not valid JSON: {error}; make it again") from None
     reader = _Reader(path)
@@ -116,9 +115,8 @@ def _base(path: Path, named: str, given: Path | None) -> Path:
     chosen = given if given is not None else path.absolute().parent / named
     resolved = chosen.resolve()
     if not resolved.is_dir():
-        raise DataProblem(
-            f"{path}: the base folder {chosen} is not there; give the folder that its files lie in with --base-dir"
-        )
+        give = "give the folder that its files lie in with --base-dir"
+        raise DataProblem(f"{path}: the base folder {chosen} is not there; {give}")
     if given is None and not lies_beside(path, resolved):
         raise DataProblem(
             f"{path}: base_dir is {named!r}, which is not in the pack's own folder; if its files may be shown to a"

@@ -152,12 +152,9 @@ class Unconfined:
                 assert stream is not None
                 selector.register(stream, selectors.EVENT_READ, kept)
             deadline = began + self._settings.seconds
-            while (
-                process.poll() is None
-                and not self._overflow
-                and not self._stopped.is_set()
-                and time.monotonic() < deadline
-            ):
+            while process.poll() is None and not self._overflow and not self._stopped.is_set():
+                if time.monotonic() >= deadline:
+                    break
                 self._read(selector)
             in_time = process.poll() is not None
             with contextlib.suppress(ProcessLookupError):
@@ -169,9 +166,8 @@ class Unconfined:
                 self._read(selector)
         status, reason = self._verdict(process.returncode, in_time)
         stdout, stderr = (bytes(part).decode("utf-8", "replace") for part in self._kept)
-        return SandboxResult(
-            status, reason, stdout, stderr, process.returncode if in_time else None, time.monotonic() - began, ()
-        )
+        code, seconds = process.returncode if in_time else None, time.monotonic() - began
+        return SandboxResult(status, reason, stdout, stderr, code, seconds, ())
 
     def _read(self, selector: selectors.BaseSelector) -> None:
         """Whatever there is, kept up to the limit."""

@@ -96,9 +96,9 @@ def tools_of(task: Mapping[str, Json]) -> list[str]:
     return list(dict.fromkeys(name for name in names if isinstance(name, str)))
 
 
-def categories_of(task: Mapping[str, Json], category_of: Mapping[str, str] = WORKFLOW_CATEGORY_OF) -> list[str]:
-    """Every tool category that a task touches, in the table's order. The map is a parameter (GTA-Workflow spec 5.5)."""
-    touched = {category_of[name] for name in tools_of(task) if name in category_of}
+def categories_of(task: Mapping[str, Json]) -> list[str]:
+    """Every tool category that a task touches, in the table's order (GTA-Workflow spec 5.5)."""
+    touched = {WORKFLOW_CATEGORY_OF[name] for name in tools_of(task) if name in WORKFLOW_CATEGORY_OF}
     return [category for category in WORKFLOW_CATEGORIES if category in touched]
 
 

@@ -20,13 +20,12 @@ def record(
     turns: Sequence[Sequence[Json]],
     full_tree: Json,
     *,
-    files: Sequence[str] | None = None,
     task_id: str | None = None,
 ) -> Json:
     """One task's record; None where the dialogs have no user turn.
 
     ``turns``: the recorded steps, a list per user turn; those after a turn that begins with an error step are left out.
-    ``files``: the produced files, by default upstream's list. ``task_id`` is ours: upstream's keys are positions only.
+    ``task_id`` is ours: upstream's keys are positions only.
     A turn that compresses to nothing adds no entry to ``assistant_outputs``. Raises DataProblem for a damaged step.
     """
     turns = until_error(turns)
@@ -41,7 +40,7 @@ def record(
         "origin_prompt": [question for (question, _), _ in asked],
         "steps": [],
         "full_tree": full_tree,
-        "attached_files": attached_files(turns) if files is None else list(files),
+        "attached_files": attached_files(turns),
         "assistant_outputs": [output for output in outputs if output],
     }
 

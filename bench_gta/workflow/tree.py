@@ -50,7 +50,7 @@ def parse(tree: Json) -> Node:
 
 def leaves(root: Node) -> list[Node]:
     """The leaves in judging order, depth first."""
-    return list(_leaves(root))
+    return [leaf for child in root.children for leaf in leaves(child)] if root.children else [root]
 
 
 def check_weights(root: Node) -> None:
@@ -67,11 +67,9 @@ def aggregate(root: Node, scores: Sequence[float]) -> Value:
     be negative. The root's own weight has no meaning. Raises DataProblem for a null or text weight, and where the
     number of scores is not the number of leaves.
     """
-    wanted = len(leaves(root))
-    if len(scores) != wanted:
-        raise DataProblem(
-            f"the tree has {wanted} leaves, but there are {len(scores)} scores; it is not the tree that was judged"
-        )
+    if (wanted := len(leaves(root))) != len(scores):
+        counts = f"the tree has {wanted} leaves, but there are {len(scores)} scores"
+        raise DataProblem(f"{counts}; it is not the tree that was judged")
     return _value(root, 0, iter(scores))
 
 
@@ -85,13 +83,6 @@ def _node(raw: Json, depth: int) -> Node:
         raise DataProblem(f"the sub_tasks of node {_shown(raw.get('id'))} must be a list of nodes, not {_shown(below)}")
     children = tuple(_node(child, depth + 1) for child in below)
     return Node(raw.get("id", "unknown"), raw.get("requirements"), raw.get("weight", 1), children, raw)
-
-
-def _leaves(node: Node) -> Iterator[Node]:
-    if not node.children:
-        yield node
-    for child in node.children:
-        yield from _leaves(child)
 
 
 def _value(node: Node, depth: int, scores: Iterator[float]) -> Value:

@@ -233,6 +233,5 @@ def test_every_tool_of_the_servers_list_has_a_category() -> None:
     assert len(CATEGORY_OF) == 14 and len(WORKFLOW_CATEGORY_OF) == 38
 
 
-def test_the_category_map_is_a_parameter() -> None:
+def test_categories_come_in_the_order_of_the_table() -> None:
     assert data.categories_of(TASK) == ["perception", "operation", "logic"]
-    assert data.categories_of(TASK, {"OCR": "creativity"}) == ["creativity"]

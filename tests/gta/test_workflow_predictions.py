@@ -20,13 +20,9 @@ TURNS = [[{"role": "tool", "content": "o/a.png"}], [{"role": "assistant", "conte
 SOUND = {"full_tree": [], "origin_prompt": ["q"], "assistant_outputs": [[]]}
 
 
-def test_a_record_of_ours_names_its_task_and_its_own_files() -> None:
-    record = predictions.record(DIALOGS, TURNS, [{"id": "1"}], files=["/run/a.wav"], task_id="7")
-    assert (record["task_id"], record["attached_files"], record["origin_prompt"]) == (
-        "7",
-        ["/run/a.wav"],
-        ["one", "two"],
-    )
+def test_a_record_of_ours_names_its_task() -> None:
+    record = predictions.record(DIALOGS, TURNS, [{"id": "1"}], task_id="7")
+    assert (record["task_id"], record["attached_files"], record["origin_prompt"]) == ("7", ["o/a.png"], ["one", "two"])
     assert record["gold"] == [[DIALOGS[1]], []]
 
 

@@ -1,7 +1,7 @@
 """What can be told of a delivered file without a judgement: its kind, its measures and its text (GTA-Workflow spec 3.2,
 "Ours").
 
-Deliverables are untrusted, so they are opened in the sandbox (``facts_child``); a file that ends the child is
+Deliverables are untrusted, so they are opened in the sandbox (``facts.child``); a file that ends the child is
 ``broken``.
 """
 

@@ -7,6 +7,7 @@ sign: {+|-} part {%}      part: number | cell | range (as an argument) | functio
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -25,19 +26,23 @@ class NotWorkedOut(Exception):
     """The formula needs more than can be done here."""
 
 
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
-
-
 FUNCTIONS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "SUM": sum,
-    "AVERAGE": _mean,
+    "AVERAGE": lambda values: sum(values) / len(values),
     "MIN": min,
     "MAX": max,
     "COUNT": len,
     "ABS": lambda values: abs(values[0]),
     "ROUND": lambda values: round(values[0] + (1e-12 if values[0] > 0 else -1e-12), int(values[1])),
 }
+OPERATORS: Mapping[str, tuple[int, Callable[[float, float], float]]] = {
+    "+": (1, operator.add),
+    "-": (1, operator.sub),
+    "*": (2, operator.mul),
+    "/": (2, operator.truediv),
+    "^": (3, operator.pow),
+}
+"""How closely each binds, and what it does."""
 
 
 class Formulas:
@@ -95,24 +100,13 @@ class _Reader:
         """Take the next token if it is one of the signs; empty if it is not."""
         return self._tokens.pop(0)[1] if self._tokens and self._tokens[0][1] in signs else ""
 
-    def _sum(self) -> float:
-        total = self._product()
-        while sign := self._next("+", "-"):
-            total += self._product() * (1 if sign == "+" else -1)
+    def _sum(self, least: int = 1) -> float:
+        """A part with all operators behind it that bind as closely as ``least``, those of a kind from left to right."""
+        total = self._signed()
+        while self._tokens and (found := OPERATORS.get(self._tokens[0][1])) and found[0] >= least:
+            self._tokens.pop(0)
+            total = float(found[1](total, self._sum(found[0] + 1)))
         return total
-
-    def _product(self) -> float:
-        total = self._power()
-        while sign := self._next("*", "/"):
-            factor = self._power()
-            total = total * factor if sign == "*" else total / factor
-        return total
-
-    def _power(self) -> float:
-        base = self._signed()
-        while self._next("^"):
-            base = float(base ** self._signed())
-        return base
 
     def _signed(self) -> float:
         factor = 1.0

@@ -1,4 +1,4 @@
-"""Pictures, sounds and videos, looked at inside the sandbox (``facts_child``; GTA-Workflow spec 3.2, "Ours")."""
+"""Pictures, sounds and videos, looked at inside the sandbox (``facts.child``; GTA-Workflow spec 3.2, "Ours")."""
 
 from __future__ import annotations
 

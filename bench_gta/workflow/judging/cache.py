@@ -27,23 +27,23 @@ class Judgements:
         if self._folder is None:
             return None
         try:
-            reply = json.loads(self._place(key).read_bytes())["reply"]
+            reply = json.loads(_file(self._folder, key).read_bytes())["reply"]
         except (OSError, ValueError, KeyError, TypeError):
             return None  # it is asked for again
         return reply if isinstance(reply, str) else None
 
-    def keep(self, key: str, reply: str, about: Json) -> None:
-        """``about``: what a person may want to know of it. A folder that cannot be written costs money, not the run."""
+    def keep(self, key: str, reply: str, metadata: Json) -> None:
+        """``metadata``: of the reply, for people. A folder that cannot be written costs money, not the run."""
         if self._folder is None:
             return
-        place = self._place(key)
+        file = _file(self._folder, key)
         with contextlib.suppress(OSError):
-            place.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(place, encoded({"reply": reply, "about": about}))
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(file, encoded({"reply": reply, "about": metadata}))
 
-    def _place(self, key: str) -> Path:
-        assert self._folder is not None
-        return self._folder / key[:2] / f"{key}.json"
+
+def _file(folder: Path, key: str) -> Path:
+    return folder / key[:2] / f"{key}.json"
 
 
 def open_judgements(name: str) -> Judgements:
@@ -59,6 +59,5 @@ def open_judgements(name: str) -> Judgements:
 
 def key_of(content: Json) -> str:
     """A key for what a vote rests on: any JSON value."""
-    return hashlib.sha256(
-        json.dumps(content, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    ).hexdigest()
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -42,9 +42,9 @@ class MadeJudge:
     async def ask(self, messages: Sequence[Message], draw: int) -> ChatReply:
         """Raises ModelFault."""
         assert self._model is not None
-        reply = await self._model.complete(
-            ChatRequest(messages=tuple(messages), usual=USUAL, seed=draw, repeated=self._votes > 1 or draw > 0)
-        )
+        repeated = self._votes > 1 or draw > 0
+        request = ChatRequest(messages=tuple(messages), usual=USUAL, seed=draw, repeated=repeated)
+        reply = await self._model.complete(request)
         self._usage += reply.usage
         return reply
 
@@ -56,10 +56,8 @@ def make_judge(name: str, *, votes: int = 1, cache: str = USER, released: bool =
         return MadeJudge(RulesJudge(), None)
     spec = resolve(name, url=None, config=config)
     if spec.embedded:
-        raise UsageProblem(
-            f"the judge {name!r} is an embedded model, which only a run can serve; name {RULES!r} or a model of an"
-            " endpoint"
-        )
+        instead = f"name {RULES!r} or a model of an endpoint"
+        raise UsageProblem(f"the judge {name!r} is an embedded model, which only a run can serve; {instead}")
     model = OpenAIModel(spec)
     made = MadeJudge(RulesJudge(), model, votes)
     made.judge = ModelJudge(

@@ -30,7 +30,7 @@ MOST_TEXT = 120_000  # characters of all texts of files together
 MOST_NAMED = 200  # files in the closing list
 
 _MARK = "----- content of"
-_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +72,8 @@ def flatten(attached: Json) -> list[str]:
     if isinstance(attached, dict):
         path = attached.get("path")
         if not isinstance(path, str):
-            raise DataProblem(
-                f"attached_files holds an object without a path, {str(attached)[:80]}; give its path as text"
-            )
+            shown = str(attached)[:80]
+            raise DataProblem(f"attached_files holds an object without a path, {shown}; give its path as text")
         return flatten(path)
     return []
 
@@ -128,9 +127,8 @@ def extended_parts(files: Sequence[Path], *, convert: Converter, max_frames: int
         parts.append(_text(f"[File {name}: {shown.note}]"))
         for number, path in enumerate(shown.files, start=1):
             title = _title(name, path, number if len(shown.files) > 1 else 0)
-            instead = (
-                _framed(name, shown.instead) if shown.instead and number == 1 else f"[{title} could not be sent to you]"
-            )
+            text = shown.instead if number == 1 else ""
+            instead = _framed(name, text) if text else f"[{title} could not be sent to you]"
             parts.append(_file(path, title, instead))
         if shown.text:
             text = shown.text if len(shown.text) <= room else f"{shown.text[:room]}\n[cut here: too much text in all]"
@@ -152,14 +150,12 @@ def shown_names(files: Sequence[Path]) -> list[str]:
     absolute = [os.path.abspath(file) for file in files]  # noqa: PTH100 - resolve() would follow links
     names = []
     for file, path in zip(files, absolute, strict=True):
-        if bases[file.name] > 1:
-            same = {other for other in absolute if PurePath(other).name == file.name}
-            names.append(
-                PurePath(path).relative_to(os.path.commonpath([PurePath(one).parent for one in same])).as_posix()
-            )
-        else:
-            names.append(file.name)
-    return [_UNFIT.sub("\ufffd", name) for name in names]
+        name = file.name
+        if bases[name] > 1:
+            folders = [PurePath(other).parent for other in absolute if PurePath(other).name == name]
+            name = PurePath(path).relative_to(os.path.commonpath(folders)).as_posix()
+        names.append(name)
+    return [UNFIT.sub("\ufffd", name) for name in names]
 
 
 def _title(name: str, path: str, number: int) -> str:

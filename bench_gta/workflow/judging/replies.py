@@ -64,15 +64,13 @@ def median(verdicts: Sequence[Verdict]) -> Verdict:
 def _strict(text: str) -> Verdict:
     found = list(_objects_with_score(text))
     if not found:
-        raise Unreadable(
-            f"the judge's reply holds no JSON object with a 'score': {text[:80]!r}; ask for that form only"
-        )
+        lacking = f"no JSON object with a 'score': {text[:80]!r}"
+        raise Unreadable(f"the judge's reply holds {lacking}; ask for that form only")
     verdicts = [Verdict(_strict_score(reply["score"]), reply.get("analysis", ""), "") for reply in found]
     scores = {verdict.score for verdict in verdicts}
     if len(scores) > 1:
-        raise Unreadable(
-            f"the judge's reply holds the scores {', '.join(map(str, sorted(scores)))}; exactly one is accepted"
-        )
+        several = ", ".join(map(str, sorted(scores)))
+        raise Unreadable(f"the judge's reply holds the scores {several}; exactly one is accepted")
     return verdicts[-1]
 
 
