@@ -35,12 +35,10 @@ def require(settings: ToolSettings, names: Iterable[str]) -> dict[str, str]:
     Raises UsageProblem where a tool would run a model's code and this machine cannot confine it.
     """
     states = check(settings, names)
-    lacking = {
-        name: state.removeprefix(f"{UNAVAILABLE}: ") for name, state in states.items() if state.startswith(UNAVAILABLE)
-    }
-    if lacking:
-        name, reason = next(iter(lacking.items()))
-        others = f" (also unavailable: {', '.join(list(lacking)[1:])})" if len(lacking) > 1 else ""
+    if lacking := [name for name, state in states.items() if state.startswith(UNAVAILABLE)]:
+        name, *more = lacking
+        reason = states[name].removeprefix(f"{UNAVAILABLE}: ")
+        others = f" (also unavailable: {', '.join(more)})" if more else ""
         switch = "" if "disable" in reason else f'; or switch it off with disable = ["{name}"] in [tools]'
         raise ToolUnavailable(f"{name} is needed but unavailable: {reason}{switch}{others}")
     if any(TOOLS[name].runs_code for name, state in states.items() if state == READY):

@@ -42,8 +42,7 @@ class Batched(Generic[T, R]):
         return mine.result()
 
     def _work_off(self, until: Future[R] | None = None) -> None:
-        """Work off lists until none waits. The calling thread leaves with its own result; another goes on for the
-        rest."""
+        """Work off lists until none waits. The calling thread leaves with its own result; another one goes on."""
         while True:
             with self._lock:
                 if not self._waiting:

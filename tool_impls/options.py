@@ -69,8 +69,7 @@ def read_table(value: Any, table: str, options: Sequence[Option], base: Path) ->
 def as_table(value: Any, table: str, accepted: Mapping[str, object]) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise UsageProblem(f"[{table}] in the settings must be a table; got {value!r}")
-    if unknown := sorted(set(value) - set(accepted)):
-        raise UsageProblem(
-            f"[{table}] in the settings does not know {', '.join(unknown)}; accepted are {', '.join(sorted(accepted))}"
-        )
+    if unknown := ", ".join(sorted(set(value) - set(accepted))):
+        known = ", ".join(sorted(accepted))
+        raise UsageProblem(f"[{table}] in the settings does not know {unknown}; accepted are {known}")
     return value

@@ -24,8 +24,7 @@ def load(path: Path) -> ToolSettings:
 
 
 def parse(table: Any, base: Path) -> ToolSettings:
-    """Settings from the decoded table. ``base``: where relative paths start. Raises UsageProblem naming what is
-    accepted."""
+    """Settings from the decoded table. ``base``: where relative paths start. Raises UsageProblem."""
     known = {**BACKENDS, **{name: kind.known_options() for name, kind in TOOLS.items()}}
     table = as_table(table, "tools", {**known, "disable": None, **{option.name: None for option in TOP}})
     top = read_table({option.name: table[option.name] for option in TOP if option.name in table}, "tools", TOP, base)
@@ -41,7 +40,6 @@ def _names(value: Any, known: frozenset[str]) -> frozenset[str]:
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         raise UsageProblem(f"disable in [tools] must be a list of tool names; got {value!r}")
     if unknown := sorted(set(value) - known):
-        raise UsageProblem(
-            f"disable in [tools] names unknown tools: {', '.join(unknown)}; known are {', '.join(sorted(known))}"
-        )
+        names = ", ".join(unknown)
+        raise UsageProblem(f"disable in [tools] names unknown tools: {names}; known are {', '.join(sorted(known))}")
     return frozenset(value)

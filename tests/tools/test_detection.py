@@ -259,7 +259,7 @@ HITS = (
 
 def tool(kind: Any, detector: Given, released: bool = False, **options: Any) -> Any:
     made = kind(ToolSettings(released=released, tables={kind.meta.name: options, "detection": {"weights": "shapes"}}))
-    made._finder = finder.Finder(detector, batch=4)
+    made.finder = finder.Finder(detector, batch=4)
     return made
 
 
@@ -300,7 +300,7 @@ def test_count_is_the_number_of_hits_above_the_threshold() -> None:
     assert tool(CountGivenObject, Given(HITS)).apply(SCRATCH, image=PICTURE, text="circles") == 2
     assert tool(CountGivenObject, Given(HITS)).apply(SCRATCH, image=PICTURE, text="triangle") == 0
     made = CountGivenObject(ToolSettings(tables={"detection": {"weights": "shapes", "threshold": 0.25}}))
-    made._finder = finder.Finder(Given(HITS), batch=1)
+    made.finder = finder.Finder(Given(HITS), batch=1)
     assert made.apply(SCRATCH, image=PICTURE, text="circles") == 3
 
 

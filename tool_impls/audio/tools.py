@@ -53,12 +53,7 @@ class AudioClipTool(base.BenchTool):
     meta = base.tool(
         "AudioClipTool",
         "Cuts a part out of a sound file.",
-        (
-            AUDIO,
-            *TIMES,
-            OUTPUT_DIR,
-            base.optional("text", "filename", None, CLIP_NAME),
-        ),
+        (AUDIO, *TIMES, OUTPUT_DIR, base.optional("text", "filename", None, CLIP_NAME)),
         AUDIO_OUT,
     )
     category = "operation"
@@ -150,11 +145,7 @@ class PitchShifting(base.BenchTool):
     meta = base.tool(
         "PitchShifting",
         "Raises or lowers the pitch of a sound file without changing its length.",
-        (
-            AUDIO,
-            OUTPUT_DIR,
-            base.optional("float", "n_steps", 0.0, STEPS),
-        ),
+        (AUDIO, OUTPUT_DIR, base.optional("float", "n_steps", 0.0, STEPS)),
         AUDIO_OUT,
     )
     category = "operation"

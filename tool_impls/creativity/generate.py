@@ -44,10 +44,7 @@ class _Painting(base.BenchTool):
     edits: ClassVar[bool]
     steps: ClassVar[int]  # as released
     seconds = 600.0
-
-    def __init__(self, settings: ToolSettings) -> None:
-        super().__init__(settings)
-        self._painter: Painter | LocalPainter | None = None
+    _painter: Painter | LocalPainter | None = None
 
     @classmethod
     def _source(cls, settings: ToolSettings) -> Path | str | None:

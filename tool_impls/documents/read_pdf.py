@@ -54,11 +54,9 @@ class ReadPDF(ReadingTool):
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
-        if settings.value(cls.meta.name, OCR) and (missing := base.missing_package((*ocr.PACKAGES, "pypdfium2"))):
-            return base.unavailable(
-                f"ocr in [tools.ReadPDF] needs the Python package {missing}; install agentgauge[tools]"
-            )
-        return base.READY
+        missing = base.missing_package((*ocr.PACKAGES, "pypdfium2")) if settings.value(cls.meta.name, OCR) else None
+        reason = f"ocr in [tools.ReadPDF] needs the Python package {missing}; install agentgauge[tools]"
+        return base.unavailable(reason) if missing else base.READY
 
     def apply(self, folder: Path, /, file: Path) -> str:
         import pypdf

@@ -42,8 +42,7 @@ STAMP = re.compile(rb"(<dcterms:(created|modified)\b[^>]*>)[^<]*(</dcterms:\2>)"
 
 
 def without_times(path: Path) -> None:
-    """Rewrite an office file with fixed times, in its properties and its archive, so that equal calls make equal
-    files."""
+    """Rewrite an office file with fixed times, in its properties and its archive: equal calls make equal files."""
     with zipfile.ZipFile(path) as archive:
         parts = [(part.filename, archive.read(part)) for part in archive.infolist()]
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

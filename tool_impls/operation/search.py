@@ -75,10 +75,7 @@ class GoogleSearch(base.BenchTool):
     options = (FOLDER, URL)
     concurrency = 8
     variables = (SERPER_KEY,)
-
-    def __init__(self, settings: ToolSettings) -> None:
-        super().__init__(settings)
-        self._library: Library | None = None
+    _library: Library | None = None
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:

@@ -78,10 +78,7 @@ class VideoDescription(_Seeing):
         "VideoDescription",
         "Describes frames of a video. Each line of the answer is 'Frame', the frame's number from 0, and what it"
         " shows.",
-        (
-            base.path("video", "Path of the video file."),
-            base.optional("int", "frame_skip", None, FRAME_SKIP),
-        ),
+        (base.path("video", "Path of the video file."), base.optional("int", "frame_skip", None, FRAME_SKIP)),
         base.TEXT_OUT,
     )
     packages = ("av", "PIL")

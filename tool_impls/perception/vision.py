@@ -63,10 +63,7 @@ class VisionTool(BenchTool):
     tables = ("vision",)
     concurrency = 8  # a local model answers them together
     seconds = 300.0
-
-    def __init__(self, settings: ToolSettings) -> None:
-        super().__init__(settings)
-        self._model: Vision | LocalVision | None = None
+    _model: Vision | LocalVision | None = None
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:

@@ -28,12 +28,9 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``status``: of the HTTP answer. ``body``: its JSON, or a file if ``raw``. ``names``: of its files, None for
-    other outputs."""
-
-    status: int
-    body: bytes
-    names: tuple[str | None, ...] = ()
+    status: int  # of the HTTP answer
+    body: bytes  # its JSON, or a file if ``raw``
+    names: tuple[str | None, ...] = ()  # of its files, None for other outputs
     raw: bool = False
 
 

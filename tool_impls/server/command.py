@@ -145,9 +145,8 @@ def _access(arguments: argparse.Namespace) -> tuple[Access, Mapping[str, str]]:
     """Which requests are answered, and what is printed of it: the token, where it is made here."""
     names = frozenset(map(plain_host, arguments.allow_host))
     if unfit := [name for name in names if not is_host(name)]:
-        raise UsageProblem(
-            f"--allow-host takes a host name or IP address without port, such as gpu-box; got {unfit[0]!r}"
-        )
+        taken = "a host name or IP address without port, such as gpu-box"
+        raise UsageProblem(f"--allow-host takes {taken}; got {unfit[0]!r}")
     if arguments.no_token:
         if not is_loopback(arguments.host):
             reason = "can be reached from other machines, which need a token: leave --no-token out"

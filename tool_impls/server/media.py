@@ -58,8 +58,7 @@ def _below(root: Path | None, path: str) -> Path | None:
 
 
 def encode_results(tool: Tool, result: Any) -> Any:
-    """The JSON answer: one output bare, several as a list. Pictures become base64 PNG in RGB, other files base64 of
-    their bytes."""
+    """The JSON answer: one output bare, several as a list. Files become base64, pictures as PNG in RGB."""
     if len(tool.outputs) == 1:
         return _encode(tool.outputs[0], result)
     return [_encode(output, value) for output, value in zip(tool.outputs, result, strict=True)]

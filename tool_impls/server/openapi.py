@@ -33,11 +33,7 @@ def write_document(tools: Sequence[Tool], title: str = "AgentLego") -> dict[str,
 _TEXT_OR_NUMBER = [{"type": "string"}, {"type": "integer"}]
 _DETAILS = {"items": {"$ref": "#/components/schemas/ValidationError"}, "type": "array", "title": "Detail"}
 _ERROR_SCHEMAS: dict[str, Any] = {
-    "HTTPValidationError": {
-        "properties": {"detail": _DETAILS},
-        "type": "object",
-        "title": "HTTPValidationError",
-    },
+    "HTTPValidationError": {"properties": {"detail": _DETAILS}, "type": "object", "title": "HTTPValidationError"},
     "ValidationError": {
         "properties": {
             "loc": {"items": {"anyOf": _TEXT_OR_NUMBER}, "type": "array", "title": "Location"},

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tool_impls import base
 from tool_impls.options import Option
 from tool_impls.perception.ocr import PACKAGES, reader
 from tool_impls.settings import ToolSettings
 from tool_impls.video.frames import Frame, frames
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 FRAME_SKIP = "Every how many frames one is read, from the first on; 1, every frame, if left out."
 SAME = 12  # grey levels of 256: where no pixel has changed more, the text is still the same
@@ -26,10 +23,7 @@ class VideoOCR(base.BenchTool):
         "VideoOCR",
         "Reads the text in the frames of a video. Each line of the answer is one frame: its number from 0, then for"
         " each text its box (x1, y1, x2, y2) in pixels and what it says, separated by |.",
-        (
-            base.path("video", "Path of the video file."),
-            base.optional("int", "frame_skip", None, FRAME_SKIP),
-        ),
+        (base.path("video", "Path of the video file."), base.optional("int", "frame_skip", None, FRAME_SKIP)),
         base.TEXT_OUT,
     )
     category = "perception"
@@ -66,18 +60,14 @@ class VideoOCR(base.BenchTool):
 
 def _read(pictures: Iterator[Frame], limit: int) -> Iterator[tuple[Frame, str]]:
     """Each frame and its text. A picture that has not changed is not read again, nor is one beyond the limit."""
+    import numpy
+
     seen: Any = None
     text = ""
     for number, frame in enumerate(pictures):
         if number < limit:
-            grey = _grey(frame.image)
+            grey: Any = numpy.asarray(frame.image.convert("L"), dtype=numpy.int16)
             if seen is None or seen.shape != grey.shape or abs(grey - seen).max() > SAME:
                 text = " | ".join(map(str, reader().lines(frame.image)))
                 seen = grey
         yield frame, text
-
-
-def _grey(image: Image) -> Any:
-    import numpy
-
-    return numpy.asarray(image.convert("L"), dtype=numpy.int16)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
     from tool_impls.endpoints import Vision
+    from tool_impls.perception.detection.finder import Finder
     from tool_impls.perception.local_vision import LocalVision
 
 FOUND = 0.5  # least score of a hit, as released (GTA tools spec 4)
@@ -49,10 +50,7 @@ class _Detecting(base.BenchTool):
     tables: ClassVar[tuple[str, ...]] = ("detection",)
     concurrency = 16  # so that calls that come together become one batch
     takes_words: ClassVar[bool] = True
-
-    def __init__(self, settings: ToolSettings) -> None:
-        super().__init__(settings)
-        self._finder: finder.Finder | None = None
+    finder: Finder  # since setup
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
@@ -86,12 +84,7 @@ class _Detecting(base.BenchTool):
         return finder.chosen(settings) is not None
 
     def setup(self, device: str = "cpu") -> None:
-        self._finder = finder.load_finder(self.settings, device)
-
-    @property
-    def finder(self) -> finder.Finder:
-        assert self._finder is not None, "setup comes first"
-        return self._finder
+        self.finder = finder.load_finder(self.settings, device)
 
     def least(self, own: float) -> float:
         """The smallest score of a hit: the table's, else the tool's own."""
@@ -126,21 +119,14 @@ class CountGivenObject(_Detecting):
     meta = base.tool(
         "CountGivenObject",
         "Counts how many of a named thing a picture holds.",
-        (
-            base.IMAGE,
-            base.text("text", "The thing to count, in English."),
-            base.optional("text", "bbox", None, PART),
-        ),
+        (base.IMAGE, base.text("text", "The thing to count, in English."), base.optional("text", "bbox", None, PART)),
         Parameter("int"),
     )
     category = "logic"
     seconds = 300.0  # a local vision model may take its time
     options = (BY,)
     tables = ("detection", "vision")
-
-    def __init__(self, settings: ToolSettings) -> None:
-        super().__init__(settings)
-        self._model: Vision | LocalVision | None = None
+    _model: Vision | LocalVision | None = None
 
     @classmethod
     def _asks(cls, settings: ToolSettings) -> bool:
@@ -184,10 +170,7 @@ class VideoObjectDetection(_Detecting):
         "VideoObjectDetection",
         "Finds objects in the frames of a video. Each line of the answer is one frame: its number, then box, confidence"
         " and class of every object in it.",
-        (
-            base.path("video", "The video file."),
-            base.optional("int", "frame_skip", None, FRAME_SKIP),
-        ),
+        (base.path("video", "The video file."), base.optional("int", "frame_skip", None, FRAME_SKIP)),
         base.TEXT_OUT,
     )
     category = "perception"
