@@ -36,11 +36,15 @@ def check_record(record: Any, language: str) -> Rule | None:
     return _plain_fields(record, twin) or _tools(record, f"{twin}tools") or _gold(record, twin)
 
 
+def _must(value: Any, kind: type, field: str, wanted: str) -> Rule | None:
+    """The rule that a value must be of a kind; ``wanted`` says so in words."""
+    return None if isinstance(value, kind) else Rule(field, f"must be {wanted}, not {_shown(value)}")
+
+
 def _plain_fields(record: Mapping[str, Any], twin: str) -> Rule | None:
-    if not isinstance(record.get(f"{twin}env_info"), str):
-        return Rule(f"{twin}env_info", f"must be a text, not {_shown(record.get(f'{twin}env_info'))}")
     return (
-        _texts(record, f"{twin}tasks", TASKS)
+        _must(record.get(f"{twin}env_info"), str, f"{twin}env_info", "a text")
+        or _texts(record, f"{twin}tasks", TASKS)
         or _texts(record, f"{twin}task_types", TASKS, tuple(TYPES))
         or _texts(record, f"{twin}turn_subtypes", TASKS - 1, (*SUBTYPES, UNKNOWN_SUBTYPE))
     )
@@ -51,14 +55,11 @@ def _texts(record: Mapping[str, Any], field: str, count: int, accepted: Sequence
     if not isinstance(values, list):
         return Rule(field, f"must be a list of {count} texts, not {_shown(values)}")
     if len(values) != count:
-        return Rule(
-            field,
-            f"must have {count} entries, one for each task{' after the first' if count < TASKS else ''}; it has"
-            f" {len(values)}",
-        )
+        later = " after the first" if count < TASKS else ""
+        return Rule(field, f"must have {count} entries, one for each task{later}; it has {len(values)}")
     for place, value in enumerate(values):
-        if not isinstance(value, str):
-            return Rule(f"{field}[{place}]", f"must be a text, not {_shown(value)}")
+        if found := _must(value, str, f"{field}[{place}]", "a text"):
+            return found
         if accepted and value not in accepted:
             return Rule(f"{field}[{place}]", f"is {value!r}; accepted are {', '.join(accepted)}")
     return None
@@ -72,14 +73,14 @@ def _tools(record: Mapping[str, Any], field: str) -> Rule | None:
         function = tool.get("function") if isinstance(tool, Mapping) else None
         if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
             return Rule(f"{field}[{place}]", "must be an object with a function that has a name")
-        parameters = function.get("parameters", {})
-        where = f"{field}[{place}].function.parameters"
-        if not isinstance(parameters, Mapping):
-            return Rule(where, f"must be an object, not {_shown(parameters)}")
-        if not isinstance(parameters.get("properties", {}), Mapping):
-            return Rule(f"{where}.properties", f"must be an object, not {_shown(parameters['properties'])}")
-        if not isinstance(parameters.get("required", []), list):
-            return Rule(f"{where}.required", f"must be a list, not {_shown(parameters['required'])}")
+        schema, where = function.get("parameters", {}), f"{field}[{place}].function.parameters"
+        found = (
+            _must(schema, Mapping, where, "an object")
+            or _must(schema.get("properties", {}), Mapping, f"{where}.properties", "an object")
+            or _must(schema.get("required", []), list, f"{where}.required", "a list")
+        )
+        if found:
+            return found
     return None
 
 
@@ -88,8 +89,8 @@ def _gold(record: Mapping[str, Any], twin: str) -> Rule | None:
     for name in dict.fromkeys((field, "answer_list")):  # the Chinese list's lengths count whatever the language
         if name != field and name not in record:
             continue
-        if not isinstance(record.get(name), list):
-            return Rule(name, f"must be a list of {TASKS} lists, not {_shown(record.get(name))}")
+        if found := _must(record.get(name), list, name, f"a list of {TASKS} lists"):
+            return found
         if len(record[name]) != TASKS:
             return Rule(name, f"must have {TASKS} entries, one for each task; it has {len(record[name])}")
         for place, nodes in enumerate(record[name]):
@@ -110,20 +111,18 @@ def _node(node: Any, where: str, count: int) -> Rule | None:
         return Rule(f"{where}.action", f"must be an object, not {_shown(action)}")
     if not isinstance(action.get("name"), str) or not action["name"]:
         return Rule(f"{where}.action.name", f"must be a text, not {_shown(action.get('name'))}")
-    if not isinstance(action.get("arguments"), Mapping):
-        return Rule(f"{where}.action.arguments", f"must be an object, not {_shown(action.get('arguments'))}")
+    if found := _must(action.get("arguments"), Mapping, f"{where}.action.arguments", "an object"):
+        return found
     if "observation" not in node:
         return Rule(f"{where}.observation", "is missing; any JSON value is accepted")
-    depends = node.get("dependency_list")
-    if not isinstance(depends, list):
-        return Rule(f"{where}.dependency_list", f"must be a list of positions, not {_shown(depends)}")
+    depends, field = node.get("dependency_list"), f"{where}.dependency_list"
+    if found := _must(depends, list, field, "a list of positions"):
+        return found
     for dependency in depends:
         if type(dependency) is not int or not 0 <= dependency < count:
-            return Rule(
-                f"{where}.dependency_list", f"names {dependency!r}; accepted are the positions 0 to {count - 1}"
-            )
-    if action["name"] == ASK and not isinstance(node.get("user_input"), str):
-        return Rule(f"{where}.user_input", f"must be the user's reply, a text, not {_shown(node.get('user_input'))}")
+            return Rule(field, f"names {dependency!r}; accepted are the positions 0 to {count - 1}")
+    if action["name"] == ASK:
+        return _must(node.get("user_input"), str, f"{where}.user_input", "the user's reply, a text")
     return None
 
 

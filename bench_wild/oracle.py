@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ from agentgauge.core.types import Sample
 from bench_wild.data import GoldNode, Session, WildTask, resolve
 from bench_wild.matching.graph import Graph
 from bench_wild.prompts import HistoryFails, as_json, opening
-from bench_wild.run import Answer, Result, solve
+from bench_wild.run import Answer, Result, at_once, solve
 
 DONE = "It is done."
 """What is said where the gold has no words."""
@@ -62,17 +61,11 @@ def native_reply(answer: Answer) -> ChatReply:
 def play(session: Session, task: WildTask, replies: Sequence[Answer]) -> Result | str:
     """The result of a task with these replies. A reply beyond the last is empty."""
     left = iter(replies)
-    outcome: list[Result | str] = []
 
     async def ask(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Answer:
         return next(left, Answer(None, None))
 
-    async def run() -> None:
-        outcome.append(await solve(session, task, ask))
-
-    with contextlib.suppress(StopIteration):  # nothing in it waits, so no event loop is needed
-        run().send(None)
-    return outcome[0]
+    return at_once(solve(session, task, ask))
 
 
 def unreachable(session: Session) -> list[str]:

@@ -5,12 +5,11 @@ Nothing is executed. A model's reply decides the next message only through the n
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from agentgauge.agent.dialect import ask as put
 from agentgauge.agent.dialects.format import RenderedRequest
@@ -23,6 +22,8 @@ from bench_wild.data import GoldNode, Session, WildTask, resolve
 from bench_wild.matching.graph import Graph, Group
 from bench_wild.matching.matcher import Walk
 from bench_wild.prompts import ORIGINAL, HistoryFails, Sending, as_json, observed, offered_tools, opening
+
+_T = TypeVar("_T")
 
 EMPTY = "tool_calls and content are None or empty"
 NOT_EXPECTED = "action name not in candidate_answer_function_list"
@@ -242,15 +243,24 @@ def with_inputs(
         output = stored[len(sent) - 1]["inference_output"]
         return Answer(output["content"], output["tool_calls"], output["reasoning_content"])
 
-    with contextlib.suppress(StopIteration):  # nothing in it waits, so no event loop is needed
-        solve(session, task, recall, sending=sending, tolerant=tolerant).send(None)
+    at_once(solve(session, task, recall, sending=sending, tolerant=tolerant))
     log = dict(result["inference_log"])
     for number, request in enumerate(sent):
         log[f"step_{number}"] = {"inference_input": request, **log[f"step_{number}"]}
     return {**result, "inference_log": log}
 
 
-# -- with the harness
+def at_once(work: Coroutine[Any, Any, _T]) -> _T:
+    """The result of work in which nothing waits, so that no event loop is needed."""
+    try:
+        work.send(None)
+    except StopIteration as end:
+        result: _T = end.value
+        return result
+    raise RuntimeError("work that was to be done at once waits for something")
+
+
+# -- cases
 
 
 async def run_task(case: Case, sending: Sending = ORIGINAL) -> Json:
