@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench_wild.generate.dialogue import agent, users
+from bench_wild.generate.dialogue import users
 from bench_wild.generate.dialogue.dialogue import Dialogue, TaskType, Turn
 from bench_wild.generate.dialogue.planner import plan
+from bench_wild.generate.dialogue.replies import simulate, speak
 from bench_wild.generate.dialogue.scene import Scene
 from bench_wild.generate.dialogue.texts import KINDS
-from bench_wild.generate.dialogue.tools import simulate
 from bench_wild.labels import ASK, PREPARE
 
 ROUNDS = 100
@@ -38,9 +38,9 @@ async def _solve(scene: Scene) -> None:
             actions = await plan(scene)
             first = actions[0]
             if first["name"] == ASK:
-                await agent.speak(scene, "agent_ask")
+                await speak(scene, "agent_ask")
             elif first["name"] == PREPARE:
-                await agent.speak(
+                await speak(
                     scene, "agent_answer" if first["arguments"]["answer_type"] == "tool" else "agent_answer_chat"
                 )
                 return

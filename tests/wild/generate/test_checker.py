@@ -9,7 +9,7 @@ import pytest
 
 from bench_wild.generate.dialogue.checker import Verdict, check_plan, needs_judge, read_judgement
 from bench_wild.generate.dialogue.dialogue import fence
-from bench_wild.generate.dialogue.tools import check_results
+from bench_wild.generate.dialogue.replies import check_results
 from bench_wild.generate.dialogue.toolset import pseudo_tools
 from bench_wild.labels import ASK, PREPARE
 

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from agentgauge.core.errors import DataProblem, UsageProblem
 from bench_wild.generate.command import main
-from bench_wild.generate.dialogue.agent import without_fence
 from bench_wild.generate.dialogue.dialogue import (
     LANGUAGES,
     MARKS,
@@ -31,6 +30,7 @@ from bench_wild.generate.dialogue.dialogue import (
     speaker,
     spoken,
 )
+from bench_wild.generate.dialogue.replies import without_fence
 from bench_wild.generate.dialogue.scene import draw_time
 from bench_wild.generate.dialogue.texts import CONTINUE, KINDS, PROMPTS, SLOTS, load_texts
 from bench_wild.generate.dialogue.toolset import pseudo_tools, tool_lists
