@@ -642,7 +642,14 @@ def test_an_interrupted_run_goes_on(number: int, agent: Agent, tmp_path: Path) -
         str(agent.out),
     ]
     command += ["--command", f"{sys.executable} {agent.script} {{task_id}} {state / 'go'}", "--readable", str(state)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # tests may run under nohup
+    ) as process:
         deadline = time.monotonic() + 60
         while not runs([sys.executable, str(agent.script), "8", str(state / "go")]):
             assert time.monotonic() < deadline and process.poll() is None
