@@ -12,7 +12,8 @@ from pathlib import Path
 
 from tests.plugin.project import ROOT, Project, run_gta, start_gta, summary, without_times
 
-RUN = ("-m", "gta_atomic_e2e", "--model", "oracle", "--limit", "12")
+RUN = ("-m", "gta_atomic_e2e", "--model", "oracle", "-k", "10 or 33 or 38")
+"""Cases whose tools load nothing heavy."""
 
 
 def child_running(parent: int, words: str) -> int | None:
@@ -39,7 +40,7 @@ def test_a_killed_tool_server_is_started_again_and_resume_completes_what_broke(t
     run_gta(*RUN, "--run-dir", "undisturbed", cwd=tmp_path)
     process = start_gta(*RUN, "--in-flight", "1", "--run-dir", "run", cwd=tmp_path)
     records = tmp_path / "run" / "records" / "main.jsonl"
-    wait_for(lambda: records.exists() and records.read_bytes().count(b"\n") >= 2)
+    wait_for(lambda: records.exists() and records.read_bytes().count(b"\n") >= 1)
     server = wait_for(lambda: child_running(process.pid, "tool_impls.server.command"))
     os.kill(server, signal.SIGKILL)
     output, _ = process.communicate(timeout=120)
@@ -75,9 +76,7 @@ def alive(pid: int) -> bool:
 
 
 def test_a_tool_server_that_is_not_there_is_refused_before_the_first_request(tmp_path):
-    result = run_gta(
-        *RUN, "--limit", "2", "--tool-server", "http://127.0.0.1:9", "--run-dir", "run", cwd=tmp_path, status=4
-    )
+    result = run_gta(*RUN, "--tool-server", "http://127.0.0.1:9", "--run-dir", "run", cwd=tmp_path, status=4)
     assert "--tool-server http://127.0.0.1:9 does not answer as a tool server" in result.output
     assert "Traceback" not in result.output
 
