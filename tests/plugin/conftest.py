@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from tests.model.fault_server import FaultServer, Seen, answer
-from tests.plugin.project import Project
+from tests.plugin.project import Project, summary, without_times
 
 
 def say(seen: Seen):
@@ -27,6 +32,16 @@ def slow(seconds: float):
         return later
 
     return choose
+
+
+@cache
+def undisturbed(samples: int) -> dict[str, Any]:
+    """The summary of a run of so many samples to which nothing happens."""
+    with tempfile.TemporaryDirectory() as folder, FaultServer(choose=say) as server:
+        project = Project.make(Path(folder), samples)
+        result = project.run("--model", "m", "--model-url", server.url, "--run-dir", "run")
+        assert result.status == 0, result.output
+        return without_times(summary(project.path / "run"))
 
 
 @pytest.fixture

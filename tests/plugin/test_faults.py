@@ -1,12 +1,10 @@
 """Faults with real processes and sockets: what is finished is kept, each case ends in the right status, resume
-completes.
-
-The undisturbed run that a disturbed one is held against is made in the same test.
-"""
+completes."""
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import signal
 import sys
@@ -17,15 +15,8 @@ from pathlib import Path
 import pytest
 
 from tests.model import fault_server as faults
-from tests.plugin.conftest import say, slow
+from tests.plugin.conftest import say, slow, undisturbed
 from tests.plugin.project import Project, records, summary, without_times
-
-
-def undisturbed(project: Project, url: str) -> dict:
-    result = project.run("--model", "m", "--model-url", url, "--run-dir", "undisturbed")
-    assert result.status == 0, result.output
-    return without_times(summary(project.path / "undisturbed"))
-
 
 TRANSIENT = {
     "429 with Retry-After": faults.status(429, headers={"Retry-After": "0"}),
@@ -37,9 +28,9 @@ TRANSIENT = {
 }
 
 
-@pytest.mark.parametrize("kind", TRANSIENT)
-def test_a_fault_that_passes_leaves_no_trace(project, endpoint, kind):
-    expected = undisturbed(project, endpoint.url)
+def test_faults_that_pass_leave_no_trace(project, endpoint):
+    """Each of the six samples meets another one."""
+    waiting = [*TRANSIENT.values()]
     seen: set[str] = set()
 
     def first_fails(request):
@@ -47,12 +38,13 @@ def test_a_fault_that_passes_leaves_no_trace(project, endpoint, kind):
         if text in seen:
             return say(request)
         seen.add(text)
-        return TRANSIENT[kind]
+        return waiting.pop()
 
     endpoint.choose = first_fails
     result = project.run("--model", "m", "--model-url", endpoint.url, "--run-dir", "run")
     assert result.status == 0, result.output
-    assert without_times(result.summary("run")) == expected
+    assert not waiting
+    assert without_times(result.summary("run")) == undisturbed(6)
 
 
 LASTING = {
@@ -66,28 +58,30 @@ LASTING = {
 }
 
 
-@pytest.mark.parametrize("kind", LASTING)
-def test_a_fault_that_lasts_breaks_the_case_and_resume_completes_the_run(project, endpoint, kind):
-    expected = undisturbed(project, endpoint.url)
-    act, cause = LASTING[kind]
-    endpoint.choose = lambda request: act if "word4" in request.body["messages"][-1]["content"] else say(request)
+def test_faults_that_last_break_their_cases_and_resume_completes_the_run(tmp_path, endpoint):
+    """One case with each; nine are answered."""
+    project = Project.make(tmp_path / "project", samples=16)
+    acts = {f"say word{number}": act for number, (act, _) in enumerate(LASTING.values(), 4)}
+    endpoint.choose = lambda request: acts.get(request.body["messages"][-1]["content"]) or say(request)
     (project.path / "agentgauge.toml").write_text(
         f'[models.m]\nurl = "{endpoint.url}"\nmodel = "m"\ntimeout = 0.5\nmax_retries = 2\n'
     )
     result = project.run("--model", "m", "--run-dir", "run")
     assert result.status == 1, result.output
-    assert "= 4 passed, 1 wrong, 1 broken in" in result.output
-    assert "1 case is broken" in result.output
+    assert "= 8 passed, 1 wrong, 7 broken in" in result.output
+    assert "7 cases are broken" in result.output
     task = result.summary("run")["tasks"]["toy.say"]
-    assert (task["passed"], task["wrong"], task["broken"], task["missing"]) == (4, 1, 1, 0)
-    assert [word for word in task["causes"] if word.startswith(cause)], task["causes"]
+    assert (task["passed"], task["wrong"], task["broken"], task["missing"]) == (8, 1, 7, 0)
+    causes = {record["sample"]: record["cause"] for record in records(project.path / "run")}
+    for number, (_, cause) in enumerate(LASTING.values(), 4):
+        assert causes[f"s{number}"].startswith(cause)
     accuracy = task["metrics"]["Acc"]
-    assert accuracy["value"] == pytest.approx(100 * 4 / 6)
-    assert accuracy["value_clean"] == pytest.approx(100 * 4 / 5)
+    assert accuracy["value"] == pytest.approx(100 * 8 / 16)
+    assert accuracy["value_clean"] == pytest.approx(100 * 8 / 9)
     endpoint.choose = say
     resumed = project.run("--resume", "run")
     assert resumed.status == 0, resumed.output
-    assert without_times(resumed.summary("run"))["tasks"] == expected["tasks"]
+    assert without_times(resumed.summary("run"))["tasks"] == undisturbed(16)["tasks"]
 
 
 ODD = {
@@ -98,9 +92,9 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("kind", ODD)
-def test_an_odd_answer_is_the_models_own_and_wrong(project, endpoint, kind):
-    endpoint.choose = lambda request: ODD[kind]
+def test_odd_answers_are_the_models_own_and_wrong(project, endpoint):
+    odd = itertools.cycle(ODD.values())
+    endpoint.choose = lambda request: next(odd)
     result = project.run("--model", "m", "--model-url", endpoint.url, "--run-dir", "run")
     assert result.status == 0, result.output
     assert result.summary("run")["tasks"]["toy.say"]["wrong"] == 6
@@ -110,7 +104,6 @@ def test_an_odd_answer_is_the_models_own_and_wrong(project, endpoint, kind):
 def test_an_endpoint_that_dies_breaks_the_rest_quickly_and_resume_completes(tmp_path, workers):
     project = Project.make(tmp_path / "project", samples=40)
     with faults.FaultServer(choose=say) as endpoint:
-        expected = undisturbed(project, endpoint.url)
         answered = []
 
         def then_dies(request):
@@ -130,7 +123,7 @@ def test_an_endpoint_that_dies_breaks_the_rest_quickly_and_resume_completes(tmp_
         endpoint.choose = say
         resumed = project.run("--model-url", endpoint.url, "--resume", "run", *workers)
         assert resumed.status == 0, resumed.output
-        assert without_times(resumed.summary("run"))["tasks"] == expected["tasks"]
+        assert without_times(resumed.summary("run"))["tasks"] == undisturbed(40)["tasks"]
 
 
 def wait_for_records(folder, number: int, seconds: float = 60) -> None:
@@ -164,7 +157,7 @@ def test_an_interrupted_run_keeps_what_is_finished_and_can_be_resumed(tmp_path, 
         assert resumed.status == 0, resumed.output
         again = {record["sample"]: record["finished"] for record in records(project.path / "run")}
         assert kept.items() <= again.items()  # nothing was run twice
-        assert without_times(summary(project.path / "run"))["tasks"] == undisturbed(project, endpoint.url)["tasks"]
+        assert without_times(summary(project.path / "run"))["tasks"] == undisturbed(40)["tasks"]
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
@@ -213,7 +206,7 @@ def test_a_killed_worker_is_replaced_and_nothing_is_lost(tmp_path, which):
         assert process.returncode == 0, output
         assert "replacing crashed worker" in output
         endpoint.choose = say
-        assert without_times(summary(project.path / "run"))["tasks"] == undisturbed(project, endpoint.url)["tasks"]
+        assert without_times(summary(project.path / "run"))["tasks"] == undisturbed(40)["tasks"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a signal at the parent's end")

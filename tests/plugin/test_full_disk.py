@@ -14,11 +14,12 @@ import pytest
 
 from agentgauge.store.folder import RESERVED
 from tests.model.fault_server import FaultServer
-from tests.plugin.conftest import say
+from tests.plugin.conftest import say, undisturbed
 from tests.plugin.project import Project, Result, records, summary, without_times
 
 SAMPLES = 40
-WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+TWO = ("-n", "2")
+WORKERS = pytest.mark.parametrize("workers", [(), TWO], ids=["serial", "n2"])
 
 
 @pytest.fixture
@@ -40,11 +41,6 @@ def fill(disk: Path, free: int) -> None:
         file.write(b"x" * max(0, left.f_bavail * left.f_frsize - free))
 
 
-def expected(project: Project, url: str) -> dict:
-    assert project.run("--model", "m", "--model-url", url, "--run-dir", "expected").status == 0
-    return without_times(summary(project.path / "expected"))
-
-
 def ended_well(result: Result, run: Path) -> None:
     """One sentence, with what to do."""
     assert result.status == 1, result.output
@@ -56,7 +52,6 @@ def ended_well(result: Result, run: Path) -> None:
 def test_a_disk_that_is_full_in_the_midst_costs_no_answer(tmp_path, disk, workers):
     project = Project.make(tmp_path / "project", samples=SAMPLES)
     with FaultServer(choose=say) as endpoint:
-        whole = expected(project, endpoint.url)
         before = len(endpoint.requests)
 
         def fills(request):
@@ -75,28 +70,25 @@ def test_a_disk_that_is_full_in_the_midst_costs_no_answer(tmp_path, disk, worker
         assert project.run("--resume", str(disk / "run"), "--model-url", endpoint.url, *workers).status == 0
         # answers on their way when the run stopped are given up, as after -x
         assert len(endpoint.requests) <= before + SAMPLES + 4
-        assert without_times(summary(disk / "run")) == whole
+        assert without_times(summary(disk / "run")) == undisturbed(SAMPLES)
 
 
-@WORKERS
-def test_a_disk_without_room_for_the_next_record(tmp_path, disk, workers):
+def test_a_disk_without_room_for_the_next_record(tmp_path, disk):
     """Not even for the reserve."""
     project = Project.make(tmp_path / "project", samples=SAMPLES)
     with FaultServer(choose=say) as endpoint:
-        whole = expected(project, endpoint.url)
         fill(disk, 40_960)
-        arguments = ("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", *workers)
+        arguments = ("--model", "m", "--model-url", endpoint.url, "--in-flight", "4")
         result = project.run(*arguments, "--run-dir", str(disk / "run"))
         ended_well(result, disk / "run")
         (disk / "filler").unlink()
-        assert project.run("--resume", str(disk / "run"), "--model-url", endpoint.url, *workers).status == 0
-        assert without_times(summary(disk / "run")) == whole
+        assert project.run("--resume", str(disk / "run"), "--model-url", endpoint.url).status == 0
+        assert without_times(summary(disk / "run")) == undisturbed(SAMPLES)
 
 
 def test_a_disk_that_is_full_at_the_end_of_the_run(tmp_path, disk):
     project = Project.make(tmp_path / "project", samples=6)
     with FaultServer(choose=say) as endpoint:
-        whole = expected(project, endpoint.url)
         conftest = (project.path / "conftest.py").read_text()
         (project.path / "conftest.py").write_text(conftest + AT_THE_END)
         arguments = ("--model", "m", "--model-url", endpoint.url, "--run-dir", str(disk / "run"))
@@ -107,7 +99,7 @@ def test_a_disk_that_is_full_at_the_end_of_the_run(tmp_path, disk):
         before = len(endpoint.requests)
         assert project.run("--resume", str(disk / "run"), "--model-url", endpoint.url).status == 0
         assert len(endpoint.requests) == before
-        assert without_times(summary(disk / "run")) == whole
+        assert without_times(summary(disk / "run")) == undisturbed(6)
 
 
 AT_THE_END = """
@@ -141,19 +133,21 @@ def limited(project: Project, size: int, *arguments: str) -> Result:
     return Result(done.returncode, done.stdout + done.stderr, project.path)
 
 
-@WORKERS
-@pytest.mark.parametrize("size", [5_000, 10_000, 20_000], ids=["record", "records", "page"])
+@pytest.mark.parametrize(
+    ("size", "workers"),
+    [(5_000, ()), (5_000, TWO), (10_000, TWO), (20_000, ())],
+    ids=["record", "record-n2", "records-n2", "page"],
+)
 def test_files_that_must_not_grow(tmp_path, size, workers):
     """A worker's file, the merged file, the page."""
     project = Project.make(tmp_path / "project", samples=SAMPLES)
     with FaultServer(choose=say) as endpoint:
-        whole = expected(project, endpoint.url)
         arguments = ("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", *workers, "--run-dir", "run")
         result = limited(project, size, *arguments)
         ended_well(result, project.path / "run")
         assert "File too large" in result.output
         assert project.run("--resume", "run", "--model-url", endpoint.url, *workers).status == 0
-        assert without_times(summary(project.path / "run")) == whole
+        assert without_times(summary(project.path / "run")) == undisturbed(SAMPLES)
         assert not list((project.path / "run").glob(".*"))
 
 
@@ -169,11 +163,10 @@ def test_allure_results_without_room(tmp_path, disk):
     assert summary(project.path / "run")["tasks"]["toy.say"]["missing"] == 0
 
 
-@WORKERS
-def test_a_cassette_without_room(tmp_path, disk, workers):
+def test_a_cassette_without_room(tmp_path, disk):
     project = Project.make(tmp_path / "project", samples=SAMPLES)
     with FaultServer(choose=say) as endpoint:
-        arguments = ("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", *workers)
+        arguments = ("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", *TWO)
         fill(disk, 4096)
         result = project.run(*arguments, "--run-dir", "run", "--record", f"{disk}/tape.jsonl")
         ended_well(result, project.path / "run")
@@ -213,8 +206,9 @@ def test_files_of_tools_without_room(tmp_path, disk):
         assert resumed.status == 0, resumed.output
 
 
-@WORKERS
-@pytest.mark.parametrize("which", ["records.jsonl", "records/main.jsonl"])
+@pytest.mark.parametrize(
+    ("which", "workers"), [("records.jsonl", TWO), ("records/main.jsonl", ())], ids=["records.jsonl", "main.jsonl"]
+)
 def test_damaged_lines_cost_their_cases_only(tmp_path, which, workers):
     project = Project.make(tmp_path / "project", samples=8)
     run = project.path / "run"
@@ -240,24 +234,22 @@ def test_damaged_lines_cost_their_cases_only(tmp_path, which, workers):
         assert len((run / "left-out.jsonl").read_bytes().splitlines()) == 4
 
 
-@WORKERS
-def test_a_line_that_is_damaged_while_the_run_goes_on(tmp_path, workers):
+def test_a_line_that_is_damaged_while_the_run_goes_on(tmp_path):
     project = Project.make(tmp_path / "project", samples=12)
     run = project.path / "run"
 
     with FaultServer(choose=say) as endpoint:
-        whole = expected(project, endpoint.url)
         with (project.path / "conftest.py").open("a") as stream:
             stream.write(DAMAGING)
-        result = project.run("--model", "m", "--model-url", endpoint.url, *workers, "--run-dir", "run")
+        result = project.run("--model", "m", "--model-url", endpoint.url, *TWO, "--run-dir", "run")
         assert result.status == 1, result.output
         assert "INTERNALERROR" not in result.output
         assert "is damaged in line " in result.output and f"--resume={run}" in result.output
         assert summary(run)["tasks"]["toy.say"]["missing"] == 1
         before = len(endpoint.requests)
-        assert project.run("--resume", "run", "--model-url", endpoint.url, *workers).status == 0
+        assert project.run("--resume", "run", "--model-url", endpoint.url, *TWO).status == 0
         assert len(endpoint.requests) == before + 1
-        assert without_times(summary(run)) == whole
+        assert without_times(summary(run)) == undisturbed(12)
 
 
 DAMAGING = """
