@@ -54,7 +54,7 @@ class Reader:
                 "Global.use_cls": False,  # text that stands upside down is not worth a third of the time
                 "Global.text_score": 0.6,  # of 1; below that it reads letters into photographs
                 "Global.log_level": "critical",
-                "EngineConfig.onnxruntime.intra_op_num_threads": 1,  # two take twice the processor time, waiting for each other
+                "EngineConfig.onnxruntime.intra_op_num_threads": 1,  # two take twice the processor time
                 "EngineConfig.onnxruntime.inter_op_num_threads": 1,
                 "EngineConfig.onnxruntime.enable_cpu_mem_arena": True,
                 "Det.limit_type": "max",
