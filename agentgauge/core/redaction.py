@@ -67,12 +67,8 @@ class _Secret:
     @cached_property
     def escaped(self) -> re.Pattern[str]:
         """Matches the value with any of its characters escaped."""
-        return re.compile(
-            "".join(
-                f"(?:{'|'.join(sorted(_spellings(part), key=len, reverse=True))})"
-                for part in _PARTS.findall(self.value)
-            )
-        )
+        spellings = (sorted(_spellings(part), key=len, reverse=True) for part in _PARTS.findall(self.value))
+        return re.compile("".join(f"(?:{'|'.join(forms)})" for forms in spellings))
 
     def is_in(self, text: str) -> bool:
         return any(form in text for form in self.plain) or (
@@ -129,14 +125,13 @@ def is_secret_name(name: str) -> bool:
 
 def looks_random(value: str) -> bool:
     """Whether a value is long, one word, no path and no address, and holds both letters and digits."""
-    word = (
-        len(value) >= LIKELY
-        and value.isprintable()
-        and " " not in value
-        and "://" not in value
-        and value[0] not in "/~."
+    word = len(value) >= LIKELY and value.isprintable() and value[0] not in "/~."
+    return (
+        word
+        and not (" " in value or "://" in value)
+        and any(sign.isdigit() for sign in value)
+        and any(sign.isalpha() for sign in value)
     )
-    return word and any(sign.isdigit() for sign in value) and any(sign.isalpha() for sign in value)
 
 
 def redact(text: str) -> str:
@@ -150,10 +145,9 @@ def redact_file(content: bytes) -> bytes:
     """A file's content without secrets, where it is text in UTF-8. In other files they stay: without them they would
     be damaged."""
     try:
-        text = content.decode()
+        return redact(content.decode()).encode()
     except UnicodeDecodeError:
         return content
-    return redact(text).encode()
 
 
 def redact_logs() -> Callable[[], None]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import asdict, astuple, dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -129,19 +129,12 @@ class Marker:
     complete: bool  # False: with ``--only``
     verified: str = ""  # time, UTC; empty: not yet
     samples: int = 0
-    found: list[str] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-    strange: list[str] = field(default_factory=list)
+    found: Sequence[str] = ()
+    problems: Sequence[str] = ()
+    strange: Sequence[str] = ()
 
     def after(self, verified: Verified) -> Marker:
-        return replace(
-            self,
-            verified=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-            samples=verified.samples,
-            found=list(verified.found),
-            problems=list(verified.problems),
-            strange=list(verified.strange),
-        )
+        return replace(self, verified=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), **asdict(verified))
 
 
 def read_marker(root: Path) -> Marker | None:
