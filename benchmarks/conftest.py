@@ -13,7 +13,7 @@ import platform
 import time
 from collections.abc import Callable, Generator
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +53,8 @@ class Notes:
     load: float = field(default_factory=lambda: os.getloadavg()[0])
     figures: list[Figure] = field(default_factory=list)
     curves: dict[str, dict[str, list[tuple[float, float]]]] = field(default_factory=dict)  # plot → line → points
-    paces: dict[str, list[float]] = field(
-        default_factory=dict
-    )  # module → seconds of ``pace`` before and after each of its benchmarks
+    # module → seconds of ``pace`` before and after each of its benchmarks
+    paces: dict[str, list[float]] = field(default_factory=dict)
 
 
 NOTES = pytest.StashKey[Notes]()
@@ -115,12 +114,12 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    for figure in config.stash[NOTES].figures:
+    figures = config.stash[NOTES].figures
+    for figure in figures:
         terminalreporter.write_line(figure.line, red=not figure.met, bold=not figure.met)
-    if missed := sum(not figure.met for figure in config.stash[NOTES].figures):
-        terminalreporter.write_line(
-            f"NOT MET: {missed} of {sum(bool(f.target) for f in config.stash[NOTES].figures)} targets", red=True
-        )
+    if missed := sum(not figure.met for figure in figures):
+        targets = sum(bool(figure.target) for figure in figures)
+        terminalreporter.write_line(f"NOT MET: {missed} of {targets} targets", red=True)
 
 
 def _written(notes: Notes) -> dict[str, Any]:
@@ -135,23 +134,8 @@ def _written(notes: Notes) -> dict[str, Any]:
             "paces": notes.paces,
         },
         "versions": {"Python": platform.python_version()}
-        | _versions("pytest", "pytest-xdist", "aiohttp", "openai")
-        | _inspect(),
+        | {name: version(name) for name in ("pytest", "pytest-xdist", "aiohttp", "openai")}
+        | ({"inspect-ai": found[1]} if (found := inspect_ai()) else {}),
         "figures": [asdict(figure) | {"target": figure.target, "met": figure.met} for figure in notes.figures],
         "curves": notes.curves,
     }
-
-
-def _inspect() -> dict[str, str]:
-    found = inspect_ai()
-    return {"inspect-ai": found[1]} if found else {}
-
-
-def _versions(*names: str) -> dict[str, str]:
-    found = {}
-    for name in names:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found

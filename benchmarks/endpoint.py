@@ -44,9 +44,7 @@ class Log:
     in_air: int = 0
     most_in_air: int = 0
     tries: Counter[str] = field(default_factory=Counter)  # request → how often it was drawn
-    paid: Counter[str] = field(
-        default_factory=Counter
-    )  # request → how often a whole answer was worked out, wanted or not
+    paid: Counter[str] = field(default_factory=Counter)  # request → how often it was fully answered, wanted or not
     kinds: Counter[str] = field(default_factory=Counter)
 
     def report(self) -> dict[str, Any]:
@@ -128,13 +126,9 @@ class Connection(asyncio.Protocol):
         if tool is None:
             return f'{{"role":"assistant","content":{json.dumps(word)}}},"finish_reason":"stop"'
         arguments = json.dumps(dict.fromkeys(tool["parameters"]["properties"], word))
+        function = {"name": tool["name"], "arguments": arguments}
         calls = [
-            {
-                "id": f"call_{place}_{number}",
-                "type": "function",
-                "function": {"name": tool["name"], "arguments": arguments},
-            }
-            for number in range(self.calls)
+            {"id": f"call_{place}_{number}", "type": "function", "function": function} for number in range(self.calls)
         ]
         return f'{{"role":"assistant","content":null,"tool_calls":{json.dumps(calls)}}},"finish_reason":"tool_calls"'
 
@@ -145,9 +139,8 @@ class Connection(asyncio.Protocol):
         self.log.in_air -= 1
         self.log.answered += 1
         self.log.last_answer = time.monotonic()
-        self.write(
-            STATUSES.get(drawn.kind, 200), body, b"Retry-After: 1\r\n" if drawn.kind == "limited for a second" else b""
-        )
+        headers = b"Retry-After: 1\r\n" if drawn.kind == "limited for a second" else b""
+        self.write(STATUSES.get(drawn.kind, 200), body, headers)
 
     def write(self, status: int, body: bytes, headers: bytes = b"") -> None:
         start = f"HTTP/1.1 {status} {REASONS[status]}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n".encode()  # noqa: E501

@@ -58,23 +58,14 @@ def command(
 
 def run(project: Project, *arguments: str, env: dict[str, str] | None = None, expect: tuple[int, ...] = (0,)) -> Cost:
     """Run pytest in a project's folder."""
-    return command(
-        [*PYTEST, *arguments],
-        cwd=project.path,
-        env=project.environment(env),
-        log=project.path / "output.txt",
-        expect=expect,
-    )
+    log, environment = project.path / "output.txt", project.environment(env)
+    return command([*PYTEST, *arguments], cwd=project.path, env=environment, log=log, expect=expect)
 
 
 def script(module: str, *arguments: str, folder: Path) -> Cost:
     """Run one of the yardsticks beside this file."""
-    return command(
-        [sys.executable, "-m", f"benchmarks.{module}", *arguments],
-        cwd=ROOT,
-        env=dict(os.environ),
-        log=folder / f"{module}.txt",
-    )
+    arguments = (sys.executable, "-m", f"benchmarks.{module}", *arguments)
+    return command(arguments, cwd=ROOT, env=dict(os.environ), log=folder / f"{module}.txt")
 
 
 @contextmanager

@@ -6,6 +6,8 @@ import threading
 from pathlib import Path
 
 EVERY = 0.2  # seconds
+MB = 1024 / 1e6
+"""MB in a KiB."""
 
 
 class Watch:
@@ -20,8 +22,8 @@ class Watch:
         while not self.stop.wait(EVERY):
             now = 0.0
             for pid in [self.pid, *below(self.pid)]:
-                resident, peak = _memory(pid)
-                now += resident
+                now += kib("VmRSS", pid) * MB
+                peak = kib("VmHWM", pid) * MB
                 if pid == self.pid:
                     self.own = max(self.own, peak)
                 else:
@@ -41,11 +43,11 @@ def below(pid: int) -> list[int]:
     return found
 
 
-def _memory(pid: int) -> tuple[float, float]:
-    """MB now and at the peak; 0 for a process that has ended."""
+def kib(field: str, pid: int | str = "self") -> int:
+    """KiB: ``VmRSS`` now, ``VmHWM`` at the peak; 0 for a process that has ended. Of that process alone: what
+    ``getrusage`` tells begins with the parent's."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
-        return 0.0, 0.0
-    fields = dict(line.split(":", 1) for line in lines)
-    return tuple(int(fields.get(name, "0").split()[0]) * 1024 / 1e6 for name in ("VmRSS", "VmHWM"))  # type: ignore[return-value]
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith(f"{field}:")), 0)

@@ -13,29 +13,24 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.memory import kib
+
 _collected = 0
-
-
-def _kib(field: str) -> int:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(f"{field}:"):
-            return int(line.split()[1])
-    raise LookupError(field)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionstart() -> None:
     global _collected
-    _collected = _kib("VmRSS")
+    _collected = kib("VmRSS")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish() -> None:
     global _collected
-    _collected = _kib("VmRSS")
+    _collected = kib("VmRSS")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
-        Path(os.environ["MEMORY_PROBE"]).write_text(json.dumps({"collected": _collected, "peak": _kib("VmHWM")}))
+        Path(os.environ["MEMORY_PROBE"]).write_text(json.dumps({"collected": _collected, "peak": kib("VmHWM")}))

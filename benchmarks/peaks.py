@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.memory import kib
+
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     worker = getattr(session.config, "workerinput", None)
     if worker is not None:
-        status = Path("/proc/self/status").read_text().splitlines()
-        peak = next(line.split()[1] for line in status if line.startswith("VmHWM:"))
-        (Path(os.environ["PEAKS"]) / worker["workerid"]).write_text(peak)
+        (Path(os.environ["PEAKS"]) / worker["workerid"]).write_text(str(kib("VmHWM")))

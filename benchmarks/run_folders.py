@@ -18,6 +18,7 @@ from typing import Any
 from agentgauge.core.task_registry import announce, find_task
 from agentgauge.core.types import Event, Record, Score, Transcript, Usage
 from agentgauge.store import RunFolder
+from benchmarks.memory import MB, kib
 from tests.plugin.toy import Toy
 
 TASKS = ("toy.say", "toy.sing", "toy.spell")
@@ -56,13 +57,7 @@ def write_run(path: Path, data: Path, cases: int, *, shard: int | None = None, s
     for appender in appenders:
         appender.close()
     settings = {"data": str(data), "options": {}, "tools": {}, "attempts": 1, "scoring": "parity", "rescore": None}
-    about = {
-        "configs": dict.fromkeys(TASKS, "c"),
-        "settings": settings,
-        "started": 1.0,
-        "finished": 9.0,
-        "rescore": None,
-    }
+    about = {"configs": dict.fromkeys(TASKS, "c"), "settings": settings, "started": 1.0, "finished": 9.0}
     folder.write_json("run.json", about)
     return path
 
@@ -70,9 +65,8 @@ def write_run(path: Path, data: Path, cases: int, *, shard: int | None = None, s
 def _records(where: Mapping[int, tuple[str, str, int]], seed: int) -> Iterator[Record]:
     dice = random.Random(seed)
     words = ["".join(dice.choices("etaoinshrdlu", k=dice.randint(2, 9))) for _ in range(800)]
-    often = [
-        1 / number**1.2 for number in range(1, len(words) + 1)
-    ]  # so that it compresses as transcripts of GTA and WildToolBench do
+    # so that it compresses as transcripts of GTA and WildToolBench do
+    often = [1 / number**1.2 for number in range(1, len(words) + 1)]
     text = " ".join(dice.choices(words, often, k=200_000))
     for number, case in where.items():
         fate = (number * 7919 + seed) % 100
@@ -101,21 +95,14 @@ def sum_up(run: Path) -> dict[str, Any]:
 
     folder = RunFolder(run)
     plan = list(folder.plan())
-    data = find_task(TASKS[0]).index(Path(folder.read_json("run.json")["settings"]["data"]))
+    data = find_task(TASKS[0]).data.index(Path(folder.read_json("run.json")["settings"]["data"]))
     about: dict[str, Any] = {
-        **{
-            "model": "m",
-            "model_fingerprint": "f",
-            "dialect": "native",
-            "scoring": "parity",
-            "attempts": 1,
-            "agentgauge": "0",
-        },
+        **{"model": "m", "model_fingerprint": "f", "dialect": "native", "scoring": "parity"},
+        **{"attempts": 1, "agentgauge": "0", "prompts": {}, "tools": {}, "tool_set": None, "options": {}},
         "data": {
             name: {"official": True, "fingerprint": data.fingerprint, "samples": len(data.rows), "left_out": []}
             for name in TASKS
         },
-        **{"prompts": {}, "tools": {}, "tool_set": None, "options": {}},
     }
     outlines = folder.merge_records(plan)
     return summed(
@@ -129,96 +116,53 @@ def sum_up(run: Path) -> dict[str, Any]:
     )
 
 
-def _plan(run: Path) -> object:
-    return RunFolder(run).plan()
-
-
 def _write_plan(run: Path) -> object:
     folder = RunFolder(run)
     plan = folder.plan()
     return lambda: folder.write_plan(plan)
 
 
-def _lines(run: Path) -> object:
-    return RunFolder(run).lines()
-
-
-def _load(run: Path) -> object:
-    from reports.load import load_run
-
-    return load_run(run)
-
-
-def _page(run: Path) -> object:
-    from reports.page import write_page
-
-    return write_page(run, run / "report.html")
-
-
-def _compare(run: Path) -> object:
-    from reports.comparison.compare import compare
-
-    return compare([run, run], run)
-
-
-def _table(run: Path) -> object:
-    from reports.tables import rows
-
-    return rows(run, "md")
-
-
-def _items(run: Path) -> object:
-    from reports.items import items
-
-    return items([run, run, run])
-
-
-def _eval(run: Path) -> object:
-    from reports.evallog import write_eval
-
-    return write_eval(run, run / "run.eval")
+def _report(module: str, name: str) -> Callable[..., Any]:
+    """A function of the reports, imported when it is called."""
+    return lambda *arguments: getattr(import_module(f"reports.{module}"), name)(*arguments)
 
 
 def _merge(run: Path) -> object:
     """``run``: with its shards beside it, ``<run>-0`` and ``<run>-1``."""
-    from reports.merge import merge
-
-    return merge([run.with_name(f"{run.name}-{shard}") for shard in range(SHARDS)], run.with_name(f"{run.name}-merged"))
+    shards = [run.with_name(f"{run.name}-{shard}") for shard in range(SHARDS)]
+    return _report("merge", "merge")(shards, run.with_name(f"{run.name}-merged"))
 
 
 WORK: Mapping[str, Callable[[Path], object]] = {
-    "lines": _lines,
-    "plan": _plan,
+    "lines": lambda run: RunFolder(run).lines(),
+    "plan": lambda run: RunFolder(run).plan(),
     "write_plan": _write_plan,
     "sum_up": sum_up,
-    "load": _load,
-    "page": _page,
-    "compare": _compare,
-    "table": _table,
-    "items": _items,
-    "eval": _eval,
+    "load": _report("load", "load_run"),
+    "page": lambda run: _report("page", "write_page")(run, run / "report.html"),
+    "compare": lambda run: _report("comparison.compare", "compare")([run, run], run),
+    "table": lambda run: _report("tables", "rows")(run, "md"),
+    "items": lambda run: _report("items", "items")([run, run, run]),
+    "eval": lambda run: _report("evallog", "write_eval")(run, run / "run.eval"),
     "merge": _merge,
 }
-
-
-def _peak() -> float:
-    """MB, of this program alone: what ``getrusage`` tells begins with the parent's."""
-    status = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:")) * 1024 / 1e6
 
 
 def main(name: str, run: Path) -> None:
     announce_toys()
     for each in ("comparison.compare", "evallog", "page", "run"):  # what is imported is not what a case costs
         import_module(f"reports.{each}")
-    begin, start, wall = _peak(), time.process_time(), time.perf_counter()
+    begin, start, wall = kib("VmHWM"), time.process_time(), time.perf_counter()
     kept = WORK[name](run)
     if callable(kept):
         start, wall = time.process_time(), time.perf_counter()
         kept()
-    print(
-        json.dumps({"cpu": time.process_time() - start, "wall": time.perf_counter() - wall, "memory": _peak() - begin})
-    )
+    cost = {
+        "cpu": time.process_time() - start,
+        "wall": time.perf_counter() - wall,
+        "memory": (kib("VmHWM") - begin) * MB,
+    }
+    print(json.dumps(cost))
 
 
 if __name__ == "__main__":

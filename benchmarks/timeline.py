@@ -43,9 +43,8 @@ def lanes(cases: list[Flight]) -> list[list[Flight]]:
     for case in cases:
         row = next((row for row in rows if row[-1].end <= case.start), None)
         if row is None:
-            rows.append([case])
-        else:
-            row.append(case)
+            rows.append(row := [])
+        row.append(case)
     return rows
 
 
@@ -65,13 +64,8 @@ def draw(run: Path, picture: Path) -> None:
             rows = lanes(by_worker[worker])
             for place, row in enumerate(rows):
                 bars = [(case.start, case.end - case.start) for case in row]
-                axes.broken_barh(
-                    bars,
-                    (base + place, 0.8),
-                    facecolors=COLOURS[number % len(COLOURS)],
-                    edgecolors="white",
-                    linewidth=0.3,
-                )
+                colour = COLOURS[number % len(COLOURS)]
+                axes.broken_barh(bars, (base + place, 0.8), facecolors=colour, edgecolors="white", linewidth=0.3)
             axes.text(0, base + len(rows) + 0.2, f"{worker}: {len(by_worker[worker])} cases", va="bottom")
             base += len(rows) + 3
         axes.set(xlabel="seconds since the first request", yticks=[], ylim=(-1, base))

@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Record, Status, Usage
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId, decoded
@@ -52,7 +51,7 @@ class Run:
         return RunFolder(self.path).plan()
 
     def record(self, case: CaseOutline) -> Record:
-        """Everything that is known of a case. Raises UsageProblem for one that was not attempted."""
+        """Everything that is known of a case that was attempted."""
         with self.reading() as record:
             return record(case)
 
@@ -62,10 +61,6 @@ class Run:
         with (self.path / "records.jsonl").open("rb") as stream:
 
             def record(case: CaseOutline) -> Record:
-                if case.start < 0:
-                    raise UsageProblem(
-                        f"{self.path}: the case {case.task} {case.sample} was not attempted; there is nothing to read"
-                    )
                 stream.seek(case.start)
                 return decoded(stream.read(case.size))
 
@@ -90,12 +85,8 @@ def load_run(
     if outlines is None:
         outlines = {case.id: case for case in folder.outlines(problems if tolerant else None)}
     found = {case: outline for case, outline in outlines.items() if outline.task in summary["tasks"]}
-    planned = (
-        found.pop(case) if case in found else _missing(case) for case in (folder.plan() if plan is None else plan)
-    )
+    planned = [
+        found.pop(case) if case in found else CaseOutline(*case, "missing", (), None, Usage(), 0.0, 0.0)
+        for case in (folder.plan() if plan is None else plan)
+    ]
     return Run(path, about, summary, (*planned, *found.values()), problems)
-
-
-def _missing(case: CaseId) -> CaseOutline:
-    """A case that was planned and not attempted."""
-    return CaseOutline(*case, "missing", (), None, Usage(), 0.0, 0.0)
