@@ -119,9 +119,8 @@ def resolve(sample: Sample, root: str | None = None) -> Loaded:
         {"type": "file", "filetype": f["type"], "path": f"{root}/{os.path.normpath(f['path'])}"}
         for f in payload["files"]
     ]
-    return Loaded(
-        [absolute_turn(turn, sample.root, root) for turn in payload["dialogs"]], resources, payload.get("gt_answer")
-    )
+    dialogs = [absolute_turn(turn, sample.root, root) for turn in payload["dialogs"]]
+    return Loaded(dialogs, resources, payload.get("gt_answer"))
 
 
 def in_data_set(root: Path, path: str) -> bool:

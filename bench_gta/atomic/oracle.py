@@ -93,9 +93,8 @@ def call_reply(request: ChatRequest, turn: Mapping[str, Json]) -> ChatReply:
     """The first call of a gold turn, as a reply."""
     function = turn["tool_calls"][0]["function"]
     arguments = json.dumps(function["arguments"], ensure_ascii=False)
-    return ChatReply(
-        tool_calls=(ToolCall(function["name"], arguments, f"call_{turn_of(request)}_0"),), finish_reason="tool_calls"
-    )
+    call = ToolCall(function["name"], arguments, f"call_{turn_of(request)}_0")
+    return ChatReply(tool_calls=(call,), finish_reason="tool_calls")
 
 
 def _with_real_files(

@@ -76,9 +76,8 @@ def _now(pack: Pack, task: PackTask, record: Mapping[str, Json], *, same_file: b
     of the released scorer carry no digest; they count as good in the file that they were made of."""
     digest = digest_of(pack, task)
     now = {**record, "digest": digest, "agent": agent_of(task)}
-    return (
-        now if force or record.get("digest", digest if same_file else None) == digest else {**record, "status": "stale"}
-    )
+    same = record.get("digest", digest if same_file else None) == digest
+    return now if force or same else {**record, "status": "stale"}
 
 
 def digest_of(pack: Pack, task: PackTask) -> str:

@@ -122,9 +122,8 @@ async def _scored(
         print(f"task {task.task_id}: {escaped(record.get('error') or format(record['score'], '.2f'))}", flush=True)
 
     with _named_as_judge():
-        made = make_judge(
-            settings.judge, votes=settings.votes, cache=cache, released=settings.scoring == "parity", config=config
-        )
+        released = settings.scoring == "parity"
+        made = make_judge(settings.judge, votes=settings.votes, cache=cache, released=released, config=config)
     try:
         return await score_pack(
             pack, made.judge, settings, out=out, summary_out=summary_out, limits=limits, spent=made.spent, report=report

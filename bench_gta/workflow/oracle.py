@@ -24,9 +24,8 @@ def answer(sample: Sample, request: ChatRequest) -> ChatReply:
     paths = attached | produced(answers, request)
     function = call["tool_calls"][0]["function"]
     arguments = {name: with_paths(value, paths) for name, value in function["arguments"].items()}
-    return call_reply(
-        request, {**call, "tool_calls": [{"type": "function", "function": {**function, "arguments": arguments}}]}
-    )
+    called = {"type": "function", "function": {**function, "arguments": arguments}}
+    return call_reply(request, {**call, "tool_calls": [called]})
 
 
 def with_paths(value: Json, paths: Mapping[str, str]) -> Json:

@@ -149,9 +149,7 @@ class Workflow(Task, GtaTools, OwnOptions, Presentation, PublishedRows, Prompts,
         self.votes = _whole(VOTES.name, str(chosen[VOTES.name]))
         self.cache = str(chosen[CACHE.name])
         open_judgements(self.cache)  # whether it can be one
-        self.thresholds = Thresholds(
-            _score(LEAF.name, str(chosen[LEAF.name])), _score(ROOT.name, str(chosen[ROOT.name]))
-        )
+        self.thresholds = Thresholds(*(_score(option.name, str(chosen[option.name])) for option in (LEAF, ROOT)))
         self.usual = PAPER if chosen[SAMPLING.name] == "paper" else OURS
 
     async def run(self, case: Case) -> Json:

@@ -39,10 +39,10 @@ def picture(path: Path, *, read: bool) -> Found:
 
 def sound(path: Path) -> Found:
     """Length, channels, rate, loudness and strongest frequency. Raises ToolError."""
-    heard = sounds.read(path, MOST_SAMPLES)
-    measures = {"seconds": round(heard.seconds, 3), "rate": heard.rate, "channels": heard.samples.shape[0]}
-    measures["loudness"] = _loudness(heard.samples)
-    if (pitch := _pitch(heard.samples.mean(axis=0), heard.rate)) is not None:
+    decoded = sounds.read(path, MOST_SAMPLES)
+    measures = {"seconds": round(decoded.seconds, 3), "rate": decoded.rate, "channels": decoded.samples.shape[0]}
+    measures["loudness"] = _loudness(decoded.samples)
+    if (pitch := _pitch(decoded.samples.mean(axis=0), decoded.rate)) is not None:
         measures["pitch"] = pitch
     return {"measures": measures}
 

@@ -41,9 +41,8 @@ class Page(HTMLParser):
         elif tag not in _INLINE:
             self._texts.append("\n")
         if tag == "a":
-            self._links += [
-                unquote(value.strip()) for name, value in attrs if name == "href" and value and value.strip(" #")
-            ]
+            targets = (value for name, value in attrs if name == "href" and value)
+            self._links += [unquote(target.strip()) for target in targets if target.strip(" #")]
         elif tag == "img":
             self._texts += [f" {value} " for name, value in attrs if name == "alt" and value]
 

@@ -171,8 +171,8 @@ def _text_outcomes(conditions: Mapping[str, Json], where: str, text: str) -> lis
         outcomes.append(Outcome(not holds(compared, unwanted), f"{where} says {wanted!r}, which it should not"))
     for number in _list("numbers", conditions):
         value, tolerance = _number(number)
-        about = f" (within {tolerance:g})" if tolerance else ""
-        outcomes.append(Outcome(holds_number(text, value, tolerance), f"{where} lacks the number {value:.12g}{about}"))
+        within = f" (within {tolerance:g})" if tolerance else ""
+        outcomes.append(Outcome(holds_number(text, value, tolerance), f"{where} lacks the number {value:.12g}{within}"))
     return [*outcomes, *(_statement(statement, where, text) for statement in _list("says", conditions))]
 
 
