@@ -6,6 +6,7 @@ import asyncio
 import base64
 import struct
 import zlib
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,6 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarn
 SIDES = [9_000, 13_000, 20_000, 2**31 - 1]  # pixels; below, between and above what Pillow itself warns of and refuses
 
 
+@cache
 def huge(side: int) -> bytes:
     """A whole PNG file of one colour, a bit a pixel; of more than 400 million pixels only the beginning."""
 

@@ -6,6 +6,7 @@ import csv
 import json
 import shutil
 import subprocess
+import time
 import zipfile
 from functools import partial
 from pathlib import Path
@@ -363,8 +364,15 @@ def test_tables_may_stay_lines() -> None:
     ],
 )
 def test_hostile_markdown_takes_linear_time(text: str) -> None:
-    many = text * (60_000 // len(text))
+    short, long = (_seconds_of_blocks(text * (length // len(text))) for length in (2_000, 16_000))
+    assert long < 20 * short + 0.3  # 8 times the length; quadratic time would be 64 times as much
+
+
+def _seconds_of_blocks(many: str) -> float:
+    """Processor time."""
+    began = time.process_time()
     assert sum(1 for _ in blocks(f"Title\n\n{many}\n{many}x|\n|{many}")) >= 1
+    return time.process_time() - began
 
 
 # --- DOCX ------------------------------------------------------------------------------------------------------------

@@ -474,25 +474,36 @@ def test_files_folder_serves_clients_that_send_only_paths(tmp_path: Path) -> Non
         running.stop()
 
 
-def test_32_workers_with_50_calls_each_get_their_own_answers_and_memory_stays(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text_tool", "rounds"),
+    [
+        ("Echo", (4, 4)),
+        pytest.param("Calculator", (13, 12), marks=pytest.mark.faults),  # each of its calls starts a sandbox
+    ],
+)
+def test_32_workers_get_their_own_answers_and_memory_stays(
+    tmp_path: Path, text_tool: str, rounds: tuple[int, int]
+) -> None:
     """Two tools at once; each call carries a number that its answer must hold: in a text, or as the size of a picture.
 
-    The first half of the calls brings the server to its usual size.
+    The first round of calls brings the server to its usual size.
     """
     from PIL import Image
 
-    for number in range(50):
+    calls = sum(rounds)
+    for number in range(calls):
         Image.new("RGB", (100 + number, 60), "white").save(tmp_path / f"{number}.png")
-    running = Running("--tools", "Calculator,DrawBox")
+    running = Running("--tools", f"{text_tool},DrawBox")
 
     async def worker(own: int, numbers: range) -> None:
         box = ToolServerBox(running.url)
         try:
             for number in numbers:
-                nonce = own * 1000 + number
+                nonce = str(own * 1000 + number)
                 folder = tmp_path / f"w{own}"
-                (text,) = await box.call("Calculator", {"expression": f"{nonce} * 7"}, folder=folder, readable=())
-                assert text.content == str(nonce * 7)
+                word = {"word": nonce} if text_tool == "Echo" else {"expression": f"{nonce} * 1"}
+                (text,) = await box.call(text_tool, word, folder=folder, readable=())
+                assert text.content == nonce
                 call = {"image": str(tmp_path / f"{number}.png"), "bbox": "1 1 9 9"}
                 (picture,) = await box.call("DrawBox", call, folder=folder, readable=[tmp_path])
                 with Image.open(picture.content) as drawn:
@@ -504,17 +515,17 @@ def test_32_workers_with_50_calls_each_get_their_own_answers_and_memory_stays(tm
         await asyncio.gather(*(worker(own, numbers) for own in range(32)))
 
     try:
-        asyncio.run(workers(range(0, 13)))
+        asyncio.run(workers(range(rounds[0])))
         before = _everything(running.process.pid)
-        asyncio.run(workers(range(13, 25)))
+        asyncio.run(workers(range(rounds[0], calls)))
         grown = _everything(running.process.pid) - before
         assert metrics(running, "calls_total") == {
-            'agentgauge_tool_calls_total{status="200",tool="Calculator"}': 800.0,
-            'agentgauge_tool_calls_total{status="200",tool="DrawBox"}': 800.0,
+            f'agentgauge_tool_calls_total{{status="200",tool="{name}"}}': 32.0 * calls
+            for name in (text_tool, "DrawBox")
         }
     finally:
         running.stop()
-    assert grown < 30 * 2**20
+    assert grown < rounds[1] * 2.5 * 2**20
 
 
 def _everything(pid: int) -> int:
