@@ -33,7 +33,7 @@ class Where(base.BenchTool):
 class Hang(base.BenchTool):
     meta = base.tool("Hang", "Never comes back.", (base.text("word"),), base.TEXT_OUT)
     category = "logic"
-    seconds = 1.0
+    seconds = 0.5
 
     def apply(self, folder, /, word):
         while True:
@@ -62,7 +62,7 @@ class Slow(base.BenchTool):
     concurrency = 4
 
     def apply(self, folder, /, word):
-        time.sleep(1.5)
+        time.sleep(0.8)  # longer than Hang may take
         return word
 
 
@@ -121,7 +121,7 @@ class Litter(base.BenchTool):
 
     meta = base.tool("Litter", "Makes a mess.", (base.text("word"),), base.TEXT_OUT)
     category = "logic"
-    seconds = 1.0
+    seconds = 0.5
 
     def apply(self, folder, /, word):
         (folder / "half.mp4").write_bytes(bytes(1000))

@@ -98,7 +98,7 @@ os._exit(0)
 """
 
 
-@pytest.mark.parametrize("side", [6_100, *SIDES])
+@pytest.mark.parametrize("side", [6_100, *SIDES[1:]])
 def test_from_the_code_of_plot(side: int, tmp_path: Path) -> None:
     """The code answers by itself, so no check in its own process helps."""
     content = base64.b64encode(huge(side)).decode()
@@ -153,11 +153,11 @@ def test_a_result_of_too_many_bytes_is_not_read(tmp_path: Path) -> None:
 def test_a_video_that_becomes_too_large_is_not_written_to_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounds, "RESULT_BYTES", 20_000)
+    monkeypatch.setattr(bounds, "RESULT_BYTES", 5_000)
     tool = TextToVideoTool(ToolSettings())
     with pytest.raises(ToolError, match="make a smaller one"):
-        tool.apply(tmp_path, "a film", num_frames=3600, resolution="512,512")
-    assert (tmp_path / "text_to_video.mp4").stat().st_size < 100_000
+        tool.apply(tmp_path, "a film", num_frames=3600, resolution="256,256")
+    assert (tmp_path / "text_to_video.mp4").stat().st_size < 25_000
 
 
 def test_a_broken_picture_is_told_from_a_large_one(tmp_path: Path) -> None:

@@ -150,15 +150,10 @@ def run(command: list[str], home: Path) -> subprocess.CompletedProcess[str]:
         "XDG_CONFIG_HOME": str(home / "config"),
         "XDG_CACHE_HOME": str(home / "cache"),
         "PYTHONPATH": ".",
+        "OMP_NUM_THREADS": "1",  # so small models lose time with more
     }
     root = Path(__file__).resolve().parents[2]
     return subprocess.run(command, capture_output=True, text=True, timeout=240, env=environment, cwd=root)
-
-
-def test_no_host_is_looked_for_and_no_program_started(folders: dict[str, Path], tmp_path: Path) -> None:
-    done = run([sys.executable, "-W", "ignore", "-c", GUARDED, *map(str, folders.values())], tmp_path)
-    assert done.returncode == 0 and done.stdout.strip() == "worked", done.stderr
-    assert not (tmp_path / "config" / "Ultralytics").exists()  # the user's own settings of it are not touched
 
 
 def cut_off() -> list[str]:
@@ -173,13 +168,14 @@ def cut_off() -> list[str]:
     return []
 
 
-def test_detection_works_without_any_network(tmp_path: Path) -> None:
-    prefix = cut_off()
-    if not prefix:
-        pytest.skip("this system permits no network namespace")
-    code = GUARDED.partition("import logging")[2].partition("from ultralytics.utils import")[0]
-    done = run([*prefix, sys.executable, "-W", "ignore", "-c", f"import sys\n{code}\nprint('worked')"], tmp_path)
+@pytest.mark.parametrize("network", [False, pytest.param(True, marks=pytest.mark.faults)], ids=["cut off", "there"])
+def test_no_host_is_looked_for_and_no_program_started(network: bool, folders: dict[str, Path], tmp_path: Path) -> None:
+    """Where it is permitted, the process has no network at all: then all of this works without any."""
+    prefix = [] if network else cut_off()
+    used = folders.values() if network else [folders["owl"], folders["rt_detr"]]  # importing all takes seconds
+    done = run([*prefix, sys.executable, "-W", "ignore", "-c", GUARDED, *map(str, used)], tmp_path)
     assert done.returncode == 0 and done.stdout.strip() == "worked", done.stderr
+    assert not (tmp_path / "config" / "Ultralytics").exists()  # the user's own settings of it are not touched
 
 
 @pytest.mark.skipif(os.environ.get("AGENTGAUGE_GPU") != "1", reason="needs a GPU; set AGENTGAUGE_GPU=1")

@@ -12,10 +12,12 @@ def transformers() -> Any:
     from tool_impls.perception.detection.torchvision_ops import ready_torchvision
 
     ready_torchvision()
+    import torch
     import transformers as package
     from transformers.utils import logging
 
     logging.disable_progress_bar()
+    torch.set_num_threads(1)  # so small models lose time with more
     return package
 
 
