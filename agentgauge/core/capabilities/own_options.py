@@ -1,0 +1,49 @@
+"""Command line options that a task brings along."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOption:
+    """A command line option that a benchmark brings along. Tasks may share one: it is then the same object."""
+
+    name: str  # "--wild-language"
+    help: str
+    accepted: tuple[str, ...] = ()  # the first is the default; none: a switch, or any text where there is a ``default``
+    default: str | None = None
+    asks: bool = True  # requests to a model depend on it, so that stored transcripts are bound to the value
+    model: bool = False  # the value is the name of a model with a role of its own; ``same`` is the tested model
+    metavar: str = "NAME"  # what stands for the value in texts, where ``accepted`` does not
+    matters: bool = True  # the outcome of a case depends on it
+    instead: tuple[str, ...] = ()  # of a model option, values that name no model: the benchmark itself has the role
+
+
+SAME = "same"
+"""The value of a model option that stands for the tested model."""
+
+
+Chosen = Mapping[str, str | bool]
+"""Option name to value."""
+
+
+class OwnOptions(ABC):
+    """For a task with command line options of its own."""
+
+    options: tuple[TaskOption, ...]
+
+    def configure(self, chosen: Chosen) -> None:  # noqa: B027 - ``run`` may read the options of a case's models alone
+        """Take over the values of ``options``. Comes before anything else in every process of a run."""
+
+    def check_options(self, root: Path) -> None:  # noqa: B027 - most options fit all data
+        """Raises UsageProblem where an option does not go with the data below ``root``. Comes before the first
+        request."""
+
+
+def options_of(task: object) -> tuple[TaskOption, ...]:
+    """A task's options; none for a task without this capability."""
+    return task.options if isinstance(task, OwnOptions) else ()

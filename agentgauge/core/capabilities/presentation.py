@@ -1,0 +1,59 @@
+"""How reports show a task: titles, columns, notes, artifacts of a case."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from agentgauge.core.estimate import estimate
+from agentgauge.core.task import Task
+from agentgauge.core.types import Json, Score, Scoring
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """Something that reports show of a case: a file, or a page that stands for the case itself."""
+
+    name: str
+    path: str = ""  # of a file; may start with RUN_TOKEN or ROOT_TOKEN
+    html: str = ""
+
+
+class Presentation(ABC):
+    """For a task that reports show under titles of its own."""
+
+    benchmark: str  # "GTA-Atomic": title in reports
+    title: str  # "step by step"
+    columns: tuple[str, ...]  # metric names in the order of the table
+    counts: frozenset[str] = frozenset()  # of these, those that count something and are no percentages
+    published: tuple[str, ...]  # of these, the columns of the published table; the first is the task's headline
+    leaderboard_columns: Mapping[str, str] = {}  # column → its name on the leaderboard; others have the same name there
+
+    def notes(self, metrics: Mapping[str, Mapping[str, Any]]) -> Sequence[str]:
+        """What a reader of the table must know, one sentence each. ``metrics``: as in ``summary.json``."""
+        return ()
+
+    def artifacts(self, output: Json, score: Score | None, scoring: Scoring) -> Sequence[Artifact]:
+        """What a person should see of a case in reports, besides its transcript. Paths as in ``output``."""
+        return ()
+
+    def category(self, tags: Sequence[str]) -> str:
+        """Heading of a case in reports, below the task's title."""
+        return self.title
+
+
+class _Plain(Presentation):
+    """A task under its own name, with all its metrics."""
+
+    def __init__(self, task: Task) -> None:
+        self.benchmark = self.title = task.name
+        self.columns = self.published = tuple(estimate((), task.metrics("parity")))
+
+
+@cache
+def presentation_of(task: Task) -> Presentation:
+    """The task itself where it has this capability, otherwise its name and its metrics."""
+    return task if isinstance(task, Presentation) else _Plain(task)

@@ -1,0 +1,41 @@
+"""Real tools, which a tool server runs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+
+from agentgauge.core.config import Config
+from agentgauge.core.index import Index, Row
+from agentgauge.core.tools import ToolBox
+from agentgauge.core.types import Json, Scoring
+
+
+class RealTools(ABC):
+    """For a task whose cases call tools of a tool server with ``case.use``."""
+
+    @abstractmethod
+    def tools_of(self, index: Index, row: Row) -> tuple[str, ...]:
+        """Names of the real tools that a sample offers."""
+
+    @abstractmethod
+    def check_tools(
+        self, names: Sequence[str], config: Config, *, scoring: Scoring, allow_unsafe: bool, server: str | None
+    ) -> Mapping[str, Mapping[str, Json]]:
+        """What identifies each tool of the run's own server, or of ``server``: its ``state`` (ready, basic, disabled,
+        ``substitute: what``) and whatever else may change its answers. Empty where a server does not say.
+
+        Raises ToolUnavailable, and UsageProblem where a tool runs a model's code and this machine cannot confine it.
+        """
+
+    @abstractmethod
+    def tool_server(self, config: Config, *, scoring: Scoring, allow_unsafe: bool) -> list[str]:
+        """The command that starts a tool server. It listens on the socket of
+        ``agentgauge.core.service_process.given_listener``, and prints that address as ``{"url": ...}`` when ready."""
+
+    @abstractmethod
+    def toolbox(self, url: str) -> ToolBox:
+        """A client for a tool server."""
+
+    def prepare_check(self) -> None:  # noqa: B027 - there may be nothing to load
+        """Load what ``check_tools`` takes its time for, before it is known which cases run."""
