@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 import tempfile
@@ -78,8 +79,48 @@ def place(user: str) -> Iterator[Path]:
     remove_tree(folder)
 
 
+class Driver:
+    """A process of the other user's that runs orders, one at a time."""
+
+    def __init__(self) -> None:
+        command = [str(interpreter("nobody")), "-m", "tests.sandbox.driver"]
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=os.environ | environment(),
+            cwd="/",
+            text=True,
+            **as_user("nobody"),
+        )
+
+    def execute(self, order: dict[str, Any]) -> dict[str, Any]:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        print(json.dumps(order), file=self._process.stdin, flush=True)
+        assert select.select([self._process.stdout], [], [], 60)[0], "no answer from the driver"
+        answer = self._process.stdout.readline()
+        assert answer.strip(), "the order's process, or the driver, has died"
+        return dict(json.loads(answer))
+
+    def close(self) -> None:
+        try:
+            self._process.communicate(timeout=10)
+        finally:
+            self._process.kill()
+        assert self._process.returncode == 0
+
+
+@pytest.fixture(scope="session")
+def drivers() -> Iterator[list[Driver]]:
+    """Those that are idle; tests that run orders side by side add to them."""
+    idle: list[Driver] = []
+    yield idle
+    for driver in idle:
+        driver.close()
+
+
 @pytest.fixture
-def confined(user: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> Confined:
+def confined(user: str, place: Path, drivers: list[Driver], monkeypatch: pytest.MonkeyPatch) -> Confined:
     """Run code in the sandbox as the user. ``refuse`` plays a machine that does not allow those layers."""
     for name, value in environment().items():
         monkeypatch.setenv(name, value)
@@ -94,19 +135,9 @@ def confined(user: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> Confine
         order["limits"] = {"wall_seconds": 10} | limits
         if user == "self":
             return execute(order)
-        command = [str(interpreter(user)), "-m", "tests.sandbox.driver"]
-        done = subprocess.run(
-            command,
-            input=json.dumps(order),
-            cwd="/",
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-            **as_user(user),
-        )
-        assert done.returncode == 0, done.stderr
-        answer: dict[str, Any] = json.loads(done.stdout)
+        driver = drivers.pop() if drivers else Driver()
+        answer = driver.execute(order)
+        drivers.append(driver)  # one that failed is not used again
         return answer
 
     return run

@@ -109,35 +109,40 @@ def test_refusals(expression: str, message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
+BUSY = [
+    "round(5, -10**9)",
+    "f'{1:>{10**9}}'",
+    "factorial(10**6)",
+    "prod([3**9000] * 300)",
+    "[[a, a, a, a, a, a, a, a] for a in [[1] * 9000] for b in [1] * 9000]",
+    "[3**9000 * 3**3000 for x in [1] * 90000]",
+    "sum([[1] * 1000] * 10000, [])",
+]
+"""What, like other expressions here, uses all of its second of processor time."""
+
+
 @pytest.mark.parametrize(
     "expression",
     [
-        "9**9**9",
-        "round(5, -10**9)",
         "'%*d' % (10**9, 1)",
-        "f'{1:>{10**9}}'",
         "(lambda f: f(f))(lambda f: [f(f), f(f)])",
         "1 << 10**9",
-        "factorial(10**6)",
         "factorial(10**30)",
         "comb(10**5, 5*10**4)",
         "perm(10**6, 10**5)",
-        "prod([3**9000] * 300)",
         "lcm(*[2**1000 + x for x in [1] * 900], 3**9000)",
         "'a' * 10**9",
         "[0] * 10**9",
         "(0,) * 10**9",
         "[[0] * 1000] * 1000",
         "sum([x for x in [1] * 90000 for y in [1] * 90000])",
-        "[[a, a, a, a, a, a, a, a] for a in [[1] * 9000] for b in [1] * 9000]",
         "[2**19990 + x for x in [1] * 9000]",
-        "[3**9000 * 3**3000 for x in [1] * 90000]",
-        "sum([[1] * 1000] * 10000, [])",
         "-" * 9000 + "1",
         "(" * 4000 + "1" + ")" * 4000,
         "[" * 90 + "1" + "]" * 90 + "[0]" * 900,
         "1" * 10_001,
         "1" * 9_999,
+        *(pytest.param(text, marks=pytest.mark.faults) for text in BUSY),
     ],
 )
 def test_bounds(expression: str) -> None:
@@ -198,7 +203,7 @@ _PIECES = st.lists(st.sampled_from(_WORDS.split()), max_size=25).map(" ".join)
 
 
 @given(st.one_of(st.text(max_size=40), _PIECES))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30)  # each starts a process
 def test_any_text_gives_a_value_or_a_tool_error_in_time(expression: str) -> None:
     began = time.monotonic()
     with contextlib.suppress(ToolError):

@@ -242,9 +242,9 @@ def test_trees_are_removed_whatever_was_done_to_them(tmp_path: Path) -> None:
     (tree / "closed" / "file").write_text("x")
     (tree / "closed").chmod(0)
     deep = os.open(tree, os.O_RDONLY)
-    for _ in range(3000):
-        os.mkdir("d", dir_fd=deep)
-        below = os.open("d", os.O_RDONLY, dir_fd=deep)
+    for _ in range(1100):  # more than Python's recursion limit, and paths longer than the system takes
+        os.mkdir("deep", dir_fd=deep)
+        below = os.open("deep", os.O_RDONLY, dir_fd=deep)
         os.close(deep)
         deep = below
     os.close(deep)
