@@ -363,28 +363,28 @@ def test_half_a_surrogate_pair_is_refused(
     assert isinstance(error, ToolError) and "cannot be" in str(error)
 
 
-@pytest.mark.parametrize(
-    "saving",
-    [
-        {"output_dir": "/tmp/agentgauge-evil"},
-        {"output_dir": "../../.."},
-        {"filename": "../evil"},
-        {"filename": "/tmp/agentgauge-evil.png"},
-        {"output_dir": "..", "filename": "..\\evil"},
-        {"output_dir": "x" * 5000, "filename": "y" * 5000},
-        {"output_dir": "a\0b", "filename": "a\0b"},
-    ],
-)
-def test_no_path_of_a_model_leaves_the_folder_of_its_sample(saving: dict[str, str], tmp_path: Path) -> None:
+SAVING = [
+    {"output_dir": "/tmp/agentgauge-evil"},
+    {"output_dir": "../../.."},
+    {"filename": "../evil"},
+    {"filename": "/tmp/agentgauge-evil.png"},
+    {"output_dir": "..", "filename": "..\\evil"},
+    {"output_dir": "x" * 5000, "filename": "y" * 5000},
+    {"output_dir": "a\0b", "filename": "a\0b"},
+]
+
+
+def test_no_path_of_a_model_leaves_the_folder_of_its_sample(tmp_path: Path) -> None:
     """The inputs that our server's DrawBox offers beyond the data set's: where to save, and under which name."""
     from PIL import Image
 
     Image.new("RGB", (20, 10)).save(tmp_path / "in.png")
     folder = tmp_path / "samples" / "case"
-    arguments = {"image": str(tmp_path / "in.png"), "bbox": "2 2 8 8", **saving}
     with web_server(lambda: build(ToolSettings(), ["DrawBox"]).application()) as url:
-        result = call(url, "DrawBox", arguments, folder, tmp_path)
-    assert isinstance(result, ToolError) or Path(result[0].content).is_relative_to(folder)
-    made = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert all(path.is_relative_to(folder) for path in made if path.name != "in.png")
+        for saving in SAVING:
+            arguments = {"image": str(tmp_path / "in.png"), "bbox": "2 2 8 8", **saving}
+            result = call(url, "DrawBox", arguments, folder, tmp_path)
+            assert isinstance(result, ToolError) or Path(result[0].content).is_relative_to(folder), saving
+            made = [path for path in tmp_path.rglob("*") if path.is_file()]
+            assert all(path.is_relative_to(folder) for path in made if path.name != "in.png"), saving
     assert not list(Path("/tmp").glob("agentgauge-evil*"))
