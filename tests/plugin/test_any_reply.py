@@ -52,7 +52,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
     }
     (folder / "script.json").write_text(json.dumps({"replies": replies}))
-    run_bundled("--model=scripted:script.json", f"--limit={len(REPLIES)}", "-n", "2", "--run-dir=run", cwd=folder)
+    run_bundled("--model=scripted:script.json", f"--limit={len(REPLIES)}", "--run-dir=run", cwd=folder)
     return folder / "run"
 
 

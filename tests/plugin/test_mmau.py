@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +35,24 @@ def values(folder: Path, task: str) -> dict[str, float | None]:
     return {name: metric["value"] for name, metric in summary(folder)["tasks"][task]["metrics"].items()}
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    """Every task once, by the oracle in two workers, in the folder ``run``; what it was told is in ``tape.jsonl``."""
+    folder = tmp_path_factory.mktemp("whole")
+    options = ("--model", "oracle", "--data", data(folder), "--record", "tape.jsonl", "-n", "2", "--run-dir", "run")
+    run_mmau(*options, cwd=folder)
+    return folder
+
+
 @pytest.mark.parametrize("scoring", ["parity", "strict"])
-def test_the_oracle_reaches_100_in_every_task(scoring, tmp_path):
-    run_mmau(
-        "--model", "oracle", "--data", data(tmp_path), "--scoring", scoring, "-n", "2", "--run-dir", "run", cwd=tmp_path
-    )
-    told = summary(tmp_path / "run")
+def test_the_oracle_reaches_100_in_every_task(scoring, whole, tmp_path):
+    if scoring == "parity":
+        run = whole / "run"
+    else:
+        run = tmp_path / "run"
+        options = ("--data", data(tmp_path), "--scoring", scoring, "--run-dir", "run")
+        run_mmau("--model", "oracle", *options, cwd=tmp_path)
+    told = summary(run)
     assert sorted(told["tasks"]) == sorted(NAMES)
     for name, task in told["tasks"].items():
         assert task["passed"] == task["planned"] > 0, name
@@ -55,7 +69,7 @@ def test_the_oracle_reaches_100_in_every_task(scoring, tmp_path):
         None,
         ["contest_retry"],
     )
-    assert "incomplete" in (tmp_path / "run" / "capabilities.svg").read_text()
+    assert "incomplete" in (run / "capabilities.svg").read_text()
 
 
 def test_a_capability_with_missing_tasks_has_no_value(tmp_path):
@@ -166,16 +180,13 @@ def test_the_qa_model_answers_for_the_tested_one(tmp_path):
     assert values(tmp_path / "run", "mmau.ds_codegen")["Accuracy"] == 50
 
 
-def test_the_same_run_every_way(tmp_path):
-    """Serial, two workers, resumed, scored again, recorded and replayed: the same summary."""
-    options = ("--data", data(tmp_path), "-m", "not mmau_ds_retry and not mmau_ds_e2e")
-    run_mmau("--model", "oracle", *options, "--record", "tape.jsonl", "--run-dir", "serial", cwd=tmp_path)
-    run_mmau("--model", "oracle", *options, "-n", "2", "--run-dir", "two", cwd=tmp_path)
-    run_mmau("--replay", "tape.jsonl", *options, "--run-dir", "replayed", cwd=tmp_path)
-    run_mmau("--rescore", "serial", "--run-dir", "rescored", cwd=tmp_path)
-    expected = without_times(summary(tmp_path / "serial"))
-    for way in ("two", "replayed", "rescored"):
-        assert without_times(summary(tmp_path / way)) == expected, way
+def test_the_same_run_every_way(whole):
+    """In two workers and recorded, in one process and replayed, scored again: the same summary."""
+    expected = without_times(summary(whole / "run"))
+    run_mmau("--replay", "tape.jsonl", "--data", "data", "--run-dir", "replayed", cwd=whole)
+    run_mmau("--rescore", "run", "--run-dir", "rescored", cwd=whole)
+    for way in ("replayed", "rescored"):
+        assert without_times(summary(whole / way)) == expected, way
 
 
 def test_a_part_needs_a_model_that_is_known(tmp_path):
@@ -265,28 +276,23 @@ def test_files_of_two_names_for_one_task(tmp_path, capsys):
     assert "looked for math_standard_*.jsonl" in capsys.readouterr().err
 
 
+@pytest.fixture(scope="module")
+def exported(whole) -> list[Path]:
+    """The files of all tasks, as the command names them."""
+    command = ("report", whole / "run", "--format", "mmau", "--output", whole / "out", "--data", whole / "data")
+    with redirect_stdout(StringIO()) as told:
+        assert main(list(map(str, command))) == 0
+    return [Path(line) for line in told.getvalue().splitlines()]
+
+
 @pytest.mark.parametrize(
     "task",
     ["mmau.tool_single", "mmau.dag_planning", "mmau.contest_standard", "mmau.contest_parsing", "mmau.math_standard"],
 )
-def test_an_exported_run_scores_the_same(task, tmp_path, capsys):
-    run_mmau(
-        "--model", "oracle", "--data", data(tmp_path), "-m", task.replace(".", "_"), "--run-dir", "run", cwd=tmp_path
-    )
-    arguments = [
-        "report",
-        str(tmp_path / "run"),
-        "--format",
-        "mmau",
-        "--output",
-        str(tmp_path / "out"),
-        "--data",
-        str(tmp_path / "data"),
-    ]
-    assert main(arguments) == 0
-    (file,) = map(Path, capsys.readouterr().out.split())
+def test_an_exported_run_scores_the_same(task, whole, exported, capsys):
+    (file,) = (file for file in exported if file.name == f"oracle_{task.removeprefix('mmau.')}_response.jsonl")
     assert main(["score", task, "--predictions", str(file), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["metrics"] == values(tmp_path / "run", task)
+    assert json.loads(capsys.readouterr().out)["metrics"] == values(whole / "run", task)
 
 
 @pytest.mark.parametrize("task", ["mmau.ds_e2e", "mmau.contest_planner", "mmau.math_planner"])

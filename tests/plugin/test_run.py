@@ -4,18 +4,39 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
+from tests.model.fault_server import FaultServer
 from tests.plugin.conftest import say, slow
-from tests.plugin.project import CONFTEST, Project, records
+from tests.plugin.project import CONFTEST, Project, Result, records
 
 WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 
 
+def ran(folder: Path, *options: str) -> Result:
+    with FaultServer(choose=say) as server:
+        model = ("--model", "m", "--model-url", server.url)
+        return Project.make(folder / "project").run(*model, *options, "--run-dir", "run")
+
+
+@pytest.fixture(scope="module")
+def serial(tmp_path_factory) -> Result:
+    """A run in one process, whose gates hold."""
+    return ran(tmp_path_factory.mktemp("serial"), "--gate", "toy.say.Acc>=80", "--gate", "toy.say.Acc<90")
+
+
+@pytest.fixture(scope="module")
+def gated(tmp_path_factory) -> Result:
+    """A verbose run with a gate that fails, which notes for ``--lf`` what was wrong."""
+    gates = ("--gate", "toy.say.Acc>=80", "--gate", "toy.say.Acc>=90")
+    return ran(tmp_path_factory.mktemp("gated"), *gates, "-v", "-p", "cacheprovider")
+
+
 @WORKERS
-def test_wrong_answers_are_results_and_the_exit_status_is_0(project, model, workers):
-    result = project.run(*model, *workers, "--run-dir", "run")
+def test_wrong_answers_are_results_and_the_exit_status_is_0(project, model, serial, workers):
+    result = project.run(*model, *workers, "--run-dir", "run") if workers else serial
     assert result.status == 0, result.output
     assert re.search(r"= 5 passed, 1 wrong in", result.output)
     assert "expected 'word3', got 'something else'" in result.output
@@ -26,26 +47,25 @@ def test_wrong_answers_are_results_and_the_exit_status_is_0(project, model, work
     }  # fmt: skip
     assert task["metrics"]["Acc"]["value"] == pytest.approx(100 * 5 / 6)
     assert result.summary("run")["usage"]["prompt_tokens"] == 60
-    assert [record["sample"] for record in records(project.path / "run")] == [f"s{number}" for number in range(6)]
+    assert [record["sample"] for record in records(result.path / "run")] == [f"s{number}" for number in range(6)]
 
 
 @pytest.mark.parametrize(
     ("arguments", "samples"),
     [
-        (("-k", "odd"), ["s1", "s3", "s5"]),
         (("-k", "even and not s2"), ["s0", "s4"]),
-        (("-m", "odd"), ["s1", "s3", "s5"]),
-        (("-m", "toy_say"), ["s0", "s1", "s2", "s3", "s4", "s5"]),
+        (("-m", "odd", "-n", "2", "--dist", "loadfile"), ["s1", "s3", "s5"]),
+        (("-m", "toy_say", "--limit", "100"), ["s0", "s1", "s2", "s3", "s4", "s5"]),
         (("--limit", "2"), ["s0", "s3"]),
-        (("--limit", "100"), ["s0", "s1", "s2", "s3", "s4", "s5"]),
+        (("--limit", "4", "-n", "2", "--dist", "worksteal"), ["s0", "s1", "s3", "s4"]),
         (("test_toy.py::test_say[s4]",), ["s4"]),
-        (("--limit", "2", "-n", "2"), ["s0", "s3"]),
     ],
 )
-def test_cases_are_chosen_by_pytests_own_means(project, model, arguments, samples):
+def test_cases_are_chosen_by_pytests_own_means_and_asked_once(project, model, endpoint, arguments, samples):
     result = project.run(*model, *arguments, "--run-dir", "run")
     assert result.status == 0, result.output
     assert [record["sample"] for record in records(project.path / "run")] == samples
+    assert len(endpoint.requests) == len(samples)
 
 
 def test_a_run_without_selected_cases_leaves_no_folder(project, model):
@@ -54,9 +74,8 @@ def test_a_run_without_selected_cases_leaves_no_folder(project, model):
     assert not (project.path / "run").exists()
 
 
-@WORKERS
-def test_collecting_only_sends_no_request_and_leaves_no_folder(project, model, endpoint, workers):
-    result = project.run(*model, *workers, "--collect-only", "-q", "--run-dir", "run")
+def test_collecting_only_sends_no_request_and_leaves_no_folder(project, model, endpoint):
+    result = project.run(*model, "-n", "2", "--collect-only", "-q", "--run-dir", "run")
     assert result.status == 0
     assert "test_toy.py::test_say[s5]" in result.output
     assert endpoint.requests == []
@@ -77,34 +96,28 @@ def test_stopping_at_the_first_failure_starts_nothing_new(tmp_path, endpoint, wo
     assert task["missing"] > 20
 
 
-def test_last_failed_runs_the_wrong_case_again(project, model):
-    project.run(*model, "-p", "cacheprovider", "--run-dir", "first")
-    result = project.run(*model, "-p", "cacheprovider", "--lf", "--run-dir", "second")
-    assert [record["sample"] for record in records(project.path / "second")] == ["s3"], result.output
+def test_last_failed_runs_the_wrong_case_again(gated, model):
+    result = Project(gated.path).run(*model, "-p", "cacheprovider", "--lf", "--run-dir", "second")
+    assert [record["sample"] for record in records(gated.path / "second")] == ["s3"], result.output
 
 
-@pytest.mark.parametrize(("body", "status"), [("assert True", 0), ("assert False", 1)])
-@WORKERS
-def test_ordinary_tests_beside_keep_their_exit_status(project, model, workers, body, status):
+@pytest.mark.parametrize(
+    ("body", "status", "workers"),
+    [("assert True", 0, ()), ("assert False", 1, ()), ("assert False", 1, ("-n", "2"))],
+    ids=["passed", "failed", "failed n2"],
+)
+def test_ordinary_tests_beside_keep_their_exit_status(project, model, body, status, workers):
     (project.path / "test_plain.py").write_text(f"def test_plain():\n    {body}\n")
     result = project.run(*model, *workers, "--run-dir", "run")
     assert result.status == status, result.output
     assert result.summary("run")["tasks"]["toy.say"]["passed"] == 5
 
 
-def test_ordinary_tests_alone_are_an_ordinary_run(project, model):
-    (project.path / "test_plain.py").write_text("def test_plain():\n    pass\n")
-    result = project.run(*model, "test_plain.py", "--run-dir", "run")
-    assert result.status == 0
-    assert not (project.path / "run").exists()
-    assert "planned" not in result.output
-
-
-@pytest.mark.parametrize(("gate", "status"), [("toy.say.Acc>=80", 0), ("toy.say.Acc>=90", 1), ("toy.say.Acc<90", 0)])
-def test_a_gate_decides_the_exit_status(project, model, gate, status):
-    result = project.run(*model, "--gate", gate, "--run-dir", "run")
-    assert result.status == status
-    assert ("gate toy.say.Acc>=90: Acc is 83.33" in result.output) == (status == 1)
+def test_a_gate_decides_the_exit_status(serial, gated):
+    assert re.findall(r"gate toy.*: Acc is .*", gated.output) == ["gate toy.say.Acc>=90: Acc is 83.33"]
+    assert gated.status == 1
+    assert "Acc is" not in serial.output
+    assert serial.status == 0
 
 
 def test_attempts_are_cases_with_seeds_of_their_own_and_averaged_by_sample(project, model, endpoint):
@@ -124,47 +137,39 @@ def test_a_budget_stops_the_run_gracefully(tmp_path, endpoint, workers):
     assert result.status == 1, result.output
     assert "stopped early: the budget of 60tok is used up; go on with --resume=" in result.output
     assert 4 <= len(records(project.path / "run")) < 20
+    if workers:
+        return
     endpoint.choose = say
     resumed = project.run(f"--model-url={endpoint.url}", "--resume", "run")
     assert resumed.status == 0, resumed.output
     assert len(records(project.path / "run")) == 30
 
 
-def test_progress_is_plain_lines_without_a_terminal(project, model):
-    result = project.run(*model, "--run-dir", "run")
-    assert re.search(r"^6/6 · passed 5 · wrong 1 · broken 0 · 90 tokens · 0s left$", result.output, re.MULTILINE)
-    assert "\r" not in result.output
+def test_progress_is_plain_lines_without_a_terminal(serial):
+    line = r"^6/6 · passed 5 · wrong 1 · broken 0 · 90 tokens · 0s left$"
+    assert re.search(line, serial.output, re.MULTILINE), serial.output
+    assert "\r" not in serial.output
 
 
-def test_verbose_names_each_case(project, model):
-    result = project.run(*model, "-v", "--run-dir", "run")
-    assert re.search(r"test_say\[s3\] WRONG", result.output)
-    assert re.search(r"test_say\[s4\] PASSED", result.output)
+def test_verbose_names_each_case(gated):
+    assert re.search(r"test_say\[s3\] WRONG", gated.output)
+    assert re.search(r"test_say\[s4\] PASSED", gated.output)
 
 
-def test_run_json_tells_how_the_run_was_made(project, model):
-    project.run(*model, "--run-dir", "run")
-    run = json.loads((project.path / "run" / "run.json").read_text())
+def test_run_json_tells_how_the_run_was_made(serial):
+    run = json.loads((serial.path / "run" / "run.json").read_text())
     assert run["settings"]["model"]["name"] == "m"
     assert run["planned"] == 6
     assert run["started"] < run["finished"]
 
 
 def test_a_dist_mode_that_asks_twice_is_refused(project, model):
-    result = project.run(*model, "-n", "2", "--dist", "each", "--run-dir", "run")
+    result = project.run(*model, "--tx", "popen", "--dist", "each", "--run-dir", "run")
     assert result.status == 4, result.output
     assert "--dist each would ask for benchmark cases more than once; accepted are load, worksteal" in result.output
 
 
-@pytest.mark.parametrize("dist", ["worksteal", "loadscope", "loadfile", "loadgroup"])
-def test_other_dist_modes_ask_once_for_each_case(project, model, endpoint, dist):
-    result = project.run(*model, "-n", "2", "--dist", dist, "--run-dir", "run")
-    assert result.status == 0, result.output
-    assert result.summary("run")["tasks"]["toy.say"]["passed"] == 5
-    assert len(endpoint.requests) == 6
-
-
-def test_cases_of_one_group_run_in_one_worker(project, model):
+def test_cases_of_one_group_run_in_one_worker(project, model, endpoint):
     conftest = project.path / "conftest.py"
     conftest.write_text(conftest.read_text() + GROUPS)
     result = project.run(*model, "-n", "2", "--dist", "loadgroup", "--run-dir", "run")
@@ -172,6 +177,7 @@ def test_cases_of_one_group_run_in_one_worker(project, model):
     workers = {record["sample"]: record["worker"] for record in records(project.path / "run")}
     assert len(set(workers.values())) == 2
     assert workers["s0"] == workers["s2"] == workers["s5"]
+    assert len(endpoint.requests) == 6
 
 
 GROUPS = """
@@ -183,11 +189,10 @@ def pytest_itemcollected(item):
 """
 
 
-@pytest.mark.parametrize("dist", ["load", "worksteal"])
-def test_ordinary_tests_alone_are_scheduled_by_xdist_itself(project, dist):
+def test_ordinary_tests_alone_are_scheduled_by_xdist_itself(project):
     """The first one waits for more of the others than cards dealt in turn would leave to the other worker."""
     (project.path / "test_plain.py").write_text(PLAIN)
-    result = project.run("-n", "2", "--dist", dist, "test_plain.py")
+    result = project.run("-n", "2", "test_plain.py")
     assert result.status == 0, result.output
     assert "60 passed" in result.output
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 import pytest
 
+from tests.model.fault_server import status
+from tests.plugin.conftest import say, undisturbed
 from tests.plugin.project import Project, records, summary, without_times
 
 FAULTS = {
-    "a defect": "raise KeyError('no such field')",
-    "the similarity server": "raise Fault('the similarity server is gone', cause='similarity server')",
-    "the sandbox": "raise SandboxFault('no process could be started')",
-    "the disk": "raise OSError(28, 'No space left on device')",
-    "not scorable": "raise DataProblem('the gold is damaged')",
+    "s0": "raise KeyError('no such field')",
+    "s1": "raise Fault('the similarity server is gone', cause='similarity server')",
+    "s3": "raise SandboxFault('no process could be started')",
+    "s4": "raise DataProblem('the gold is damaged')",
 }
-"""What scoring raises, in words of the toy's module."""
+"""What scoring a sample raises, in words of the toy's module: a defect, servers that are gone, data that is damaged."""
+FULL = dict.fromkeys(("s1", "s3", "s4"), "raise OSError(28, 'No space left on device')")
 
 BREAKING = """
 import pathlib
@@ -23,10 +26,12 @@ from agentgauge.core.errors import DataProblem, Fault, SandboxFault
 from agentgauge.core.task_registry import announce
 from tests.plugin.toy import Toy
 
+FAULTS = {faults!r}
+
 class Breaking(Toy):
     def score(self, sample, output, scoring, similarity):
-        if output and pathlib.Path("broken").exists() and sample.id in pathlib.Path("broken").read_text():
-            {fault}
+        if output and pathlib.Path("broken").exists():
+            exec(FAULTS.get(sample.id, ""))
         return super().score(sample, output, scoring, similarity)
 
 announce(Breaking())
@@ -34,38 +39,37 @@ pytest_plugins = ["agentgauge.pytest_plugin"]
 """
 
 
-def breaking(project: Project, fault: str, samples: str) -> None:
-    (project.path / "conftest.py").write_text(BREAKING.format(fault=fault))
-    (project.path / "broken").write_text(samples)
+def breaking(project: Project, faults: Mapping[str, str]) -> None:
+    (project.path / "conftest.py").write_text(BREAKING.format(faults=faults))
+    (project.path / "broken").write_text("")
 
 
-@pytest.mark.parametrize("kind", FAULTS)
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
-def test_answers_whose_scoring_failed_are_scored_again_without_the_model(project, model, endpoint, kind, workers):
-    assert project.run(*model, "--run-dir", "expected").status == 0
-    expected = without_times(summary(project.path / "expected"))
-    breaking(project, FAULTS[kind], "s1 s3 s4")
+@pytest.mark.parametrize(
+    ("faults", "workers"), [(FAULTS, ()), (FAULTS, ("-n", "2")), (FULL, ())], ids=["serial", "n2", "full disk"]
+)
+def test_answers_whose_scoring_failed_are_scored_again_without_the_model(project, model, endpoint, faults, workers):
+    breaking(project, faults)
     result = project.run(*model, *workers, "--run-dir", "run")
     assert result.status == 1, result.output
     before = len(endpoint.requests)
     broken = [record for record in records(project.path / "run") if record["status"] == "broken"]
     # where the disk is full nothing more is begun, but what had been asked is kept
-    assert len(broken) == 3 or kind == "the disk"
+    assert {record["sample"] for record in broken} == set(faults) or faults == FULL
     assert all(record["transcript"]["output"]["answer"] for record in broken)
     kept = len(records(project.path / "run"))
     (project.path / "broken").unlink()
-    again = project.run("--rescore", "run", *workers, "--run-dir", "again")
+    again = project.run("--rescore", "run", "--run-dir", "again")
     resumed = project.run("--resume", "run", *model[2:], *workers)
     assert resumed.status == 0, resumed.output
     assert len(endpoint.requests) == before + 6 - kept
-    assert without_times(summary(project.path / "run")) == expected
+    assert without_times(summary(project.path / "run")) == undisturbed(6)
     if kept == 6:
         assert again.status == 0, again.output
-        assert without_times(summary(project.path / "again")) == expected
+        assert without_times(summary(project.path / "again")) == undisturbed(6)
 
 
 def test_scoring_that_fails_again_asks_no_model_either(project, model, endpoint):
-    breaking(project, FAULTS["a defect"], "s1")
+    breaking(project, {"s1": FAULTS["s0"]})
     assert project.run(*model, "--run-dir", "run").status == 1
     before = len(endpoint.requests)
     assert project.run("--resume", "run", *model[2:]).status == 1
@@ -75,9 +79,6 @@ def test_scoring_that_fails_again_asks_no_model_either(project, model, endpoint)
 
 
 def test_a_case_that_the_model_broke_is_asked_again(project, model, endpoint):
-    from tests.model.fault_server import status
-    from tests.plugin.conftest import say
-
     def refuses(request):
         return status(401) if "word4" in request.body["messages"][-1]["content"] else say(request)
 
@@ -90,7 +91,7 @@ def test_a_case_that_the_model_broke_is_asked_again(project, model, endpoint):
 
 
 def test_broken_cases_that_cannot_be_counted_as_the_original_does_end_no_run(project, model, endpoint):
-    breaking(project, FAULTS["a defect"], "s1")
+    breaking(project, {"s1": FAULTS["s0"]})
     with (project.path / "conftest.py").open("a") as stream:
         stream.write(NO_SCORE)
     result = project.run(*model, "--run-dir", "run")

@@ -52,6 +52,7 @@ from pathlib import Path
 from agentgauge.core.capabilities import RealTools
 from agentgauge.core.errors import ToolError
 from agentgauge.run import factories
+from agentgauge.run.services import Service
 
 class Writes(Toy, RealTools):
     def tools_of(self, index, row):
@@ -73,12 +74,12 @@ class Writes(Toy, RealTools):
 
 announce(Writes())
 
-def with_latency(*arguments, **options):
-    service = embedded(*arguments, **options)
-    service._command += ["--latency-ms", "50"]  # so that requests are in the air
-    return service
+def with_latency(name, command, *arguments, **options):
+    if "agentgauge.model.embedded.serve" in command:
+        command = [*command, "--latency-ms", "50"]  # so that requests are concurrent
+    return Service(name, command, *arguments, **options)
 
-embedded, factories._embedded = factories._embedded, with_latency
+factories.Service = with_latency
 """  # noqa: E501
 
 
