@@ -99,6 +99,6 @@ def test_each_capability_of_the_page_is_there_and_its_example_too(name: str) -> 
 
 
 def test_every_capability_is_on_the_page() -> None:
-    module = ROOT / "agentgauge" / "core" / "capabilities.py"
-    classes = re.findall(r"^class ([A-Z]\w+)\(ABC\)", module.read_text(), re.MULTILINE)
+    modules = (ROOT / "agentgauge" / "core" / "capabilities").glob("*.py")
+    classes = re.findall(r"^class ([A-Z]\w+)\(ABC\)", "\n".join(map(Path.read_text, modules)), re.MULTILINE)
     assert sorted(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)) == sorted(classes)
