@@ -29,6 +29,7 @@ EVALUATORS: tuple[Evaluator, ...] = ("2026", "2025")
 """The release of April 2026, and the earlier one that the published tables were made with."""
 
 BROKEN = "broken"
+"""Label of a task without a result, which counts as wrong. Whether a case is broken is the run's to decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ FAILED = Verdict(ERROR, None, False, (), "TypeError")
 def score_task(
     session: Session, task: WildTask, output: Json, scoring: Scoring = "parity", evaluator: Evaluator = "2026"
 ) -> Score:
-    """Score a task result in the original layout. The score's group is the session.
+    """Score a task, one user turn of a session, by its result in the original layout. The score's group is the session.
 
     None is a case that broke, and a text the result of a session that failed: both are wrong.
     """

@@ -1,6 +1,7 @@
 """A run's settings, read from the options, ``agentgauge.toml``, and the earlier run or cassette that is continued.
 
-Everything that can be wrong is found here, before collection, and reported in one sentence.
+What is wrong with options and ``agentgauge.toml`` is found here, before collection, and reported in one sentence.
+Whether a resumed run is still the same run is checked after that, when the run folder has been locked.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""From a planned case to its record: load, run, score, keep."""
+"""From a planned case to its record: load, run, score.
+
+A case is broken until the task has returned an output, wrong until it is scored, and broken again where scoring fails.
+So a Fault of the task gives a broken record, and so does any exception of data, benchmark or scoring.
+"""
 
 from __future__ import annotations
 

@@ -263,7 +263,7 @@ class RunFolder:
 
 
 class Appender:
-    """Appends records to one worker's file, one system call a record."""
+    """Appends records to the file of one worker, in that worker's process, one system call a record."""
 
     def __init__(self, path: Path, make_room: Callable[[], bool]) -> None:
         """``make_room`` is called once when the disk is full and returns whether it freed space. Raises OSError."""

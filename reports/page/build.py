@@ -1,4 +1,7 @@
-"""Puts the page together: markup, style, script, figures, and transcripts in chunks."""
+"""Puts the page together: markup, style, script, figures, and transcripts in chunks.
+
+``write_page`` calls the functions that make the figures. page.js draws them, and adds up counts, tokens and costs.
+"""
 
 from __future__ import annotations
 

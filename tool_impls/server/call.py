@@ -79,7 +79,7 @@ class ToolRunner:
             return Answer(200, encode(media.encode_results(tool.meta, result)), names)
         except (Fault, UsageProblem) as error:
             return failure(500, str(error))
-        except TimeoutError as error:
+        except TimeoutError as error:  # of the tool itself; ``worker_pool`` keeps ``seconds``, by killing this process
             return failure(408, repr(error))
         except Exception as error:  # any error of the tool is an answer to the model, as in AgentLego
             return failure(400, repr(error))
