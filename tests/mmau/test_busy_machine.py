@@ -1,14 +1,16 @@
-"""The same stored programs get the same verdicts with one worker and with eight, while other work keeps every
+"""The same stored programs get the same verdicts with one worker and with four, while other work keeps every
 processor busy."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -30,23 +32,42 @@ PROGRAMS = {
 }
 
 
-@pytest.fixture
-def busy() -> Iterator[None]:
-    burners = [subprocess.Popen([sys.executable, "-c", BURN]) for _ in range(3)]
-    yield
-    for burner in burners:
-        burner.kill()
-        burner.wait()
+@contextmanager
+def busy_from(file: Path) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Keep the processors busy from the moment when this file exists. Gives the processes that do so."""
+    ended, burners = threading.Event(), list[subprocess.Popen[bytes]]()
+
+    def burn() -> None:
+        while not file.exists():
+            if ended.wait(0.02):
+                return
+        burners.extend(subprocess.Popen([sys.executable, "-I", "-S", "-c", BURN]) for _ in range(3))
+
+    starter = threading.Thread(target=burn)
+    starter.start()
+    try:
+        yield burners
+    finally:
+        ended.set()
+        starter.join()
+        for burner in burners:
+            burner.kill()
+            burner.wait()
 
 
-def test_verdicts_do_not_depend_on_workers_or_load(busy: None, tmp_path: Path) -> None:
-    made.write(tmp_path / "data", code_contests_solve=[made.contest(int(name[3:])) for name in PROGRAMS])
+def test_verdicts_do_not_depend_on_workers_or_load(tmp_path: Path) -> None:
+    tests = [made.contest(int(name[3:]), private_tests=made.EMPTY) for name in PROGRAMS]
+    made.write(tmp_path / "data", code_contests_solve=tests)
     script = {"replies": {f"*/{name}": [program] for name, program in PROGRAMS.items()}}
     (tmp_path / "script.json").write_text(json.dumps(script))
     options = ("--data", "data", "-m", "mmau_contest_solver")
     run_mmau("--model", f"scripted:{tmp_path / 'script.json'}", *options, "--run-dir", "one", cwd=tmp_path)
-    run_mmau("--rescore", "one", "-n", "8", "--run-dir", "eight", cwd=tmp_path)
-    verdicts = [{record["sample"]: record["status"] for record in records(tmp_path / way)} for way in ("one", "eight")]
+    slots = tmp_path / ".cache" / "agentgauge" / "places"
+    shutil.rmtree(slots)
+    with busy_from(slots / "place-0") as burners:  # which the first program makes
+        run_mmau("--rescore", "one", "-n", "4", "--run-dir", "four", cwd=tmp_path)
+        assert [burner.poll() for burner in burners] == [None] * 3
+    verdicts = [{record["sample"]: record["status"] for record in records(tmp_path / way)} for way in ("one", "four")]
     assert verdicts[0] == {name: "wrong" if name == "cc_2" else "passed" for name in PROGRAMS}
     assert verdicts[1] == verdicts[0]
 
