@@ -17,6 +17,7 @@ _THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 _ARGUMENTS = ("arguments", "parameters", "args", "input")
 _TRIES = 200  # places that turn out to hold no value; hostile text has no end of them
 _LITERAL = 20_000  # characters of a value in Python's syntax
+_NESTED = 200  # brackets in each other that Python's parser takes
 
 _quiet = threading.Lock()  # the filters of warnings are the process's: two parsers must not restore each other's
 
@@ -78,7 +79,8 @@ def _value_at(text: str, start: int) -> tuple[Json, int | None]:
 
 
 def _balanced(text: str, start: int) -> int | None:
-    """Behind the bracket that closes the one at ``start``; brackets in quotes do not count."""
+    """Behind the bracket that closes the one at ``start``; brackets in quotes do not count. None where there is none
+    within the bounds of a literal."""
     depth, quote, place = 0, "", start
     stop = min(len(text), start + _LITERAL)
     while place < stop:
@@ -90,6 +92,8 @@ def _balanced(text: str, start: int) -> int | None:
             quote = sign
         elif sign in "[{(":
             depth += 1
+            if depth > _NESTED:
+                return None
         elif sign in "]})":
             depth -= 1
             if not depth:
