@@ -84,6 +84,11 @@ def start(tmp_path):
         prefetcher.close()
 
 
+def recheck(prefetcher) -> None:
+    """In its thread, as clients do."""
+    prefetcher._loop.call_soon_threadsafe(prefetcher.recheck)
+
+
 def until(condition, seconds: float = 20) -> None:
     end = time.monotonic() + seconds
     while not condition():
@@ -102,14 +107,14 @@ def test_a_case_that_only_waits_for_a_next_try_gives_its_place_away(start):
     runner, prefetcher = start("abcdef", total=2)
     until(lambda: runner.running == {"a", "b"})
     runner.at_rest = 1
-    prefetcher._loop.call_soon_threadsafe(prefetcher.recheck)
+    recheck(prefetcher)
     until(lambda: runner.running == {"a", "b", "c"})
 
 
 def test_however_many_wait_the_cases_begun_are_at_most_twice_the_places(start):
     runner, prefetcher = start("abcdefgh", total=2)
     runner.at_rest = 100
-    prefetcher._loop.call_soon_threadsafe(prefetcher.recheck)
+    recheck(prefetcher)
     until(lambda: runner.running == {"a", "b", "c", "d"})
     runner.end("a")
     until(lambda: "e" in runner.running)
@@ -135,7 +140,7 @@ def test_others_go_before_cases_that_lack_something_and_these_follow_in_their_or
     runner.end("d")
     until(lambda: runner.running == {"e", "f"})
     runner.unready = ""
-    prefetcher._loop.call_soon_threadsafe(prefetcher.recheck)
+    recheck(prefetcher)
     runner.end("e", "f")
     until(lambda: runner.running == {"a", "b"})
     runner.end("a", "b")
@@ -146,11 +151,11 @@ def test_cases_come_back_as_soon_as_what_they_lack_is_there_and_others_stay(star
     runner, prefetcher = start("abcdefgh", unready="abc", total=2)
     until(lambda: runner.running == {"d", "e"})
     runner.unready = "ac"
-    prefetcher._loop.call_soon_threadsafe(prefetcher.recheck)
+    recheck(prefetcher)
     runner.end("d", "e")
     until(lambda: runner.running == {"b", "f"})
     runner.unready = ""
-    prefetcher._loop.call_soon_threadsafe(prefetcher.recheck)
+    recheck(prefetcher)
     runner.end("b", "f")
     until(lambda: runner.running == {"a", "c"})
 
@@ -162,7 +167,7 @@ def test_a_worker_whose_cases_lack_something_keeps_its_places(start):
     second.end("c")
     until(lambda: second.running == {"d", "e"})
     first.unready = ""
-    prefetcher._loop.call_soon_threadsafe(prefetcher.recheck)
+    recheck(prefetcher)
     until(lambda: first.running == {"a", "b"})
     assert second.most == 2
 
