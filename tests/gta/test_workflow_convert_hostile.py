@@ -185,6 +185,19 @@ def test_a_child_that_was_taken_over_gains_nothing(answer: Any, out: Path, monke
     assert shown.why and shown.files == ()
 
 
+@pytest.mark.parametrize("name", ["page.html", "a.svg", "a.docx", "plain", "a.pdf", "a.PNG"])
+def test_a_child_that_was_taken_over_hands_on_no_other_kind_of_file(
+    name: str, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(*words: Any, folder: Path, **options: Any) -> Any:
+        (folder / name).write_bytes(b"<script>alert(1)</script>")
+        return {"note": "x", "files": [name]}
+
+    monkeypatch.setattr(convert, "run_child", answer)
+    shown = show(out, "a.txt", "hello")
+    assert shown.why.startswith("what was made of it is no ") and shown.files == ()
+
+
 def test_a_judge_is_told_of_good_and_bad_files_alike(out: Path) -> None:
     (out / "a.csv").write_text("a,b")
     (out / "b.png").write_bytes(claiming(60_000, 60_000))

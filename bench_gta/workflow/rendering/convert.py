@@ -186,7 +186,7 @@ class Conversions:
         suffix = Path(name).suffix
         if len(content) > LARGEST_RESULT:
             raise Unfit(f"as {suffix[1:].upper()} it has more than {LARGEST_RESULT >> 20} MB")
-        if not content.startswith(MAGIC.get(suffix, b"")):
+        if suffix not in MAGIC or not content.startswith(MAGIC[suffix]):
             raise Unfit(f"what was made of it is no {suffix[1:].upper()}")
         target = place / (f"{Path(source.name).stem}{suffix}" if suffix == ".pdf" else name)
         target.write_bytes(content)
