@@ -92,15 +92,27 @@ def contest_retry(record: Record, output: Output, scoring: Scoring) -> Score:
     first = output.get("first") or {}
     known = first.get("scoring") == scoring
     values = first["values"] if known else contest_score.judge(record, programs, fixes=fixes).values
-    base = {"solved": values["solved"], RECORDS: 1.0}
+    solved = values["solved"]
     if "retried" not in output:
-        text = "solved at first: nothing to retry" if values["solved"] else "it was not retried"
-        values_of_none = {"retried": 0.0, "retried_solved": 0.0, "retried_score": 0.0}
-        return Score(bool(values["solved"]), {**base, **values_of_none}, (), text, stops=stops)
+        text = "solved at first: nothing to retry" if solved else "it was not retried"
+        return Score(bool(solved), retry_values(solved), (), text, stops=stops)
     programs, more_stops = usable_contents(output["retried"], scoring)
     again = contest_score.judge(record, programs, fixes=fixes)
-    found = {"retried": 1.0, "retried_solved": again.values["solved"], "retried_score": again.values["score"]}
-    return Score(bool(again.passed), {**base, **found}, again.labels, again.explanation, stops=stops or more_stops)
+    found = retry_values(solved, again)
+    return Score(bool(again.passed), found, again.labels, again.explanation, stops=stops or more_stops)
+
+
+def retry_values(solved: float, again: Verdict | None = None) -> dict[str, float]:
+    """What a record adds to the columns of ``tables.RETRY``. ``solved``: at first, 0 or 1. ``again``: the verdict on
+    the second try, where there was one."""
+    retried = again.values if again else {"solved": 0.0, "score": 0.0}
+    return {
+        "solved": solved,
+        RECORDS: 1.0,
+        "retried": float(again is not None),
+        "retried_solved": retried["solved"],
+        "retried_score": retried["score"],
+    }
 
 
 def notebook(record: Record, output: Output, scoring: Scoring, *, writes: bool = True) -> Score:

@@ -1,5 +1,7 @@
-"""The tables' columns, in percent, from sums over records. The original metrics with all their keys are beside each
-rule."""
+"""The tables' columns, in percent, from sums over records.
+
+``tests/parity`` makes the original metrics, with all their keys, of these columns and the counters below them.
+"""
 
 from __future__ import annotations
 

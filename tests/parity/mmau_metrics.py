@@ -11,6 +11,7 @@ from agentgauge.core.estimate import totals
 from bench_mmau import tables
 from bench_mmau.average import Verdict, average
 from bench_mmau.contests.score import ContestVerdict, needs_retry
+from bench_mmau.judging import retry_values
 
 Row = Mapping[str, float | None]
 
@@ -113,10 +114,15 @@ def code_contests_retry(
     """Over the retried problems only. Without debug output the original stops, which ours does not need [Q21]."""
     if not debug:
         raise NoValue
-    sums = summed(retried) if any(map(needs_retry, first)) else {}
-    values = {"retried": sums.get(tables.RECORDS, 0), "retried_solved": sums.get("solved", 0)}
-    rate = share(tables.formula(tables.RETRY).compute(values)["Pass Rate"])
-    return {**code_contests(retried, ids, debug=True), "pass_rate": rate}
+    tries = iter(retried)
+    values = [retry_values(one.values["solved"], next(tries) if needs_retry(one) else None) for one in first]
+    found = tables.formula(tables.RETRY).compute(totals(values))
+    return {
+        **code_contests(retried, ids, debug=True),
+        "pass_rate": share(found["Pass Rate"]),
+        "average_score": share(found["Average Score"]),
+        "number_of_examples": found["Retried"],
+    }
 
 
 def code_contests_understand(verdicts: Sequence[Verdict]) -> dict[str, float]:
@@ -159,9 +165,8 @@ def _per_response(verdicts: Sequence[Verdict]) -> float:
 
 
 def aggregate(metrics: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """The mean of the metrics' headlines: the first columns of our tables."""
-    keys = [columns[0][0].lower().replace(" ", "_") for columns in (tables.CONTESTS, tables.TOOLS)]
-    headlines = {str(place): next((one[key] for key in keys if key in one), None) for place, one in enumerate(metrics)}
+    """The mean of the metrics' headlines: the pass rate where there is one, else the accuracy."""
+    headlines = {str(place): one.get("pass_rate", one.get("accuracy")) for place, one in enumerate(metrics)}
     found = average(headlines, dict.fromkeys(headlines, 1)).value
     if found is None:
         raise NoValue
