@@ -106,8 +106,9 @@ class Painter:
 
     def edit(self, image: Image, instruction: str) -> Image:
         """Raises as ``Vision.ask``."""
+        upload = ("image.png", png(image), "image/png")  # an error in here is not the endpoint's
         with _guarded("image", self._endpoint) as client:
-            reply = client.images.edit(image=("image.png", png(image), "image/png"), **self._form(instruction))
+            reply = client.images.edit(image=upload, **self._form(instruction))
         return _picture(reply)
 
     def _form(self, prompt: str) -> dict[str, Any]:

@@ -251,7 +251,8 @@ def _check_turn(file: Path, entry: Entry, field: str, turn: Json) -> None:
 
 def first_function(calls: Json) -> dict[str, Json]:
     """The function of the first call; empty where there is none."""
-    function = calls[0].get("function") if isinstance(calls, list) and isinstance(calls[0], dict) else None
+    first = calls[0] if isinstance(calls, list) and calls else None
+    function = first.get("function") if isinstance(first, dict) else None
     return function if isinstance(function, dict) else {}
 
 
