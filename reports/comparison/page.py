@@ -26,7 +26,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def page(data: Mapping[str, Any]) -> str:
-    """``data``: as ``shown`` makes it. Everything in it is text, never markup."""
+    """``data``: as ``compare`` makes it. Everything in it is text, never markup."""
     title = "Comparison of " + ", ".join(run["model"] for run in data["runs"])
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy"'

@@ -18,7 +18,7 @@ COLUMNS = ("95 % interval", "p Holm", "MDE")
 
 
 def text(data: Mapping[str, Any]) -> str:
-    """``data``: as ``shown`` makes it."""
+    """``data``: as ``compare`` makes it."""
     lines = [f"{run['letter']}: {run['path']} ({run['model']})" for run in data["runs"]]
     for one in data["comparisons"]:
         for task, part in one["tasks"].items():
@@ -33,7 +33,7 @@ def text(data: Mapping[str, Any]) -> str:
 
 
 def markdown(data: Mapping[str, Any]) -> str:
-    """``data``: as ``shown`` makes it."""
+    """``data``: as ``compare`` makes it."""
     lines = [
         "# Comparison",
         "",
