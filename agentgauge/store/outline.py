@@ -52,7 +52,7 @@ class CaseOutline:
             data["attempt"],
             line.status,
             _tags(tuple(data.get("tags", ()))),
-            _score(json.dumps({**score, "explanation": ""})) if score else None,
+            _score(score) if score else None,
             Usage(**transcript["usage"]) if transcript else _NOTHING,
             transcript["seconds"] if transcript else 0.0,
             line.at,
@@ -72,11 +72,16 @@ def _tags(tags: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(map(intern, tags))
 
 
+def _score(score: Mapping[str, Any]) -> Score:
+    """Without its explanation. Raises TypeError for values that are no numbers."""
+    values, labels = _values(json.dumps(score["values"])), _tags(tuple(score["labels"]))
+    return Score(score["passed"], values, labels, group=score.get("group", ""), stops=score.get("stops", ""))
+
+
 @lru_cache(maxsize=4096)
-def _score(text: str) -> Score:
-    """Raises TypeError for values that are no numbers."""
-    score = json.loads(text)
-    values = {intern(name): number for name, number in score.pop("values").items()}
+def _values(text: str) -> Mapping[str, float]:
+    """Held once for all cases with the same. A text tells 1, 1.0 and True apart, which are equal as numbers."""
+    values = {intern(name): number for name, number in json.loads(text).items()}
     if not all(isinstance(number, int | float) for number in values.values()):
         raise TypeError("a score's values are numbers")
-    return Score(values=values, labels=tuple(map(intern, score.pop("labels"))), **score)
+    return values
