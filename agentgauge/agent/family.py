@@ -14,7 +14,7 @@ from agentgauge.core.errors import ModelFault, UsageProblem
 from agentgauge.core.tools import Tool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True)  # with slots, super() would not find the class
 class FamilyDialect(Native):
     """See agentgauge.agent.dialect for what each method is for."""
 

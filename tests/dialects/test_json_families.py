@@ -356,3 +356,19 @@ def test_a_reply_that_repeats_itself_costs_little(family: Format, text: str) -> 
 def test_deep_nesting_is_no_crash(family: Format, text: str) -> None:
     for tolerant in (False, True):
         assert family.read(text, tolerant=tolerant).calls == ()
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=NAMES)
+def test_a_call_as_deep_as_python_can_just_read_is_no_crash(family: Format) -> None:
+    """Arguments that can be read and no more be written: where that is depends on the stack, so depths are tried."""
+    for depth in range(800, 1000):
+        arguments = '{"a":' * depth + "1" + "}" * depth
+        call = f'{{"type": "function", "name": "f", "parameters": {arguments}, "arguments": {arguments}}}'
+        for text in (
+            call,
+            f"[{call}]",
+            f'{{"tool_calls": [{call}]}}',
+            block(call),
+            f'```\n[{{"name": "f",{call[1:]}]\n```',
+        ):
+            assert family.read(text, tolerant=False).calls in ((), (ParsedCall("f", arguments.replace(":", ": ")),))

@@ -153,11 +153,11 @@ class Llama(Format):
         except (ValueError, RecursionError):
             return ParsedReply(text)
         try:
-            values = [json.loads(item) for item in value] if isinstance(value, list) else [value]
+            objects = [json.loads(item) for item in value] if isinstance(value, list) else [value]
+            calls = [call_of(one, "parameters", "arguments") for one in objects]
         except (TypeError, ValueError, RecursionError):
             return ParsedReply(None)
-        calls = [call for value in values if (call := call_of(value, "parameters", "arguments"))]
-        return ParsedReply(None, tuple(calls) if len(calls) == len(values) else ())
+        return ParsedReply(None, tuple(call for call in calls if call) if all(calls) else ())
 
     def written(self, reply: ParsedReply) -> str:
         """Several calls are a list of JSON texts."""
@@ -217,9 +217,9 @@ class Hammer(Format):
             return ParsedReply(text if self.keeps_text and text.strip() else PLACEHOLDER)
         try:
             value = json.loads(text[3:-4])
+            found = [call_of(item, "arguments", "parameters") for item in value] if isinstance(value, list) else [None]
         except (ValueError, RecursionError):
             return ParsedReply(text)
-        found = [call_of(item, "arguments", "parameters") for item in value] if isinstance(value, list) else [None]
         return ParsedReply(None, tuple(call for call in found if call) if all(found) else ())
 
     def written(self, reply: ParsedReply) -> str:
