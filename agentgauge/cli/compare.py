@@ -19,7 +19,11 @@ def main(argv: Sequence[str]) -> int:
         epilog="example: agentgauge compare runs/before runs/after --format html --output comparison.html",
     )
     parser.add_argument(
-        "folders", type=Path, nargs="+", metavar="RUN", help="folders of two runs or more; the first is compared with"
+        "folders",
+        type=Path,
+        nargs="+",
+        metavar="RUN",
+        help="folders of two runs or more; the others are compared with the first",
     )
     formats = ("text", "json", "markdown", "html")
     parser.add_argument("--format", choices=formats, default="text", help="how it is written (default: text)")

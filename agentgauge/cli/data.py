@@ -110,9 +110,12 @@ def _own(found: Mapping[str, Path]) -> list[str]:
 def _fetched(root: Path, marker: Marker) -> list[str]:
     published = sum(one.checksum == PUBLISHED for one in marker.files.values())
     count = len(marker.files)
-    sums = f"{published} of {count} published, the others {FIRST_USE}"
-    if published in (0, count):
-        sums = PUBLISHED if published else FIRST_USE
+    if published == count:
+        sums = PUBLISHED
+    elif not published:
+        sums = FIRST_USE
+    else:
+        sums = f"{published} of {count} published, the others {FIRST_USE}"
     lines = [
         f"folder    {root}",
         f"source    {marker.source}",

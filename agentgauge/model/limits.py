@@ -69,7 +69,7 @@ class Window:
         self._decreases = 0
         self._alone = 0  # time-outs of requests that were the only ones
         self._recent = self._refusals = self._timeouts = 0.0  # latest requests, and of these refusals and time-outs
-        self._clock = self._began = 0.0  # the latest event; the begin of the round
+        self._latest = self._began = 0.0  # the latest event; the begin of the round
         self._count = 0  # answers of the round
         self._busy = 0.0  # request-seconds of the round
 
@@ -182,8 +182,8 @@ class Window:
 
     def _advance(self) -> None:
         now = self._now()
-        self._busy += self.in_flight * (now - self._clock)
-        self._clock = now
+        self._busy += self.in_flight * (now - self._latest)
+        self._latest = now
 
     def _remember(self) -> None:
         if self._recent >= max(_FEWEST, _ANSWERS * self.limit):

@@ -123,8 +123,8 @@ def _from_table(name: str, table: ModelTable, url: str | None, environ: Mapping[
 
 def _spec(name: str, preset: Preset, model: str, table: ModelTable, environ: Mapping[str, str]) -> ModelSpec:
     azure = preset.name == "azure"
-    address = (table.endpoint if azure else None) or table.url
-    address = address or (environ.get("AZURE_OPENAI_ENDPOINT") if azure else preset.url)
+    usual = environ.get("AZURE_OPENAI_ENDPOINT") if azure else preset.url
+    address = (table.endpoint if azure else None) or table.url or usual
     if not address:
         advice = "set AZURE_OPENAI_ENDPOINT" if azure else "give --model-url"
         raise UsageProblem(f"--model {name} needs an address: {advice}")

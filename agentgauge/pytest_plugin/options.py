@@ -50,7 +50,7 @@ OPTIONS: Mapping[str, tuple[str | None, str]] = {
         " (default: parity)",
     ),
 }
-"""Option → what stands for its value, None for a switch, and its help."""
+"""Option → what stands for its value (K and N: a whole number; None: a switch), and its help."""
 
 
 def add_options(parser: pytest.Parser) -> None:

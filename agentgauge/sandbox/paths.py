@@ -106,7 +106,9 @@ def _given() -> tuple[str, ...]:
 @lru_cache(maxsize=1)
 def _own() -> tuple[str, ...]:
     """The real paths of what belongs to this project, in every folder of packages that programs see."""
-    folders = {*package_folders(), *([_ROOT] if os.path.basename(_ROOT) in _PACKAGE_FOLDERS else ())}
+    folders = {*package_folders()}
+    if os.path.basename(_ROOT) in _PACKAGE_FOLDERS:
+        folders.add(_ROOT)
     for library in {real for real in _interpreter(True).values() if os.path.isdir(real)}:
         for name in _PACKAGE_FOLDERS:
             folders.update(glob.glob(os.path.join(glob.escape(library), "python3*", name)))
