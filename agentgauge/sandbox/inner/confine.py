@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, NoReturn
 
-    from .supervise import Ends
+    from .ends import Ends
 
     Spec = Mapping[str, Any]
 

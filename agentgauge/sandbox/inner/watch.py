@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .confine import Spec
+    from .ends import Ends
     from .folder import Folder
-    from .supervise import Ends
 
 _TICK = 0.025  # seconds between two looks, each of which takes some tenths of a millisecond
 _SEARCHING = 0.2  # where each look searches all processes of the machine
