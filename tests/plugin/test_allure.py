@@ -147,7 +147,7 @@ def test_what_the_run_adds_is_written_once(told, name):
 
 
 def test_pictures_are_attached_only_where_a_case_is_not_passed(tmp_path, endpoint):
-    which = ("-m", "gta_atomic_e2e", "-k", "Plot", "--limit", "1")
+    which = ("-m", "gta_atomic_e2e", "-k", "Plot and 38")
     run_gta(*which, "--model", "oracle", "--alluredir", "right", "--run-dir", "one", cwd=tmp_path)
     kinds = {
         attachment["type"] for result in results(tmp_path / "right").values() for attachment in result["attachments"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -25,8 +26,6 @@ def other_words(project: Project) -> Path:
 
 def run(project: Project, *arguments: str, status: int = 0) -> str:
     """Without --data."""
-    import subprocess
-
     done = subprocess.run(
         [*PYTEST, *arguments],
         cwd=project.path,
@@ -129,7 +128,6 @@ def test_a_benchmark_with_gold_in_its_data_is_scored_by_the_data_that_was_asked(
     run_wild("--model=oracle", f"--data={there}", "--limit=6", "--run-dir=run", cwd=tmp_path)
     expected = without_times(summary(tmp_path / "run"))
     drop_records(tmp_path / "run", 3)
-    run_wild("--resume=run", cwd=tmp_path)
     run_wild("--resume=run", cwd=tmp_path)
     run_wild("--rescore=run", "--run-dir=again", cwd=tmp_path)
     assert without_times(summary(tmp_path / "run")) == without_times(summary(tmp_path / "again")) == expected

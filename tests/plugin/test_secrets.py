@@ -92,8 +92,9 @@ def parrot(key: str) -> Callable[[Seen], Act]:
     return lambda seen: acts[seen.body["messages"][-1]["content"].split()[-1]]
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "workers"])
-@pytest.mark.parametrize("key", [KEY, ODD_KEY], ids=["usual", "odd"])
+@pytest.mark.parametrize(
+    ("key", "workers"), [(KEY, ("-n", "2")), (ODD_KEY, ())], ids=["usual in workers", "odd in one process"]
+)
 def test_a_key_that_the_endpoint_repeats_is_written_nowhere(project, endpoint, key, workers):
     endpoint.choose = parrot(key)
     project.make(project.path, samples=8)

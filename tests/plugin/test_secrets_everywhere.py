@@ -227,7 +227,7 @@ def breaks():
 """
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "workers"])
+@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["serial", "worker"])
 @pytest.mark.parametrize("run", ["internal", "fixture"])
 def test_no_traceback_with_its_variables_shows_a_secret(
     project: Project, endpoint: FaultServer, run: str, workers: tuple[str, ...]

@@ -192,7 +192,7 @@ announce(Needs())
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_a_run_whose_tool_server_does_not_start_is_stopped_with_its_last_words_and_can_be_resumed(tmp_path, workers):
     """Cases that need no tool yet have begun by then; what they have paid for is kept."""
-    project = Project.make(tmp_path / "project", samples=400)
+    project = Project.make(tmp_path / "project", samples=100)
     with (project.path / "conftest.py").open("a") as stream:
         stream.write(NEEDS_TOOLS)
 
@@ -204,13 +204,13 @@ def test_a_run_whose_tool_server_does_not_start_is_stopped_with_its_last_words_a
             "stopped early: the tool server did not start (status 1): no licence; go on with --resume=" in result.output
         )
         kept = len(records(project.path / "run"))
-        assert 0 < kept < 400
+        assert 0 < kept < 100
         (project.path / "mended").write_text("")
         endpoint.choose = say
-        resumed = project.run("--model-url", endpoint.url, "--resume", "run", "--in-flight", "32", *workers)
+        resumed = project.run("--model-url", endpoint.url, "--resume", "run", "--in-flight", "32")
         assert resumed.status == 0, resumed.output
-        assert len(records(project.path / "run")) == 400
-        assert len(endpoint.requests) <= 400 + 2 * 4
+        assert len(records(project.path / "run")) == 100
+        assert len(endpoint.requests) <= 100 + 2 * 4
 
 
 ORDER = """

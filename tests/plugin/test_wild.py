@@ -34,8 +34,16 @@ def test_the_oracle_reaches_100(options, full, tmp_path):
     assert {name: values(tmp_path / "run")[name] for name in full} == dict.fromkeys(full, 100)
 
 
-def test_the_baseline_is_a_floor_that_errs_in_several_ways(tmp_path):
-    run_wild("--model", "baseline", "--wild-evaluator", "2025", "--run-dir", "run", cwd=tmp_path)
+@pytest.fixture(scope="module")
+def baseline(tmp_path_factory) -> Path:
+    """The run folder of a whole run with the baseline."""
+    folder = tmp_path_factory.mktemp("baseline")
+    run_wild("--model", "baseline", "--run-dir", "run", cwd=folder)
+    return folder / "run"
+
+
+def test_the_baseline_is_a_floor_that_errs_in_several_ways(baseline, tmp_path):
+    run_wild("--rescore", str(baseline), "--wild-evaluator", "2025", "--run-dir", "run", cwd=tmp_path)
     figures = values(tmp_path / "run")
     assert 0 < figures["Task"] < 50
     classes = {
@@ -114,9 +122,12 @@ def test_a_run_goes_on_with_its_own_options(tmp_path):
 
 
 @pytest.mark.parametrize("scoring", ["parity", "strict"])
-def test_an_exported_run_scores_the_same(scoring, tmp_path, capsys):
-    run_wild("--model", "baseline", "--scoring", scoring, "--run-dir", "run", cwd=tmp_path)
-    assert main(["report", str(tmp_path / "run"), "--format", "wild", "--output", str(tmp_path / "out")]) == 0
+def test_an_exported_run_scores_the_same(scoring, baseline, tmp_path, capsys):
+    run = baseline
+    if scoring != "parity":
+        run = tmp_path / "run"
+        run_wild("--rescore", str(baseline), "--scoring", scoring, "--run-dir", "run", cwd=tmp_path)
+    assert main(["report", str(run), "--format", "wild", "--output", str(tmp_path / "out")]) == 0
     (file,) = (tmp_path / "out").rglob("*.jsonl")
     assert capsys.readouterr().out == f"{file}\n"
     assert file.relative_to(tmp_path / "out") == Path("result/baseline/Wild-Tool-Bench_result.jsonl")
@@ -124,8 +135,8 @@ def test_an_exported_run_scores_the_same(scoring, tmp_path, capsys):
         main(["score", "wild", "--samples", str(MINI), "--predictions", str(file), "--scoring", scoring, "--json"]) == 0
     )
     scored = json.loads(capsys.readouterr().out)["metrics"]
-    assert scored == pytest.approx({name: values(tmp_path / "run")[name] for name in scored})
-    assert main(["report", str(tmp_path / "run"), "--format", "wild", "--output", str(tmp_path / "out")]) == 4
+    assert scored == pytest.approx({name: values(run)[name] for name in scored})
+    assert main(["report", str(run), "--format", "wild", "--output", str(tmp_path / "out")]) == 4
     assert "holds files already" in capsys.readouterr().err
 
 

@@ -63,8 +63,14 @@ def values(folder: Path) -> dict[str, float | None]:
     return {name: metric["value"] for name, metric in summary(folder)["tasks"]["gta_workflow"]["metrics"].items()}
 
 
-def test_the_oracle_solves_every_task_with_real_tools(tmp_path):
-    output = run_gta("-m", "gta_workflow", "--model", "oracle", "-n", "2", "--run-dir", "run", cwd=tmp_path).output
+@pytest.mark.parametrize(
+    "selection",
+    [("-k", "not [0] and not [1] and not [3] and not [14]"), pytest.param(("-n", "2"), marks=pytest.mark.faults)],
+    ids=["most", "all"],
+)
+def test_the_oracle_solves_every_task_with_real_tools(tmp_path, selection):
+    """Four that take long have tools and formats which others have too, save for DrawBox and VideoClip."""
+    output = run_gta("-m", "gta_workflow", "--model", "oracle", *selection, "--run-dir", "run", cwd=tmp_path).output
     found = values(tmp_path / "run")
     assert (found["Root SR"], found["Leaf SR"], found["Root Score"], found["Tool SR"]) == (100.0, 100.0, 10.0, 100.0)
     assert found["Tasks"] >= 10 and "Root SR at 5: 100.00, 6: 100.00, 7: 100.00" in output
@@ -80,7 +86,7 @@ def test_the_oracle_solves_every_task_with_real_tools(tmp_path):
 
 
 def test_an_exported_run_is_judged_again_wherever_it_lies(tmp_path, capsys):
-    run_gta("-m", "gta_workflow", "-k", "marketing_strategy", "--model", "oracle", "--run-dir", "run", cwd=tmp_path)
+    run_gta("-m", "gta_workflow", "-k", "XlsxFileGenerator", "--model", "oracle", "--run-dir", "run", cwd=tmp_path)
     assert main(["report", str(tmp_path / "run"), "--format", "gta_workflow", "--output", str(tmp_path / "out")]) == 0
     (tmp_path / "out").rename(tmp_path / "moved")
     (tmp_path / "run").rename(tmp_path / "gone")
@@ -118,21 +124,17 @@ def test_a_judge_that_fails_half_way_costs_neither_the_agent_s_work_nor_paid_lea
         assert not server.asked  # an equal delivery has been judged
 
 
-def test_stored_judgements_are_scored_again_without_asking(tmp_path):
+def test_stored_judgements_are_scored_again_and_replayed_without_asking(tmp_path):
+    """Replayed also without files or tools."""
     fenced = serve.data(response(said('```json\n{"analysis": "1 of 3", "score": 8}\n```')))
     with FilesServer(answers=[fenced]) as server:
-        run_judged(server.url, "--judge-model", "seer", "--run-dir", "run", cwd=tmp_path)
+        run_judged(server.url, "--judge-model", "seer", "--record", "tape", "--run-dir", "run", cwd=tmp_path)
         asked = len(server.asked)
         assert values(tmp_path / "run")["Root Score"] == 1.0 and values(tmp_path / "run")["Fallbacks"] == 3
         run_judged(server.url, "--rescore", "run", "--scoring", "strict", "--run-dir", "strict", cwd=tmp_path)
         run_judged(server.url, "--rescore", "run", "--root-threshold", "0.5", "--run-dir", "low", cwd=tmp_path)
         assert len(server.asked) == asked
     assert (values(tmp_path / "strict")["Root Score"], values(tmp_path / "low")["Root SR"]) == (8.0, 100.0)
-
-
-def test_a_recorded_judge_is_replayed_without_files_or_tools(tmp_path):
-    with FilesServer(answers=[words(7)]) as server:
-        run_judged(server.url, "--judge-model", "seer", "--record", "tape", "--run-dir", "run", cwd=tmp_path)
     run_judged("http://127.0.0.1:9/v1", "--replay", "tape", "--run-dir", "replayed", cwd=tmp_path)
     assert without_times(summary(tmp_path / "replayed"))["tasks"] == without_times(summary(tmp_path / "run"))["tasks"]
 
