@@ -282,7 +282,7 @@ def _keep(cached: Path, fingerprint: str, rows: Sequence[Row], differences: Sequ
     listed = [[row.id, row.tags, row.start, row.end] for row in rows]
     text = json.dumps({"fingerprint": fingerprint, "differences": differences, "rows": listed})
     with contextlib.suppress(OSError):  # a cache that cannot be written only costs the next process its time
-        cached.parent.mkdir(parents=True, exist_ok=True)
+        cached.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_whole(cached, text.encode())
 
 
