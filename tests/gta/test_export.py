@@ -20,6 +20,7 @@ pytestmark = pytest.mark.slow
 
 Write = Callable[..., Path]
 MODES = {"step": StepByStep(), "e2e": EndToEnd()}
+PART = "[10] or [28] or [31] or [33]"  # samples whose tools load nothing heavy
 
 
 def report(run: Path, output: Path, capsys: Any) -> str:
@@ -44,7 +45,7 @@ def figures(run: Path, mode: str) -> dict[str, float | None]:
 def partial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A run of the weakest model over a part of the bundled data."""
     folder = tmp_path_factory.mktemp("partial")
-    run_gta("-m", "gta_atomic_step or gta_atomic_e2e", "--model=baseline", "--limit=6", "--run-dir=run", cwd=folder)
+    run_gta("-m", "gta_atomic_step or gta_atomic_e2e", "--model=baseline", "-k", PART, "--run-dir=run", cwd=folder)
     return folder / "run"
 
 
@@ -53,9 +54,9 @@ def test_a_partial_run_comes_with_its_data_and_scores_the_same(partial: Path, tm
     for mode, task in MODES.items():
         folder = tmp_path / "out" / mode
         samples = folder / "gta_dataset"
-        assert f"{folder} holds 6 of 41 samples; the data set that they belong to is {samples}\n" in told
+        assert f"{folder} holds 4 of 41 samples; the data set that they belong to is {samples}\n" in told
         assert scored(mode, folder / "predictions" / "baseline", samples, capsys) == figures(partial, mode)
-        assert len(data.index(samples).rows) == 6
+        assert len(data.index(samples).rows) == 4
         assert task.data.check(samples) == ([], [])
     assert 0 < figures(partial, "step")["InstAcc"] < 100  # type: ignore[operator]
     assert 0 < figures(partial, "e2e")["AnsAcc+I"] < 100  # type: ignore[operator]
@@ -91,7 +92,7 @@ def test_broken_cases_are_left_out_with_their_samples(partial: Path, tmp_path: P
     assert f"{records[0]['task']}: 1 broken case is left out" in told
     written = tmp_path / "out" / records[0]["task"].rpartition(".")[2]
     (file,) = written.rglob("gta_bench.json")
-    assert list(json.loads(file.read_text())) == [str(place) for place in range(5)]
+    assert list(json.loads(file.read_text())) == [str(place) for place in range(3)]
     assert records[0]["sample"] not in json.loads((written / "gta_dataset" / "dataset.json").read_text())
 
 

@@ -30,6 +30,11 @@ LINES = [*(name for name in MMAU if name not in REFUSED), "wild"]
 LAYOUTS = ("gta_atomic", "gta_workflow", "wild", "mmau")
 GOLD = ("--model", "oracle")
 
+ATOMIC = "(gta_atomic_step and not [0]) or [8] or [10] or [28] or [31] or [33]"
+"""Nearly all samples step by step, which calls no tool, and end to end a few of every category whose tools load nothing
+heavy."""
+WORKFLOW = "[8] or [11] or [12]"  # nothing that the judge has to read in a picture
+
 BELOW = {
     "Root Score": (10, 0),  # of 10
     **{"Progress": (76.6, 0.01), "Progress Mixed": (65.625, 0)},  # counted along one of several paths
@@ -42,8 +47,8 @@ BELOW = {
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of the gold for each layout, and below ``out`` its files: with keys beyond 9, and with whole sessions."""
     folder = tmp_path_factory.mktemp("gold")
-    run_gta("-m", "gta_atomic_step or gta_atomic_e2e", *GOLD, "--limit=12", "--run-dir=gta_atomic", cwd=folder)
-    run_gta("-m", "gta_workflow", *GOLD, "--limit=3", "--run-dir=gta_workflow", cwd=folder)
+    run_gta("-m", "gta_atomic_step or gta_atomic_e2e", *GOLD, "-k", ATOMIC, "--run-dir=gta_atomic", cwd=folder)
+    run_gta("-m", "gta_workflow", *GOLD, "-k", WORKFLOW, "--run-dir=gta_workflow", cwd=folder)
     run_wild(*GOLD, "--run-dir=wild", cwd=folder)
     run_mmau(*GOLD, "--limit=2", "--run-dir=mmau", cwd=folder)
     for layout in LAYOUTS:
