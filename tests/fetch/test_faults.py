@@ -16,7 +16,7 @@ import pytest
 
 from tests.fetch import official
 from tests.fetch.conftest import Place
-from tests.fetch.shared import BLOB, NAME, REPO, fetch, nothing_is_seen, one_sentence
+from tests.fetch.shared import BLOB, FEW, NAME, REPO, WHOLE_BUT_FEW, fetch, nothing_is_seen, one_sentence
 from tests.fetch.site import Answer, Site, always, cut, stall, status
 
 # -- breaks
@@ -96,23 +96,23 @@ def test_a_server_without_ranges_is_asked_for_the_whole(site: Site, place: Place
 
 def test_a_file_without_a_tag_and_checksum_is_never_put_together_from_two_answers(site: Site, place: Place) -> None:
     path = "/yupeijei1997/WildToolBench/HEAD/data/Wild-Tool-Bench.jsonl"
-    content = official.wild()
+    content = official.wild(FEW)
     site.put(path, content, etag=False)
     site.fault(path, cut(100))
     status, _, err = place.run("fetch", "wild", "--mirror", site.url)
-    assert (status, err) == (0, "")
+    assert (status, err) == (WHOLE_BUT_FEW, "")
     assert site.served["Wild-Tool-Bench.jsonl"] >= 100 + len(content)
 
 
 def test_what_is_packed_for_the_way_is_not_gone_on_with_in_the_middle(site: Site, place: Place) -> None:
     """A range of a compressed answer is no range of the file; a mixture would be recorded as the file at its first
     use."""
-    path, content = "/yupeijei1997/WildToolBench/HEAD/data/Wild-Tool-Bench.jsonl", official.wild()
+    path, content = "/yupeijei1997/WildToolBench/HEAD/data/Wild-Tool-Bench.jsonl", official.wild(FEW)
     coded = gzip.compress(content)
     site.put(path, coded)
     site.headers["Content-Encoding"] = "gzip"
     site.fault(path, cut(len(coded) // 2))
-    assert place.run("fetch", "wild", "--mirror", site.url)[0] == 0
+    assert place.run("fetch", "wild", "--mirror", site.url)[0] == WHOLE_BUT_FEW
     assert (place.base / "wild/data/Wild-Tool-Bench.jsonl").read_bytes() == content
     assert not any("range" in headers for _, _, headers in site.asked)
 
@@ -198,11 +198,11 @@ def test_sources_that_are_limited_for_a_while_are_asked_again_when_they_say(
     monkeypatch.setattr("time.sleep", waited.append)
     site.hub("apple/mmau", official.mmau_files())
     site.fault("/revision/main", status(429, Retry_After="110"))
-    site.raw("yupeijei1997/WildToolBench", "data/Wild-Tool-Bench.jsonl", official.wild())
+    site.raw("yupeijei1997/WildToolBench", "data/Wild-Tool-Bench.jsonl", official.wild(FEW))
     site.fault("/HEAD/data/Wild-Tool-Bench.jsonl", status(503, Retry_After="100"))
     status_, _, err = place.run("fetch", "mmau", "wild", "--only", "mmau.dag_planning", "--mirror", site.url)
     assert (status_, err.count("\n")) == (4, 1), "the second is of use as a whole only"
-    assert place.run("fetch", "wild", "--mirror", site.url)[0] == 0
+    assert place.run("fetch", "wild", "--mirror", site.url)[0] == WHOLE_BUT_FEW
     assert waited == [110.0, 100.0]
 
 
@@ -270,7 +270,7 @@ def test_a_disk_that_has_not_the_room_is_told_before(site: Site, place: Place, s
 
 def test_a_disk_that_fills_up_on_the_way_is_told(site: Site, place: Place, small_disk: str) -> None:
     """The size is not known beforehand, so that only the writing can tell."""
-    site.release(REPO, "v0.1.0", {NAME: os.urandom(70 << 20)}, api=False)
+    site.release(REPO, "v0.1.0", {NAME: bytes(70 << 20)}, api=False, digests=False)
     status_, err = _in_namespace(place, small_disk, "fetch", "gta-atomic", "--mirror", site.url)
     assert status_ == 4
     assert "no space is left in" in err

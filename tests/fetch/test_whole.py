@@ -10,12 +10,13 @@ import pytest
 from agentgauge.core.redaction import without_logins
 from tests.fetch import official
 from tests.fetch.conftest import Place
+from tests.fetch.shared import FEW, WHOLE_BUT_FEW
 from tests.fetch.site import COMMIT, Site, status
 
 ATOMIC, WILD, MMAU = "open-compass/GTA", "yupeijei1997/WildToolBench", "apple/mmau"
 
 
-def offer_everything(site: Site) -> None:
+def offer_everything(site: Site, sessions: int = 256) -> None:
     site.release(
         ATOMIC, "v0.1.0", {"gta_dataset.zip": official.archive(official.atomic(), top="gta_dataset/")}, digests=False
     )
@@ -23,7 +24,7 @@ def offer_everything(site: Site) -> None:
     third = len(whole) // 3
     parts = {f"gta_dataset_v2.zip.{n + 1:03}": whole[n * third : None if n == 2 else (n + 1) * third] for n in range(3)}
     site.release(ATOMIC, "v0.2.0", parts)
-    site.raw(WILD, "wild-tool-bench/data/Wild-Tool-Bench.jsonl", official.wild())
+    site.raw(WILD, "wild-tool-bench/data/Wild-Tool-Bench.jsonl", official.wild(sessions))
     site.hub(MMAU, official.mmau_files())
 
 
@@ -70,8 +71,8 @@ def test_a_second_fetch_says_that_it_is_here_and_asks_nobody(site: Site, place: 
 
 
 def test_the_lock_file_is_the_same_whatever_the_mirror_and_names_no_mirror(site: Site, place: Place) -> None:
-    offer_everything(site)
-    assert place.run("fetch", "gta-workflow", "wild", "--mirror", site.url)[0] == 0
+    offer_everything(site, FEW)
+    assert place.run("fetch", "gta-workflow", "wild", "--mirror", site.url)[0] == WHOLE_BUT_FEW
     lock = place.base.with_name("data.lock")
     first = lock.read_text()
     assert "127.0.0.1" not in first
@@ -84,8 +85,8 @@ def test_the_lock_file_is_the_same_whatever_the_mirror_and_names_no_mirror(site:
     }
     other = replace(place, base=place.base.with_name("other"))
     with Site() as another:
-        offer_everything(another)
-        assert other.run("fetch", "wild", "gta-workflow", "--mirror", f"{another.url}/")[0] == 0
+        offer_everything(another, FEW)
+        assert other.run("fetch", "wild", "gta-workflow", "--mirror", f"{another.url}/")[0] == WHOLE_BUT_FEW
     assert other.base.with_name("other.lock").read_text() == first
 
 
@@ -102,11 +103,11 @@ def test_data_from_the_hub_is_taken_as_it_lies_there(site: Site, place: Place, f
 
 
 def test_a_copy_on_the_hub_is_asked_for_by_name_and_revision_and_with_the_token(site: Site, place: Place) -> None:
-    site.hub("someone/copy", {"data/Wild-Tool-Bench.jsonl": official.wild()}, large=1, commit="b" * 40)
+    site.hub("someone/copy", {"data/Wild-Tool-Bench.jsonl": official.wild(FEW)}, large=1, commit="b" * 40)
     status, _, err = place.run(
         "fetch", "wild", "--from", f"hub:someone/copy@{'b' * 40}", HF_ENDPOINT=site.url, HF_TOKEN="hf_secret"
     )
-    assert (status, err) == (0, "")
+    assert (status, err) == (WHOLE_BUT_FEW, "")
     signed = [path for _, path, headers in site.asked if headers.get("authorization") == "Bearer hf_secret"]
     assert any("/api/datasets/" in path for path in signed)
     assert not any(path.startswith("/blob") for path in signed), "the token must not go to another host"
@@ -214,9 +215,9 @@ def test_offline_the_cache_of_the_hub_is_taken_and_github_is_refused(site: Site,
 
 def test_the_proxy_of_the_environment_is_used(site: Site, place: Place) -> None:
     """The server is the proxy of an address that no name server knows."""
-    site.raw(WILD, "data/Wild-Tool-Bench.jsonl", official.wild())
+    site.raw(WILD, "data/Wild-Tool-Bench.jsonl", official.wild(FEW))
     status, _, err = place.run("fetch", "wild", "--mirror", "http://data.invalid", HTTP_PROXY=site.url)
-    assert (status, err) == (0, "")
+    assert (status, err) == (WHOLE_BUT_FEW, "")
     assert {headers["host"] for _, _, headers in site.asked} == {"data.invalid"}
 
 
@@ -246,9 +247,9 @@ def test_what_cannot_be_is_refused_in_a_sentence(place: Place, words: list[str],
 def test_a_folder_of_the_users_own_is_left_alone(site: Site, place: Place) -> None:
     own = place.base / "wild"
     own.mkdir(parents=True)
-    (own / "Wild-Tool-Bench.jsonl").write_bytes(official.wild())
+    (own / "Wild-Tool-Bench.jsonl").write_bytes(official.wild(FEW))
     status, out, _ = place.run("fetch", "wild", "--mirror", site.url)
-    assert status == 0
+    assert status == WHOLE_BUT_FEW
     assert "not fetched by this command; it is left as it is" in out
     (own / "Wild-Tool-Bench.jsonl").unlink()
     status, _, err = place.run("fetch", "wild", "--mirror", site.url)
