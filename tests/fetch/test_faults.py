@@ -73,9 +73,8 @@ def test_a_killed_process_is_gone_on_with_by_the_next(site: Site, place: Place, 
     assert not part.exists()
 
 
-def test_a_file_that_changed_after_the_break_comes_anew(
-    site: Site, place: Place, atomic: bytes, no_waiting: None
-) -> None:
+@pytest.mark.usefixtures("no_waiting")
+def test_a_file_that_changed_after_the_break_comes_anew(site: Site, place: Place, atomic: bytes) -> None:
     site.release(REPO, "v0.1.0", {NAME: atomic}, api=False)
     site.fault(BLOB, cut(1000), always(status(503, Retry_After="0")))
     assert fetch(site, place)[0] == 4
@@ -117,7 +116,8 @@ def test_what_is_packed_for_the_way_is_not_gone_on_with_in_the_middle(site: Site
     assert not any("range" in headers for _, _, headers in site.asked)
 
 
-def test_an_answer_that_cannot_be_decoded_is_told(site: Site, place: Place, atomic: bytes, no_waiting: None) -> None:
+@pytest.mark.usefixtures("no_waiting")
+def test_an_answer_that_cannot_be_decoded_is_told(site: Site, place: Place, atomic: bytes) -> None:
     site.release(REPO, "v0.1.0", {NAME: atomic})
     garbage = status(200, Content_Encoding="gzip")
     site.fault("/releases/tags/v0.1.0", always(garbage))
@@ -127,9 +127,8 @@ def test_an_answer_that_cannot_be_decoded_is_told(site: Site, place: Place, atom
     assert "cannot be reached" in one_sentence(err)
 
 
-def test_a_part_that_nobody_asked_for_is_not_taken_for_the_whole(
-    site: Site, place: Place, atomic: bytes, no_waiting: None
-) -> None:
+@pytest.mark.usefixtures("no_waiting")
+def test_a_part_that_nobody_asked_for_is_not_taken_for_the_whole(site: Site, place: Place, atomic: bytes) -> None:
     site.release(REPO, "v0.1.0", {NAME: atomic})
     site.fault(BLOB, always(status(206, Content_Range=f"bytes 0-1/{len(atomic)}")))
     outcome, _, err = fetch(site, place)
@@ -161,9 +160,8 @@ def _wait(process: subprocess.Popen[str], there: Callable[[], bool]) -> None:
     ],
     ids=["404", "403", "429 for ever", "429 for hours", "500 for ever", "closed at once"],
 )
-def test_a_refusal_is_told(
-    site: Site, place: Place, atomic: bytes, no_waiting: None, answer: Answer, sentence: str
-) -> None:
+@pytest.mark.usefixtures("no_waiting")
+def test_a_refusal_is_told(site: Site, place: Place, atomic: bytes, answer: Answer, sentence: str) -> None:
     site.release(REPO, "v0.1.0", {NAME: atomic})
     site.fault(BLOB, answer)
     status, _, err = fetch(site, place)
@@ -214,7 +212,8 @@ def test_a_hub_without_the_repository_is_told(site: Site, place: Place, code: in
     assert f"HTTP {code}" in one_sentence(err)
 
 
-def test_a_server_that_is_not_there_is_told(place: Place, no_waiting: None) -> None:
+@pytest.mark.usefixtures("no_waiting")
+def test_a_server_that_is_not_there_is_told(place: Place) -> None:
     status_, _, err = place.run("fetch", "wild", "--mirror", "http://127.0.0.1:9")
     assert status_ == 4
     assert "cannot be reached" in one_sentence(err)
