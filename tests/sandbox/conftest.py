@@ -131,6 +131,7 @@ def confined(user: str, place: Path, drivers: list[Driver], monkeypatch: pytest.
             "folder": str(place / "work"),
             "refuse": refuse,
             "bubblewrap": bubblewrap,
+            "environment": dict(os.environ),
         }
         order["limits"] = {"wall_seconds": 10} | limits
         if user == "self":

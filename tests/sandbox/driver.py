@@ -1,6 +1,7 @@
 """Runs code in the sandbox; as a program, for another user: each order in a new process, which is what code may attack.
 
-Standard input: orders, a line of JSON each, with ``code``, ``folder``, ``limits``, ``refuse`` and ``bubblewrap``.
+Standard input: orders, a line of JSON each, with ``code``, ``folder``, ``limits``, ``refuse``, ``bubblewrap`` and the
+``environment`` of who gives the order.
 Standard output: a line for each with the result as JSON; it is empty if the order's process died.
 """
 
@@ -35,8 +36,11 @@ def serve() -> None:
         child = os.fork()
         if child == 0:
             os.close(ours)
+            order = json.loads(line)
+            os.environ.clear()
+            os.environ.update(order["environment"])
             with os.fdopen(theirs, "w") as answer:
-                json.dump(execute(json.loads(line)), answer)
+                json.dump(execute(order), answer)
             os._exit(0)
         os.close(theirs)
         with os.fdopen(ours) as answer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,35 @@ FIRST = 'item,price,day\n"a, b",1.5,2024-01-05\n\n总计,=SUM(B2:B3),2024-01-05 
 
 def test_sheets_are_shown_under_their_names(workbook: Path) -> None:
     assert read(ReadXLSX, workbook) == f"Sheet Sums:\n{FIRST}\n\nSheet 第二:\n\n,7"
+
+
+TWO_THREADS = """
+import sys, threading, time
+from tool_impls.documents import read_tables
+
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == "openpyxl.compat.numbers":  # the package is being imported, its parts are not there yet
+            importing.set()
+            time.sleep(0.3)
+
+sys.meta_path.insert(0, Slow())
+importing = threading.Event()
+writing = threading.Thread(target=lambda: __import__("openpyxl"))
+writing.start()
+importing.wait()
+with open(sys.argv[1], "rb") as file:
+    print(read_tables._workbook(file, True).sheetnames)
+writing.join()
+"""
+
+
+def test_two_tools_may_load_their_package_at_once(workbook: Path) -> None:
+    """As a tool that writes tables beside one that reads them, in two threads of one process."""
+    done = subprocess.run(
+        [sys.executable, "-c", TWO_THREADS, str(workbook)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.stdout.startswith("['"), done.stderr) == (True, "")
 
 
 def test_the_released_tool_shows_the_first_sheet(workbook: Path) -> None:

@@ -82,9 +82,10 @@ class ReadXLSX(ReadingTool):
 
 def _workbook(stream: IO[bytes], data_only: bool) -> Any:
     """The workbook. Chart sheets are not shown, so they may hold charts that openpyxl cannot read."""
-    from openpyxl.reader.excel import ExcelReader
+    # The package before its parts: of two threads that import it at once, one would end with a deadlock (Python 3.11).
+    import openpyxl
 
-    class Reader(ExcelReader):  # type: ignore[misc]  # it has no types
+    class Reader(openpyxl.reader.excel.ExcelReader):  # type: ignore[misc]  # it has no types
         def read_chartsheet(self, sheet: Any, rel: Any) -> None:
             with suppress(Exception):
                 super().read_chartsheet(sheet, rel)
