@@ -2,6 +2,7 @@
 # make check   lint, types and the tests that take milliseconds: the loop of daily work
 # make test    all of the project's own tests
 # make faults  the long forms of the fault tests: kills at random moments, slow and broken endpoints, full disks
+# make coverage  which lines of the core, of runs and of the pytest side their own tests reach; at least 90 %
 # make lint    ruff, mypy, the floors of the packages, dead code
 # make docs    draws the picture of docs/architecture.md from the code
 # make perf    measures speed and memory for some 20 minutes, and writes the tables and plots of docs/performance.md
@@ -21,7 +22,7 @@ PEERS := $(VENV)/peers
 # The tests start hundreds of processes, each of which would compile the project anew where the environment forbids to keep that.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: bench check test faults lint docs benchmarks perf release-notes
+.PHONY: bench check test faults coverage lint docs benchmarks perf release-notes
 .DEFAULT_GOAL := test
 
 $(VENV)/.installed-%: pyproject.toml
@@ -52,6 +53,12 @@ test: $(DEV) $(ALLURE)
 
 faults: $(DEV)
 	@start=$$(date +%s); $(BIN)/pytest tests -m faults -W error; status=$$?; echo "make faults took $$(($$(date +%s) - start)) s"; exit $$status
+
+# a part of the tests: those that start runs and stop them, but for two that a slower program fails
+COVERING := core store data plugin/test_run.py plugin/test_faults.py plugin/test_usage.py plugin/test_services.py \
+	plugin/test_gates.py plugin/test_prefetcher.py plugin/test_allure.py plugin/test_partition.py plugin/test_tool_server.py
+coverage: $(DEV)
+	@start=$$(date +%s); $(BIN)/pytest $(addprefix tests/,$(COVERING)) -k "not take_a_moment and not further_signals" -n 2 --dist worksteal -q --cov --cov-report=term:skip-covered; status=$$?; echo "make coverage took $$(($$(date +%s) - start)) s"; exit $$status
 
 lint: $(CHECK)
 	$(BIN)/ruff check .
