@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import DataProblem
-from agentgauge.core.identity_cache import recently
 from agentgauge.core.index import Entry, Index, Row, build_index
 from agentgauge.core.types import Json, Sample
 from agentgauge.data.differences import Differences
 from bench_wild.check import Rule, check_record
+from bench_wild.identity_cache import recently
 from bench_wild.labels import ASK, FIRST_TURN, PREPARE, PSEUDO, SUBTYPE_TAGS, SUBTYPES, TYPE_TAGS, TYPES
 from bench_wild.layout import official, sessions
 from bench_wild.matching.structure import structure_of

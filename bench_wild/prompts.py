@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from agentgauge.core.chat import Message
-from agentgauge.core.identity_cache import recently
 from agentgauge.core.types import Json
 from bench_wild.data import GoldNode, Session, WildTask
+from bench_wild.identity_cache import recently
 from bench_wild.matching.graph import Graph, Group
 from bench_wild.release2025.azure import normalised
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,7 +51,16 @@ OPTIONS: Mapping[str, tuple[str | None, str]] = {
         " (default: parity)",
     ),
 }
-"""Option → what stands for its value (K and N: a whole number; None: a switch), and its help."""
+"""Option → what stands for its value (None: a switch), and its help."""
+
+_FURTHER: Mapping[str, Mapping[str, Any]] = {
+    "--attempts": {"type": int},
+    "--limit": {"type": int},
+    "--in-flight": {"type": int},
+    "--allow-unsafe-code": {"action": "store_true"},
+    "--gate": {"action": "append", "default": []},
+}
+"""Option → what pytest is told besides."""
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -60,12 +70,7 @@ def add_options(parser: pytest.Parser) -> None:
         " failed gate; wrong answers are results)",
     )
     for name, (metavar, text) in OPTIONS.items():
-        if metavar is None:
-            group.addoption(name, action="store_true", help=text)
-        elif name == "--gate":
-            group.addoption(name, metavar=metavar, help=text, action="append", default=[])
-        else:
-            group.addoption(name, metavar=metavar, help=text, type=int if metavar in ("K", "N") else None)
+        group.addoption(name, help=text, **({"metavar": metavar} if metavar else {}), **_FURTHER.get(name, {}))
     for option in known_options().values():
         accepted = "|".join(option.accepted) or (option.metavar if option.default is not None else "")
         group.addoption(
