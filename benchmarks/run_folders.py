@@ -91,7 +91,7 @@ def _records(where: Mapping[int, tuple[str, str, int]], seed: int) -> Iterator[R
 
 
 def sum_up(run: Path) -> dict[str, Any]:
-    from reports.run import sum_up as summed
+    from agentgauge_reports.run import sum_up as summed
 
     folder = RunFolder(run)
     plan = list(folder.plan())
@@ -124,7 +124,7 @@ def _write_plan(run: Path) -> object:
 
 def _report(module: str, name: str) -> Callable[..., Any]:
     """A function of the reports, imported when it is called."""
-    return lambda *arguments: getattr(import_module(f"reports.{module}"), name)(*arguments)
+    return lambda *arguments: getattr(import_module(f"agentgauge_reports.{module}"), name)(*arguments)
 
 
 def _merge(run: Path) -> object:
@@ -151,7 +151,7 @@ WORK: Mapping[str, Callable[[Path], object]] = {
 def main(name: str, run: Path) -> None:
     announce_toys()
     for each in ("comparison.compare", "evallog", "page", "run"):  # what is imported is not what a case costs
-        import_module(f"reports.{each}")
+        import_module(f"agentgauge_reports.{each}")
     begin, start, wall = kib("VmHWM"), time.process_time(), time.perf_counter()
     kept = WORK[name](run)
     if callable(kept):

@@ -7,12 +7,12 @@ import time
 from pathlib import Path
 
 import pytest
+from agentgauge_reports.allure import DASHBOARD, write_results, write_run
+from agentgauge_reports.load import load_run
+from agentgauge_reports.page import write_page
 
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event
-from reports.allure import DASHBOARD, write_results, write_run
-from reports.load import load_run
-from reports.page import write_page
 from tests.plugin.toy import Toy
 from tests.reports.page_runs import record
 from tests.reports.page_runs import write_run as made_run

@@ -103,8 +103,13 @@ def thinned(imports: Imports) -> list[tuple[str, str]]:
     ]
 
 
+def folder_of(package: str) -> Path:
+    place = ROOT / package.replace(".", "/")
+    return place if place.exists() else ROOT / "reports" / place.relative_to(ROOT)
+
+
 def first_sentence(package: str) -> str:
-    file = ROOT / package.replace(".", "/") / "__init__.py"
+    file = folder_of(package) / "__init__.py"
     words = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
     if not words:
         raise SystemExit(f"{package} has no docstring, whose first sentence the picture shows")
@@ -112,7 +117,7 @@ def first_sentence(package: str) -> str:
 
 
 def folders_of(package: str) -> list[str]:
-    return sorted(f"{package}.{file.parent.name}" for file in (ROOT / package).glob("*/__init__.py"))
+    return sorted(f"{package}.{file.parent.name}" for file in folder_of(package).glob("*/__init__.py"))
 
 
 def in_best_order(floor: int, level: Mapping[str, int], arrows: Sequence[tuple[str, str]]) -> Sequence[str]:

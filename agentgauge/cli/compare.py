@@ -6,8 +6,9 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from agentgauge_reports.comparison.compare import comparison
+
 from agentgauge.core.errors import UsageProblem
-from reports.comparison.compare import comparison
 
 
 def main(argv: Sequence[str]) -> int:

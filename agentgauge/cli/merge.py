@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from reports.merge import merge
+from agentgauge_reports.merge import merge
 
 
 def main(argv: Sequence[str]) -> int:

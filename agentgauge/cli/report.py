@@ -7,10 +7,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from agentgauge_reports.unshown import Unshown
+
 from agentgauge.core.capabilities import PredictionFiles
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import known_tasks
-from reports.unshown import Unshown
 
 
 def main(argv: Sequence[str]) -> int:
@@ -19,28 +20,28 @@ def main(argv: Sequence[str]) -> int:
     run: Path = options.folders[0]
     unshown = Unshown()
     if options.html is not None:
-        from reports.page import write_page
+        from agentgauge_reports.page import write_page
 
         page = run / "report.html" if options.html == Path() else options.html
         print(write_page(run, page, embed=options.embed, unshown=unshown))
     elif options.allure is not None:
-        from reports.allure import write_results
+        from agentgauge_reports.allure import write_results
 
         print(write_results(run, run / "allure" if options.allure == Path() else options.allure, unshown=unshown))
     elif options.items:
-        from reports.items import items
+        from agentgauge_reports.items import items
 
         print(items(options.folders, "json" if options.json else "text"))
     elif options.table:
-        from reports.tables import rows
+        from agentgauge_reports.tables import rows
 
         print(rows(run, options.table))
     elif options.eval is not None:
-        from reports.evallog import write_eval
+        from agentgauge_reports.evallog import write_eval
 
         print(write_eval(run, options.eval, unshown=unshown))
     else:
-        from reports.export import export
+        from agentgauge_reports.export import export
 
         files, notes = export(run, options.format, options.output, options.data)
         for note in notes:

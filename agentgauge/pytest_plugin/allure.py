@@ -2,8 +2,8 @@
 summed up.
 
 allure-pytest times things as they happen and knows nothing of a record: a case was solved before pytest came to it. So
-what it would write of such a case is held back, and ``reports.allure`` writes the rest, as ``agentgauge report
---allure`` does. Results of ordinary tests are allure-pytest's own.
+what it would write of such a case is held back, and ``agentgauge_reports.allure`` writes the rest, as
+``agentgauge report --allure`` does. Results of ordinary tests are allure-pytest's own.
 """
 
 from __future__ import annotations

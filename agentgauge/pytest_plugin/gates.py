@@ -14,7 +14,7 @@ def check_gate(gate: Gate, summary: Mapping[str, Any], folder: Path) -> str | No
     """What is wrong, in a sentence, or None where the gate holds. ``summary``: of the run in ``folder``."""
     if isinstance(gate, Threshold):
         return gate.check(summary)
-    from reports.comparison.regression import regression
+    from agentgauge_reports.comparison.regression import regression
 
     try:
         reason = regression(gate.run, folder, gate.task, gate.metric)

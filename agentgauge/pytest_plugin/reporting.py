@@ -33,7 +33,7 @@ class Reporting:
             return
         terminal.showfspath = False
         terminal.ensure_newline()
-        from reports.text import fill
+        from agentgauge_reports.text import fill
 
         for text in (f"agentgauge: {line}" for line in header(state.settings, state.plan, state.tools)):
             # whole lines for a search in a log
@@ -94,7 +94,7 @@ class Reporting:
         terminal, option = self._plugin("terminalreporter"), self.config.option
         if terminal is None or option.durations is not None:
             return
-        from reports.terminal import SHOWN
+        from agentgauge_reports.terminal import SHOWN
 
         terminal.stats.pop("", None)  # set-ups and teardowns that passed
         listed = {"p", "P", "A"} & set(option.reportchars) if status == "passed" else option.verbose > 0
@@ -126,8 +126,8 @@ class Reporting:
         )
 
     def _results(self, terminal: pytest.TerminalReporter, summary: dict[str, Any]) -> Iterator[str]:
-        from reports.load import load_run
-        from reports.terminal import by_keyword, combined, explanations, tables
+        from agentgauge_reports.load import load_run
+        from agentgauge_reports.terminal import by_keyword, combined, explanations, tables
 
         width, verbose = shutil.get_terminal_size().columns, self.config.option.verbose > 0
         for status in ("wrong", "broken"):

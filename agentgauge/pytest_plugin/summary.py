@@ -22,10 +22,10 @@ def sum_up(state: RunState, exitstatus: int) -> int:
 
     Raises OSError and UsageProblem.
     """
-    from reports.load import load_run
-    from reports.page import write_page
-    from reports.run import sum_up as summarize
-    from reports.unshown import Unshown
+    from agentgauge_reports.load import load_run
+    from agentgauge_reports.page import write_page
+    from agentgauge_reports.run import sum_up as summarize
+    from agentgauge_reports.unshown import Unshown
 
     settings, folder = state.settings, state.folder
     for left in (SLOTS, WAITING):
@@ -53,7 +53,7 @@ def sum_up(state: RunState, exitstatus: int) -> int:
     write_page(folder.path, folder.path / "report.html", loaded=loaded, unshown=unshown)
     state.notes += unshown.told("report.html")
     if results := state.config.getoption("allure_report_dir", None):
-        from reports.allure import write_run
+        from agentgauge_reports.allure import write_run
 
         unshown = Unshown()
         write_run(folder.path, Path(results), unshown=unshown)

@@ -29,7 +29,6 @@ _OWN = (
     "bench_wild",
     "bundled_data",
     "agentgauge",
-    "reports",
     "tool_impls",
     "agentgauge*",
     "__editable__*agentgauge*",

@@ -17,7 +17,8 @@ import pytest
 from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("agentgauge", "bench_gta", "bench_wild", "bench_mmau", "reports", "tool_impls")
+PACKAGES = ("agentgauge", "bench_gta", "bench_wild", "bench_mmau", "agentgauge_reports", "tool_impls")
+FOLDERS = (*PACKAGES[:4], "reports", "tool_impls")
 LEFT_OUT = ("benchmarks", "bundled_data", "examples", "tests")
 FALLBACK = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools_scm"]["fallback_version"]
 
@@ -46,7 +47,7 @@ def tree(tmp_path_factory) -> Path:
     tree = tmp_path_factory.mktemp("archive") / "tree"
     tree.mkdir()
     leave = shutil.ignore_patterns("__pycache__", "*.egg-info")
-    for name in (*PACKAGES, *LEFT_OUT[:3]):
+    for name in (*FOLDERS, *LEFT_OUT[:3]):
         shutil.copytree(ROOT / name, tree / name, ignore=leave)
     (tree / "tests" / "plugin").mkdir(parents=True)
     (tree / "tests" / "plugin" / "test_run.py").touch()
@@ -79,12 +80,12 @@ def test_an_sdist_holds_the_packages_and_none_of_the_rest(sdist, tree):
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"pyproject.toml", "README.md", "LICENSE", "PKG-INFO"} <= names
     assert {name for name in names if name.startswith(LEFT_OUT)} == set()
-    assert {name for package in PACKAGES for name in files_below(tree / package, tree)} <= names
+    assert {name for folder in FOLDERS for name in files_below(tree / folder, tree)} <= names
 
 
 def test_a_wheel_holds_every_file_of_the_packages_and_nothing_else(wheel, tree):
     names = {name for name in wheel.namelist() if ".dist-info/" not in name}
-    assert names == {name for package in PACKAGES for name in files_below(tree / package, tree)}
+    assert names == {name.removeprefix("reports/") for folder in FOLDERS for name in files_below(tree / folder, tree)}
 
 
 def test_every_package_is_typed(wheel):

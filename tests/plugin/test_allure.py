@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from agentgauge_reports.allure import write_run
 
 from agentgauge.core.task_registry import announce, known_tasks
-from reports.allure import write_run
 from tests.model import fault_server as faults
 from tests.plugin.conftest import say, slow
 from tests.plugin.project import Project, run_gta, summary

@@ -14,7 +14,7 @@ from tests.plugin.project import ROOT, Project
 HEAVY = frozenset({
     "openai", "pydantic", "aiohttp", "httpx", "httpx2", "httpcore", "httpcore2", "requests",
     "numpy", "PIL", "matplotlib", "sympy", "scipy", "cv2", "torch", "transformers", "sentence_transformers",
-    "rapidocr", "onnxruntime", "tool_impls", "reports",
+    "rapidocr", "onnxruntime", "tool_impls", "agentgauge_reports",
 })
 # fmt: on
 """Packages that are imported where they are first used. ``asyncio`` is not among them: every run needs it."""

@@ -8,11 +8,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from agentgauge_reports.export import export
+from agentgauge_reports.merge import merge
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import announce, known_tasks
-from reports.export import export
-from reports.merge import merge
 from tests.plugin.project import PYTEST, ROOT, Project, records, run_wild, summary, without_times
 from tests.plugin.toy import Toy
 

@@ -10,10 +10,10 @@ import threading
 from pathlib import Path
 
 import pytest
+from agentgauge_reports.merge import merge
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import announce, known_tasks
-from reports.merge import merge
 from tests.model.fault_server import FaultServer
 from tests.plugin.conftest import say, slow
 from tests.plugin.project import Project, interrupt, records, summary, without_times

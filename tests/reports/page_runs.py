@@ -11,11 +11,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from agentgauge_reports.run import sum_up
+
 from agentgauge.core.capabilities import Similarity, options_of
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Record, Score, Transcript, Usage
 from agentgauge.store import RunFolder
-from reports.run import sum_up
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAIAAAACUFjqAAAAEklEQVR42mNoaGjAgxhGpRsaAAewljh5GdCrAAAAAElFTkSuQmCC"

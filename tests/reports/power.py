@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from agentgauge_reports.comparison.paired import ALPHA, effects
+
 from agentgauge.core.estimate import MetricFormula, Values
-from reports.comparison.paired import ALPHA, effects
 
 SAMPLES = (50, 100, 200, 500, 1000)
 DIFFERENCES = (2, 5, 10, 15, 20)

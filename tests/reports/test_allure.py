@@ -6,17 +6,17 @@ import json
 from pathlib import Path
 
 import pytest
+from agentgauge_reports.allure import write_run
+from agentgauge_reports.allure.attach import limits, mime_type
+from agentgauge_reports.allure.dashboard import make_dashboard
+from agentgauge_reports.allure.run_files import configuration, environment
+from agentgauge_reports.allure.steps import steps, transcript
+from agentgauge_reports.allure.text import clean, cut, line
+from agentgauge_reports.load import load_run
+from agentgauge_reports.text import anchor
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Event, Record, Score, Transcript, Usage
-from reports.allure import write_run
-from reports.allure.attach import limits, mime_type
-from reports.allure.dashboard import make_dashboard
-from reports.allure.run_files import configuration, environment
-from reports.allure.steps import steps, transcript
-from reports.allure.text import clean, cut, line
-from reports.load import load_run
-from reports.text import anchor
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\x00\x1b[31m\u202eright to left\ud800"
 DATA = {"official": False, "fingerprint": "f", "samples": 4, "left_out": []}
@@ -216,7 +216,7 @@ def test_files_outside_the_run_are_never_attached(tmp_path):
 
 
 def test_a_file_for_which_there_is_no_room_is_named_instead(tmp_path, monkeypatch):
-    monkeypatch.setattr("reports.allure.attach.FILES", 10)
+    monkeypatch.setattr("agentgauge_reports.allure.attach.FILES", 10)
     run = make_run(tmp_path / "run", [case("a", "wrong", events=[tool(result="{RUN}/big.png", kind="image")])])
     (run / "big.png").write_bytes(b"12345678901")
     write_run(run, tmp_path / "out")
@@ -314,7 +314,7 @@ def test_each_model_has_a_history_of_its_own_beside_the_runs(tmp_path):
 
 
 def test_without_the_command_one_is_told_how_to_make_the_dashboard(tmp_path, monkeypatch):
-    monkeypatch.setattr("reports.allure.dashboard.find_command", lambda: None)
+    monkeypatch.setattr("agentgauge_reports.allure.dashboard.find_command", lambda: None)
     run = load_run(make_run(tmp_path / "run", [case("a")]))
     assert (
         make_dashboard(run, tmp_path / "out dir")[1]
@@ -327,7 +327,7 @@ def test_a_command_that_fails_is_told_in_a_sentence(tmp_path, monkeypatch):
     script = tmp_path / "allure"
     script.write_text("#!/bin/sh\n[ $1 = --version ] && echo 3.1.0 && exit 0\necho 'no room' >&2\nexit 7\n")
     script.chmod(0o755)
-    monkeypatch.setattr("reports.allure.dashboard.find_command", lambda: str(script))
+    monkeypatch.setattr("agentgauge_reports.allure.dashboard.find_command", lambda: str(script))
     run = make_run(tmp_path / "run", [case("a")])
     write_run(run, tmp_path / "out")
     with pytest.raises(UsageProblem, match=r"allure generate failed in .*out: no room"):

@@ -11,9 +11,9 @@ import threading
 from pathlib import Path
 
 import pytest
+from agentgauge_reports.allure import write_results
+from agentgauge_reports.allure.dashboard import find_command
 
-from reports.allure import write_results
-from reports.allure.dashboard import find_command
 from tests.reports.test_allure import HOSTILE, call, case, make_run, tool
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -8,12 +8,12 @@ import json
 from pathlib import Path
 
 import pytest
+from agentgauge_reports.page import write_page
+from agentgauge_reports.tables import rows
 
 from agentgauge.cli.main import main
 from agentgauge.core.capabilities import Breakdown, Breakdowns, Cell
 from agentgauge.core.task_registry import known_tasks
-from reports.page import write_page
-from reports.tables import rows
 from tests.plugin.project import run_wild
 from tests.plugin.toy import Toy
 from tests.reports.page_runs import page_data, record, write_run

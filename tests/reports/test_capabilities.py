@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
+from agentgauge_reports.capabilities import CAPABILITIES, Part, _averaged, capabilities, effective_number
+from agentgauge_reports.load import load_run
 
 from agentgauge.core.task_registry import known_tasks
-from reports.capabilities import CAPABILITIES, Part, _averaged, capabilities, effective_number
-from reports.load import load_run
 from tests.reports.folders import made
 
 

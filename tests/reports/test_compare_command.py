@@ -55,7 +55,8 @@ def test_the_page_goes_where_it_is_asked_for_and_into_the_run_by_itself(
 ):
     asked: list[tuple[Path, Path, bool]] = []
     monkeypatch.setattr(
-        "reports.page.write_page", lambda run, target, *, embed, unshown: asked.append((run, target, embed)) or target
+        "agentgauge_reports.page.write_page",
+        lambda run, target, *, embed, unshown: asked.append((run, target, embed)) or target,
     )
     assert main(["report", *arguments, "--embed"]) == 0
     assert asked == [(Path("a"), Path(place), True)]
@@ -66,7 +67,7 @@ def test_the_page_goes_where_it_is_asked_for_and_into_the_run_by_itself(
     ("arguments", "place"), [(("--allure", "a"), "a/allure"), (("a", "--allure", "there"), "there")]
 )
 def test_the_dashboard_goes_where_it_is_asked_for_and_into_the_run_by_itself(monkeypatch, capsys, arguments, place):
-    monkeypatch.setattr("reports.allure.write_results", lambda run, folder, unshown: f"{run} to {folder}")
+    monkeypatch.setattr("agentgauge_reports.allure.write_results", lambda run, folder, unshown: f"{run} to {folder}")
     assert main(["report", *arguments]) == 0
     assert capsys.readouterr().out == f"a to {place}\n"
 

@@ -8,12 +8,12 @@ import math
 import random
 
 import pytest
+from agentgauge_reports.comparison import paired
+from agentgauge_reports.comparison.compare import correct
+from agentgauge_reports.comparison.paired import Effect, effects, holm
+from agentgauge_reports.comparison.pairs import TaskPairs
 
 from agentgauge.core.estimate import MetricFormula
-from reports.comparison import paired
-from reports.comparison.compare import correct
-from reports.comparison.paired import Effect, effects, holm
-from reports.comparison.pairs import TaskPairs
 from tests.docs.pages import rows, text
 from tests.reports import power
 from tests.reports.power import F1, SHARE

@@ -6,10 +6,10 @@ import json
 from zipfile import ZipFile
 
 import pytest
+from agentgauge_reports.evallog import write_eval
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Event
-from reports.evallog import write_eval
 from tests.reports.folders import made
 
 ASKED = {

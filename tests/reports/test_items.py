@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from agentgauge_reports.items import Item, item_health, items
+from agentgauge_reports.load import load_run
 
 from agentgauge.core.errors import UsageProblem
-from reports.items import Item, item_health, items
-from reports.load import load_run
 from tests.reports.folders import made
 
 

@@ -8,15 +8,15 @@ import shutil
 from pathlib import Path
 
 import pytest
+from agentgauge_reports.capabilities import capabilities
+from agentgauge_reports.items import items
+from agentgauge_reports.load import load_run
+from agentgauge_reports.merge import merge
+from agentgauge_reports.tables import rows
+from agentgauge_reports.terminal import by_keyword, tables
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import announce, known_tasks
-from reports.capabilities import capabilities
-from reports.items import items
-from reports.load import load_run
-from reports.merge import merge
-from reports.tables import rows
-from reports.terminal import by_keyword, tables
 from tests.model.fault_server import FaultServer
 from tests.plugin.conftest import say
 from tests.plugin.project import Project, records, run_gta

@@ -6,16 +6,16 @@ import json
 from pathlib import Path
 
 import pytest
+from agentgauge_reports.page import write_page
+from agentgauge_reports.page.figures import percentiles
+from agentgauge_reports.page.gold import side_by_side
+from agentgauge_reports.page.leaderboards import leaderboards
+from agentgauge_reports.page.transcript import transcript, tree
+from agentgauge_reports.radar import page_radar
 
 from agentgauge.core.capabilities import options_of
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event, Record
-from reports.page import write_page
-from reports.page.figures import percentiles
-from reports.page.gold import side_by_side
-from reports.page.leaderboards import leaderboards
-from reports.page.transcript import transcript, tree
-from reports.radar import page_radar
 from tests.plugin.toy import Toy
 from tests.reports.page_runs import PNG, chunks, page_data, record, write_run
 

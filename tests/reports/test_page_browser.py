@@ -7,11 +7,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from agentgauge_reports.page import write_page
 
 from agentgauge.core.capabilities import Breakdown, Breakdowns, Cell
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event
-from reports.page import write_page
 from tests.plugin.toy import Toy
 from tests.reports.page_runs import PNG, record, write_run
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from agentgauge_reports.page import write_page
 
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event
-from reports.page import write_page
 from tests.plugin.toy import Toy
 from tests.reports.page_runs import chunks, record, write_run
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agentgauge_reports.pass_at_k import pass_all, pass_at, pass_at_k
+from agentgauge_reports.run import _combine, summarise
 
 from agentgauge.core.index import Index, Row
 from agentgauge.core.intervals import wilson
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Record, Score
-from reports.pass_at_k import pass_all, pass_at, pass_at_k
-from reports.run import _combine, summarise
 from tests.plugin.toy import Toy, ToyData
 
 

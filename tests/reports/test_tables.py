@@ -8,11 +8,11 @@ import json
 from pathlib import Path
 
 import pytest
+from agentgauge_reports.leaderboards import COMBINED, LEADERBOARDS, published_in
+from agentgauge_reports.tables import rows, tables_of
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import known_tasks
-from reports.leaderboards import COMBINED, LEADERBOARDS, published_in
-from reports.tables import rows, tables_of
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+from agentgauge_reports.load import load_run
+from agentgauge_reports.taxonomy import BREAKS, FAULTS, TITLES, kind_of, kind_of_cause, kind_of_labels
 
-from reports.load import load_run
-from reports.taxonomy import BREAKS, FAULTS, TITLES, kind_of, kind_of_cause, kind_of_labels
 from tests.reports.folders import made
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,12 +6,12 @@ import io
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from agentgauge_reports.load import load_run
+from agentgauge_reports.terminal import by_keyword, combined, explanations, tables
+from agentgauge_reports.text import fill
 
 from agentgauge.core.task_registry import announce, known_tasks
 from agentgauge.run.progress import Progress
-from reports.load import load_run
-from reports.terminal import by_keyword, combined, explanations, tables
-from reports.text import fill
 from tests.plugin.project import Project
 from tests.plugin.toy import Toy
 from tests.reports.folders import made

@@ -7,17 +7,17 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from agentgauge_reports.allure import write_run as write_allure
+from agentgauge_reports.evallog import write_eval
+from agentgauge_reports.items import items
+from agentgauge_reports.load import load_run
+from agentgauge_reports.page import write_page
+from agentgauge_reports.unshown import Unshown
 
 from agentgauge.cli.main import main
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import announce, known_tasks
 from agentgauge.core.types import Event
-from reports.allure import write_run as write_allure
-from reports.evallog import write_eval
-from reports.items import items
-from reports.load import load_run
-from reports.page import write_page
-from reports.unshown import Unshown
 from tests.plugin.toy import Toy
 from tests.reports.page_runs import chunks, record, write_run
 

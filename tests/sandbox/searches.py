@@ -28,7 +28,7 @@ def search():
     seen, named, read = 0, [], []
     for folder, folders, files in (found for top in TOPS for found in os.walk(top)):
         if folder in ("/proc", "/sys", "/dev", "/usr", "/lib", "/tmp") or os.path.basename(folder) == "site-packages":
-            own = ("bench_", "agentgauge", "reports", "tool_impls", "bundled_data", "gold")
+            own = ("bench_", "agentgauge", "tool_impls", "bundled_data", "gold")
             folders[:] = [name for name in folders if name.startswith(own)]
         for name in files:
             path = os.path.join(folder, name)

@@ -17,7 +17,7 @@ from agentgauge.sandbox import paths
 
 from .conftest import REPOSITORY, Confined
 
-OWN = ("bench_gta", "bench_mmau", "bench_wild", "agentgauge", "reports", "tool_impls")
+OWN = ("bench_gta", "bench_mmau", "bench_wild", "agentgauge", "reports/agentgauge_reports", "tool_impls")
 SEARCHES = Path(__file__).with_name("searches.py")
 
 
@@ -29,7 +29,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(place, symlinks=True)
     (packages,) = place.glob("lib/python3*/site-packages")
     for name in OWN:
-        shutil.copytree(REPOSITORY / name, packages / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(REPOSITORY / name, packages / Path(name).name, ignore=shutil.ignore_patterns("__pycache__"))
     (packages / "others.pth").write_text(sysconfig.get_path("purelib"))
     (packages / "agentgauge-0.1.0.dist-info").mkdir()
     (place / "lib/gold").mkdir()

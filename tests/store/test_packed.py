@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
+from agentgauge_reports.load import load_run
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +17,6 @@ from agentgauge.core.types import Event, Record, Score, Transcript, Usage
 from agentgauge.store import RunFolder, plain
 from agentgauge.store.jsonl import LONG, decoded, encoded_line, outlined
 from agentgauge.store.outline import CaseOutline
-from reports.load import load_run
 from tests.reports.folders import made
 
 TALK = "all work and no play makes Jack a dull boy\n" * 400

@@ -20,9 +20,9 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.model_json import read_json
 from agentgauge.core.types import Event, Json, Record
 from agentgauge.model.cassette_file import digest
-from reports.load import CaseOutline, Run, load_run
-from reports.taxonomy import kind_of
-from reports.unshown import Unshown
+from agentgauge_reports.load import CaseOutline, Run, load_run
+from agentgauge_reports.taxonomy import kind_of
+from agentgauge_reports.unshown import Unshown
 
 LONGEST = 500
 """Characters of an input that the list of samples holds."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from reports.load import CaseOutline
+from agentgauge_reports.load import CaseOutline
 
 
 @dataclass(frozen=True, slots=True)

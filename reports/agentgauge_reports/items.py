@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
-from reports.load import UNFINISHED, Run, load_run
-from reports.text import fill
+from agentgauge_reports.load import UNFINISHED, Run, load_run
+from agentgauge_reports.text import fill
 
 ORACLE = "oracle"
 """The model that answers with the gold."""

@@ -13,8 +13,8 @@ from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.store import RunFolder
-from reports.leaderboard import not_comparable, number
-from reports.leaderboards import COMBINED, LEADERBOARDS, Leaderboard
+from agentgauge_reports.leaderboard import not_comparable, number
+from agentgauge_reports.leaderboards import COMBINED, LEADERBOARDS, Leaderboard
 
 Table = Mapping[str, Any]
 """A published table with a row of ours, or a breakdown: see ``tables_of`` and ``breakdowns_of``."""

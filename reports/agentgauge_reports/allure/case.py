@@ -14,14 +14,14 @@ from urllib.parse import quote
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Event, Record, Scoring
-from reports.allure.attach import SPACE, Attachments
-from reports.allure.dashboard import DASHBOARD
-from reports.allure.steps import milliseconds, steps, transcript
-from reports.allure.text import clean, cut, line
-from reports.capabilities import capabilities_of
-from reports.load import CaseOutline, Run
-from reports.taxonomy import TITLES, kind_of
-from reports.text import anchor
+from agentgauge_reports.allure.attach import SPACE, Attachments
+from agentgauge_reports.allure.dashboard import DASHBOARD
+from agentgauge_reports.allure.steps import milliseconds, steps, transcript
+from agentgauge_reports.allure.text import clean, cut, line
+from agentgauge_reports.capabilities import capabilities_of
+from agentgauge_reports.load import CaseOutline, Run
+from agentgauge_reports.taxonomy import TITLES, kind_of
+from agentgauge_reports.text import anchor
 
 STATUS = {"passed": "passed", "wrong": "failed", "broken": "broken", "missing": "skipped"}
 """Our statuses in Allure's words."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from reports.text import aligned, fill
+from agentgauge_reports.text import aligned, fill
 
 LISTED = 8
 """Flipped samples that a text names; the other forms name all of them."""

@@ -10,11 +10,11 @@ from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.intervals import wilson
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
-from reports.capabilities import effective_number
-from reports.leaderboard import combined_value, interval, not_comparable, number, task_notes
-from reports.load import UNFINISHED, CaseOutline, Run
-from reports.taxonomy import TITLES, kind_of
-from reports.text import WIDTH, aligned, fill
+from agentgauge_reports.capabilities import effective_number
+from agentgauge_reports.leaderboard import combined_value, interval, not_comparable, number, task_notes
+from agentgauge_reports.load import UNFINISHED, CaseOutline, Run
+from agentgauge_reports.taxonomy import TITLES, kind_of
+from agentgauge_reports.text import WIDTH, aligned, fill
 
 Row = Sequence[str]
 

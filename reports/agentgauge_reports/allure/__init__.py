@@ -14,12 +14,12 @@ from typing import Any
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import configure_tasks
-from reports.allure.attach import Attachments
-from reports.allure.case import result, unshown_result
-from reports.allure.dashboard import DASHBOARD, make_dashboard
-from reports.allure.run_files import run_files
-from reports.load import load_run
-from reports.unshown import Unshown
+from agentgauge_reports.allure.attach import Attachments
+from agentgauge_reports.allure.case import result, unshown_result
+from agentgauge_reports.allure.dashboard import DASHBOARD, make_dashboard
+from agentgauge_reports.allure.run_files import run_files
+from agentgauge_reports.load import load_run
+from agentgauge_reports.unshown import Unshown
 
 __all__ = ["DASHBOARD", "write_results", "write_run"]
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task_registry import find_task
-from reports.allure.dashboard import executor, history_folder
-from reports.allure.steps import milliseconds
-from reports.allure.text import clean, line
-from reports.capabilities import capabilities
-from reports.load import Run
-from reports.taxonomy import BREAKS, FAULTS
+from agentgauge_reports.allure.dashboard import executor, history_folder
+from agentgauge_reports.allure.steps import milliseconds
+from agentgauge_reports.allure.text import clean, line
+from agentgauge_reports.capabilities import capabilities
+from agentgauge_reports.load import Run
+from agentgauge_reports.taxonomy import BREAKS, FAULTS
 
 HISTORY_LIMIT = 30
 """Runs of a model that a trend goes back."""

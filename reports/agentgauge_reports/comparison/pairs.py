@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from agentgauge.core.estimate import MetricFormula, by_sample
 from agentgauge.core.task import Task
 from agentgauge.core.types import Score, Scoring
-from reports.comparison.paired import Effect, effects
-from reports.load import CaseOutline
+from agentgauge_reports.comparison.paired import Effect, effects
+from agentgauge_reports.load import CaseOutline
 
 PASSED = "Passed"
 """A row that every task has: the share of cases that passed."""

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.task_registry import configure_tasks
-from reports.load import Run, load_run
-from reports.page.chunks import Transcripts
-from reports.page.figures import figures, times
-from reports.page.files import Files
-from reports.page.leaderboards import leaderboards
-from reports.radar import page_radar
-from reports.tables import breakdowns_of
-from reports.unshown import Unshown
+from agentgauge_reports.load import Run, load_run
+from agentgauge_reports.page.chunks import Transcripts
+from agentgauge_reports.page.figures import figures, times
+from agentgauge_reports.page.files import Files
+from agentgauge_reports.page.leaderboards import leaderboards
+from agentgauge_reports.radar import page_radar
+from agentgauge_reports.tables import breakdowns_of
+from agentgauge_reports.unshown import Unshown
 
 _HERE = Path(__file__).parent
 

@@ -9,7 +9,7 @@ from agentgauge.core.capabilities import PublishedRows, RealTools, presentation_
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import by_state
-from reports.leaderboards import published_in
+from agentgauge_reports.leaderboards import published_in
 
 
 def leaderboard(summary: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
 
-from reports.comparison.text import COLUMNS, between, cells, heading, letters, moves
+from agentgauge_reports.comparison.text import COLUMNS, between, cells, heading, letters, moves
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --sure: #1d4ed8; --soft: #8881 }

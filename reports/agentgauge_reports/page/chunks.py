@@ -9,11 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agentgauge.core.types import Record, Scoring
-from reports.load import CaseOutline
-from reports.page.figures import Learnt, Seen
-from reports.page.files import Files
-from reports.page.transcript import transcript
-from reports.unshown import Unshown
+from agentgauge_reports.load import CaseOutline
+from agentgauge_reports.page.figures import Learnt, Seen
+from agentgauge_reports.page.files import Files
+from agentgauge_reports.page.transcript import transcript
+from agentgauge_reports.unshown import Unshown
 
 CHUNK = 400_000
 """Characters of JSON after which a new file of transcripts begins; compressed it is about a tenth."""

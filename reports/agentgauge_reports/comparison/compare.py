@@ -12,12 +12,12 @@ from urllib.parse import quote
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
-from reports.comparison.page import page
-from reports.comparison.paired import ALPHA, Effect, holm
-from reports.comparison.pairs import TaskPairs, pair
-from reports.comparison.text import markdown, text
-from reports.load import Run, load_run
-from reports.text import anchor
+from agentgauge_reports.comparison.page import page
+from agentgauge_reports.comparison.paired import ALPHA, Effect, holm
+from agentgauge_reports.comparison.pairs import TaskPairs, pair
+from agentgauge_reports.comparison.text import markdown, text
+from agentgauge_reports.load import Run, load_run
+from agentgauge_reports.text import anchor
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SETTINGS = ("dialect", "attempts", "agentgauge")

@@ -7,7 +7,7 @@ from typing import Any
 
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task import Task
-from reports.leaderboard import (
+from agentgauge_reports.leaderboard import (
     by_benchmark,
     combined_value,
     interval,
@@ -17,7 +17,7 @@ from reports.leaderboard import (
     published_editions,
     task_notes,
 )
-from reports.leaderboards import published_in
+from agentgauge_reports.leaderboards import published_in
 
 
 def leaderboards(summary: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ from agentgauge.store import RunFolder
 from agentgauge.store.folder_lock import FolderLock
 from agentgauge.store.jsonl import CaseId
 from agentgauge.store.outline import CaseOutline
-from reports.run import sum_up
+from agentgauge_reports.run import sum_up
 
 SAME = ("model", "model_fingerprint", "dialect", "scoring", "attempts", "agentgauge")
 """Keys of a summary's ``run`` that shards share."""

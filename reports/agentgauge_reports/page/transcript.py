@@ -10,8 +10,8 @@ from typing import Any
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Event, Json, Record, Scoring
-from reports.page.files import Files
-from reports.page.gold import side_by_side
+from agentgauge_reports.page.files import Files
+from agentgauge_reports.page.gold import side_by_side
 
 
 def transcript(record: Record, files: Files, scoring: Scoring) -> tuple[dict[str, Any], list[float]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
-from reports.load import Run
+from agentgauge_reports.load import Run
 
 DASHBOARD = "dashboard"
 """Folder of the dashboard, below that of the results."""

@@ -17,9 +17,9 @@ from agentgauge.run.solve import broken_score
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
 from agentgauge.store.outline import CaseOutline
-from reports.leaderboard import leaderboard
-from reports.pass_at_k import ends, pass_at_k
-from reports.radar import radar
+from agentgauge_reports.leaderboard import leaderboard
+from agentgauge_reports.pass_at_k import ends, pass_at_k
+from agentgauge_reports.radar import radar
 
 
 def sum_up(

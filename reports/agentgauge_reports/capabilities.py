@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentgauge.core.intervals import Z, student
-from reports.load import UNFINISHED, CaseOutline, Run
+from agentgauge_reports.load import UNFINISHED, CaseOutline, Run
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task_registry import find_task
-from reports.comparison.compare import common_tasks, incomparable, pairs_of
-from reports.comparison.paired import ALPHA, Effect, holm
-from reports.comparison.text import chance
-from reports.load import load_run
+from agentgauge_reports.comparison.compare import common_tasks, incomparable, pairs_of
+from agentgauge_reports.comparison.paired import ALPHA, Effect, holm
+from agentgauge_reports.comparison.text import chance
+from agentgauge_reports.load import load_run
 
 
 def regression(before: Path, after: Path, task: str, metric: str) -> str | None:

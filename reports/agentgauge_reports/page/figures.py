@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Record
-from reports.capabilities import capabilities
-from reports.load import CaseOutline, Run
-from reports.taxonomy import TITLES, kind_of
+from agentgauge_reports.capabilities import capabilities
+from agentgauge_reports.load import CaseOutline, Run
+from agentgauge_reports.taxonomy import TITLES, kind_of
 
 WORDS = 160
 """Characters of an explanation that the table of cases shows."""
