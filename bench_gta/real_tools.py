@@ -12,6 +12,13 @@ from agentgauge.core.config import Config
 from agentgauge.core.tools import ToolBox
 from agentgauge.core.types import Json, Scoring
 
+DEFAULTS = Path(__file__).with_name("default_tools.toml")
+
+
+def settings_file(config: Config) -> Path:
+    """The file whose [tools] table holds: the user's where it has one, else ours."""
+    return config.path if config.path and config.tools else DEFAULTS
+
 
 class GtaTools(RealTools):
     """``tools_of`` is left to the task."""
@@ -25,10 +32,9 @@ class GtaTools(RealTools):
             return server_fingerprints(server, names)
         from tool_impls.availability import require
         from tool_impls.fingerprint import fingerprints
-        from tool_impls.settings_file import parse
+        from tool_impls.settings_file import load
 
-        base = config.path.absolute().parent if config.path else Path.cwd()
-        settings = replace(parse(config.tools, base), allow_unsafe=allow_unsafe, released=scoring == "parity")
+        settings = replace(load(settings_file(config)), allow_unsafe=allow_unsafe, released=scoring == "parity")
         require(settings, names)
         return fingerprints(settings, names)
 
@@ -39,8 +45,8 @@ class GtaTools(RealTools):
 
     def tool_server(self, config: Config, *, scoring: Scoring, allow_unsafe: bool) -> list[str]:
         command = [sys.executable, "-m", "tool_impls.server.command", "--port", "0", "--scoring", scoring]
-        settings = ["--settings", str(config.path)] if config.path else []
-        return [*command, *settings, *(["--allow-unsafe-code"] if allow_unsafe else [])]
+        command += ["--settings", str(settings_file(config))]
+        return [*command, *(["--allow-unsafe-code"] if allow_unsafe else [])]
 
     def toolbox(self, url: str) -> ToolBox:
         from tool_impls.server.client import ToolServerBox

@@ -15,7 +15,7 @@ import allure_commons
 import pytest
 from allure_commons.logger import AllureFileLogger
 
-from agentgauge.pytest_plugin.collection import PLANNED
+from agentgauge.pytest_plugin.keys import PLANNED
 
 
 class AllureFilter:

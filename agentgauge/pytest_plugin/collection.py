@@ -12,15 +12,13 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.index import Row
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
+from agentgauge.pytest_plugin.keys import PLANNED
 from agentgauge.run.case_runner import WorkerInfo
 from agentgauge.run.partition import GROUPS, partition
 from agentgauge.run.settings import Settings
 from agentgauge.run.solve import Planned
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
-
-PLANNED = pytest.StashKey[Planned]()
-"""The case of an item; ordinary tests have none."""
 
 
 class Collection:
@@ -34,14 +32,13 @@ class Collection:
         self._cases: dict[str, dict[str, Planned]] = {}  # task → case name → case
         self._markers: set[str] = set()  # tags that are registered as markers
 
-    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        marker = metafunc.definition.get_closest_marker("benchmark_task")
-        if marker is not None:
-            names = list(self._cases_of(find_task(marker.args[0])))
-            metafunc.parametrize("sample", names, ids=names)
+    def generate(self, metafunc: pytest.Metafunc, task: str) -> None:
+        """Make one case per sample of a test function that is marked with the task."""
+        getattr(pytest.mark, task.replace(".", "_"))(metafunc.function)
+        names = list(self._cases_of(find_task(task)))
+        metafunc.parametrize("sample", names, ids=names)
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+    def choose(self, items: list[pytest.Item]) -> None:
         """Give every case its keywords before ``-k`` and ``-m`` are applied, and keep to the plan of an earlier run."""
         self._plan_items(items)
         if earlier := self._earlier_plan():

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from agentgauge.core.types import Record
-from agentgauge.pytest_plugin.collection import PLANNED, case_name
-from agentgauge.pytest_plugin.worker import WORKER
-from agentgauge.store import Line
+from agentgauge.pytest_plugin.keys import PLANNED, WORKER
+
+if TYPE_CHECKING:
+    from agentgauge.core.types import Record
+    from agentgauge.store import Line
 
 
 class WrongAnswer(AssertionError, pytest.fail.Exception):  # type: ignore[misc, name-defined]
@@ -24,6 +27,8 @@ class Outcome:
     @property
     def record(self) -> Record:
         """Everything that is stored of the case. Read when it is asked for: most passed cases need none of it."""
+        from agentgauge.store import Line
+
         return self._result.read() if isinstance(self._result, Line) else self._result
 
     def check(self) -> None:
@@ -34,6 +39,8 @@ class Outcome:
             raise WrongAnswer("no score" if explanation is None else explanation)
 
     def _explanation(self) -> str | None:
+        from agentgauge.store import Line
+
         if isinstance(self._result, Line):
             return self._result.explanation()
         return self._result.score.explanation if self._result.score else None
@@ -43,12 +50,20 @@ class Outcome:
 def sample(request: pytest.FixtureRequest) -> str:
     """What the case is called: the sample's id, with the attempt behind it from the second on."""
     planned = request.node.stash.get(PLANNED, None)
-    if planned is None:
+    if planned is not None:
+        from agentgauge.pytest_plugin.collection import case_name
+
+        return case_name(planned.row.id, planned.attempt)
+    if request.node.get_closest_marker("benchmark_task") and hasattr(request.config, "workerinput"):
         pytest.fail(
-            "the fixtures sample and outcome are for test functions that are marked with benchmark_task(name)",
+            "with -n, AgentGauge must know before collection that there are benchmark cases: name the model, such as"
+            " --model=baseline, or put an agentgauge.toml into the project's root folder",
             pytrace=False,
         )
-    return case_name(planned.row.id, planned.attempt)
+    pytest.fail(
+        "the fixtures sample and outcome are for test functions that are marked with benchmark_task(name)",
+        pytrace=False,
+    )
 
 
 @pytest.fixture

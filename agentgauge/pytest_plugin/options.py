@@ -1,17 +1,28 @@
-"""pytest's command-line options of a run."""
+"""pytest's command-line options of a run.
+
+Every process of any project that has AgentGauge installed imports this module: it loads nothing of ours but names.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import argparse
+from argparse import Namespace
+from collections.abc import Iterable, Mapping
+from importlib.metadata import entry_points
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentgauge.agent.dialects.registry import FAMILIES
-from agentgauge.core.task_registry import known_options
-from agentgauge.run.settings import DEFAULT_IN_FLIGHT, destination
+from agentgauge.run.option_names import DEFAULT_IN_FLIGHT, destination
+
+SHORT_NAMES = "agentgauge_short_options"
+"""The setting of pytest's configuration file that switches ``--model`` and the other short names off."""
+
+PREFIX = "--agentgauge-"
+"""Each option is there under this prefix too, whatever other plugins and the project call theirs."""
 
 OPTIONS: Mapping[str, tuple[str | None, str]] = {
     "--model": (
@@ -22,8 +33,8 @@ OPTIONS: Mapping[str, tuple[str | None, str]] = {
     "--model-url": ("URL", "any OpenAI-compatible endpoint (default: the provider's)"),
     "--dialect": (
         "NAME",
-        f"how tools are put to the model and calls are read back: native, react, {', '.join(FAMILIES)}"
-        " (default: native)",
+        "how tools are put to the model and calls are read back: native, react, or the name of a model family, such as"
+        " qwen; docs/dialects.md lists them (default: native)",
     ),
     "--data": ("auto|mini|DIR", "official data where present, the bundled set, or a folder (default: auto)"),
     "--attempts": ("K", "independent attempts per sample, each with a seed of its own (default: 1)"),
@@ -58,28 +69,117 @@ _FURTHER: Mapping[str, Mapping[str, Any]] = {
     "--limit": {"type": int},
     "--in-flight": {"type": int},
     "--allow-unsafe-code": {"action": "store_true"},
-    "--gate": {"action": "append", "default": []},
+    "--gate": {"action": "append"},
 }
 """Option → what pytest is told besides."""
 
 
-def add_options(parser: pytest.Parser) -> None:
+_PATHS = ("--data", "--run-dir", "--resume", "--rescore", "--record", "--replay")
+"""Options whose value may be a path that exists."""
+
+_PROJECT_FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+
+
+def add_options(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Add the options of every run. A short name that another plugin has taken, or that the project does without, is
+    left to them; the one with the prefix is always there."""
+    parser.addini(
+        SHORT_NAMES, "agentgauge: offer --model, --data and so on beside --agentgauge-model", type="bool", default=True
+    )
+    config: pytest.Config | None = pluginmanager.get_plugin("pytestconfig")
+    wanted = config is None or config.getini(SHORT_NAMES)
     group = parser.getgroup(
         "agentgauge",
         "agentgauge (exit status: 0 every case attempted, none broken, gates hold; 1 broken or missing cases or a"
-        " failed gate; wrong answers are results)",
+        " failed gate; wrong answers are results; each option is also there as --agentgauge-...)",
     )
+    taken = _taken(parser, OPTIONS) if wanted else frozenset(OPTIONS)
     for name, (metavar, text) in OPTIONS.items():
-        group.addoption(name, help=text, **({"metavar": metavar} if metavar else {}), **_FURTHER.get(name, {}))
-    for option in known_options().values():
+        more = {**({"metavar": metavar} if metavar else {}), **_FURTHER.get(name, {})}
+        _add(group, name, text, more, is_taken=name in taken)
+
+
+def add_task_options(parser: pytest.Parser) -> None:
+    """Add the options that benchmarks bring along. Loads every benchmark."""
+    from agentgauge.core.task_registry import known_options
+
+    group = parser.getgroup("agentgauge")
+    options = known_options()
+    taken = _taken(parser, options)
+    for option in options.values():
         accepted = "|".join(option.accepted) or (option.metavar if option.default is not None else "")
-        group.addoption(
-            option.name,
-            dest=destination(option.name),
-            help=option.help,
-            default=None,  # not given: the earlier run's where there is one
-            **({"metavar": accepted} if accepted else {"action": "store_true"}),
-        )
+        # None: not given, so the earlier run's where there is one
+        more = {"default": None, **({"metavar": accepted} if accepted else {"action": "store_true"})}
+        _add(group, option.name, option.help, more, is_taken=option.name in taken)
+
+
+def _add(group: pytest.OptionGroup, name: str, text: str, more: Mapping[str, Any], *, is_taken: bool) -> None:
+    prefixed = PREFIX + name.removeprefix("--")
+    if not is_taken:
+        group.addoption(name, dest=destination(name), help=text, **more)
+    group.addoption(prefixed, dest=destination(name), help=text if is_taken else argparse.SUPPRESS, **more)
+
+
+def _taken(parser: pytest.Parser, names: Iterable[str]) -> frozenset[str]:
+    """The names that others have given to options of theirs."""
+    words = [f"{name}=1" for name in names]
+    try:
+        _, unknown = parser.parse_known_and_unknown_args(words)
+        return frozenset(name for name, word in zip(names, words, strict=True) if word not in unknown)
+    except pytest.UsageError:  # one of them does not accept that value; which, is found one by one
+        if len(words) == 1:
+            return frozenset(names)
+        return frozenset().union(*(_taken(parser, [name]) for name in names))
+
+
+def has_unknown(parser: pytest.Parser, words: list[str]) -> bool:
+    """Whether the command line has options that nobody has added so far."""
+    return any(word.startswith("--") for word in parser.parse_known_and_unknown_args(words)[1])
+
+
+def given(option: Namespace) -> Namespace:
+    """What was given for our options: as ``run_dir`` for ``--run-dir``, those of benchmarks by their destination."""
+    ours = {name: getattr(option, destination(name), None) for name in OPTIONS}
+    short = {name.removeprefix("--").replace("-", "_"): value for name, value in ours.items()}
+    return Namespace(**{name: value for name, value in vars(option).items() if name.startswith("agentgauge_")}, **short)
+
+
+def is_any_given(option: Namespace) -> bool:
+    """Whether any option of ours was given."""
+    ours = (value for name, value in vars(option).items() if name.startswith("agentgauge_"))
+    return any(value is not None and value is not False for value in ours)
+
+
+def refuse_paths_elsewhere(config: pytest.Config, words: list[str]) -> None:
+    """pytest looks for the project before it knows our options, and takes ``DIR`` in ``--run-dir DIR`` for a path of
+    tests then: a folder elsewhere would lead it to another project. Raises UsageError."""
+    known = config.known_args_namespace
+    if known.rootdir or known.inifilename:
+        return  # the project is named
+    here = config.invocation_params.dir
+    places = [path for word in known.file_or_dir if (path := here / word.partition("::")[0]).exists()]
+    project = _project_of(places[0] if places else here)
+    options = {form: name for name in _PATHS for form in (name, PREFIX + name.removeprefix("--"))}
+    for option, value in pairwise(words):
+        path = (here / value).resolve()
+        if option in options and path.exists() and not path.is_relative_to(project):
+            raise pytest.UsageError(
+                f"{option} {value}: pytest would look for the project's settings there; write {option}={value}"
+            )
+
+
+def _project_of(path: Path) -> Path:
+    """The nearest folder above that has a file with settings of pytest; the path itself where none has."""
+    path = path.resolve()
+    return next((one for one in (path, *path.parents) if any((one / name).is_file() for name in _PROJECT_FILES)), path)
+
+
+def names_benchmarks(config: pytest.Config) -> bool:
+    """Whether ``--pyargs`` names the package of an announced benchmark."""
+    if not config.option.pyargs:
+        return False
+    packages = {point.module.partition(".")[0] for point in entry_points(group="agentgauge.tasks")}
+    return any(word.partition("::")[0].partition(".")[0] in packages for word in config.args)
 
 
 def test_paths(config: pytest.Config) -> list[Path]:

@@ -13,6 +13,7 @@ import pytest
 
 from agentgauge.core.redaction import Printed, redact
 from agentgauge.pytest_plugin.run_state import RunState
+from agentgauge.pytest_plugin.xdist.worker_count import worker_count_notice
 from agentgauge.run.progress import Progress
 from agentgauge.run.run_metadata import header
 from agentgauge.run.waiting_requests import waiting_requests
@@ -24,6 +25,10 @@ class Reporting:
     def __init__(self, state: RunState) -> None:
         self.state = state
         self.config = state.config
+
+    def pytest_report_header(self) -> str | None:
+        notice = worker_count_notice(self.config)
+        return notice and f"agentgauge: {notice}"
 
     def begin(self) -> None:
         """Show the header of the run, and make its progress line."""

@@ -14,6 +14,8 @@ import pytest
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
 from agentgauge.data.find import refuse_other_data
+from agentgauge.pytest_plugin.options import given
+from agentgauge.run.option_names import destination
 from agentgauge.run.run_metadata import run_json
 from agentgauge.run.settings import Settings, config_fingerprint
 from agentgauge.store import RunFolder
@@ -49,7 +51,7 @@ def claim_folder(config: pytest.Config, settings: Settings) -> Settings:
 
 
 def _take(config: pytest.Config, settings: Settings) -> tuple[Settings, FolderLock | None]:
-    if settings.resume or config.option.run_dir:
+    if settings.resume or given(config.option).run_dir:
         try:
             return settings, FolderLock(settings.run_dir)
         except OSError as error:
@@ -123,8 +125,9 @@ def continue_selection(config: pytest.Config) -> None:
 
     Raises UsageProblem where its run.json cannot be read.
     """
-    folder = RunFolder(Path(config.option.resume or "."))
-    if config.option.resume and not folder.has_plan and (folder.path / "run.json").exists():
+    resumed = given(config.option).resume
+    folder = RunFolder(Path(resumed or "."))
+    if resumed and not folder.has_plan and (folder.path / "run.json").exists():
         earlier: dict[str, Any] = folder.read_json("run.json").get("selection") or {}
         config.stash[SELECTION] = earlier
         select(config, earlier)
@@ -133,9 +136,9 @@ def continue_selection(config: pytest.Config) -> None:
 def select(config: pytest.Config, earlier: Mapping[str, Any]) -> None:
     """Choose cases as an earlier run did, where nothing else is chosen now. In each process: xdist's workers know the
     command line alone."""
-    for name in ("keyword", "markexpr", "limit"):
-        if earlier.get(name) and not getattr(config.option, name):
-            setattr(config.option, name, earlier[name])
+    for name, attribute in (("keyword", "keyword"), ("markexpr", "markexpr"), ("limit", destination("--limit"))):
+        if earlier.get(name) and not getattr(config.option, attribute):
+            setattr(config.option, attribute, earlier[name])
     if config.args_source is not pytest.Config.ArgsSource.ARGS and earlier.get("arguments"):
         config.args = earlier["arguments"]
 
@@ -145,4 +148,5 @@ def selection(config: pytest.Config) -> dict[str, Any]:
     option, here = config.option, config.invocation_params.dir
     given = config.args if config.args_source is pytest.Config.ArgsSource.ARGS else []
     paths = [str(here / word) if (here / Path(word.partition("::")[0])).exists() else word for word in given]
-    return {"keyword": option.keyword, "markexpr": option.markexpr, "limit": option.limit, "arguments": paths}
+    limit = getattr(option, destination("--limit"))
+    return {"keyword": option.keyword, "markexpr": option.markexpr, "limit": limit, "arguments": paths}

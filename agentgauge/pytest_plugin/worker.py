@@ -11,8 +11,9 @@ import pytest
 from agentgauge.core.atomic_write import cannot_write
 from agentgauge.core.redaction import redact
 from agentgauge.core.types import Record
-from agentgauge.pytest_plugin.collection import PLANNED, Collection
+from agentgauge.pytest_plugin.collection import Collection
 from agentgauge.pytest_plugin.interrupts import Interrupts
+from agentgauge.pytest_plugin.keys import PLANNED
 from agentgauge.run.case_runner import CaseRunner, WorkerInfo
 from agentgauge.run.prefetcher import Prefetcher
 from agentgauge.run.settings import Settings
@@ -136,9 +137,6 @@ class Worker:
                 session.shouldstop = self._runner.stop_file.reason()
         if session.shouldstop or session.shouldfail:
             self._prefetcher.hold()
-
-
-WORKER = pytest.StashKey[Worker]()
 
 
 def _redact(report: pytest.TestReport) -> None:

@@ -33,10 +33,10 @@ from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
 from agentgauge.run.budget import Budget, parse_budget
 from agentgauge.run.gates import Gate, parse_gate
+from agentgauge.run.option_names import DEFAULT_IN_FLIGHT, destination
 from agentgauge.store import RunFolder
 
 DEFAULT_MODEL = "baseline"
-DEFAULT_IN_FLIGHT = 32
 _NO_ADDRESS = "is no address; give one such as http://localhost:16181, a password in it percent-encoded"
 
 
@@ -79,14 +79,9 @@ class Settings:
     file: FileConfig
 
 
-def destination(option: str) -> str:
-    """The attribute of the parsed options that holds a benchmark's option."""
-    return "agentgauge_" + option.removeprefix("--").replace("-", "_")
-
-
 def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) -> Settings:
-    """Check the options. ``root``: the folder of ``agentgauge.toml``. ``run_dir``: in workers, where the controller
-    writes.
+    """Check the options, ``--run-dir`` as ``run_dir``. ``root``: the folder of ``agentgauge.toml``. ``run_dir``: in
+    workers, where the controller writes.
 
     Raises UsageProblem.
     """

@@ -38,6 +38,7 @@ PYTESTS_OWN = {
     "--durations",
     "--clean-alluredir",
     "--benchmark-only",
+    "--pyargs",
 }
 OF_THE_BENCHMARKS = set(re.findall(r'addoption\(\s*"(--[\w-]+)"', text("benchmarks/conftest.py")))
 NOT_YET: set[str] = set()

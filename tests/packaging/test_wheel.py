@@ -51,7 +51,7 @@ def tree(tmp_path_factory) -> Path:
         shutil.copytree(ROOT / name, tree / name, ignore=leave)
     (tree / "tests" / "plugin").mkdir(parents=True)
     (tree / "tests" / "plugin" / "test_run.py").touch()
-    for name in ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "CHANGELOG.md", "conftest.py"):
+    for name in ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "CHANGELOG.md"):
         shutil.copy(ROOT / name, tree / name)
     return tree
 
@@ -96,9 +96,10 @@ def test_every_package_is_typed(wheel):
 def test_every_entry_point_names_a_file_of_the_wheel(wheel):
     (listed,) = (name for name in wheel.namelist() if name.endswith("/entry_points.txt"))
     lines = [line for line in wheel.read(listed).decode().splitlines() if "=" in line]
-    modules = [line.partition("=")[2].strip().partition(":")[0].replace(".", "/") + ".py" for line in lines]
-    assert len(modules) == 9
-    assert set(modules) <= set(wheel.namelist())
+    modules = [line.partition("=")[2].strip().partition(":")[0].replace(".", "/") for line in lines]
+    assert len(modules) == 10
+    files = set(wheel.namelist())
+    assert [name for name in modules if not {f"{name}.py", f"{name}/__init__.py"} & files] == []
 
 
 def test_without_git_the_version_is_the_fallback_in_sdist_and_wheel(sdist, wheel):

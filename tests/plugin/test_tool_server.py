@@ -94,8 +94,8 @@ def test_a_tool_server_that_lacks_tools_is_refused_before_the_first_request(tmp_
 
 
 def test_a_tool_that_lacks_a_setting_is_refused_before_the_first_request(tmp_path):
-    """Outside the checkout there is no agentgauge.toml that allows stand-ins."""
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "agentgauge.toml").write_text("[tools]\nbasic = false\n")
     project = Project(tmp_path)
     done = subprocess.run(
         project.command(

@@ -6,12 +6,10 @@ and no speed (docs/performance.md has the measurement). ``--in-flight`` is a tot
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import pytest
 
 from agentgauge.core.task_registry import known_tasks
+from agentgauge.pytest_plugin.options import test_paths
 from agentgauge.run.preflight import package_of
 from agentgauge.run.thread_pools import processors
 
@@ -19,13 +17,14 @@ ASKED = pytest.StashKey[int]()
 """How many workers ``-n`` asked for, where fewer are started."""
 
 
-def limit_workers(config: pytest.Config, paths: Sequence[Path]) -> None:
-    """Start no more workers for ``-n N`` than there are processors, where only benchmarks are run: every one of
-    ``paths`` lies in the package of an announced benchmark. ``--tx`` is taken as it is."""
+def limit_workers(config: pytest.Config) -> None:
+    """Start no more workers for ``-n N`` than there are processors, where only benchmarks are run: every path of tests
+    lies in the package of an announced benchmark. ``--tx`` is taken as it is."""
     option, most = config.option, processors()
     asked = getattr(option, "numprocesses", None)
     if not isinstance(asked, int) or asked <= most:
         return
+    paths = test_paths(config)
     packages = {package_of(task) for task in known_tasks().values()} - {None}
     if paths and all(any(path.is_relative_to(package) for package in packages if package) for path in paths):
         config.stash[ASKED] = asked

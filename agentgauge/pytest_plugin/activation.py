@@ -1,0 +1,99 @@
+"""What makes the plugin active: the parts of it that plan, run and sum up cases are registered."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.redaction import redact_logs
+from agentgauge.core.service_process import end_with
+from agentgauge.core.task_registry import known_tasks
+from agentgauge.pytest_plugin.collection import Collection
+from agentgauge.pytest_plugin.controller import Controller, is_distributed
+from agentgauge.pytest_plugin.keys import COLLECTION, PROBLEM, WORKER
+from agentgauge.pytest_plugin.options import given
+from agentgauge.pytest_plugin.run_folder import claim_folder, continue_selection, select
+from agentgauge.pytest_plugin.worker import Worker
+from agentgauge.run.case_runner import WorkerInfo
+from agentgauge.run.settings import Settings, read_settings
+from agentgauge.run.tool_token import make_tool_token, take_tool_token
+
+GARBAGE = 10_000
+"""New objects after which the garbage collector runs, in processes that run cases. Python's own threshold of 700 takes
+5 % of a run."""
+
+
+def activate(config: pytest.Config) -> None:
+    """Read the settings, and take part in the run from now on. Raises UsageError."""
+    for name in known_tasks():
+        config.addinivalue_line("markers", f"{name.replace('.', '_')}: the task {name}")
+    config.add_cleanup(redact_logs())
+    sent: dict[str, Any] | None = getattr(config, "workerinput", None)
+    try:
+        settings = _worker_settings(config, sent) if sent else _controller_settings(config)
+    except UsageProblem as problem:
+        raise pytest.UsageError(str(problem)) from None
+    if sent is None:
+        if settings.spec and not settings.tool_server:
+            config.add_cleanup(make_tool_token())
+        controller = Controller(config, settings)
+        config.pluginmanager.register(controller, "agentgauge-controller")
+        config.pluginmanager.register(controller.reporting, "agentgauge-reporting")
+    if sent is not None or not is_distributed(config):
+        _run_cases(config, settings, _worker_info(sent) if sent else WorkerInfo())
+
+
+def activate_late(config: pytest.Config) -> Collection | None:
+    """The collection, once the first benchmark case is found, of a run for which nothing was given before. None where
+    it cannot begin any more: workers need a controller that knew of them, and what is wrong is told after collection.
+    """
+    if COLLECTION not in config.stash and PROBLEM not in config.stash and not hasattr(config, "workerinput"):
+        try:
+            activate(config)  # without redact_terminal: pytest has begun to write by now
+            controller: Any = config.pluginmanager.get_plugin("agentgauge-controller")
+            controller.pytest_sessionstart()
+        except pytest.UsageError as problem:
+            config.stash[PROBLEM] = problem
+    return config.stash.get(COLLECTION, None)
+
+
+def _controller_settings(config: pytest.Config) -> Settings:
+    """Raises UsageProblem."""
+    continue_selection(config)
+    return claim_folder(config, take_tool_token(read_settings(given(config.option), config.rootpath)))
+
+
+def _worker_settings(config: pytest.Config, sent: dict[str, Any]) -> Settings:
+    """Raises UsageProblem."""
+    select(config, sent["agentgauge_selection"])
+    end_with(sent["agentgauge_controller"])
+    return take_tool_token(read_settings(given(config.option), config.rootpath, Path(sent["agentgauge_run_dir"])))
+
+
+def _worker_info(sent: dict[str, Any]) -> WorkerInfo:
+    return WorkerInfo(
+        name=sent["workerid"],
+        number=sent["agentgauge_number"],
+        count=sent["workercount"],
+        dist=sent["agentgauge_dist"],
+        is_replacement=int(sent["workerid"].removeprefix("gw")) >= sent["workercount"],
+    )
+
+
+def _run_cases(config: pytest.Config, settings: Settings, info: WorkerInfo) -> None:
+    collection = config.stash[COLLECTION] = Collection(config, settings, info)
+    worker = config.stash[WORKER] = Worker(config, settings, info, collection)
+    for name, plugin in (("collection", collection), ("worker", worker)):
+        config.pluginmanager.register(plugin, f"agentgauge-{name}")
+    if config.getoption("allure_report_dir", None):
+        from agentgauge.pytest_plugin.allure import AllureFilter
+
+        config.pluginmanager.register(AllureFilter(config), "agentgauge-allure")
+    before = gc.get_threshold()
+    if 0 < before[0] < GARBAGE:
+        gc.set_threshold(GARBAGE, *before[1:])
+        config.add_cleanup(lambda: gc.set_threshold(*before))

@@ -1,0 +1,22 @@
+"""What the parts of the plugin leave in pytest's stashes for each other. Loads nothing: every project imports it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from agentgauge.run.solve import Planned
+
+COLLECTION: pytest.StashKey[Any] = pytest.StashKey()
+"""Of a configuration: the ``Collection``, in processes that run cases, once AgentGauge is active."""
+
+PROBLEM: pytest.StashKey[pytest.UsageError] = pytest.StashKey()
+"""Of a configuration: why AgentGauge could not become active when the first case was collected."""
+
+PLANNED: pytest.StashKey[Planned] = pytest.StashKey()
+"""The case of an item; ordinary tests have none."""
+
+WORKER: pytest.StashKey[Any] = pytest.StashKey()
+"""Of a configuration: the ``Worker``, in processes that run cases."""

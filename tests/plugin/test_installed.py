@@ -1,0 +1,166 @@
+"""The installed plugin: silent in projects that do not use it, and there without a word in a conftest.py."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.plugin.project import Project, Result, records
+
+ANNOUNCE = """
+from agentgauge.core.task_registry import announce
+from tests.plugin.toy import Toy
+announce(Toy())
+"""
+
+OWN_MODEL = """
+def pytest_addoption(parser):
+    parser.addoption("--model", type=int, default=3)
+"""
+
+LIGHT = {
+    "agentgauge",
+    "agentgauge.pytest_plugin",
+    "agentgauge.pytest_plugin.fixtures",
+    "agentgauge.pytest_plugin.keys",
+    "agentgauge.pytest_plugin.options",
+    "agentgauge.run",
+    "agentgauge.run.option_names",
+}
+
+OURS = """
+import sys
+def pytest_unconfigure():
+    print("OURS", *sorted(name for name in sys.modules if name.startswith(("agentgauge", "bench_", "tool_impls"))))
+"""
+
+
+def pytest_in(folder: Path, *arguments: str, env: dict[str, str] | None = None) -> Result:
+    """pytest as somebody runs it in a project of their own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
+        cwd=folder,
+        env=Project(folder).environment(env),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return Result(done.returncode, done.stdout + done.stderr, folder)
+
+
+@pytest.fixture
+def theirs(tmp_path) -> Path:
+    """A project with one test of its own."""
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    (folder / "test_it.py").write_text("def test_it():\n    pass\n")
+    return folder
+
+
+@pytest.fixture
+def announced(tmp_path) -> Path:
+    """A project whose conftest.py announces a benchmark, and says nothing of the plugin."""
+    project = Project.make(tmp_path / "announced", samples=2)
+    (project.path / "conftest.py").write_text(ANNOUNCE)
+    return project.path
+
+
+@pytest.mark.parametrize("arguments", [(), ("-n", "1"), ("--runslow",)], ids=["serial", "xdist", "own option"])
+def test_it_loads_nothing_where_it_is_not_used(theirs, arguments):
+    (theirs / "conftest.py").write_text(
+        OURS + "def pytest_addoption(parser):\n    parser.addoption('--runslow', action='store_true')\n"
+    )
+    result = pytest_in(theirs, *arguments)
+    assert result.status == 0, result.output
+    loaded = [line.split()[1:] for line in result.output.splitlines() if line.startswith("OURS")]
+    assert loaded and all(set(names) <= LIGHT for names in loaded)
+    assert "agentgauge:" not in result.output
+    assert not (theirs / "runs").exists()
+
+
+def test_a_benchmark_is_found_when_its_first_case_is_collected(announced):
+    result = pytest_in(announced, "--run-dir", "run", "--data", "toy")
+    assert result.status == 0, result.output
+    late = pytest_in(announced, env={"AGENTGAUGE_DATA": str(announced / "toy")})  # no option at all
+    assert "agentgauge: model baseline" in late.output, late.output
+    assert len(list((announced / "runs").iterdir())) == 1
+
+
+def test_workers_cannot_find_it_so_late(announced):
+    result = pytest_in(announced, "-n", "1")
+    assert result.status == 1
+    assert "name the model, such as --model=baseline" in result.output
+    assert not (announced / "runs").exists()
+
+
+@pytest.mark.parametrize("also", [False, True], ids=["by its entry point", "named by conftest.py too"])
+def test_a_plugin_that_is_named_twice_is_loaded_once(announced, also):
+    if also:
+        (announced / "conftest.py").write_text(ANNOUNCE + 'pytest_plugins = ["agentgauge.pytest_plugin"]\n')
+    result = pytest_in(announced, "--data=toy", "--run-dir=run", "-p", "agentgauge.pytest_plugin")
+    assert result.status == 0, result.output
+    assert len(records(announced / "run")) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"), [(("-p", "agentgauge.pytest_plugin"), 0), ((), 4)], ids=["named", "not named"]
+)
+def test_without_autoload_it_is_named(announced, arguments, status):
+    env = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    result = pytest_in(announced, *arguments, "--data=toy", "--run-dir=run", env=env)
+    assert result.status == status, result.output
+    assert ("unrecognized arguments" in result.output) == bool(status)
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [((), "agentgauge: model baseline"), (("--agentgauge-model=oracle",), "agentgauge: model oracle")],
+)
+def test_a_project_keeps_its_own_model_option(announced, model, said):
+    (announced / "conftest.py").write_text(ANNOUNCE + OWN_MODEL)
+    (announced / "pytest.ini").write_text("[pytest]\nagentgauge_short_options = false\n")
+    result = pytest_in(announced, "--agentgauge-data=toy", "--model=4", *model)
+    assert said in result.output, result.output
+
+
+def test_another_plugin_keeps_its_option(announced):
+    (announced / "theirs.py").write_text(OWN_MODEL)
+    arguments = ("-p", "theirs", "--model=4", "--data=toy", "--agentgauge-limit=1")
+    result = pytest_in(announced, *arguments, env={"PYTHONPATH": os.pathsep.join([str(announced), *sys.path])})
+    assert "toy.say: 1 cases" in result.output, result.output
+
+
+@pytest.mark.parametrize("option", ["--run-dir", "--data", "--agentgauge-run-dir"])
+def test_a_value_behind_a_space_is_no_path_of_tests(announced, option):
+    """A folder that is there."""
+    place = announced / ("toy" if option == "--data" else "kept")
+    place.mkdir(exist_ok=True)
+    rest = ("--run-dir=run",) if option == "--data" else ("--data=toy",)
+    result = pytest_in(announced, option, place.name, *rest)
+    assert result.status == 0, result.output
+    assert f"rootdir: {announced}" in result.output
+
+
+def test_a_folder_elsewhere_behind_a_space_is_refused(announced, tmp_path):
+    place = tmp_path / "elsewhere"
+    place.mkdir()
+    result = pytest_in(announced, "--data=toy", "--run-dir", str(place))
+    assert result.status == 4
+    assert f"write --run-dir={place}" in result.output
+    assert "collected" not in result.output
+    assert pytest_in(announced, "--data=toy", f"--run-dir={place}").status == 0
+
+
+def test_a_bundled_benchmark_runs_in_an_empty_folder(tmp_path):
+    result = pytest_in(tmp_path, "--pyargs", "bench_gta", "--model=oracle", "--limit=1", "--run-dir=run")
+    assert result.status == 0, result.output
+    assert {record["status"] for record in records(tmp_path / "run")} == {"passed"}
+    tools = json.loads((tmp_path / "run" / "run.json").read_text())["settings"]["tools"]
+    assert {tool["state"].partition(":")[0] for tool in tools.values()} <= {"ready", "basic", "substitute", "disabled"}
