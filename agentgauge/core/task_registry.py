@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import entry_points
+from pathlib import Path
 
+from agentgauge.core.announcement.module_file import importing_file
 from agentgauge.core.capabilities import OwnOptions, TaskOption, options_of, presentation_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task import Task
@@ -51,7 +53,27 @@ def announce(*tasks: Task) -> None:
 
     Raises UsageProblem for one that is not complete.
     """
-    known_tasks().update({task.name: task for task in map(_complete, tasks)})
+    complete = {task.name: task for task in map(_complete, tasks)}
+    known_tasks().update(complete)
+    _files.update(dict.fromkeys(complete, importing_file()))
+
+
+_files: dict[str, Path | None] = {}
+"""Task without an entry point → the file whose import announces it."""
+
+
+def announced_in(names: Iterable[str]) -> list[Path]:
+    """The files that another process must import to know these tasks; those with an entry point need none.
+
+    Raises UsageProblem for a task that no import announces.
+    """
+    files = {name: _files[name] for name in names if name in _files}
+    if nowhere := [name for name, file in files.items() if file is None]:
+        raise UsageProblem(
+            f"the embedded model's process does not know the task {nowhere[0]}: call announce() at the top level of a"
+            " module or conftest.py, or announce the task by the entry point agentgauge.tasks of a package"
+        )
+    return list(dict.fromkeys(file for file in files.values() if file))
 
 
 def _complete(task: Task) -> Task:

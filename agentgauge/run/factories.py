@@ -12,7 +12,7 @@ from agentgauge.core.capabilities import SAME, RealTools, Similarity, options_of
 from agentgauge.core.chat import ChatModel
 from agentgauge.core.errors import ToolFault, UsageProblem
 from agentgauge.core.task import Task
-from agentgauge.core.task_registry import find_task
+from agentgauge.core.task_registry import announced_in, find_task
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput
 from agentgauge.core.types import RUN_TOKEN
 from agentgauge.run.services import Service
@@ -75,6 +75,8 @@ def _needed(settings: Settings, folder: RunFolder, tasks: set[str]) -> dict[str,
             title = name.removeprefix("--")
             command = [sys.executable, "-m", "agentgauge.model.embedded.serve", "--model", spec.name, "--port", "0"]
             command += ["--dialect", dialect, "--options", json.dumps(settings.options)]
+            if spec.kind == "oracle":  # the others know no task
+                command += _announcing(tasks)
             for task in sorted(tasks):
                 command += ["--data", f"{find_task(task).data.name}={settings.roots[task]}"]
             log = folder.path / "logs" / f"{title}.log"
@@ -90,6 +92,13 @@ def _needed(settings: Settings, folder: RunFolder, tasks: set[str]) -> dict[str,
         command = with_tools[0].tool_server(settings.file, scoring=settings.scoring, allow_unsafe=unsafe)
         services["tools"] = Service("tool server", command, folder.path / "logs" / "tools.log")
     return services
+
+
+def _announcing(tasks: set[str]) -> list[str]:
+    """Arguments by which another process knows the tasks that no package announces. Raises UsageProblem."""
+    files = announced_in(sorted(tasks))
+    words = [word for file in files for word in ("--tasks", str(file))]
+    return words + [word for folder in sys.path if files for word in ("--path", folder)]
 
 
 def _similarity_server(name: str, backend: str) -> list[str]:

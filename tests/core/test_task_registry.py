@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Iterator
 
 import pytest
 
+from agentgauge.core.announcement.module_file import import_file
 from agentgauge.core.capabilities import Presentation, presentation_of
 from agentgauge.core.data_source import DataSource
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.estimate import MetricFormula
 from agentgauge.core.task import Task
-from agentgauge.core.task_registry import announce, find_task, known_tasks
+from agentgauge.core.task_registry import announce, announced_in, find_task, known_tasks
 from agentgauge.core.types import Score
 
 
@@ -103,3 +106,33 @@ def test_a_method_that_is_missing_is_named() -> None:
 
     with pytest.raises(TypeError, match="metrics, score"):
         Half()
+
+
+def test_another_process_needs_the_file_that_announces(tmp_path, monkeypatch) -> None:
+    """The innermost module that is being imported; a call from anywhere else is repeated by no import."""
+    inner = tmp_path / "inner_announcing.py"
+    inner.write_text("from agentgauge import announce\nfrom tests.core.test_task_registry import made, Data\n")
+    with inner.open("a") as file:
+        file.write("announce(made(name='least.inner', data=Data(__file__)))\n")
+    (tmp_path / "outer_announcing.py").write_text("import inner_announcing\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("outer_announcing")
+    assert announced_in(["least.inner", "wild"]) == [inner]
+    announce(made(name="least.one", data=Data(tmp_path)))
+    with pytest.raises(UsageProblem, match=r"does not know the task least\.one: call announce\(\) at the top level"):
+        announced_in(["least.inner", "least.one"])
+
+
+def test_a_file_is_imported_by_its_name_on_the_path_else_alone(tmp_path, monkeypatch) -> None:
+    (tmp_path / "loose" / "deep").mkdir(parents=True)
+    (tmp_path / "loose" / "deep" / "tasks_of_ours.py").write_text("from . import beside_it\n")
+    (tmp_path / "loose" / "deep" / "beside_it.py").write_text("")
+    (tmp_path / "loose" / "alone-1.py").write_text("from dataclasses import dataclass\n@dataclass\nclass One: ...\n")
+    import_file(tmp_path / "loose" / "alone-1.py")
+    with pytest.raises(UsageProblem, match=r"tasks_of_ours.py announces tasks and cannot be imported .*ImportError"):
+        import_file(tmp_path / "loose" / "deep" / "tasks_of_ours.py")
+    monkeypatch.syspath_prepend(tmp_path)
+    import_file(tmp_path / "loose" / "deep" / "tasks_of_ours.py")
+    assert "loose.deep.beside_it" in sys.modules
+    with pytest.raises(UsageProblem, match="is no Python file; name one"):
+        import_file(tmp_path / "absent.py")

@@ -23,6 +23,7 @@ from urllib.parse import unquote
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply
 from agentgauge.agent.dialects.registry import FAMILIES, format_of
 from agentgauge.agent.family import render_reply
+from agentgauge.core.announcement.module_file import import_file
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
 from agentgauge.core.service_process import BACKLOG, end_with_parent, given_listener
@@ -228,9 +229,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         metavar="N",
         help="milliseconds that every answer is held back; default 0",
     )
+    parser.add_argument(
+        "--tasks",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="Python file that announces tasks which no package does, such as a conftest.py, for oracle",
+    )
+    parser.add_argument(
+        "--path",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="folder that such files import modules from, as pytest's setting pythonpath; may be given again",
+    )
     options = parser.parse_args(argv)
     end_with_parent()
+    sys.path[:] = dict.fromkeys([*options.path, *sys.path])
     try:
+        for file in options.tasks:
+            import_file(file)
         configure_tasks(options.options)
         answer = make_answer(options.model, dict(options.data), options.dialect)
         name = options.model.partition(":")[0]
