@@ -41,10 +41,8 @@ class AgentToy(Toy):
 
         case.toolbox = Instant()
         memory = [{"role": "user", "content": f"say {case.sample.payload['say']}"}]
-        exchanges = await use_tools(
-            case, Native("say something", "no such tool"), Instant.tools, memory, max_turns=TURNS
-        )
-        return {"answers": sum(exchange.outputs is not None for exchange in exchanges)}
+        uses = await use_tools(case, Native("say something", "no such tool"), Instant.tools, memory, max_turns=TURNS)
+        return {"answers": sum(exchange.outputs is not None for exchange in uses.exchanges)}
 
     def score(self, sample, output, scoring, similarity):
         passed = bool(output) and output["answers"] == TURNS * CALLS

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from agentgauge.agent.convert import convert
 from agentgauge.core.model_json import read_json
-from agentgauge.core.tools import Tool
+from agentgauge.core.tools import SchemaTool, Tool
 from agentgauge.core.types import Json
 
 ErrorType = Literal["ARGS_ERROR", "API_ERROR"]
@@ -73,6 +73,12 @@ def read_call(tool: Tool, text: str, *, raw: str | None = None, id: str = "") ->
         return CallError(tool.name, raw, "ARGS_ERROR", f"invalid json format: {text}", id)
     if not isinstance(arguments, dict):
         return CallError(tool.name, raw, "ARGS_ERROR", f"invalid json format: {text}", id)
+    if isinstance(tool, SchemaTool):
+        try:
+            tool.check(arguments)
+        except ValueError as error:
+            return CallError(tool.name, arguments, "ARGS_ERROR", str(error), id)
+        return Call(tool.name, arguments, arguments, id)
     names = {parameter.name for parameter in tool.inputs}
     if unknown := set(arguments) - names:
         return CallError(tool.name, raw, "ARGS_ERROR", f"unknown arguments: {_as_set(unknown)}", id)

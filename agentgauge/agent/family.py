@@ -7,8 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agentgauge.agent.actions import Reading
+from agentgauge.agent.dialect import Dialect
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.registry import format_of
 from agentgauge.agent.native import Native, function_schema
+from agentgauge.core.case import CaseSettings
 from agentgauge.core.chat import ChatReply, Message, ToolCall
 from agentgauge.core.errors import ModelFault, UsageProblem
 from agentgauge.core.tools import Tool
@@ -29,6 +32,15 @@ class FamilyDialect(Native):
 
     def reply_messages(self, reply: ChatReply, reading: Reading) -> list[Message]:
         return super().reply_messages(parse_reply(self.format, reply, tolerant=self.tolerant), reading)
+
+
+def chosen_dialect(settings: CaseSettings, no_action: str, invalid_action: str) -> Dialect:
+    """The dialect of a run. ``no_action``: what a model gets to read after an empty reply; ``invalid_action``: after a
+    call of a tool that is not on offer. Raises UsageProblem for an unknown dialect and for an unusable prompt of it."""
+    if settings.dialect == "native":
+        return Native(no_action, invalid_action)
+    format = format_of(settings.dialect, settings.prompts, judged=True)
+    return FamilyDialect(no_action, invalid_action, format, tolerant=settings.scoring == "strict")
 
 
 def parse_reply(format: Format, reply: ChatReply, *, tolerant: bool) -> ChatReply:

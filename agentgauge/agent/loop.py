@@ -10,7 +10,7 @@ from agentgauge.agent.dialect import ActionResult, Dialect, ask
 from agentgauge.core.case import Case
 from agentgauge.core.chat import Message, Sampling
 from agentgauge.core.errors import ToolError
-from agentgauge.core.tools import Tool, ToolOutput
+from agentgauge.core.tools import SchemaTool, Tool, ToolBox, ToolOutput
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,21 @@ class Exchange:
 
     thought: str  # the text beside it; empty for the second and later of parallel calls
     action: Action  # a call that its tool refused has become a CallError
-    outputs: tuple[ToolOutput, ...] | None = None  # None: the call failed, or there was none
+    outputs: tuple[ToolOutput, ...] | None = None  # None: the call failed or was left, or there was none
+
+    @property
+    def is_left(self) -> bool:
+        """Whether this is a call that fits its tool, which is not run."""
+        return isinstance(self.action, Call) and self.outputs is None
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """What came of letting a model use tools."""
+
+    exchanges: tuple[Exchange, ...]
+    conversation: tuple[Message, ...]  # what was given, and what was said since
+    turns: int  # replies of the model, those before included
 
 
 async def use_tools(
@@ -31,42 +45,53 @@ async def use_tools(
     max_turns: int,
     last_turn_note: str | None = None,
     usual: Sampling = Sampling(),  # noqa: B008 - frozen
-) -> list[Exchange]:
-    """Ask the model, run the tools it calls, and send it the results, until it finishes or ``max_turns`` is reached.
+    box: ToolBox | None = None,
+    taken: int = 0,
+) -> Uses:
+    """Ask the model, run the tools it calls, and send it the results, until it finishes or has had ``max_turns``, of
+    which it has ``taken`` some before.
 
     ``memory`` is the conversation so far without the dialect's opening, and is not changed. On the last turn
-    ``last_turn_note`` closes the request. Parallel calls of one reply run in order. Model errors are returned to the
+    ``last_turn_note`` closes the request. Parallel calls of one reply run in order. ``box`` runs the tools instead of
+    the case's tool server. A reply that calls a tool that is not run is the last one. Model errors are returned to the
     model; ToolFault and ModelFault pass through.
     """
     conversation = list(memory)
     exchanges: list[Exchange] = []
-    for turn in range(max_turns):
+    turn = taken - 1
+    for turn in range(taken, max_turns):
         closing = [dialect.note(last_turn_note)] if last_turn_note and turn == max_turns - 1 else []
         reply = await ask(case, dialect.request([*conversation, *closing], list(tools.values())), usual)
         reading = dialect.read(reply, tools, turn)
         thought, results = reading.thought, list[ActionResult]()
+        conversation += dialect.reply_messages(reply, reading)
+        is_over = False
         for action in reading.actions:
-            exchange = await _act(case, thought, action)
+            exchange = await _act(case, thought, action, tools, box)
             exchanges.append(exchange)
             if isinstance(action, Finish):
-                return exchanges
-            results.append(ActionResult(exchange.action, _text_of(exchange)))
+                return Uses(tuple(exchanges), tuple(conversation), turn + 1)
+            is_over = is_over or exchange.is_left
+            results.append(ActionResult(exchange.action, text_of(exchange)))
             thought = ""
-        conversation += [*dialect.reply_messages(reply, reading), *dialect.result_messages(results)]
-    return exchanges
+        if is_over:
+            break
+        conversation += dialect.result_messages(results)
+    return Uses(tuple(exchanges), tuple(conversation), turn + 1)
 
 
-async def _act(case: Case, thought: str, action: Action) -> Exchange:
-    if not isinstance(action, Call):
+async def _act(case: Case, thought: str, action: Action, tools: Mapping[str, Tool], box: ToolBox | None) -> Exchange:
+    tool = tools.get(action.name) if isinstance(action, Call) else None
+    if not isinstance(action, Call) or (isinstance(tool, SchemaTool) and not tool.is_run):
         return Exchange(thought, action)
     try:
-        outputs = await case.use(action.name, action.converted)
+        outputs = await case.use(action.name, action.converted, box=box)
     except ToolError as error:
         return Exchange(thought, CallError(action.name, action.arguments, "API_ERROR", str(error), action.id))
     return Exchange(thought, action, outputs)
 
 
-def _text_of(exchange: Exchange) -> str:
+def text_of(exchange: Exchange) -> str:
     if isinstance(exchange.action, CallError):
         return exchange.action.message
     return "\n".join(shown(output.type, output.content) for output in exchange.outputs or ())

@@ -17,7 +17,7 @@ from agentgauge.agent.dialect import ActionResult, Past, PastResult, PastText
 from agentgauge.agent.dialects.format import RenderedRequest
 from agentgauge.core.chat import ChatReply, Message, ToolCall
 from agentgauge.core.model_json import read_json
-from agentgauge.core.tools import FILE_TYPES, Parameter, Tool
+from agentgauge.core.tools import FILE_TYPES, Parameter, SchemaTool, Tool
 
 _FILES = {"image": "an image file", "audio": "an audio file", "video": "a video file", "file": "a file"}
 _TYPES = {"text": "string", "int": "integer", "float": "number", "bool": "boolean"}
@@ -25,17 +25,16 @@ _TYPES = {"text": "string", "int": "integer", "float": "number", "bool": "boolea
 
 def function_schema(tool: Tool) -> dict[str, Any]:
     """A tool as an OpenAI function. Files are given by path, so that text models can use them."""
+    parameters = tool.schema if isinstance(tool, SchemaTool) else _parameters(tool)
+    function = {"name": tool.name, "description": tool.description, "parameters": parameters}
+    return {"type": "function", "function": function}
+
+
+def _parameters(tool: Tool) -> dict[str, Any]:
     return {
-        "type": "function",
-        "function": {
-            "name": tool.name,
-            "description": tool.description,
-            "parameters": {
-                "type": "object",
-                "properties": {p.name or "": _property(p) for p in tool.inputs},
-                "required": [p.name for p in tool.inputs if not p.optional],
-            },
-        },
+        "type": "object",
+        "properties": {p.name or "": _property(p) for p in tool.inputs},
+        "required": [p.name for p in tool.inputs if not p.optional],
     }
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from agentgauge.core.chat import CaseKey, ChatModel, ChatReply, ChatRequest, Message, Sampling
 from agentgauge.core.checkpoint import Checkpoint, CheckpointFile
+from agentgauge.core.conversation import Conversation, SimulatedUser
 from agentgauge.core.errors import AgentGaugeError
 from agentgauge.core.redaction import redact
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput
@@ -29,6 +30,23 @@ class CaseSettings:
     live: bool = True  # False while a cassette is made or played: every reply has to go through it
 
 
+class Converse(Protocol):
+    """The loop of model, tools and user behind ``Case.converse``."""
+
+    async def __call__(
+        self,
+        case: Case,
+        messages: str | Sequence[Message],
+        *,
+        system: str,
+        tools: Iterable[Callable[..., Any] | Mapping[str, Json]],
+        state: Any,
+        user: SimulatedUser | str | None,
+        max_turns: int,
+        usual: Sampling,
+    ) -> Conversation: ...
+
+
 @dataclass(slots=True)
 class Case:
     """One sample, one attempt, being solved. Keeps the events and the usage of what went through it."""
@@ -41,12 +59,13 @@ class Case:
     toolbox: ToolBox | None
     folder: Path  # where this case's produced files go; made when first needed
     models: Callable[[str], ChatModel] | None = None  # the models that options name for roles of their own
+    loop: Converse | None = None
     checkpoint_file: CheckpointFile | None = None
     checkpoint_output: Json | None = None  # what ``checkpoint`` was given, now or in an earlier run that broke later
     events: list[Event] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     _turn: int = 0
-    _previous: tuple[Message, ...] = ()
+    _previous: dict[str, tuple[Message, ...]] = field(default_factory=dict)  # role → its last request
 
     def __post_init__(self) -> None:
         if self.checkpoint_file and (found := self.checkpoint_file.read()):
@@ -62,7 +81,7 @@ class Case:
 
     async def ask(
         self,
-        messages: Sequence[Message],
+        messages: str | Sequence[Message],
         *,
         tools: Sequence[Mapping[str, Any]] = (),
         raw: bool = False,
@@ -72,12 +91,14 @@ class Case:
         draw: int | None = None,
         role: str = "",
     ) -> ChatReply:
-        """Send a conversation to the model. Raises ModelFault.
+        """Send a conversation to the model; a text is what the user writes. Raises ModelFault.
 
         ``draw`` numbers the samples of a request that is sent several times: each has a seed of its own. ``role`` is
         the option that names another model for this request, such as a judge. The other arguments are those of
         ChatRequest.
         """
+        if isinstance(messages, str):
+            messages = [{"role": "user", "content": messages}]
         model = self._model_of(role)
         own = model is self.model  # what is set for the tested model is not for others
         request = ChatRequest(
@@ -94,7 +115,7 @@ class Case:
             case=CaseKey(self.sample.task, self.sample.id, self.attempt, self._turn, role),
         )
         self._turn += 1
-        detail: dict[str, Any] = self._new_messages(request.messages)
+        detail: dict[str, Any] = self._new_messages(role, request.messages)
         start, clock = time.time(), time.monotonic()
         try:
             reply = await model.complete(request)
@@ -112,6 +133,30 @@ class Case:
         self.events.append(Event("model", model.name, start, time.monotonic() - clock, detail))
         return reply
 
+    async def converse(
+        self,
+        messages: str | Sequence[Message] = (),
+        *,
+        system: str = "",
+        tools: Iterable[Callable[..., Any] | Mapping[str, Json]] = (),
+        state: Any = None,
+        user: SimulatedUser | str | None = None,
+        max_turns: int = 30,
+        usual: Sampling = Sampling(),  # noqa: B008 - frozen
+    ) -> Conversation:
+        """Let the model use tools until it answers, in the run's dialect. Returns all that was said and done.
+
+        ``messages``: what was said before; a text is what the user writes. ``tools``: typed Python functions
+        (agentgauge.core.functions), which are run; or function schemas in OpenAI's form, with a call of which the
+        conversation ends. ``state`` is what the functions work on. ``user``: a model that plays the user, or the text
+        of its instructions; it answers the tested model until it is content. ``max_turns``: replies of the tested
+        model in all. Raises Fault.
+        """
+        assert self.loop is not None, "only a case of a run has a loop"
+        return await self.loop(
+            self, messages, system=system, tools=tools, state=state, user=user, max_turns=max_turns, usual=usual
+        )
+
     def _model_of(self, role: str) -> ChatModel:
         return self.models(role) if role and self.models else self.model
 
@@ -127,13 +172,16 @@ class Case:
         """The real tools' own metadata; empty without a tool server."""
         return await self.toolbox.catalog() if self.toolbox else {}
 
-    async def use(self, name: str, arguments: Mapping[str, Any]) -> tuple[ToolOutput, ...]:
-        """Run a real tool. Raises ToolError, for the model to read, or ToolFault."""
-        assert self.toolbox is not None, f"{self.sample.task} declares no real tools"
+    async def use(
+        self, name: str, arguments: Mapping[str, Any], *, box: ToolBox | None = None
+    ) -> tuple[ToolOutput, ...]:
+        """Run a tool of ``box``, or a real one. Raises ToolError, for the model to read, or ToolFault."""
+        box = box or self.toolbox
+        assert box is not None, f"{self.sample.task} declares no real tools"
         start, clock = time.time(), time.monotonic()
         detail: dict[str, Any] = {"arguments": dict(arguments)}
         try:
-            outputs = await self.toolbox.call(name, arguments, folder=self.folder, readable=(self.sample.root,))
+            outputs = await box.call(name, arguments, folder=self.folder, readable=(self.sample.root,))
         except AgentGaugeError as error:
             self.events.append(Event("tool", name, start, time.monotonic() - clock, detail, str(error)))
             raise
@@ -144,12 +192,12 @@ class Case:
         self.events.append(Event("tool", name, start, time.monotonic() - clock, detail))
         return result
 
-    def _new_messages(self, messages: tuple[Message, ...]) -> dict[str, Any]:
-        """The messages that the previous request of this case did not hold, so that a log grows linearly."""
+    def _new_messages(self, role: str, messages: tuple[Message, ...]) -> dict[str, Any]:
+        """The messages that the previous request to the same role did not hold, so that a log grows linearly."""
         known = 0
-        for old, new in zip(self._previous, messages, strict=False):
+        for old, new in zip(self._previous.get(role, ()), messages, strict=False):
             if old != new:
                 break
             known += 1
-        self._previous = messages
+        self._previous[role] = messages
         return {"known": known, "messages": [dict(message) for message in messages[known:]]}

@@ -6,9 +6,9 @@ The metadata has the shape of GTA's ``toolmeta.json`` (specs/gta_atomic.md, 1.7)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, cast, get_args
+from typing import Any, ClassVar, Literal, Protocol, cast, get_args
 
 from agentgauge.core.errors import DataProblem
 
@@ -69,6 +69,18 @@ class Tool:
             if parameter["attach"] is None:
                 del parameter["attach"]
         return {**data, "inputs": list(data["inputs"]), "outputs": list(data["outputs"])}
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaTool(Tool):
+    """A tool whose arguments have a JSON schema: ``inputs`` have no lists and objects."""
+
+    is_run: ClassVar[bool] = False  # whether a call has a result, or ends the conversation
+
+    schema: Mapping[str, Any] = field(default_factory=dict)  # of the object of all arguments
+
+    def check(self, arguments: Mapping[str, Any]) -> None:
+        """Raises ValueError for arguments that do not fit. Of a tool that is not run, the benchmark scores them."""
 
 
 @dataclass(frozen=True, slots=True)

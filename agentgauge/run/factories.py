@@ -170,6 +170,8 @@ class Clients:
 
     def model(self, role: str = "") -> ChatModel:
         """The model that this worker's cases talk to, or the one that an option names for a role of its own."""
+        if role and role not in self._settings.options:
+            raise UsageProblem(f"no task has the option {role}, which names the model of a role; add it to its options")
         if role and self._settings.options[role] == SAME:
             role = ""
         if role not in self._models:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from agentgauge.agent.converse import converse
 from agentgauge.core.atomic_write import DISK_FULL, is_disk_full
 from agentgauge.core.capabilities import Similarity
 from agentgauge.core.case import Case, CaseSettings
@@ -112,6 +113,7 @@ class Solver:
             settings=self.settings,
             model=self.models(),
             models=self.models,
+            loop=converse,
             toolbox=self.boxes(planned.task),
             folder=folder,
             checkpoint_file=checkpoint_file,

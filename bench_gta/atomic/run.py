@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from agentgauge.agent.dialect import Dialect, Past, PastCall, PastResult, PastText, ask
-from agentgauge.agent.dialects.registry import format_of
-from agentgauge.agent.family import FamilyDialect
+from agentgauge.agent.family import chosen_dialect
 from agentgauge.agent.loop import shown, use_tools
-from agentgauge.agent.native import Native
 from agentgauge.agent.react import React
 from agentgauge.core.case import Case
 from agentgauge.core.chat import Message
@@ -64,26 +62,18 @@ async def run_e2e(case: Case, *, max_turns: int = MAX_TURNS) -> Json:
     for question, answers in user_turns(loaded.dialogs):
         memory = opening(question, loaded.files, note=prompts.files_note, dialect=case.settings.dialect, memory=memory)
         last = prompts.force_stop
-        exchanges = await use_tools(case, dialect, tools, memory, max_turns=max_turns, last_turn_note=last)
-        prediction.append([step for exchange in exchanges for step in records(exchange)])
+        uses = await use_tools(case, dialect, tools, memory, max_turns=max_turns, last_turn_note=last)
+        prediction.append([step for exchange in uses.exchanges for step in records(exchange)])
         gold.append(answers)
         asked.append(question)
     return {"gold": gold, "prediction": prediction, "origin_prompt": asked, "steps": []}
 
 
 def dialect_of(case: Case, prompts: Prompts) -> Dialect:
-    """The run's dialect, with the texts of these benchmarks."""
-    match case.settings.dialect:
-        case "react":
-            return React(
-                prompts.call_protocol, prompts.parameter_description, prompts.no_action, prompts.invalid_action
-            )
-        case name:
-            if name == "native":
-                return Native(prompts.no_action, prompts.invalid_action)
-            family = format_of(name, case.settings.prompts, judged=True)
-            strict = case.settings.scoring == "strict"
-            return FamilyDialect(prompts.no_action, prompts.invalid_action, family, tolerant=strict)
+    """The run's dialect, with the texts of these benchmarks. ReAct is the original's own."""
+    if case.settings.dialect == "react":
+        return React(prompts.call_protocol, prompts.parameter_description, prompts.no_action, prompts.invalid_action)
+    return chosen_dialect(case.settings, prompts.no_action, prompts.invalid_action)
 
 
 def _offered(loaded: Loaded, known: Mapping[str, Tool]) -> dict[str, Tool]:

@@ -52,10 +52,10 @@ async def deal(case: Case, usual: Sampling) -> Dealt:
     turns = []
     for question, _ in user_turns(loaded.dialogs):
         memory = opening(question, loaded.files, note=note, dialect=case.settings.dialect, memory=memory)
-        exchanges = await use_tools(
+        uses = await use_tools(
             case, dialect, tools, memory, max_turns=MAX_TURNS, last_turn_note=prompts.force_stop, usual=usual
         )
-        turns.append([step for exchange in exchanges for step in records(exchange)])
+        turns.append([step for exchange in uses.exchanges for step in records(exchange)])
     return Dealt(turns, case.folder)
 
 

@@ -60,9 +60,10 @@ def calls(*words: str, text: str = "") -> ChatReply:
 def solve(model: Model, *, max_turns: int = 5) -> list[Exchange]:
     case = Case(Sample("0", "t", (), {}, Path("/")), 1, 0, CaseSettings(), model, Box(), Path("/"))
     memory = [{"role": "user", "content": "q"}]
-    return asyncio.run(
+    uses = asyncio.run(
         use_tools(case, Native("?", "?"), {"Echo": ECHO}, memory, max_turns=max_turns, last_turn_note="stop now")
     )
+    return list(uses.exchanges)
 
 
 def test_parallel_calls_run_in_order_and_each_gets_its_result() -> None:

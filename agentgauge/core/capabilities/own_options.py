@@ -27,6 +27,12 @@ SAME = "same"
 """The value of a model option that stands for the tested model."""
 
 
+def role_option(role: str) -> TaskOption:
+    """The option that names the model of a role: ``--user-model`` for ``user``. Tasks with the same role share it."""
+    text = f"model with the role {role} in benchmarks that have one (default: {SAME}, the tested model)"
+    return TaskOption(f"--{role}-model", text, default=SAME, model=True)
+
+
 Chosen = Mapping[str, str | bool]
 """Option name to value."""
 

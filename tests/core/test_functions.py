@@ -1,0 +1,246 @@
+"""Python functions as tools: what their signatures become, what is refused, what a call gives."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict
+
+import jsonschema
+import pytest
+
+from agentgauge.core.errors import ToolError, ToolFault, UsageProblem
+from agentgauge.core.functions import FunctionBox, as_json, function_tool, tools_of
+
+
+class Size(Enum):
+    SMALL = "small"
+    LARGE = "large"
+
+
+@dataclass
+class Line:
+    item: str
+    count: int = 1
+
+
+class Place(TypedDict):
+    city: str
+    street: NotRequired[str]
+
+
+@dataclass
+class Tree:
+    branches: list[Tree]
+
+
+@dataclass
+class Shop:
+    orders: dict[str, str] = field(default_factory=dict)
+
+    def cancel(self, order: str) -> str:
+        """Cancel an order."""
+        self.orders[order] = "cancelled"
+        return self.orders[order]
+
+
+def takes(kind: Any):
+    def tool(value) -> str:
+        """Show a value."""
+        return repr(value)
+
+    tool.__annotations__["value"] = kind
+    return tool
+
+
+TYPES = [
+    (str, {"type": "string"}, "a", "'a'"),
+    (int, {"type": "integer"}, 3.0, "3"),
+    (float, {"type": "number"}, 3, "3.0"),
+    (bool, {"type": "boolean"}, True, "True"),
+    (None, {"type": "null"}, None, "None"),
+    (list[int], {"type": "array", "items": {"type": "integer"}}, [1, 2], "[1, 2]"),
+    (dict[str, float], {"type": "object", "additionalProperties": {"type": "number"}}, {"a": 1}, "{'a': 1.0}"),
+    (Literal["a", "b"], {"type": "string", "enum": ["a", "b"]}, "b", "'b'"),
+    (Literal[1, None], {"enum": [1, None]}, None, "None"),
+    (Size, {"type": "string", "enum": ["small", "large"]}, "large", "<Size.LARGE: 'large'>"),
+    (Optional[int], {"anyOf": [{"type": "integer"}, {"type": "null"}]}, None, "None"),  # noqa: UP045
+    (int | str, {"anyOf": [{"type": "integer"}, {"type": "string"}]}, "x", "'x'"),
+    (Annotated[str, "a word"], {"type": "string", "description": "a word"}, "x", "'x'"),
+    (
+        list[Line],
+        {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"item": {"type": "string"}, "count": {"type": "integer"}},
+                "required": ["item"],
+            },
+        },
+        [{"item": "tea"}],
+        "[Line(item='tea', count=1)]",
+    ),
+    (
+        Place,
+        {
+            "type": "object",
+            "properties": {"city": {"type": "string"}, "street": {"type": "string"}},
+            "required": ["city"],
+        },
+        {"city": "Ulm"},
+        "{'city': 'Ulm'}",
+    ),
+    (Any, {}, [1], "[1]"),
+]
+
+
+@pytest.mark.parametrize(("kind", "schema", "value", "shown"), TYPES)
+def test_a_type_becomes_a_schema_and_a_value_of_it_an_argument(kind, schema, value, shown) -> None:
+    tool = function_tool(takes(kind))
+    assert tool.schema == {"type": "object", "properties": {"value": schema}, "required": ["value"]}
+    jsonschema.validate({"value": value}, dict(tool.schema))
+    assert run(takes(kind), value=value) == shown
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "sentence"),
+    [
+        (str, 1, "value must be a text, not 1"),
+        (int, "1", 'value must be a whole number, not "1"'),
+        (int, True, "value must be a whole number, not true"),
+        (int, 1.5, "value must be a whole number, not 1.5"),
+        (float, "1", 'value must be a number, not "1"'),
+        (bool, 0, "value must be true or false, not 0"),
+        (list[int], [1, "a"], 'value[1] must be a whole number, not "a"'),
+        (dict[str, int], [], "value must be an object, not []"),
+        (Literal[1], True, "value must be one of 1, not true"),
+        (Size, "tiny", 'value must be one of "small", "large", not "tiny"'),
+        (int | None, "x", 'value must be a whole number or null, not "x"'),
+        (Line | None, {"count": 1}, "missing of value: item"),
+        (Line, {"item": "tea", "colour": "red"}, "unknown of value: 'colour'; there are item, count"),
+        (list[Line], [{"item": 1}], "value[0].item must be a text, not 1"),
+    ],
+)
+def test_a_value_of_another_type_is_refused_by_its_place(kind, value, sentence) -> None:
+    tool = function_tool(takes(kind))
+    with pytest.raises(ValueError, match=r".") as refused:
+        tool.check({"value": value})
+    assert str(refused.value) == sentence
+    assert not jsonschema.Draft202012Validator(dict(tool.schema)).is_valid({"value": value}) or "unknown" in sentence
+
+
+def test_defaults_make_optional_and_the_state_is_no_argument() -> None:
+    def order(state: Shop, item: str, count: int = 1, note: str | None = None) -> str:
+        """Order an item.
+
+        It is on its way at once."""
+        return f"{len(state.orders)} {item} {count} {note}"
+
+    tool = function_tool(order)
+    assert tool.description == "Order an item.\n\nIt is on its way at once."
+    assert tool.schema["required"] == ["item"]
+    assert tool.schema["properties"]["count"] == {"type": "integer", "default": 1}
+    assert run(order, Shop({"a": "b"}), item="tea") == "1 tea 1 None"
+    with pytest.raises(ValueError, match="missing: item"):
+        tool.check({})
+    with pytest.raises(ValueError, match="unknown: 'state'; there are item, count, note"):
+        tool.check({"item": "a", "state": {}})
+
+
+def test_a_method_works_on_the_state() -> None:
+    shop = Shop({"7": "paid"})
+    assert run(Shop.cancel, shop, order="7") == "cancelled"
+    assert as_json(shop) == {"orders": {"7": "cancelled"}}
+
+
+def no_text(a: int) -> None: ...
+
+
+def untyped(a):
+    """Text."""
+
+
+def stars(*a: int) -> None:
+    """Text."""
+
+
+def strange(a: Nowhere) -> None:  # noqa: F821
+    """Text."""
+
+
+@pytest.mark.parametrize(
+    ("function", "sentence"),
+    [
+        (lambda a: a, "is no tool; give a Python function with a name"),
+        ("find", "'find' is no tool"),
+        (no_text, "the tool no_text lacks a docstring"),
+        (untyped, "the tool untyped: its parameter a lacks a type"),
+        (stars, "the tool stars: a model gives arguments by name, so \\*a: 'int' cannot be a parameter"),
+        (strange, "the tool strange: its annotations cannot be read \\(name 'Nowhere' is not defined"),
+        (takes(set[str]), "its parameter value has the type set\\[str\\], which has no JSON schema; use str, int"),
+        (takes(dict[int, str]), "has the type dict\\[int, str\\], which has no JSON schema"),
+        (takes(list[Path]), "has the type Path, which has no JSON schema"),
+        (takes(Tree), "its parameter value.branches has the type Tree, which has no JSON schema"),
+    ],
+)
+def test_what_has_no_schema_is_refused_in_one_sentence(function, sentence) -> None:
+    with pytest.raises(UsageProblem, match=sentence) as refused:
+        function_tool(function)
+    assert "\n" not in str(refused.value)
+
+
+def test_names_are_unique_and_schemas_of_others_are_taken_as_they_are() -> None:
+    schema = {"name": "book", "description": "Book.", "parameters": {"type": "object", "properties": {}}}
+    wrapped = tools_of([{"type": "function", "function": schema}])["book"]
+    assert wrapped == tools_of([schema])["book"] and not wrapped.is_run
+    with pytest.raises(UsageProblem, match="two tools are named book"):
+        tools_of([schema, schema])
+    with pytest.raises(UsageProblem, match="is no function schema; it must have a name"):
+        tools_of([{"type": "function"}])
+
+
+async def later(word: str) -> dict[str, Any]:
+    """Say a word later."""
+    await asyncio.sleep(0)
+    return {"said": word, "how": Size.SMALL, "lines": (Line("tea"),)}
+
+
+def refuses() -> None:
+    """Refuse."""
+    raise ToolError("there is no such order")
+
+
+def breaks() -> str:
+    """Break."""
+    return {}["order"]
+
+
+def gives_an_object() -> Path:
+    """Give what is no JSON."""
+    return Path()
+
+
+def test_a_result_is_json_where_it_is_no_text() -> None:
+    said = json.loads(run(later, word="a"))
+    assert said == {"said": "a", "how": "small", "lines": [{"item": "tea", "count": 1}]}
+
+
+def test_a_tool_error_is_for_the_model_and_any_other_a_defect_of_the_benchmark() -> None:
+    with pytest.raises(ToolError, match="there is no such order"):
+        run(refuses)
+    with pytest.raises(ToolFault, match=r"the tool breaks raised KeyError at test_functions\.py:") as broken:
+        run(breaks)
+    assert broken.value.cause == "breaks: KeyError"
+    with pytest.raises(ToolFault, match="PosixPath is no plain data; use dataclasses"):
+        run(gives_an_object)
+
+
+def run(function, state: Any = None, **arguments: Any) -> str:
+    tool = function_tool(function)
+    box = FunctionBox({tool.name: tool}, state)
+    (output,) = asyncio.run(box.call(tool.name, arguments, folder=Path(), readable=()))
+    assert output.type == "text"
+    return output.content
