@@ -15,10 +15,7 @@ import pytest
 from agentgauge.core.errors import ToolError, ToolFault, UsageProblem
 from agentgauge.core.functions import FunctionBox, as_json, function_tool, tools_of
 
-
-class Size(Enum):
-    SMALL = "small"
-    LARGE = "large"
+Size = Enum("Size", {"SMALL": "small", "LARGE": "large"})
 
 
 @dataclass
@@ -28,8 +25,8 @@ class Line:
 
 
 class Place(TypedDict):
-    city: str
-    street: NotRequired[str]
+    name: str
+    title: NotRequired[str]
 
 
 @dataclass
@@ -87,11 +84,11 @@ TYPES = [
         Place,
         {
             "type": "object",
-            "properties": {"city": {"type": "string"}, "street": {"type": "string"}},
-            "required": ["city"],
+            "properties": {"name": {"type": "string"}, "title": {"type": "string"}},
+            "required": ["name"],
         },
-        {"city": "Ulm"},
-        "{'city': 'Ulm'}",
+        {"name": "Ulm"},
+        "{'name': 'Ulm'}",
     ),
     (Any, {}, [1], "[1]"),
 ]
