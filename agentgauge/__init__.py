@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from agentgauge.core.tools import Tool, ToolBox, ToolOutput
     from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Sample, Score
     from agentgauge.pytest_plugin import benchmark_task
+    from agentgauge.pytest_plugin.fixtures import Outcome
 
 __all__ = [
     "ROOT_TOKEN",
@@ -50,6 +51,7 @@ __all__ = [
     "Index",
     "MetricFormula",
     "Oracle",
+    "Outcome",
     "OwnOptions",
     "PredictionFiles",
     "Presentation",
@@ -105,6 +107,7 @@ _MODULES = {
     "agentgauge.core.tools": ("Tool", "ToolBox", "ToolOutput"),
     "agentgauge.core.types": ("ROOT_TOKEN", "RUN_TOKEN", "Sample", "Score"),
     "agentgauge.pytest_plugin": ("benchmark_task",),
+    "agentgauge.pytest_plugin.fixtures": ("Outcome",),
 }
 
 

@@ -14,6 +14,7 @@ from agentgauge.core.errors import AgentGaugeError
 from agentgauge.core.redaction import Printed, redact_logs, register_environment
 
 COMMANDS = {
+    "new": ("agentgauge.cli.new", "write a package with a benchmark of your own, to begin with"),
     "score": ("agentgauge.cli.score", "score prediction files of the original benchmark"),
     "data": ("agentgauge.cli.data", "which data sets are here; check one"),
     "report": (

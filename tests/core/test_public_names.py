@@ -27,6 +27,7 @@ NAMES = [
     "Index",
     "MetricFormula",
     "Oracle",
+    "Outcome",
     "OwnOptions",
     "PredictionFiles",
     "Presentation",

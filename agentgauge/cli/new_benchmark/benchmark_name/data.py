@@ -1,0 +1,30 @@
+"""The samples: one JSON object a line, with an id, a kind, a question and its answer."""
+
+import json
+from pathlib import Path
+
+from agentgauge import DataProblem, DataSource, Entry, Index, Row, Sample, build_index, line_entries
+
+FILE = "questions.jsonl"
+FIELDS = ("id", "kind", "question", "answer")
+
+
+class Questions(DataSource):
+    name = "benchmark_name"  # folder of the full data below a data folder
+    files = (FILE,)
+    bundled = Path(__file__).parent / "mini"
+
+    def index(self, root: Path) -> Index:
+        """Ids and keywords, for collection. Raises DataProblem."""
+        return build_index([root / FILE], line_entries, _describe, kind="benchmark_name 1")
+
+    def load(self, index: Index, row: Row, task: str) -> Sample:
+        return Sample(row.id, task, row.tags, json.loads(index.read(row)), index.root, row.position)
+
+
+def _describe(entry: Entry) -> tuple[str, list[str]]:
+    """The id of a sample and its keywords, for ``pytest -k``. Raises DataProblem."""
+    given = entry.value if isinstance(entry.value, dict) else {}
+    if lacking := [name for name in FIELDS if not isinstance(given.get(name), str)]:
+        raise DataProblem(f"line {int(entry.key) + 1} of {FILE} lacks the text {', '.join(lacking)}; add it")
+    return given["id"], [given["kind"]]
