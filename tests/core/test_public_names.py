@@ -80,7 +80,7 @@ def test_an_import_loads_nothing_else() -> None:
 
 def test_the_classes_load_nothing_heavy() -> None:
     heavy = ("pytest", "openai", "aiohttp", "numpy", "torch", "httpx")
-    names = [name for name in NAMES if name != "benchmark_task"]
+    names = [name for name in NAMES if name not in ("benchmark_task", "Outcome")]  # these are for files of tests
     code = f"import sys; from agentgauge import {', '.join(names)}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert not set(heavy) & set(done.stdout.split())
@@ -91,5 +91,7 @@ def test_nothing_inside_imports_them() -> None:
     imported = re.compile(r"^ *(?:import agentgauge$|from agentgauge import ([^\n#]+))", re.MULTILINE)
     folders = ("agentgauge", "bench_gta", "bench_mmau", "bench_wild", "bundled_data", "reports", "tool_impls")
     for path in (path for folder in folders for path in (ROOT / folder).rglob("*.py")):
+        if "new_benchmark" in path.parts:
+            continue  # what `agentgauge new` writes is a user's
         for found in imported.finditer(path.read_text(encoding="utf-8")):
             assert found[1] and not set(re.findall(r"\w+", found[1])) & set(NAMES), f"{path}: {found[0]}"

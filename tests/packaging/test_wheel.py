@@ -89,7 +89,9 @@ def test_a_wheel_holds_every_file_of_the_packages_and_nothing_else(wheel, tree):
 
 
 def test_every_package_is_typed(wheel):
-    typed = Counter(name.partition("/")[0] for name in wheel.namelist() if name.endswith("/py.typed"))
+    typed = Counter(
+        name.partition("/")[0] for name in wheel.namelist() if name.count("/") == 1 and name.endswith("/py.typed")
+    )
     assert typed == dict.fromkeys(PACKAGES, 1)
 
 
