@@ -35,7 +35,7 @@ def main(argv: Sequence[str]) -> int:
     elif options.table:
         from agentgauge_reports.tables import rows
 
-        print(rows(run, options.table))
+        print(rows(run, options.table, unshown=unshown))
     elif options.eval is not None:
         from agentgauge_reports.evallog import write_eval
 
@@ -100,7 +100,11 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument(
         "--items", action="store_true", help="how samples do over several runs: unsolved, flipping, unreachable gold"
     )
-    what.add_argument("--table", choices=("md", "csv", "json"), help="published tables with our row, and breakdowns")
+    what.add_argument(
+        "--table",
+        choices=("md", "csv", "json"),
+        help="published tables with our row, the figures of every task, by keyword too, and breakdowns",
+    )
     what.add_argument("--eval", type=Path, metavar="FILE", help="the run as a log of inspect_ai")
     what.add_argument(
         "--format", choices=formats, help="predictions as the original benchmark's own files; with --output"

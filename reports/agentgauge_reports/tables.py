@@ -12,24 +12,29 @@ from typing import Any
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task, known_tasks
-from agentgauge.store import RunFolder
 from agentgauge_reports.leaderboard import not_comparable, number
 from agentgauge_reports.leaderboards import COMBINED, LEADERBOARDS, Leaderboard
+from agentgauge_reports.load import Run, load_run
+from agentgauge_reports.task_tables import task_tables
+from agentgauge_reports.unshown import Unshown
 
 Table = Mapping[str, Any]
 """A published table with a row of ours, or a breakdown: see ``tables_of`` and ``breakdowns_of``."""
 
 
-def rows(run: Path, kind: str) -> str:
-    """The published tables that the run has a figure of, then its breakdowns, as ``md``, ``csv`` or ``json``.
+def rows(run: Path, kind: str, *, unshown: Unshown | None = None) -> str:
+    """The published tables that the run has a figure of, those that every task has, and its breakdowns; as ``md``,
+    ``csv`` or ``json``.
 
-    CSV has one block a table, with a line of names each and an empty line between. Raises UsageProblem for another
-    kind, and for a folder without a finished run.
+    CSV has one block a table, with a line of names each and an empty line between. ``unshown`` collects records that
+    cannot be read. Raises UsageProblem for another kind, and for a folder without a finished run.
     """
     if kind not in ("md", "csv", "json"):
         raise UsageProblem(f"there is no table as {kind!r}; accepted are md, csv, json")
-    summary = RunFolder(run).read_json("summary.json")
-    tables, breakdowns = tables_of(summary), breakdowns_of(summary)
+    loaded = load_run(run, tolerant=True)
+    if unshown:
+        unshown.problems += loaded.problems
+    tables, breakdowns = tables_of(loaded.summary), [*tables_of_tasks(loaded), *breakdowns_of(loaded.summary)]
     if kind == "json":
         return json.dumps([*tables, *breakdowns], indent=2, ensure_ascii=False)
     if kind == "csv":
@@ -77,6 +82,16 @@ def _reasons(published: Leaderboard, summary: Mapping[str, Any]) -> list[str]:
         title = published.benchmark
         names = [name for name in summary["tasks"] if name in tasks and presentation_of(tasks[name]).benchmark == title]
     return list(not_comparable(summary, [tasks[name] for name in names if name in summary["tasks"]]))
+
+
+def tables_of_tasks(run: Run) -> list[Table]:
+    """What every task has, published or not: its figures, and the share that passed by keyword. In the shape of
+    ``breakdowns_of``."""
+    return [
+        _breakdown(name, table.to_json(), run.summary)
+        for name, part in run.summary["tasks"].items()
+        for table in task_tables(find_task(name), part["metrics"], run.by_task.get(name, ()))
+    ]
 
 
 def breakdowns_of(summary: Mapping[str, Any]) -> list[Table]:

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agentgauge.core.capabilities import presentation_of
-from agentgauge.core.intervals import wilson
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
-from agentgauge_reports.capabilities import effective_number
+from agentgauge_reports.keywords import passed_by_keyword
 from agentgauge_reports.leaderboard import combined_value, interval, not_comparable, number, task_notes
-from agentgauge_reports.load import UNFINISHED, CaseOutline, Run
+from agentgauge_reports.load import CaseOutline, Run
 from agentgauge_reports.taxonomy import TITLES, kind_of
 from agentgauge_reports.text import WIDTH, aligned, fill
 
@@ -138,18 +137,8 @@ def by_keyword(run: Run, width: int = WIDTH) -> Iterator[str]:
 
 
 def _keywords(cases: Sequence[CaseOutline]) -> Iterator[Row]:
-    finished = [case for case in cases if case.status not in UNFINISHED and case.score]
-    groups = {case.sample: case.score.group or case.sample for case in finished if case.score}
-    passed: dict[str, dict[str, list[bool]]] = {}
-    for case in finished:
-        for tag in case.tags:
-            passed.setdefault(tag, {}).setdefault(case.sample, []).append(case.status == "passed")
-    for tag, found in passed.items():
-        if tag not in groups.values() and FEWEST <= len(found) < len(groups):
-            shares = [(groups[sample], sum(attempts) / len(attempts)) for sample, attempts in found.items()]
-            share = sum(share for _, share in shares) / len(shares)
-            low, high = wilson(share, effective_number(shares))
-            yield tag, str(len(shares)), f"{100 * share:.1f}", interval(100 * low, 100 * high)
+    for one in passed_by_keyword(cases, FEWEST):
+        yield one.keyword, str(one.samples), f"{one.value:.1f}", interval(one.low, one.high)
 
 
 def explanations(status: str, texts: Sequence[tuple[str, str]], *, full: bool) -> Iterator[str]:

@@ -46,11 +46,15 @@ def call(*command: str, cwd: Path, path: str = "") -> str:
     return done.stdout
 
 
-def pytest_in(cwd: Path, installed: Path, *arguments: str) -> str:
+def module(name: str, *arguments: str, project: Path, installed: Path) -> str:
+    """What ``python -m NAME`` prints in the project's folder, where the package is installed."""
     path = os.pathsep.join(map(str, (installed, ROOT, ROOT / "reports")))
-    return call(
-        sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:anyio", *arguments, cwd=cwd, path=path
-    )
+    return call(sys.executable, "-m", name, *arguments, cwd=project, path=path)
+
+
+def pytest_in(project: Path, installed: Path, *arguments: str) -> str:
+    without = ("-p", "no:cacheprovider", "-p", "no:anyio")
+    return module("pytest", *without, *arguments, project=project, installed=installed)
 
 
 def counts(run: Path) -> tuple[int, int, float]:
@@ -82,6 +86,8 @@ def test_it_runs_on_two_workers_and_goes_on_where_it_stopped(project: Path, inst
     pytest_in(project, installed, "--model=oracle", "-n", "2", f"--run-dir={run}")
     assert counts(run) == (6, 0, 100)
     assert "to be replaced" in (run / "leaderboard.md").read_text()  # the published row
+    table = module("agentgauge.cli.main", "report", str(run), "--table", "md", project=project, installed=installed)
+    assert f"## {NAME}: Figures\n" in table and "| Accuracy | 100.00 |" in table and "| clock | 2 |" in table
     lines = (run / "records.jsonl").read_text().splitlines(keepends=True)
     (run / "records.jsonl").write_text("".join(lines[:4]))
     pytest_in(project, installed, f"--resume={run}")

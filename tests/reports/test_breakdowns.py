@@ -81,7 +81,7 @@ def test_csv_has_a_block_for_each(run):
 
 
 def test_json_has_the_keys_of_a_published_table(run):
-    first, _ = json.loads(rows(run, "json"))
+    first, _ = json.loads(rows(run, "json"))[-2:]
     assert {name: first[name] for name in ("benchmark", "table", "source", "date", "columns", "heat")} == {
         "benchmark": "Toy",
         "table": "By evenness",
@@ -109,7 +109,7 @@ def test_summaries_of_earlier_versions_have_none(run):
     del summary["tasks"]["toy.say"]["breakdowns"]
     (run / "summary.json").write_text(json.dumps(summary))
     assert page_data(write_page(run, run / "report.html"))["breakdowns"] == []
-    assert rows(run, "md") == ""
+    assert "## Toy: By evenness" not in rows(run, "md")
 
 
 def test_a_run_of_wildtoolbench_writes_its_tables_and_its_csv(tmp_path, capsys):

@@ -44,7 +44,9 @@ SUMMARY = {
 
 @pytest.fixture
 def run(tmp_path) -> Path:
-    (tmp_path / "summary.json").write_text(json.dumps(SUMMARY))
+    for name, content in (("summary", SUMMARY), ("run", {}), ("planned", [])):
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    (tmp_path / "records.jsonl").touch()
     return tmp_path
 
 

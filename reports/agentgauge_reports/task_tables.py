@@ -1,0 +1,53 @@
+"""Tables that every task has: its figures, and the share that passed by keyword."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from agentgauge.core.capabilities import Breakdown, Cell, presentation_of
+from agentgauge.core.task import Task
+from agentgauge_reports.keywords import passed_by_keyword
+from agentgauge_reports.load import CaseOutline
+
+
+def task_tables(
+    task: Task, metrics: Mapping[str, Mapping[str, Any]], cases: Iterable[CaseOutline]
+) -> Iterator[Breakdown]:
+    """``metrics``: as in ``summary.json``. Without keywords that tell samples apart there is no second table."""
+    shown = presentation_of(task)
+    part = "" if shown.title == shown.benchmark else f", {shown.title}"
+    yield _figures(f"Figures{part}", {name: metrics[name] for name in shown.columns if name in metrics})
+    shares = list(passed_by_keyword(cases))
+    if shares:
+        yield Breakdown(
+            f"Passed by keyword{part}",
+            "keyword",
+            ("samples", "per cent", "low", "high"),
+            {
+                one.keyword: tuple(Cell(value, one.samples) for value in (one.samples, one.value, one.low, one.high))
+                for one in shares
+            },
+            counts=("samples",),
+            note="Finished samples that passed, with the 95 % interval.",
+        )
+
+
+def _figures(title: str, metrics: Mapping[str, Mapping[str, Any]]) -> Breakdown:
+    """A row a metric; with a column ``clean``, the figure without broken cases, where there are any."""
+    clean = any("value_clean" in metric for metric in metrics.values())
+    keys = {
+        "value": "value",
+        "low": "low",
+        "high": "high",
+        **({"clean": "value_clean"} if clean else {}),
+        "samples": "n",
+    }
+    return Breakdown(
+        title,
+        "metric",
+        tuple(keys),
+        {name: tuple(Cell(metric.get(key), metric["n"]) for key in keys.values()) for name, metric in metrics.items()},
+        counts=("samples",),
+        note="With the 95 % interval." + (" clean: without broken cases." if clean else ""),
+    )
