@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
 from agentgauge.core.announcement.module_file import importing_file
-from agentgauge.core.capabilities import OwnOptions, TaskOption, options_of, presentation_of
+from agentgauge.core.announcement.validation import complete
+from agentgauge.core.capabilities import OwnOptions, TaskOption, options_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task import Task
 from agentgauge.core.types import Json
@@ -17,9 +17,23 @@ from agentgauge.core.types import Json
 ENTRY_POINTS = "agentgauge.tasks"
 
 
-def known_options() -> dict[str, TaskOption]:
-    """The options of every announced task by name."""
-    return {option.name: option for task in known_tasks().values() for option in options_of(task)}
+def known_options(reserved: Container[str] = ()) -> dict[str, TaskOption]:
+    """The options of every announced task by name.
+
+    Raises UsageProblem where two tasks mean different things by one, and for one that is ``reserved``.
+    """
+    found: dict[str, tuple[str, TaskOption]] = {}
+    for task in known_tasks().values():
+        for option in options_of(task):
+            other, known = found.setdefault(option.name, (task.name, option))
+            if option.name in reserved:
+                raise UsageProblem(f"the task {task.name} has an option {option.name}, which every run has; rename it")
+            if known != option:
+                raise UsageProblem(
+                    f"{option.name} is an option of the tasks {other} and {task.name}, which differ in it; rename one,"
+                    " or let both have the same TaskOption"
+                )
+    return {name: option for name, (_, option) in found.items()}
 
 
 def configure_tasks(given: Mapping[str, Json]) -> dict[str, str | bool]:
@@ -45,7 +59,7 @@ def configure_tasks(given: Mapping[str, Json]) -> dict[str, str | bool]:
 @cache
 def known_tasks() -> dict[str, Task]:
     """Every announced task by name. Raises UsageProblem for one that is not complete."""
-    return {task.name: task for point in entry_points(group=ENTRY_POINTS) for task in map(_complete, point.load())}
+    return {task.name: task for point in entry_points(group=ENTRY_POINTS) for task in map(complete, point.load())}
 
 
 def announce(*tasks: Task) -> None:
@@ -53,9 +67,9 @@ def announce(*tasks: Task) -> None:
 
     Raises UsageProblem for one that is not complete.
     """
-    complete = {task.name: task for task in map(_complete, tasks)}
-    known_tasks().update(complete)
-    _files.update(dict.fromkeys(complete, importing_file()))
+    announced = {task.name: task for task in map(complete, tasks)}
+    known_tasks().update(announced)
+    _files.update(dict.fromkeys(announced, importing_file()))
 
 
 _files: dict[str, Path | None] = {}
@@ -74,30 +88,6 @@ def announced_in(names: Iterable[str]) -> list[Path]:
             " module or conftest.py, or announce the task by the entry point agentgauge.tasks of a package"
         )
     return list(dict.fromkeys(file for file in files.values() if file))
-
-
-def _complete(task: Task) -> Task:
-    """The task. Raises UsageProblem with one sentence that says what it lacks.
-
-    A class must set what its bases annotate without a value; that methods are there is the business of ``abc``.
-    """
-    title = getattr(task, "name", type(task).__name__)
-    if not isinstance(task, Task):
-        raise UsageProblem(f"{task!r} is no task; announce an object of a class that inherits Task")
-    if missing := [*_missing(task), *(f"data.{name}" for name in _missing(getattr(task, "data", None)))]:
-        raise UsageProblem(f"the task {title} lacks {', '.join(missing)}; see docs/adding-a-benchmark.md")
-    if not task.name.replace(".", "_").isidentifier():
-        raise UsageProblem(f"the task name {title!r} makes no marker; use letters, digits, underscores and dots")
-    shown = presentation_of(task)
-    if strange := [name for name in (*shown.published, *shown.counts) if name not in shown.columns]:
-        raise UsageProblem(f"the task {title} lacks {', '.join(strange)} among its columns; add them to ``columns``")
-    return task
-
-
-def _missing(value: object) -> list[str]:
-    """Public attributes that the value's classes annotate, and that it has not."""
-    annotated = dict.fromkeys(name for base in type(value).__mro__ for name in inspect.get_annotations(base))
-    return sorted(name for name in annotated if not name.startswith("_") and not hasattr(value, name))
 
 
 def find_task(name: str) -> Task:

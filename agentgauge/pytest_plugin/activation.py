@@ -29,11 +29,11 @@ GARBAGE = 10_000
 
 def activate(config: pytest.Config) -> None:
     """Read the settings, and take part in the run from now on. Raises UsageError."""
-    for name in known_tasks():
-        config.addinivalue_line("markers", f"{name.replace('.', '_')}: the task {name}")
     config.add_cleanup(redact_logs())
     sent: dict[str, Any] | None = getattr(config, "workerinput", None)
     try:
+        for name in known_tasks():
+            config.addinivalue_line("markers", f"{name.replace('.', '_')}: the task {name}")
         settings = _worker_settings(config, sent) if sent else _controller_settings(config)
     except UsageProblem as problem:
         raise pytest.UsageError(str(problem)) from None

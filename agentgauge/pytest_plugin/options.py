@@ -101,10 +101,14 @@ def add_options(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager
 
 def add_task_options(parser: pytest.Parser) -> None:
     """Add the options that benchmarks bring along. Loads every benchmark."""
+    from agentgauge.core.errors import UsageProblem
     from agentgauge.core.task_registry import known_options
 
     group = parser.getgroup("agentgauge")
-    options = known_options()
+    try:
+        options = known_options(reserved=OPTIONS)
+    except UsageProblem as problem:
+        raise pytest.UsageError(str(problem)) from None
     taken = _taken(parser, options)
     for option in options.values():
         accepted = "|".join(option.accepted) or (option.metavar if option.default is not None else "")

@@ -114,7 +114,8 @@ class CaseRunner:
         try:
             line = self._appender.append(record)
         except NOT_JSON as error:  # what a benchmark made of the answers is no JSON, or nested too deeply
-            text = f"the record cannot be written: {type(error).__name__}: {error}"
+            why = f"{type(error).__name__}: {error}"
+            text = f"the record cannot be written: {why}; what run and score of a task return must be plain data"
             line = self._appender.append(
                 replace(record, status="broken", transcript=None, score=None, error=text, cause="internal error")
             )

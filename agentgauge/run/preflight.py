@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from agentgauge import sandbox
-from agentgauge.core.capabilities import Oracle, OwnOptions, RealTools
-from agentgauge.core.errors import UsageProblem
+from agentgauge.core.capabilities import Breakdowns, Oracle, OwnOptions, RealTools, presentation_of
+from agentgauge.core.errors import AgentGaugeError, Fault, UsageProblem
+from agentgauge.core.estimate import estimate
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
+from agentgauge.core.types import Score, Scoring
 from agentgauge.run.settings import Settings
+from agentgauge.run.solve import broken_score
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
 
@@ -66,6 +69,7 @@ def check(settings: Settings, plan: Iterable[CaseId]) -> Checked:
     for name, task in chosen.items():
         if isinstance(task, OwnOptions):
             task.check_options(settings.roots[name])
+        _rehearse(settings, task, {sample for of, sample in planned if of == name})
     if settings.earlier_tools is not None:
         return Checked(dict(settings.earlier_tools), ())
     if runs_code:
@@ -84,6 +88,45 @@ def check(settings: Settings, plan: Iterable[CaseId]) -> Checked:
             )
     layers = sandbox.layers() if runs_code or serves_tools else ()
     return Checked(_with_those_before(tools, settings.run_dir) if settings.resume else tools, layers)
+
+
+def _rehearse(settings: Settings, task: Task, samples: Container[str]) -> None:
+    """Score a broken case and make figures of it, as after the run: a defect there must not cost the requests before.
+
+    Raises UsageProblem where that fails for the first, the middle and the last sample: a single one may be damaged.
+    """
+    index = task.data.index(settings.roots[task.name])
+    rows = [row for row in index.rows if row.id in samples]
+    why = ""
+    for row in dict.fromkeys((rows[0], rows[len(rows) // 2], rows[-1])) if rows else ():
+        try:
+            score = broken_score(task, index, row, settings.scoring, settings.similarity[task.name])
+        except Fault as fault:  # it is no score
+            why = str(fault)
+        except AgentGaugeError:
+            return  # of the data, which each case tells by itself
+        except Exception as error:
+            call = f"{task.name}: score(sample, None, …), which scores a broken case"
+            why = f"{call}, fails: {type(error).__name__}: {error}"
+        else:
+            why = _without_figures(task, score, settings.scoring)
+        if not why:
+            return
+    if why:
+        raise UsageProblem(f"{why} (sample {rows[0].id}); no request was sent")
+
+
+def _without_figures(task: Task, score: Score, scoring: Scoring) -> str:
+    """Why no figures can be made of a score; empty where they can."""
+    try:
+        figures = estimate((score,), task.metrics(scoring))
+        if isinstance(task, Breakdowns):
+            task.breakdowns((score,), scoring)
+    except Exception as error:
+        values = ", ".join(f"{name}={value:g}" for name, value in score.values.items())
+        return f"{task.name}: its metrics and breakdowns of one score ({values}) fail: {type(error).__name__}: {error}"
+    headline = presentation_of(task).published[0]
+    return "" if headline in figures else f"{task.name}: its metrics of one score make no {headline}, its headline"
 
 
 def _with_those_before(tools: Mapping[str, Mapping[str, Any]], run: Path) -> dict[str, Mapping[str, Any]]:

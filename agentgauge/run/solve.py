@@ -150,7 +150,7 @@ class Solver:
         similarity = self.similarity[task.name]
 
         def score() -> Score:
-            return task.score(sample, output, self.settings.scoring, similarity)
+            return checked(task, task.score(sample, output, self.settings.scoring, similarity))
 
         slow = task.scores_in_thread or (isinstance(task, Similarity) and task.similarity_server(similarity))
         return await in_thread_pool(f"score {task.name}", score) if slow else score()
@@ -170,7 +170,21 @@ def _why_broken(error: Exception) -> tuple[str, str]:
 
 def broken_score(task: Task, index: Index, row: Row, scoring: Scoring, similarity: str) -> Score:
     """What a broken case contributes where it is counted as the original counts it."""
-    return task.score(task.data.load(index, row, task.name), None, scoring, similarity)
+    return checked(task, task.score(task.data.load(index, row, task.name), None, scoring, similarity))
+
+
+def checked(task: Task, score: Score) -> Score:
+    """What a task's ``score`` has returned. Raises Fault where figures cannot be made of it."""
+    wrong = ""
+    if not isinstance(score, Score):
+        wrong = f"returned {score!r}; return a Score"
+    elif not isinstance(score.values, Mapping) or isinstance(score.labels, str):
+        wrong = "returned a Score whose values are no mapping, or whose labels are no tuple of texts"
+    elif strange := [name for name, value in score.values.items() if not isinstance(value, int | float)]:
+        wrong = f"returned a Score with {strange[0]} {score.values[strange[0]]!r} among its values; these are numbers"
+    if wrong:
+        raise Fault(f"{task.name}: score {wrong}", cause="internal error")
+    return score
 
 
 def seed_of(case: CaseId) -> int:

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from agentgauge.core.announcement.module_file import import_file
-from agentgauge.core.capabilities import Presentation, presentation_of
+from agentgauge.core.capabilities import OwnOptions, TaskOption, presentation_of
 from agentgauge.core.data_source import DataSource
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.estimate import MetricFormula
 from agentgauge.core.task import Task
-from agentgauge.core.task_registry import announce, announced_in, find_task, known_tasks
+from agentgauge.core.task_registry import announce, announced_in, find_task, known_options, known_tasks
 from agentgauge.core.types import Score
+
+INNER = """
+from pathlib import Path
+from agentgauge import announce
+from tests.core.test_task_registry import Data, made
+announce(made(name="least.inner", data=Data(Path(__file__))))
+"""
 
 
 class Data(DataSource):
@@ -32,10 +39,6 @@ class Data(DataSource):
         raise NotImplementedError
 
 
-class NoFolder(Data):
-    def __init__(self) -> None: ...
-
-
 class Least(Task):
     """Nothing but the required part."""
 
@@ -49,14 +52,7 @@ class Least(Task):
         return MetricFormula(lambda sums: {"Acc": None, "Calls": sums.get("calls", 0.0)}, {"Acc": ("all",)})
 
 
-class Shown(Least, Presentation):
-    benchmark = "Least"
-    title = "shown"
-    columns = ("Acc",)
-    published = ("Acc",)
-
-
-def made(kind: type[Task] = Least, **attributes: object) -> Task:
+def made(kind: Callable[[], Task] = Least, **attributes: object) -> Task:
     task = kind()
     vars(task).update(attributes)
     return task
@@ -83,20 +79,23 @@ def test_the_required_part_is_small() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("task", "sentence"),
-    [
-        (made(), "the task Least lacks data, name; see"),
-        (made(name="a", data=NoFolder()), "the task a lacks data.bundled; see"),
-        (made(name="a b", data=Data("")), "the task name 'a b' makes no marker"),
-        (made(Shown, name="a", data=Data(""), columns=()), "the task a lacks Acc among its columns"),
-        (Least, "is no task; announce an object of a class that inherits Task"),
-    ],
-)
-def test_what_is_missing_is_said_at_once(task, sentence) -> None:
-    with pytest.raises(UsageProblem, match=sentence):
-        announce(task)
-    assert "a" not in known_tasks()
+class Optional(Least, OwnOptions):
+    def __init__(self, *options: TaskOption) -> None:
+        self.options = options
+
+
+def test_an_option_means_one_thing(tmp_path) -> None:
+    """Two tasks may share it; another's, or one that every run has, is refused when options are asked for."""
+    mood = TaskOption("--least-mood", "good or bad (default: good)", ("good", "bad"))
+    one = made(name="least.one", data=Data(tmp_path), kind=lambda: Optional(mood))
+    announce(one, made(name="least.two", data=Data(tmp_path), kind=lambda: Optional(mood)))
+    assert known_options()["--least-mood"] is mood
+    with pytest.raises(UsageProblem, match=r"the task least\.one has an option --least-mood, which every run has"):
+        known_options(reserved=("--least-mood",))
+    other = TaskOption("--least-mood", "calm or not (default: calm)", ("calm", "not"))
+    announce(made(name="least.two", data=Data(tmp_path), kind=lambda: Optional(other)))
+    with pytest.raises(UsageProblem, match=r"--least-mood is an option of the tasks least\.one and least\.two, which"):
+        known_options()
 
 
 def test_a_method_that_is_missing_is_named() -> None:
@@ -111,9 +110,7 @@ def test_a_method_that_is_missing_is_named() -> None:
 def test_another_process_needs_the_file_that_announces(tmp_path, monkeypatch) -> None:
     """The innermost module that is being imported; a call from anywhere else is repeated by no import."""
     inner = tmp_path / "inner_announcing.py"
-    inner.write_text("from agentgauge import announce\nfrom tests.core.test_task_registry import made, Data\n")
-    with inner.open("a") as file:
-        file.write("announce(made(name='least.inner', data=Data(__file__)))\n")
+    inner.write_text(INNER)
     (tmp_path / "outer_announcing.py").write_text("import inner_announcing\n")
     monkeypatch.syspath_prepend(tmp_path)
     importlib.import_module("outer_announcing")
