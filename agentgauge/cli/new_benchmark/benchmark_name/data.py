@@ -26,5 +26,5 @@ def _describe(entry: Entry) -> tuple[str, list[str]]:
     """The id of a sample and its keywords, for ``pytest -k``. Raises DataProblem."""
     given = entry.value if isinstance(entry.value, dict) else {}
     if lacking := [name for name in FIELDS if not isinstance(given.get(name), str)]:
-        raise DataProblem(f"line {int(entry.key) + 1} of {FILE} lacks the text {', '.join(lacking)}; add it")
+        raise DataProblem(f"{FILE}, line {int(entry.key) + 1}: give a text for {' and '.join(lacking)}")
     return given["id"], [given["kind"]]
