@@ -15,6 +15,7 @@ from agentgauge.core.conversation import Conversation, ConversationCall, Ended, 
 from agentgauge.core.errors import ModelFault
 from agentgauge.core.functions import Function, FunctionBox, as_json, tools_of
 from agentgauge.core.model_json import read_json
+from agentgauge.core.tools import Tool
 from agentgauge.core.types import Json
 
 EMPTY_REPLY = "Your reply was empty. Call a tool, or answer in words."
@@ -37,7 +38,7 @@ async def converse(
     messages: str | Sequence[Message] = (),
     *,
     system: str = "",
-    tools: Iterable[Function | Mapping[str, Json]] = (),
+    tools: Iterable[Function | Mapping[str, Json] | Tool] = (),
     state: Any = None,
     user: SimulatedUser | str | None = None,
     max_turns: int = 30,
@@ -45,7 +46,7 @@ async def converse(
 ) -> Conversation:
     """See ``Case.converse``."""
     offered = tools_of(tools)
-    box = FunctionBox(offered, state)
+    box = FunctionBox(offered, state, case.toolbox)
     dialect = chosen_dialect(case.settings, EMPTY_REPLY, UNKNOWN_TOOL)
     user = SimulatedUser(user) if isinstance(user, str) else user
     said: list[Message] = [{"role": "system", "content": system}] if system else []

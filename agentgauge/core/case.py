@@ -39,7 +39,7 @@ class Converse(Protocol):
         messages: str | Sequence[Message],
         *,
         system: str,
-        tools: Iterable[Callable[..., Any] | Mapping[str, Json]],
+        tools: Iterable[Callable[..., Any] | Mapping[str, Json] | Tool],
         state: Any,
         user: SimulatedUser | str | None,
         max_turns: int,
@@ -60,6 +60,7 @@ class Case:
     folder: Path  # where this case's produced files go; made when first needed
     models: Callable[[str], ChatModel] | None = None  # the models that options name for roles of their own
     loop: Converse | None = None
+    readable: list[Path] = field(default_factory=list)  # what tools may read besides the sample's root
     checkpoint_file: CheckpointFile | None = None
     checkpoint_output: Json | None = None  # what ``checkpoint`` was given, now or in an earlier run that broke later
     events: list[Event] = field(default_factory=list)
@@ -138,7 +139,7 @@ class Case:
         messages: str | Sequence[Message] = (),
         *,
         system: str = "",
-        tools: Iterable[Callable[..., Any] | Mapping[str, Json]] = (),
+        tools: Iterable[Callable[..., Any] | Mapping[str, Json] | Tool] = (),
         state: Any = None,
         user: SimulatedUser | str | None = None,
         max_turns: int = 30,
@@ -147,10 +148,10 @@ class Case:
         """Let the model use tools until it answers, in the run's dialect. Returns all that was said and done.
 
         ``messages``: what was said before; a text is what the user writes. ``tools``: typed Python functions
-        (agentgauge.core.functions), which are run; or function schemas in OpenAI's form, with a call of which the
-        conversation ends. ``state`` is what the functions work on. ``user``: a model that plays the user, or the text
-        of its instructions; it answers the tested model until it is content. ``max_turns``: replies of the tested
-        model in all. Raises Fault.
+        (agentgauge.core.functions), which are run; real tools, of ``catalog``; or function schemas in OpenAI's form,
+        with a call of which the conversation ends. ``state`` is what the functions work on. ``user``: a model that
+        plays the user, or the text of its instructions; it answers the tested model until it is content.
+        ``max_turns``: replies of the tested model in all. Raises Fault.
         """
         assert self.loop is not None, "only a case of a run has a loop"
         return await self.loop(
@@ -181,7 +182,7 @@ class Case:
         start, clock = time.time(), time.monotonic()
         detail: dict[str, Any] = {"arguments": dict(arguments)}
         try:
-            outputs = await box.call(name, arguments, folder=self.folder, readable=(self.sample.root,))
+            outputs = await box.call(name, arguments, folder=self.folder, readable=(self.sample.root, *self.readable))
         except AgentGaugeError as error:
             self.events.append(Event("tool", name, start, time.monotonic() - clock, detail, str(error)))
             raise

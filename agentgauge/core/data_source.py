@@ -18,6 +18,7 @@ class DataSource(ABC):
     folders: tuple[str, ...] = ()  # further such names: those that the original's archives and repositories unpack to
     files: tuple[str, ...]  # files that must lie there, relative: ("dataset.json", "toolmeta.json")
     bundled: Path  # folder of the bundled data set
+    in_run_folder = False  # the samples come into being with a run, and lie in its folder
 
     def find(self, folder: Path) -> Path | None:
         """The first of the candidate folders that has the data. None if none has."""

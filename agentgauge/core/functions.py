@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from agentgauge.core.errors import AgentGaugeError, ToolFault, UsageProblem
-from agentgauge.core.tools import SchemaTool, Tool, ToolOutput
+from agentgauge.core.tools import SchemaTool, Tool, ToolBox, ToolOutput
 from agentgauge.core.typed_schema import Shape, hints_of, object_schema, read_object, shape_of
 from agentgauge.core.types import Json
 
@@ -75,15 +75,22 @@ def function_tool(function: Function) -> FunctionTool:
     return FunctionTool(name, description, schema=schema, function=function, takes_state=takes_state, shapes=shapes)
 
 
-def tools_of(tools: Iterable[Function | Mapping[str, Json]]) -> dict[str, SchemaTool]:
-    """Tools by name, of functions, and of OpenAI's function schemas, whose calls nobody runs. Raises UsageProblem."""
-    found: dict[str, SchemaTool] = {}
+def tools_of(tools: Iterable[Function | Mapping[str, Json] | Tool]) -> dict[str, Tool]:
+    """Tools by name: real ones, functions, and OpenAI's function schemas, whose calls nobody runs.
+
+    Raises UsageProblem.
+    """
+    found: dict[str, Tool] = {}
     for each in tools:
-        tool = _of_schema(each) if isinstance(each, Mapping) else function_tool(each)
+        tool = each if isinstance(each, Tool) else _tool_of(each)
         if tool.name in found:
             raise UsageProblem(f"two tools are named {tool.name}; a model could not tell them apart, so rename one")
         found[tool.name] = tool
     return found
+
+
+def _tool_of(given: Function | Mapping[str, Json]) -> SchemaTool:
+    return _of_schema(given) if isinstance(given, Mapping) else function_tool(given)
 
 
 def _of_schema(given: Mapping[str, Json]) -> SchemaTool:
@@ -95,11 +102,12 @@ def _of_schema(given: Mapping[str, Json]) -> SchemaTool:
 
 
 class FunctionBox:
-    """The functions of one case, with its state. A tool box as those of a tool server."""
+    """The functions of one case, with its state, beside the real tools of ``others``."""
 
-    def __init__(self, tools: Mapping[str, Tool], state: Any) -> None:
+    def __init__(self, tools: Mapping[str, Tool], state: Any, others: ToolBox | None = None) -> None:
         self._tools = tools
         self._state = state
+        self._others = others
 
     async def catalog(self) -> Mapping[str, Tool]:
         return self._tools
@@ -112,7 +120,9 @@ class FunctionBox:
         Raises ToolError as the function does. Any other exception of it is a defect of the benchmark: a ToolFault.
         """
         tool = self._tools[name]
-        assert isinstance(tool, FunctionTool)
+        if not isinstance(tool, FunctionTool):
+            assert self._others is not None, f"there is no tool server for {name}"
+            return await self._others.call(name, arguments, folder=folder, readable=readable)
         try:
             given = tool.converted(arguments)
             result = tool.function(self._state, **given) if tool.takes_state else tool.function(**given)

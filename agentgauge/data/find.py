@@ -26,7 +26,7 @@ def find_data(data: str, rootpath: Path) -> tuple[dict[str, Path], dict[str, boo
     folder may be one data set or hold several. Raises UsageProblem for a folder without any, DataProblem for damaged
     data.
     """
-    tasks = known_tasks()
+    tasks = {name: task for name, task in known_tasks().items() if not task.data.in_run_folder}
     if data == "mini":
         return {name: task.data.bundled for name, task in tasks.items()}, dict.fromkeys(tasks, False)
     if data == "auto":
@@ -79,6 +79,7 @@ def used_data(roots: Mapping[str, Path], official: Mapping[str, bool], planned: 
             "fingerprint": find_task(name).data.index(roots[name]).fingerprint if name in planned else None,
         }
         for name in planned or roots
+        if name in planned or not find_task(name).data.in_run_folder
     }
 
 
@@ -93,7 +94,7 @@ def find_used_data(about: Mapping[str, Any], rootpath: Path) -> tuple[dict[str, 
     roots: dict[str, Path] = {}
     official: dict[str, bool] = {}
     for name, one in about["data"].items():
-        if (task := known_tasks().get(name)) is None:
+        if (task := known_tasks().get(name)) is None or task.data.in_run_folder:
             continue
         root = task.data.find(Path(one["folder"])) if one["official"] else bundled[name]
         if root is None:

@@ -21,8 +21,27 @@ from agentgauge.pytest_plugin.options import (
     names_benchmarks,
     refuse_paths_elsewhere,
 )
+from agentgauge.pytest_plugin.own_fixtures import (
+    agentgauge_case,
+    agentgauge_tool_server,
+    model,
+    model_endpoint,
+    tool_server,
+    tools,
+    uses_us,
+)
 
-__all__ = ["benchmark_task", "outcome", "sample"]
+__all__ = [
+    "agentgauge_case",
+    "agentgauge_tool_server",
+    "benchmark_task",
+    "model",
+    "model_endpoint",
+    "outcome",
+    "sample",
+    "tool_server",
+    "tools",
+]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -80,6 +99,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Before ``-k`` and ``-m`` are applied."""
+    if any(map(uses_us, items)):
+        from agentgauge.pytest_plugin.activation import activate_late
+
+        activate_late(config)
     if (problem := config.stash.get(PROBLEM, None)) is not None:
         raise problem
     if (collection := config.stash.get(COLLECTION, None)) is not None:

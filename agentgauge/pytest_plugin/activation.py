@@ -54,8 +54,9 @@ def activate_late(config: pytest.Config) -> Collection | None:
     if COLLECTION not in config.stash and PROBLEM not in config.stash and not hasattr(config, "workerinput"):
         try:
             activate(config)  # without redact_terminal: pytest has begun to write by now
-            controller: Any = config.pluginmanager.get_plugin("agentgauge-controller")
-            controller.pytest_sessionstart()
+            for name in ("agentgauge-controller", "agentgauge-allure"):
+                if plugin := config.pluginmanager.get_plugin(name):
+                    plugin.pytest_sessionstart()
         except pytest.UsageError as problem:
             config.stash[PROBLEM] = problem
     return config.stash.get(COLLECTION, None)

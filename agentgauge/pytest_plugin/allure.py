@@ -8,14 +8,21 @@ what it would write of such a case is held back, and ``agentgauge_reports.allure
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from functools import partial
 from typing import Any
 
+import allure
 import allure_commons
 import pytest
+from agentgauge_reports.allure.steps import steps, transcript
 from allure_commons.logger import AllureFileLogger
 
 from agentgauge.pytest_plugin.keys import PLANNED
+from agentgauge.pytest_plugin.own_case import OwnCase
+
+STEPS, TRANSCRIPT = 50_000, 500_000
+"""Bytes of the steps and of the transcript that a result of an own test gets."""
 
 
 class AllureFilter:
@@ -33,6 +40,19 @@ class AllureFilter:
                 filtered = _Writer(writer, self._ours)
                 allure_commons.plugin_manager.register(filtered)
                 self.config.add_cleanup(partial(_restore, writer, filtered))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None]:
+        """Steps in the result of a project's own test: what the model and the tools said."""
+        try:
+            yield
+        finally:
+            own: OwnCase | None = getattr(item, "funcargs", {}).get("agentgauge_case")
+            if own is not None and own.case.events:
+                for step in steps(own.case.events, STEPS):
+                    with allure.step(step["name"]):
+                        pass
+                allure.attach(transcript(own.case.events, TRANSCRIPT), "transcript", allure.attachment_type.TEXT)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:

@@ -9,10 +9,11 @@ import pytest
 
 from agentgauge.core.atomic_write import cannot_write
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.index import Row
+from agentgauge.core.index import Index, Row
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
-from agentgauge.pytest_plugin.keys import PLANNED
+from agentgauge.pytest_plugin.keys import OWN, PLANNED
+from agentgauge.pytest_plugin.own_fixtures import needs_tools, uses_us
 from agentgauge.run.case_runner import WorkerInfo
 from agentgauge.run.partition import GROUPS, partition
 from agentgauge.run.settings import Settings
@@ -41,16 +42,31 @@ class Collection:
     def choose(self, items: list[pytest.Item]) -> None:
         """Give every case its keywords before ``-k`` and ``-m`` are applied, and keep to the plan of an earlier run."""
         self._plan_items(items)
+        self._plan_own(items)
         if earlier := self._earlier_plan():
             outside = [item for item in items if PLANNED in item.stash and item.stash[PLANNED].id not in earlier]
             if outside:
                 items[:] = [item for item in items if PLANNED not in item.stash or item.stash[PLANNED].id in earlier]
                 self.config.hook.pytest_deselected(items=outside)
 
+    def _plan_own(self, items: list[pytest.Item]) -> None:
+        """Plan the project's own tests that use fixtures of ours. They have no transcript to score again."""
+        own = [item for item in items if uses_us(item) and not item.get_closest_marker("skip")]
+        if own and self.settings.rescore:
+            items[:] = [item for item in items if item not in own]
+            self.config.hook.pytest_deselected(items=own)
+            return
+        for item in own:
+            task = find_task("tests.tools" if needs_tools(item) else "tests")
+            tags = tuple(dict.fromkeys(mark.name for mark in item.iter_markers()))
+            index = Index(self.folder.path, self.folder.path / "planned.json", "", ())
+            item.stash[OWN] = Planned(task, index, Row(item.nodeid, tags, 0, 0, 0), 1)
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Write the plan: under xdist the controller collects nothing and reads it there."""
-        cases = {item.stash[PLANNED].id: item.nodeid for item in session.items if PLANNED in item.stash}
+        planned = [(item, case_of(item)) for item in session.items]
+        cases = {case.id: item.nodeid for item, case in planned if case}
         if cases and not self.config.option.collectonly and self.worker.number == 0:
             self._write_plan(session, cases)
 
@@ -64,7 +80,7 @@ class Collection:
                 nodes, self.worker.count, self.worker.dist, self._groups(items), self.settings.in_flight
             )
             shards = [[items[position] for position in shard] for shard in positions]
-        users = [one for one, shard in enumerate(shards) if one == me or any(PLANNED in item.stash for item in shard)]
+        users = [one for one, shard in enumerate(shards) if one == me or any(map(case_of, shard))]
         return shards[me], users
 
     def _cases_of(self, task: Task) -> Mapping[str, Planned]:
@@ -126,6 +142,11 @@ class Collection:
             return {}
         named = ((position, group_of(item.iter_markers("xdist_group"))) for position, item in enumerate(items))
         return {position: group for position, group in named if group is not None}
+
+
+def case_of(item: pytest.Item) -> Planned | None:
+    """The case that an item is: of a benchmark, or a test of the project with fixtures of ours."""
+    return item.stash.get(PLANNED, None) or item.stash.get(OWN, None)
 
 
 def group_of(marks: Iterable[pytest.Mark]) -> str | None:

@@ -105,7 +105,7 @@ class Controller:
         return Scheduling(
             config,
             log,
-            has_cases=lambda: self.state.progress is not None,
+            has_cases=lambda: self.state.benchmark_cases > 0,
             groups=self._groups,
             in_flight=self.settings.in_flight,
         )
@@ -120,7 +120,8 @@ class Controller:
         if not (self.folder.path / "planned.json").exists():
             return  # no benchmark case was selected: this is an ordinary pytest run
         dist = self.config.getoption("dist", "no")
-        if dist not in ("no", *MODES):
+        own_only = all(find_task(task).data.in_run_folder for task, _, _ in self.folder.plan())
+        if dist not in ("no", *MODES) and not own_only:
             self.folder.discard()
             raise pytest.UsageError(
                 f"--dist {dist} would ask for benchmark cases more than once; accepted are {', '.join(MODES)} (-n by"

@@ -18,5 +18,11 @@ PROBLEM: pytest.StashKey[pytest.UsageError] = pytest.StashKey()
 PLANNED: pytest.StashKey[Planned] = pytest.StashKey()
 """The case of an item; ordinary tests have none."""
 
+OWN: pytest.StashKey[Planned] = pytest.StashKey()
+"""Of an item: the record that a project's own test with fixtures of ours leaves."""
+
+RAISED: pytest.StashKey[BaseException] = pytest.StashKey()
+"""Of an item with ``OWN``: what its set-up or its test has raised."""
+
 WORKER: pytest.StashKey[Any] = pytest.StashKey()
 """Of a configuration: the ``Worker``, in processes that run cases."""

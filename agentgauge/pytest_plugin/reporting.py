@@ -34,7 +34,7 @@ class Reporting:
         """Show the header of the run, and make its progress line."""
         state, terminal = self.state, self._plugin("terminalreporter")
         if terminal is None:  # -p no:terminal
-            state.progress = Progress(None, live=False, total=len(state.plan))
+            state.progress = Progress(None, live=False, total=state.benchmark_cases)
             return
         terminal.showfspath = False
         terminal.ensure_newline()
@@ -45,8 +45,9 @@ class Reporting:
             for line in fill("", text, shutil.get_terminal_size().columns, hanging="  ") if terminal.isatty else [text]:
                 terminal.write_line(line)
         verbose = self.config.option.verbose > 0  # pytest writes a line for each case itself
-        write, waiting = None if verbose else terminal.write, partial(waiting_requests, state.folder.path)
-        state.progress = Progress(write, live=terminal.isatty, total=len(state.plan), waiting=waiting)
+        shows = state.benchmark_cases and not verbose
+        write, waiting = terminal.write if shows else None, partial(waiting_requests, state.folder.path)
+        state.progress = Progress(write, live=terminal.isatty, total=state.benchmark_cases, waiting=waiting)
 
     def draw_if_late(self) -> None:
         """While pytest, which captures output, waits for a case."""

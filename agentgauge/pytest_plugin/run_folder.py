@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from agentgauge.data.find import refuse_other_data
 from agentgauge.pytest_plugin.options import given
 from agentgauge.run.option_names import destination
 from agentgauge.run.run_metadata import run_json
-from agentgauge.run.settings import Settings, config_fingerprint
+from agentgauge.run.settings import Settings, config_fingerprint, moved
 from agentgauge.store import RunFolder
 from agentgauge.store.folder_lock import FolderLock
 
@@ -66,7 +65,7 @@ def _take(config: pytest.Config, settings: Settings) -> tuple[Settings, FolderLo
         except OSError:
             break  # said when there is a case that would be written
         if hold.is_alone:
-            return replace(settings, run_dir=folder), hold
+            return moved(settings, folder), hold
         hold.release()
     return settings, None
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.atomic_write import cannot_write
+from agentgauge.core.task_registry import find_task
 from agentgauge.pytest_plugin.run_folder import selection
 from agentgauge.run.progress import Progress
 from agentgauge.run.run_metadata import run_json
@@ -38,6 +39,11 @@ class RunState:
     problems: list[str] = field(default_factory=list)  # why the exit status is 1
     notes: list[str] = field(default_factory=list)  # what else a person should know at the end
     started: float = field(default_factory=time.time)
+
+    @property
+    def benchmark_cases(self) -> int:
+        """How many planned cases are not tests of the project's own, which pytest runs and shows."""
+        return sum(not find_task(task).data.in_run_folder for task, _, _ in self.plan)
 
     @property
     def folder(self) -> RunFolder:

@@ -56,7 +56,7 @@ def sum_up(state: RunState, exitstatus: int) -> int:
         from agentgauge_reports.allure import write_run
 
         unshown = Unshown()
-        write_run(folder.path, Path(results), unshown=unshown)
+        write_run(folder.path, Path(results), unshown=unshown, own_tests=False)
         state.notes += unshown.told("the Allure results")
     return status
 
@@ -65,7 +65,9 @@ def _judge(state: RunState, exitstatus: int) -> int:
     """The exit status: wrong answers are results and no failures of the run."""
     assert state.summary is not None
     for word in ("broken", "missing"):
-        if count := sum(task[word] for task in state.summary["tasks"].values()):
+        # pytest itself reports how a project's own tests ended
+        tasks = [part for name, part in state.summary["tasks"].items() if not find_task(name).data.in_run_folder]
+        if count := sum(part[word] for part in tasks):
             state.problems.append(f"{count} {'case is' if count == 1 else 'cases are'} {word}")
     for gate in state.settings.gates:
         problem = check_gate(gate, state.summary, state.folder.path)

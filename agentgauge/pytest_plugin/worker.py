@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from agentgauge.core.atomic_write import cannot_write
+from agentgauge.core.errors import Fault
 from agentgauge.core.redaction import redact
 from agentgauge.core.types import Record
-from agentgauge.pytest_plugin.collection import Collection
+from agentgauge.pytest_plugin.collection import Collection, case_of
 from agentgauge.pytest_plugin.interrupts import Interrupts
-from agentgauge.pytest_plugin.keys import PLANNED
+from agentgauge.pytest_plugin.keys import OWN, PLANNED, RAISED
+from agentgauge.pytest_plugin.own_case import OwnCase
 from agentgauge.run.case_runner import CaseRunner, WorkerInfo
 from agentgauge.run.prefetcher import Prefetcher
 from agentgauge.run.settings import Settings
@@ -59,11 +61,35 @@ class Worker:
         assert result is not None
         return result
 
+    def open_case(self, item: pytest.Item) -> OwnCase:
+        """The case of a project's own test, which pytest runs. Skips a test that passed in the run that goes on."""
+        planned = item.stash[OWN]
+        if RAISED in item.stash:
+            del item.stash[RAISED]  # of a try before
+        if self._runner is None or self._prefetcher is None:
+            pytest.fail(self._problem, pytrace=False)
+        finished = self._runner.finished.get(planned.id)
+        if finished is not None and finished.status == "passed":
+            pytest.skip("it passed in the run that goes on")
+        case = self._prefetcher.call(self._runner.open_case(planned, self.config.rootpath)).result()
+        return OwnCase(case, self._prefetcher.call, self._runner.endpoint)
+
+    def close_case(self, item: pytest.Item, own: OwnCase, seconds: float) -> None:
+        """Keep the record of such a test. One that is skipped has none."""
+        assert self._runner is not None and self._prefetcher is not None
+        raised = item.stash.get(RAISED, None)
+        if isinstance(raised, pytest.skip.Exception):
+            return
+        fault = raised if isinstance(raised, Fault) else None
+        said = "" if raised is None else f"{type(raised).__name__}: {raised}".splitlines()[0]
+        output = None if fault else {"passed": raised is None, "explanation": said}
+        self._prefetcher.call(self._runner.close_case(item.stash[OWN], own.case, output, fault, seconds)).result()
+
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(
         self, item: pytest.Item, nextitem: pytest.Item | None
     ) -> Generator[None, object, object]:
-        if PLANNED in item.stash and self._prefetcher is None and not self._problem:
+        if case_of(item) and self._prefetcher is None and not self._problem:
             try:
                 self._start(item.session)
             except OSError as error:
@@ -88,6 +114,8 @@ class Worker:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        if call.excinfo and OWN in item.stash and call.when != "teardown":
+            item.stash[RAISED] = call.excinfo.value
         report = yield
         if call.when == "teardown" and PLANNED in item.stash:
             item.user_properties.clear()  # the reports have copies, and pytest keeps every item to the end
@@ -105,7 +133,7 @@ class Worker:
 
     def _start(self, session: pytest.Session) -> None:
         shard, users = self.collection.shard(session.items)
-        tasks = {item.stash[PLANNED].task.name for item in session.items if PLANNED in item.stash}
+        tasks = {case.task.name for item in session.items if (case := case_of(item))}
         if self.worker.dist != "no":  # otherwise the controller, in the same process, has done it
             self._interrupts.handle(signal.SIGINT, add_cleanup=self.config.add_cleanup)
         self._runner = CaseRunner(self.settings, self.worker, users, tasks)

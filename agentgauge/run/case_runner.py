@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
 
 from agentgauge.core.atomic_write import DISK_FULL, cannot_write
-from agentgauge.core.case import CaseSettings
+from agentgauge.core.case import Case, CaseSettings
+from agentgauge.core.errors import Fault
 from agentgauge.core.task_registry import find_task
-from agentgauge.core.types import Record
-from agentgauge.run.factories import Clients
+from agentgauge.core.types import Json, Record
+from agentgauge.run.factories import Clients, Endpoint
 from agentgauge.run.settings import Settings, config_fingerprint
 from agentgauge.run.slots import FILE as SLOTS
 from agentgauge.run.slots import SlotPool
@@ -86,6 +89,20 @@ class CaseRunner:
         """Run a case. Returns where its record is; the record itself where nothing was stored."""
         record = await self._solver.solve(case)
         return record if record.status == "missing" else self._store(record)
+
+    async def open_case(self, planned: Planned, root: Path) -> Case:
+        """The case of a test that pytest runs itself. ``root``: of the project, whose files its tools may read."""
+        sample = planned.task.data.load(planned.index, planned.row, planned.task.name)
+        return self._solver.open_case(planned, replace(sample, root=root))
+
+    async def close_case(self, planned: Planned, case: Case, output: Json, fault: Fault | None, seconds: float) -> Line:
+        """Score and store what came of such a case. ``output``: None where a fault ended it."""
+        record = await self._solver.close_case(planned, case, output, fault, seconds)
+        return self._store(record)
+
+    def endpoint(self, service: Literal["model", "tools"]) -> Endpoint:
+        """See ``Clients.endpoint``."""
+        return self._clients.endpoint(service)
 
     def resting(self) -> int:
         """How many running cases only wait, for the next attempt of a request, say: other cases may use their slots, at

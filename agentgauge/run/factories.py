@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentgauge.core.capabilities import SAME, RealTools, Similarity, options_of
 from agentgauge.core.chat import ChatModel
 from agentgauge.core.errors import ToolFault, UsageProblem
+from agentgauge.core.service_process import TOOL_TOKEN
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import announced_in, find_task
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput
@@ -115,6 +118,15 @@ def stop_services(services: Mapping[str, Service]) -> None:
         service.stop()
 
 
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a service answers. ``model``: the name to ask a model by; empty for the tool server."""
+
+    url: str
+    key: str = field(default="", repr=False)
+    model: str = ""
+
+
 class PendingToolBox:
     """A tool box whose server may not be there yet. Counts the cases that wait for it: they use no slot."""
 
@@ -177,6 +189,19 @@ class Clients:
         if role not in self._models:
             self._models[role] = self._make_model(role)
         return self._models[role]
+
+    def endpoint(self, service: Literal["model", "tools"]) -> Endpoint:
+        """The run's model or tool server, for programs that ask it themselves. Raises UsageProblem where the run asks
+        none."""
+        spec = self._settings.spec
+        if spec is None:
+            raise UsageProblem("a replayed run has no model and no tools at an address; leave --replay out")
+        if service == "tools":
+            url = self._settings.tool_server or self._addresses()["tools"]
+            return Endpoint(url, os.environ.get(TOOL_TOKEN, ""))
+        if spec.embedded:
+            spec = spec.served_at(self._addresses()["model"])
+        return Endpoint(spec.url or "", os.environ.get(spec.key_env or "", "").strip(), spec.model)
 
     def at_rest(self) -> int:
         """How many cases only wait: for the next try of a request, or for the tool server to be there."""

@@ -11,13 +11,17 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from concurrent.futures import Future
+from typing import Any, TypeVar
 
 from agentgauge.core.types import Record
 from agentgauge.run.case_runner import CaseRunner
 from agentgauge.run.solve import Planned
 from agentgauge.store import Line
 from agentgauge.store.jsonl import CaseId
+
+Result = TypeVar("Result")
 
 STOPPED = "not started: the run was stopped"
 """The error of a case that pytest reaches after the run was stopped."""
@@ -74,6 +78,10 @@ class Prefetcher:
         if isinstance(result, Exception):
             raise result
         return result
+
+    def call(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
+        """Do something on the loop's thread that is no case of the queue."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def hold(self) -> None:
         """Start no new case; running cases may end."""

@@ -28,6 +28,9 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
     how = f"dialect {settings.dialect} · scoring {settings.scoring} · {settings.in_flight} requests in flight"
     yield f"model {settings.model.name} · {how}"
     for name, cases in Counter(task for task, _, _ in plan).items():
+        if find_task(name).data.in_run_folder:
+            yield f"{name}: {cases} of the project's own tests"
+            continue
         kind = "your data" if settings.official[name] else "bundled data"
         similarity = settings.similarity[name]
         yield f"{name}: {cases} cases, {kind} in {settings.roots[name]}" + (
@@ -43,6 +46,8 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
         yield f"scoring the transcripts of {settings.rescore} again; no model is asked"
     if settings.replay:
         yield f"replaying {settings.replay}; no model is asked and no tool runs"
+    if all(find_task(name).data.in_run_folder for name, _, _ in plan):
+        return
     yield (
         "exit status 0 when every case was attempted and none is broken; wrong answers are results, not failures of"
         " the run"

@@ -12,7 +12,7 @@ import os
 import time
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +79,12 @@ class Settings:
     file: FileConfig
 
 
+def moved(settings: Settings, run_dir: Path) -> Settings:
+    """The settings of the same run in another folder."""
+    made_here = {name: run_dir for name, root in settings.roots.items() if root == settings.run_dir}
+    return replace(settings, run_dir=run_dir, roots={**settings.roots, **made_here})
+
+
 def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) -> Settings:
     """Check the options, ``--run-dir`` as ``run_dir``. ``root``: the folder of ``agentgauge.toml``. ``run_dir``: in
     workers, where the controller writes.
@@ -109,6 +115,7 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
     columns = {name: presentation_of(task).columns for name, task in tasks.items()}
     roots, official = find_used_data(about, root) if about and not option.data else find_data(data, root)
     run_dir = (run_dir or _run_dir(option, model.name)).resolve()  # tools give paths without links
+    made_here = [name for name, task in tasks.items() if task.data.in_run_folder]
     server = option.tool_server or resumed.get("tool_server")
     sandbox.hide([run_dir, data_folder(root), *roots.values(), *(task.data.bundled for task in tasks.values())])
     return Settings(
@@ -116,9 +123,10 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
         spec=spec,
         dialect=dialect,
         data=data,
-        roots=roots,
-        official=official,
-        similarity={name: _similarity(tasks[name], file, official[name]) for name in roots},
+        roots=roots | dict.fromkeys(made_here, run_dir),
+        official=official | dict.fromkeys(made_here, True),
+        similarity=dict.fromkeys(made_here, "")
+        | {name: _similarity(tasks[name], file, official[name]) for name in roots},
         attempts=_at_least_one("--attempts", option.attempts) or earlier.get("attempts") or 1,
         limit=_at_least_one("--limit", option.limit),
         in_flight=_at_least_one("--in-flight", option.in_flight) or resumed.get("in_flight") or DEFAULT_IN_FLIGHT,

@@ -69,15 +69,7 @@ class Solver:
 
     async def solve(self, planned: Planned) -> Record:
         """Never raises but for cancellation: faults come back as broken records."""
-        record = Record(
-            task=planned.task.name,
-            sample=planned.row.id,
-            attempt=planned.attempt,
-            config=self.configs[planned.task.name],
-            status="broken",
-            tags=planned.row.tags,
-            worker=self.worker,
-        )
+        record = self.new_record(planned)
         try:
             sample = planned.task.data.load(planned.index, planned.row, planned.task.name)
             old = self._recall(planned)
@@ -98,15 +90,30 @@ class Solver:
             record = replace(record, status="broken", error=text, cause=cause)
         return replace(record, finished=time.time())
 
-    async def _run(self, planned: Planned, sample: Sample, record: Record) -> Record:
-        placeholders = PathPlaceholders({str(sample.root): ROOT_TOKEN, str(self.folder.path): RUN_TOKEN})
+    def new_record(self, planned: Planned) -> Record:
+        """The record of a case that is broken so far."""
+        return Record(
+            task=planned.task.name,
+            sample=planned.row.id,
+            attempt=planned.attempt,
+            config=self.configs[planned.task.name],
+            status="broken",
+            tags=planned.row.tags,
+            worker=self.worker,
+        )
+
+    def open_case(self, planned: Planned, sample: Sample) -> Case:
+        """What a case works with. To be called inside the event loop."""
         checkpoint_file = CheckpointFile(
-            self.folder.checkpoint_file(*planned.id), record.config, placeholders, fresh=not self.earlier
+            self.folder.checkpoint_file(*planned.id),
+            self.configs[planned.task.name],
+            self._placeholders(sample),
+            fresh=not self.earlier,
         )
         folder = self.folder.files(*planned.id)
         if self.earlier and checkpoint_file.read() is None and folder.exists():
             shutil.rmtree(folder)  # the names of produced files must not depend on leftovers
-        case = Case(
+        return Case(
             sample=sample,
             attempt=planned.attempt,
             seed=seed_of(planned.id),
@@ -118,6 +125,36 @@ class Solver:
             folder=folder,
             checkpoint_file=checkpoint_file,
         )
+
+    def transcript(self, case: Case, output: Json, seconds: float) -> Transcript:
+        """What was said in a case, with placeholders for the folders that are elsewhere on another machine."""
+        texts = [output, [[event.detail, event.error] for event in case.events]]
+        events = tuple(case.events)
+        if (stored := self._placeholders(case.sample).to_placeholders(texts)) is not texts:
+            output, details = stored
+            events = tuple(
+                replace(event, detail=detail, error=error)
+                for event, (detail, error) in zip(events, details, strict=True)
+            )
+        return Transcript(output, events, case.usage, seconds, case.seed)
+
+    def _placeholders(self, sample: Sample) -> PathPlaceholders:
+        return PathPlaceholders({str(sample.root): ROOT_TOKEN, str(self.folder.path): RUN_TOKEN})
+
+    async def close_case(
+        self, planned: Planned, case: Case, output: Json, fault: Fault | None, seconds: float
+    ) -> Record:
+        """The record of a case that was not run by its task."""
+        record = replace(self.new_record(planned), transcript=self.transcript(case, output, seconds))
+        if fault is not None:
+            record = replace(record, error=str(fault), cause=fault.cause)
+        else:
+            score = await self._score(planned.task, case.sample, output)
+            record = replace(record, status="passed" if score.passed else "wrong", score=score)
+        return replace(record, finished=time.time())
+
+    async def _run(self, planned: Planned, sample: Sample, record: Record) -> Record:
+        case = self.open_case(planned, sample)
         clock = time.monotonic()
         output: Any = None
         try:
@@ -127,15 +164,7 @@ class Solver:
             record = replace(record, error=str(fault), cause=fault.cause)
         if case.checkpoint_output is not None:
             self.checkpoints.add(planned.id)
-        texts = [output, [[event.detail, event.error] for event in case.events]]
-        if (stored := placeholders.to_placeholders(texts)) is not texts:
-            output, details = stored
-            case.events = [
-                replace(event, detail=detail, error=error)
-                for event, (detail, error) in zip(case.events, details, strict=True)
-            ]
-        seconds = time.monotonic() - clock
-        return replace(record, transcript=Transcript(output, tuple(case.events), case.usage, seconds, case.seed))
+        return replace(record, transcript=self.transcript(case, output, time.monotonic() - clock))
 
     def _recall(self, planned: Planned) -> Record | None:
         line = self.stored.get(planned.id)

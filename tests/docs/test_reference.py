@@ -75,7 +75,7 @@ def test_the_readme_has_every_task_with_its_columns() -> None:
     expected = [
         [name, name.replace(".", "_"), *presentation_of(task).columns]
         for name, task in known_tasks().items()
-        if name != "toy.say"
+        if name != "toy.say" and not task.data.in_run_folder
     ]
     assert sorted(written) == sorted(expected)
 

@@ -99,7 +99,7 @@ def test_every_entry_point_names_a_file_of_the_wheel(wheel):
     (listed,) = (name for name in wheel.namelist() if name.endswith("/entry_points.txt"))
     lines = [line for line in wheel.read(listed).decode().splitlines() if "=" in line]
     modules = [line.partition("=")[2].strip().partition(":")[0].replace(".", "/") for line in lines]
-    assert len(modules) == 10
+    assert len(modules) == 12
     files = set(wheel.namelist())
     assert [name for name in modules if not {f"{name}.py", f"{name}/__init__.py"} & files] == []
 

@@ -14,7 +14,7 @@ from tests.plugin.project import ROOT, Project
 HEAVY = frozenset({
     "openai", "pydantic", "aiohttp", "httpx", "httpx2", "httpcore", "httpcore2", "requests",
     "numpy", "PIL", "matplotlib", "sympy", "scipy", "cv2", "torch", "transformers", "sentence_transformers",
-    "rapidocr", "onnxruntime", "tool_impls", "agentgauge_reports",
+    "rapidocr", "onnxruntime", "tool_impls.registry", "agentgauge_reports",
 })
 # fmt: on
 """Packages that are imported where they are first used. ``asyncio`` is not among them: every run needs it."""
@@ -22,7 +22,7 @@ HEAVY = frozenset({
 PROBE = """
 import json, sys, pytest
 status = pytest.main(sys.argv[1:])
-print("\\nMODULES", json.dumps([int(status), sorted({name.partition(".")[0] for name in sys.modules})]))
+print("\\nMODULES", json.dumps([int(status), sorted(sys.modules)]))
 """
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task_registry import configure_tasks
+from agentgauge.core.task_registry import configure_tasks, find_task
 from agentgauge_reports.allure.attach import Attachments
 from agentgauge_reports.allure.case import result, unshown_result
 from agentgauge_reports.allure.dashboard import DASHBOARD, make_dashboard
@@ -35,8 +35,10 @@ def write_results(run: Path, folder: Path, *, unshown: Unshown | None = None) ->
     return "\n".join([f"Allure results of {count} cases are in {folder}", *dashboard])
 
 
-def write_run(run: Path, folder: Path, *, unshown: Unshown | None = None) -> int:
+def write_run(run: Path, folder: Path, *, unshown: Unshown | None = None, own_tests: bool = True) -> int:
     """Write the results of every planned case, and what they share. Returns the number of cases.
+
+    ``own_tests``: also those of a project's own tests, of which allure-pytest writes results too.
 
     A case that cannot be shown says so in its result; ``unshown`` collects them.
 
@@ -48,8 +50,9 @@ def write_run(run: Path, folder: Path, *, unshown: Unshown | None = None) -> int
     configure_tasks(loaded.about["settings"]["options"])  # artifacts depend on them
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        attachments = Attachments(loaded, folder, Counter(case.task for case in loaded.cases))
-        for case in loaded.cases:
+        cases = [case for case in loaded.cases if own_tests or not find_task(case.task).data.in_run_folder]
+        attachments = Attachments(loaded, folder, Counter(case.task for case in cases))
+        for case in cases:
             try:
                 data = result(loaded, case, attachments)
                 text = _encoded(data)
@@ -64,7 +67,7 @@ def write_run(run: Path, folder: Path, *, unshown: Unshown | None = None) -> int
         raise UsageProblem(
             f"{folder} cannot be written ({error.strerror}); name another folder for the Allure results"
         ) from None
-    return len(loaded.cases)
+    return len(cases)
 
 
 def _encoded(data: Mapping[str, Any] | list[Any], indent: int | None = None) -> bytes:

@@ -1,0 +1,189 @@
+"""What a project's own tests get to work with: the model and the tools of the run, kept in a record."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from agentgauge.core.case import Case
+from agentgauge.core.chat import ChatReply, Message
+from agentgauge.core.conversation import Conversation
+from agentgauge.core.tools import FILE_TYPES, Tool, ToolOutput
+from agentgauge.run.factories import Endpoint
+
+Result = TypeVar("Result")
+AnyTool = Callable[..., Any] | Mapping[str, Any] | Tool
+Value = str | Path
+"""What a tool returns: text, or the path of a file that it made."""
+
+FILES = "\n\nThese files belong to it: "
+
+
+class OwnCase:
+    """A test's case. ``submit`` does something in the run's event loop; the test is outside of it."""
+
+    def __init__(
+        self,
+        case: Case,
+        submit: Callable[[Coroutine[Any, Any, Any]], Future[Any]],
+        endpoints: Callable[[Literal["model", "tools"]], Endpoint],
+    ) -> None:
+        self.case = case
+        self.submit = submit
+        self._endpoints = endpoints
+
+    def model_endpoint(self) -> Endpoint:
+        return self._endpoints("model")
+
+    def tool_server(self) -> Endpoint:
+        return self._endpoints("tools")
+
+    def wait(self, work: Coroutine[Any, Any, Result]) -> Result:
+        future: Future[Result] = self.submit(work)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()  # Ctrl-C, or a time-out of the test's own
+            raise
+
+    async def ask(
+        self,
+        said: str | Sequence[Message],
+        *,
+        system: str = "",
+        tools: Iterable[AnyTool | RealTool] = (),
+        files: Iterable[str | Path] = (),
+        state: Any = None,
+        max_turns: int = 10,
+    ) -> Conversation:
+        """See ``Model.ask``."""
+        paths = [_absolute(path) for path in files]
+        self.case.readable += paths
+        if paths and isinstance(said, str):
+            said += FILES + ", ".join(f"`{path}`" for path in paths)
+        offered = [tool.tool if isinstance(tool, RealTool) else tool for tool in tools]
+        return await self.case.converse(said, system=system, tools=offered, state=state, max_turns=max_turns)
+
+    async def complete(
+        self, messages: str | Sequence[Message], *, tools: Sequence[Mapping[str, Any]] = ()
+    ) -> ChatReply:
+        """See ``Model.complete``."""
+        return await self.case.ask(messages, tools=tools)
+
+    async def use(self, tool: Tool, arguments: Mapping[str, Any]) -> Value | tuple[Value, ...]:
+        kinds = {parameter.name: parameter.type for parameter in tool.inputs}
+        given = {name: str(value) if isinstance(value, Path) else value for name, value in arguments.items()}
+        files = [Path(value) for name, value in given.items() if kinds.get(name) in FILE_TYPES and value is not None]
+        self.case.readable += files  # the test itself names them
+        values = tuple(map(_value, await self.case.use(tool.name, given)))
+        return values[0] if len(values) == 1 else values
+
+    async def catalog(self) -> Mapping[str, Tool]:
+        return await self.case.catalog()
+
+
+class Model:
+    """The run's model, in a synchronous test."""
+
+    def __init__(self, case: OwnCase) -> None:
+        self._case = case
+
+    @property
+    def name(self) -> str:
+        return self._case.case.name_of("")
+
+    def ask(
+        self,
+        said: str | Sequence[Message],
+        *,
+        system: str = "",
+        tools: Iterable[AnyTool | RealTool] = (),
+        files: Iterable[str | Path] = (),
+        state: Any = None,
+        max_turns: int = 10,
+    ) -> Conversation:
+        """Let the model use tools until it answers. Returns its ``text``, its ``calls``, and all ``messages``.
+
+        ``said``: what the user writes, or a whole conversation in OpenAI's form. ``tools``: those of the fixture
+        ``tools``, typed Python functions, or function schemas, with a call of which it ends. ``files``: what tools may
+        read besides the project's files; their paths are named in the message. ``state``: what functions with a first
+        parameter ``state`` work on. ``max_turns``: replies of the model. Raises ModelFault and ToolFault.
+        """
+        work = self._case.ask(said, system=system, tools=tools, files=files, state=state, max_turns=max_turns)
+        return self._case.wait(work)
+
+    def complete(self, messages: str | Sequence[Message], *, tools: Sequence[Mapping[str, Any]] = ()) -> ChatReply:
+        """Send one request, with ``tools`` as function schemas. Raises ModelFault."""
+        return self._case.wait(self._case.complete(messages, tools=tools))
+
+
+class AsyncModel:
+    """The run's model, in an asynchronous test: as ``Model``, awaited."""
+
+    def __init__(self, case: OwnCase) -> None:
+        self._case = case
+
+    @property
+    def name(self) -> str:
+        return self._case.case.name_of("")
+
+    async def ask(self, said: str | Sequence[Message], **options: Any) -> Conversation:
+        """See ``Model.ask``."""
+        conversation: Conversation = await asyncio.wrap_future(self._case.submit(self._case.ask(said, **options)))
+        return conversation
+
+    async def complete(self, messages: str | Sequence[Message], **options: Any) -> ChatReply:
+        """See ``Model.complete``."""
+        reply: ChatReply = await asyncio.wrap_future(self._case.submit(self._case.complete(messages, **options)))
+        return reply
+
+
+class RealTool:
+    """A tool that can be called by the names of its inputs, and given to ``model.ask``."""
+
+    def __init__(self, tool: Tool, case: OwnCase, *, is_async: bool) -> None:
+        self.tool = tool
+        self._case = case
+        self._is_async = is_async
+        self.__doc__ = tool.description
+
+    def __call__(self, **arguments: Any) -> Any:
+        """Text as a text, a file as its path, several outputs as a tuple. Raises ToolError and ToolFault."""
+        work = self._case.use(self.tool, arguments)
+        return asyncio.wrap_future(self._case.submit(work)) if self._is_async else self._case.wait(work)
+
+    def __repr__(self) -> str:
+        return f"<tool {self.tool.name}: {self.tool.description}>"
+
+
+class Tools:
+    """The real tools by name, as attributes."""
+
+    def __init__(self, case: OwnCase, *, is_async: bool) -> None:
+        self._case = case
+        self._is_async = is_async
+        self.catalog: Mapping[str, Tool] = case.wait(case.catalog())
+
+    @property
+    def files(self) -> Path:
+        """The folder of the files that tools make in this test."""
+        return self._case.case.folder
+
+    def __getattr__(self, name: str) -> RealTool:
+        if name not in self.catalog:
+            raise AttributeError(f"there is no tool {name!r}; known are {', '.join(self.catalog)}")
+        return RealTool(self.catalog[name], self._case, is_async=self._is_async)
+
+    def __iter__(self) -> Any:
+        return (getattr(self, name) for name in self.catalog)
+
+
+def _absolute(path: str | Path) -> Path:
+    return Path(path).absolute()
+
+
+def _value(output: ToolOutput) -> Value:
+    return output.content if output.type == "text" else Path(output.content)

@@ -1,0 +1,84 @@
+"""The fixtures for a project's own tests of agents: ``model``, ``tools``, ``model_endpoint`` and ``tool_server``.
+
+A test that uses one of them leaves a record in the run folder, with everything that was said. It passes and fails as
+pytest has it. Every project loads this module: what it needs is imported when a fixture is used.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agentgauge.pytest_plugin.keys import OWN, WORKER
+
+if TYPE_CHECKING:
+    from agentgauge.pytest_plugin.own_case import OwnCase
+    from agentgauge.run.factories import Endpoint
+
+NOT_STARTED = (
+    "AgentGauge has not started: with -n it must know before collection that a test uses it, so name the model, such as"
+    " --model=baseline, or put an agentgauge.toml into the project's root folder; and name the fixture as an argument"
+    " of the test or of a fixture, not in request.getfixturevalue"
+)
+
+
+def uses_us(item: pytest.Item) -> bool:
+    """Whether a test has a fixture of ours, not one of the same name of its project's."""
+    return "agentgauge_case" in getattr(item, "fixturenames", ())
+
+
+def needs_tools(item: pytest.Item) -> bool:
+    return "agentgauge_tool_server" in getattr(item, "fixturenames", ())
+
+
+@pytest.fixture
+def agentgauge_case(request: pytest.FixtureRequest) -> Iterator[OwnCase]:
+    """What the fixtures for own tests share: the test's record."""
+    item, worker = request.node, request.config.stash.get(WORKER, None)
+    if worker is None or OWN not in item.stash:
+        pytest.fail(NOT_STARTED, pytrace=False)
+    begin = time.monotonic()
+    case = worker.open_case(item)
+    yield case
+    worker.close_case(item, case, time.monotonic() - begin)
+
+
+@pytest.fixture
+def agentgauge_tool_server(agentgauge_case: OwnCase) -> Endpoint:
+    return agentgauge_case.tool_server()
+
+
+@pytest.fixture
+def model(request: pytest.FixtureRequest, agentgauge_case: OwnCase) -> Any:
+    """The run's model (--model): ``ask``, ``complete``. An asynchronous test awaits what they return."""
+    from agentgauge.pytest_plugin.own_case import AsyncModel, Model
+
+    return AsyncModel(agentgauge_case) if _is_async(request) else Model(agentgauge_case)
+
+
+@pytest.fixture
+def tools(request: pytest.FixtureRequest, agentgauge_case: OwnCase, agentgauge_tool_server: Endpoint) -> Any:
+    """The real tools: ``tools.OCR(image=path)``, ``tools.catalog``. An asynchronous test awaits a call."""
+    from agentgauge.pytest_plugin.own_case import Tools
+
+    return Tools(agentgauge_case, is_async=_is_async(request))
+
+
+@pytest.fixture
+def model_endpoint(agentgauge_case: OwnCase) -> Endpoint:
+    """Where the run's model answers, for a framework of one's own: ``url``, ``key``, ``model``."""
+    return agentgauge_case.model_endpoint()
+
+
+@pytest.fixture
+def tool_server(agentgauge_tool_server: Endpoint) -> Endpoint:
+    """Where the run's tool server answers: ``url``, ``key`` (a bearer token)."""
+    return agentgauge_tool_server
+
+
+def _is_async(request: pytest.FixtureRequest) -> bool:
+    return inspect.iscoroutinefunction(getattr(request.node, "obj", None))

@@ -1,0 +1,55 @@
+"""The tools of this package for a task: which of them work, the server that runs them, and its client."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from agentgauge.core.capabilities import RealTools
+from agentgauge.core.config import Config
+from agentgauge.core.tools import ToolBox
+from agentgauge.core.types import Json, Scoring
+
+
+class LocalTools(RealTools):
+    """``tools_of`` is left to the task."""
+
+    default_settings = Path(__file__).with_name("default_tools.toml")
+    """Whose [tools] table holds where the user's settings have none."""
+    refuses_missing = True
+    """Whether the settings may say that a run is refused for a tool that cannot work."""
+
+    def settings_file(self, config: Config) -> Path:
+        return config.path if config.path and config.tools else self.default_settings
+
+    def check_tools(
+        self, names: Sequence[str], config: Config, *, scoring: Scoring, allow_unsafe: bool, server: str | None
+    ) -> Mapping[str, Mapping[str, Json]]:
+        if server is not None:
+            from tool_impls.server.remote_fingerprint import server_fingerprints
+
+            return server_fingerprints(server, names)
+        from tool_impls.availability import require
+        from tool_impls.fingerprint import fingerprints
+        from tool_impls.settings_file import load
+
+        settings = replace(load(self.settings_file(config)), allow_unsafe=allow_unsafe, released=scoring == "parity")
+        require(settings if self.refuses_missing else replace(settings, missing="disable"), names)
+        return fingerprints(settings, names)
+
+    def prepare_check(self) -> None:
+        from tool_impls.fingerprint import look_up_packages
+
+        look_up_packages()
+
+    def tool_server(self, config: Config, *, scoring: Scoring, allow_unsafe: bool) -> list[str]:
+        command = [sys.executable, "-m", "tool_impls.server.command", "--port", "0", "--scoring", scoring]
+        command += ["--settings", str(self.settings_file(config))]
+        return [*command, *(["--allow-unsafe-code"] if allow_unsafe else [])]
+
+    def toolbox(self, url: str) -> ToolBox:
+        from tool_impls.server.client import ToolServerBox
+
+        return ToolServerBox(url)
