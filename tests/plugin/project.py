@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +19,43 @@ from agentgauge.store import plain
 
 ROOT = Path(__file__).resolve().parents[2]
 
-PYTEST = (
-    sys.executable,
+WORDS = (
     "-m",
     "pytest",
     *(word for name in ("cacheprovider", "anyio", "hypothesispytest", "benchmark") for word in ("-p", f"no:{name}")),
 )
 """Without traces in the folder (cacheprovider), the plugin that our own settings leave out too (anyio), and those that
 only who works on this project has (hypothesis, pytest-benchmark). The latter three take 0.2 s to load."""
+
+PYTEST = (sys.executable, *WORDS)
+
+
+@cache
+def prepared() -> tuple[str, ...]:
+    """The beginning of a command, up to ``-m pytest``, for a run that costs no start of Python (``prepared.py``). Not
+    for runs that get signals: the process that the command starts is not the run's own."""
+    here = Path(__file__).parent
+    folder = tempfile.TemporaryDirectory(prefix="prepared-")  # as short as a socket's address must be
+    path = f"{folder.name}/socket"
+    process = subprocess.Popen(
+        [sys.executable, str(here / "prepared.py"), path],
+        cwd=folder.name,
+        env=Project(Path(folder.name)).environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+    )
+
+    def end() -> None:
+        process.communicate()
+        folder.cleanup()
+
+    atexit.register(end)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return (sys.executable, "-I", "-S", str(here / "stand_in.py"), path)
+
 
 CONFTEST = """
 from agentgauge.core.task_registry import announce
@@ -59,7 +91,8 @@ class Project:
         return Project(path)
 
     def command(self, *arguments: str) -> list[str]:
-        return [*PYTEST, *arguments]
+        """For runs that only run."""
+        return [*prepared(), *WORDS, *arguments]
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         ours = ("PYTEST_", "AGENTGAUGE_")
@@ -93,7 +126,7 @@ class Project:
     def start(self, *arguments: str, data: str = "toy", env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
         """In a session of its own, so that a signal reaches it and its workers alone."""
         return subprocess.Popen(
-            self.command("--data", data, *arguments),
+            [*PYTEST, "--data", data, *arguments],
             cwd=self.path,
             env=self.environment(env),
             stdout=subprocess.PIPE,
@@ -112,10 +145,9 @@ WILD = (*GTA[:-1], str(ROOT / "bench_wild"))
 
 def start_gta(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
     """As ``run_gta``, without waiting for the end."""
-    project = Project(cwd)
-    command = project.command(*GTA, *arguments)
+    command = [*PYTEST, *GTA, *arguments]
     return subprocess.Popen(
-        command, cwd=cwd, env=project.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command, cwd=cwd, env=Project(cwd).environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
 
 
