@@ -156,17 +156,19 @@ def is_any_given(option: Namespace) -> bool:
 
 def refuse_paths_elsewhere(config: pytest.Config, words: list[str]) -> None:
     """pytest looks for the project before it knows our options, and takes ``DIR`` in ``--run-dir DIR`` for a path of
-    tests then: a folder elsewhere would lead it to another project. Raises UsageError."""
+    tests then: a folder elsewhere would lead it to another project. Where workers read the command line, a new folder
+    is there too. Raises UsageError."""
     known = config.known_args_namespace
     if known.rootdir or known.inifilename:
         return  # the project is named
     here = config.invocation_params.dir
     places = [path for word in known.file_or_dir if (path := here / word.partition("::")[0]).exists()]
     project = _project_of(places[0] if places else here)
+    workers = getattr(known, "numprocesses", None) or getattr(known, "tx", None)
     options = {form: name for name in _PATHS for form in (name, PREFIX + name.removeprefix("--"))}
     for option, value in pairwise(words):
         path = (here / value).resolve()
-        if option in options and path.exists() and not path.is_relative_to(project):
+        if option in options and (path.exists() or workers) and not path.is_relative_to(project):
             raise pytest.UsageError(
                 f"{option} {value}: pytest would look for the project's settings there; write {option}={value}"
             )

@@ -110,7 +110,7 @@ class Worker:
         if self._prefetcher:
             self._prefetcher.close()
 
-    @pytest.hookimpl(wrapper=True)
+    @pytest.hookimpl(wrapper=True, trylast=True)  # allure-pytest and others read the report once it is redacted
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:

@@ -61,13 +61,13 @@ def test_a_disk_that_is_full_in_the_midst_costs_no_answer(tmp_path, disk, worker
 
         endpoint.choose = fills
         arguments = ("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", *workers)
-        result = project.run(*arguments, "--run-dir", str(disk / "run"))
+        result = project.run(*arguments, f"--run-dir={disk / 'run'}")
         ended_well(result, disk / "run")
         assert "No space left on device): make room; what is finished is kept" in result.output
         assert not (disk / "run" / "reserve").exists()
         (disk / "filler").unlink()
         endpoint.choose = say
-        assert project.run("--resume", str(disk / "run"), "--model-url", endpoint.url, *workers).status == 0
+        assert project.run(f"--resume={disk / 'run'}", "--model-url", endpoint.url, *workers).status == 0
         # answers on their way when the run stopped are given up, as after -x
         assert len(endpoint.requests) <= before + SAMPLES + 4
         assert without_times(summary(disk / "run")) == undisturbed(SAMPLES)
@@ -79,10 +79,10 @@ def test_a_disk_without_room_for_the_next_record(tmp_path, disk):
     with FaultServer(choose=say) as endpoint:
         fill(disk, 40_960)
         arguments = ("--model", "m", "--model-url", endpoint.url, "--in-flight", "4")
-        result = project.run(*arguments, "--run-dir", str(disk / "run"))
+        result = project.run(*arguments, f"--run-dir={disk / 'run'}")
         ended_well(result, disk / "run")
         (disk / "filler").unlink()
-        assert project.run("--resume", str(disk / "run"), "--model-url", endpoint.url).status == 0
+        assert project.run(f"--resume={disk / 'run'}", "--model-url", endpoint.url).status == 0
         assert without_times(summary(disk / "run")) == undisturbed(SAMPLES)
 
 
@@ -91,13 +91,13 @@ def test_a_disk_that_is_full_at_the_end_of_the_run(tmp_path, disk):
     with FaultServer(choose=say) as endpoint:
         conftest = (project.path / "conftest.py").read_text()
         (project.path / "conftest.py").write_text(conftest + AT_THE_END)
-        arguments = ("--model", "m", "--model-url", endpoint.url, "--run-dir", str(disk / "run"))
+        arguments = ("--model", "m", "--model-url", endpoint.url, f"--run-dir={disk / 'run'}")
         result = project.run(*arguments, env={"DISK": str(disk)})
         ended_well(result, disk / "run")
         (disk / "filler").unlink()
         (project.path / "conftest.py").write_text(conftest)
         before = len(endpoint.requests)
-        assert project.run("--resume", str(disk / "run"), "--model-url", endpoint.url).status == 0
+        assert project.run(f"--resume={disk / 'run'}", "--model-url", endpoint.url).status == 0
         assert len(endpoint.requests) == before
         assert without_times(summary(disk / "run")) == undisturbed(6)
 
@@ -168,14 +168,14 @@ def test_a_cassette_without_room(tmp_path, disk):
     with FaultServer(choose=say) as endpoint:
         arguments = ("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", *TWO)
         fill(disk, 4096)
-        result = project.run(*arguments, "--run-dir", "run", "--record", f"{disk}/tape.jsonl")
+        result = project.run(*arguments, "--run-dir", "run", f"--record={disk}/tape.jsonl")
         ended_well(result, project.path / "run")
         assert len(endpoint.requests) < SAMPLES / 2  # nothing more is asked that could not be recorded
         assert summary(project.path / "run")["tasks"]["toy.say"]["causes"]["disk full"] >= 1
         assert (disk / "tape.jsonl").read_bytes().endswith(b"}\n")
         (disk / "filler").unlink()
-        assert project.run("--resume", "run", *arguments[2:], "--record", f"{disk}/tape.jsonl").status == 0
-    replayed = project.run("--replay", f"{disk}/tape.jsonl", "--run-dir", "again")
+        assert project.run("--resume", "run", *arguments[2:], f"--record={disk}/tape.jsonl").status == 0
+    replayed = project.run(f"--replay={disk}/tape.jsonl", "--run-dir", "again")
     assert replayed.status == 0, replayed.output
     assert without_times(summary(project.path / "again")) == without_times(summary(project.path / "run"))
 
@@ -198,11 +198,11 @@ def test_files_of_tools_without_room(tmp_path, disk):
     fill(disk, RESERVED + 200_704)
     with FaultServer(choose=say) as endpoint:
         arguments = ("--model", "m", "--model-url", endpoint.url, "--in-flight", "2")
-        result = project.run(*arguments, "--run-dir", str(disk / "run"))
+        result = project.run(*arguments, f"--run-dir={disk / 'run'}")
         ended_well(result, disk / "run")
         assert len(records(disk / "run")) >= 3
         (disk / "filler").unlink()
-        resumed = project.run("--resume", str(disk / "run"), "--model-url", endpoint.url)
+        resumed = project.run(f"--resume={disk / 'run'}", "--model-url", endpoint.url)
         assert resumed.status == 0, resumed.output
 
 

@@ -159,6 +159,12 @@ def test_a_folder_elsewhere_behind_a_space_is_refused(announced, tmp_path):
     assert pytest_in(announced, "--data=toy", f"--run-dir={place}").status == 0
 
 
+def test_workers_would_find_a_new_folder_elsewhere(announced, tmp_path):
+    result = pytest_in(announced, "--data=toy", "-n", "1", "--run-dir", str(tmp_path / "new"))
+    assert result.status == 4
+    assert f"write --run-dir={tmp_path / 'new'}" in result.output
+
+
 def test_a_bundled_benchmark_runs_in_an_empty_folder(tmp_path):
     result = pytest_in(tmp_path, "--pyargs", "bench_gta", "--model=oracle", "--limit=1", "--run-dir=run")
     assert result.status == 0, result.output

@@ -38,7 +38,7 @@ def test_the_tools_are_looked_up_before_the_workers_have_collected(tmp_path, fol
         folder,
     ]
     environment = Project(tmp_path).environment()
-    options = ["--run-dir", str(tmp_path / "run")]
+    options = [f"--run-dir={tmp_path / 'run'}"]
     done = subprocess.run(
         [*command, *options], cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=120
     )

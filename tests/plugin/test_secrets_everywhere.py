@@ -215,7 +215,7 @@ import os, pytest
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session):
     environ = os.environ
-    if "internal" in session.config.option.run_dir:
+    if "internal" in session.config.option.agentgauge_run_dir:
         raise RuntimeError("no " + environ["MY_KEY"])
 
 @pytest.fixture(autouse=True)

@@ -132,7 +132,7 @@ def test_what_no_shard_has_done_is_missing_and_a_resumed_run_does_it(project, tm
     out = tmp_path / "out"
     assert merge([half, Path("even")], out)["tasks"]["toy.say"]["missing"] == 4
     with FaultServer(choose=say) as server:
-        result = project.run("--resume", str(out), "--model-url", server.url)
+        result = project.run(f"--resume={out}", "--model-url", server.url)
     assert result.status == 0, result.output
     assert reports_of(out) == reports_of(Path("whole"))
 
