@@ -19,9 +19,11 @@ if TYPE_CHECKING:
         RealTools,
         Similarity,
         TaskOption,
+        role_option,
     )
     from agentgauge.core.case import Case
     from agentgauge.core.chat import ChatReply, ChatRequest, Sampling, ToolCall
+    from agentgauge.core.conversation import Conversation, ConversationCall, SimulatedUser
     from agentgauge.core.data_source import DataSource
     from agentgauge.core.errors import DataProblem, Fault, ToolError, UsageProblem
     from agentgauge.core.estimate import MetricFormula
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from agentgauge.core.tools import Tool, ToolBox, ToolOutput
     from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Sample, Score
     from agentgauge.pytest_plugin import benchmark_task
+    from agentgauge.pytest_plugin.benchmark import benchmark
     from agentgauge.pytest_plugin.fixtures import Outcome
 
 __all__ = [
@@ -44,6 +47,8 @@ __all__ = [
     "ChatReply",
     "ChatRequest",
     "CombinedScores",
+    "Conversation",
+    "ConversationCall",
     "DataProblem",
     "DataSource",
     "Entry",
@@ -63,6 +68,7 @@ __all__ = [
     "Sampling",
     "Score",
     "Similarity",
+    "SimulatedUser",
     "Task",
     "TaskOption",
     "Tool",
@@ -72,11 +78,13 @@ __all__ = [
     "ToolOutput",
     "UsageProblem",
     "announce",
+    "benchmark",
     "benchmark_task",
     "build_index",
     "line_entries",
     "list_entries",
     "object_entries",
+    "role_option",
 ]
 
 _MODULES = {
@@ -95,9 +103,11 @@ _MODULES = {
         "RealTools",
         "Similarity",
         "TaskOption",
+        "role_option",
     ),
     "agentgauge.core.case": ("Case",),
     "agentgauge.core.chat": ("ChatReply", "ChatRequest", "Sampling", "ToolCall"),
+    "agentgauge.core.conversation": ("Conversation", "ConversationCall", "SimulatedUser"),
     "agentgauge.core.data_source": ("DataSource",),
     "agentgauge.core.errors": ("DataProblem", "Fault", "ToolError", "UsageProblem"),
     "agentgauge.core.estimate": ("MetricFormula",),
@@ -108,6 +118,7 @@ _MODULES = {
     "agentgauge.core.types": ("ROOT_TOKEN", "RUN_TOKEN", "Sample", "Score"),
     "agentgauge.pytest_plugin": ("benchmark_task",),
     "agentgauge.pytest_plugin.fixtures": ("Outcome",),
+    "agentgauge.pytest_plugin.benchmark": ("benchmark",),
 }
 
 

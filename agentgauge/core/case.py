@@ -61,6 +61,7 @@ class Case:
     models: Callable[[str], ChatModel] | None = None  # the models that options name for roles of their own
     loop: Converse | None = None
     readable: list[Path] = field(default_factory=list)  # what tools may read besides the sample's root
+    tools: Iterable[Callable[..., Any] | Mapping[str, Json] | Tool] = ()  # of ``converse``, where it is given none
     checkpoint_file: CheckpointFile | None = None
     checkpoint_output: Json | None = None  # what ``checkpoint`` was given, now or in an earlier run that broke later
     events: list[Event] = field(default_factory=list)
@@ -139,7 +140,7 @@ class Case:
         messages: str | Sequence[Message] = (),
         *,
         system: str = "",
-        tools: Iterable[Callable[..., Any] | Mapping[str, Json] | Tool] = (),
+        tools: Iterable[Callable[..., Any] | Mapping[str, Json] | Tool] | None = None,
         state: Any = None,
         user: SimulatedUser | str | None = None,
         max_turns: int = 30,
@@ -149,13 +150,14 @@ class Case:
 
         ``messages``: what was said before; a text is what the user writes. ``tools``: typed Python functions
         (agentgauge.core.functions), which are run; real tools, of ``catalog``; or function schemas in OpenAI's form,
-        with a call of which the conversation ends. ``state`` is what the functions work on. ``user``: a model that
-        plays the user, or the text of its instructions; it answers the tested model until it is content.
-        ``max_turns``: replies of the tested model in all. Raises Fault.
+        with a call of which the conversation ends; None: ``Case.tools``. ``state`` is what the functions work on.
+        ``user``: a model that plays the user, or the text of its instructions; it answers the tested model until it is
+        content. ``max_turns``: replies of the tested model in all. Raises Fault.
         """
         assert self.loop is not None, "only a case of a run has a loop"
+        offered = self.tools if tools is None else tools
         return await self.loop(
-            self, messages, system=system, tools=tools, state=state, user=user, max_turns=max_turns, usual=usual
+            self, messages, system=system, tools=offered, state=state, user=user, max_turns=max_turns, usual=usual
         )
 
     def _model_of(self, role: str) -> ChatModel:

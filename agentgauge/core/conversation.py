@@ -42,7 +42,7 @@ class Conversation:
         return Conversation(**{**data, "calls": calls, "messages": tuple(data["messages"])})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: a class with slots has no SimulatedUser.stop
 class SimulatedUser:
     """A model that plays the user of a conversation."""
 

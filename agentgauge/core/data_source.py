@@ -19,6 +19,7 @@ class DataSource(ABC):
     files: tuple[str, ...]  # files that must lie there, relative: ("dataset.json", "toolmeta.json")
     bundled: Path  # folder of the bundled data set
     in_run_folder = False  # the samples come into being with a run, and lie in its folder
+    whole = False  # the bundled data set is the official one, and no small one in its place
 
     def find(self, folder: Path) -> Path | None:
         """The first of the candidate folders that has the data. None if none has."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import ModuleType
 
 from agentgauge.core.announcement.module_file import importing_file
 from agentgauge.core.announcement.validation import complete
@@ -56,10 +56,27 @@ def configure_tasks(given: Mapping[str, Json]) -> dict[str, str | bool]:
     return chosen
 
 
-@cache
 def known_tasks() -> dict[str, Task]:
-    """Every announced task by name. Raises UsageProblem for one that is not complete."""
-    return {task.name: task for point in entry_points(group=ENTRY_POINTS) for task in map(complete, point.load())}
+    """Every announced task by name. An entry point names tasks, or a module that announces its own.
+
+    Raises UsageProblem for a task that is not complete.
+    """
+    global _is_loaded
+    if not _is_loaded:
+        _is_loaded = True  # now: a module that announces its own tasks comes here while it is loaded
+        try:
+            for point in entry_points(group=ENTRY_POINTS):
+                loaded = point.load()
+                if not isinstance(loaded, ModuleType):
+                    _tasks.update({task.name: task for task in map(complete, loaded)})
+        except BaseException:
+            _is_loaded = False
+            raise
+    return _tasks
+
+
+_tasks: dict[str, Task] = {}
+_is_loaded = False
 
 
 def announce(*tasks: Task) -> None:

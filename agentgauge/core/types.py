@@ -51,6 +51,10 @@ class Sample:
     root: Path  # folder that relative paths of the payload start from
     position: int = 0  # place in the data set, from 0
 
+    def __getitem__(self, name: str) -> Json:
+        """A field of the payload."""
+        return self.payload[name]
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -88,7 +92,7 @@ class Score:
     """
 
     passed: bool
-    values: Mapping[str, float]
+    values: Mapping[str, float] = field(default_factory=dict)
     labels: tuple[str, ...] = ()  # why it is wrong: "wrong_tool", "wrong_argument" ...
     explanation: str = ""  # for a person: what was expected, what came, at which step
     group: str = ""  # dependent samples, such as the tasks of a session, have one group; empty: an independent sample

@@ -20,15 +20,16 @@ def data_folder(rootpath: Path) -> Path:
 
 
 def find_data(data: str, rootpath: Path) -> tuple[dict[str, Path], dict[str, bool]]:
-    """Where each task's data is, and whether it is the user's own.
+    """Where each task's data is, and whether it is the official one: the user's own, or a bundled one that is whole.
 
     ``auto`` looks below $AGENTGAUGE_DATA or ``agentgauge-data`` and falls back on the bundled set, task by task. A
     folder may be one data set or hold several. Raises UsageProblem for a folder without any, DataProblem for damaged
     data.
     """
     tasks = {name: task for name, task in known_tasks().items() if not task.data.in_run_folder}
+    whole = {name: task.data.whole for name, task in tasks.items()}
     if data == "mini":
-        return {name: task.data.bundled for name, task in tasks.items()}, dict.fromkeys(tasks, False)
+        return {name: task.data.bundled for name, task in tasks.items()}, whole
     if data == "auto":
         found = {name: root for name, task in tasks.items() if (root := task.data.find(data_folder(rootpath)))}
         # a data set is the user's or the bundled one, never a mixture: its paths have one token in what is stored
@@ -38,7 +39,7 @@ def find_data(data: str, rootpath: Path) -> tuple[dict[str, Path], dict[str, boo
             for name, task in tasks.items()
             if name in found or task.data.name not in theirs
         }
-        return roots, {name: name in found for name in roots}
+        return roots, {name: name in found or whole[name] for name in roots}
     folder = Path(data).resolve()  # without "..": prompts hold paths in it
     if not folder.is_dir():
         raise UsageProblem(

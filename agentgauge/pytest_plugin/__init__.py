@@ -13,6 +13,7 @@ import pytest
 
 from agentgauge.pytest_plugin.fixtures import outcome, sample
 from agentgauge.pytest_plugin.keys import COLLECTION, PROBLEM
+from agentgauge.pytest_plugin.named_files import import_named, named_files
 from agentgauge.pytest_plugin.options import (
     add_options,
     add_task_options,
@@ -61,6 +62,7 @@ def pytest_load_initial_conftests(
 ) -> Generator[None]:
     refuse_paths_elsewhere(early_config, args)
     yield
+    import_named(early_config)
     # by now the project's own options are known, and its conftest.py has announced its tasks
     if early_config.known_args_namespace.help or has_unknown(parser, args):
         add_task_options(parser)
@@ -112,4 +114,4 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _is_wanted(config: pytest.Config) -> bool:
     """Whether AgentGauge has something to do, as far as that is known before tests are collected."""
     settings = config.rootpath / "agentgauge.toml"
-    return is_any_given(config.option) or settings.is_file() or names_benchmarks(config)
+    return is_any_given(config.option) or settings.is_file() or names_benchmarks(config) or bool(named_files(config))

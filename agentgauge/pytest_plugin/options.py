@@ -175,8 +175,9 @@ def refuse_paths_elsewhere(config: pytest.Config, words: list[str]) -> None:
 
 
 def _project_of(path: Path) -> Path:
-    """The nearest folder above that has a file with settings of pytest; the path itself where none has."""
+    """The nearest folder above that has a file with settings of pytest; the path's own folder where none has."""
     path = path.resolve()
+    path = path.parent if path.is_file() else path
     return next((one for one in (path, *path.parents) if any((one / name).is_file() for name in _PROJECT_FILES)), path)
 
 

@@ -28,10 +28,12 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
     how = f"dialect {settings.dialect} · scoring {settings.scoring} · {settings.in_flight} requests in flight"
     yield f"model {settings.model.name} · {how}"
     for name, cases in Counter(task for task, _, _ in plan).items():
-        if find_task(name).data.in_run_folder:
+        data = find_task(name).data
+        if data.in_run_folder:
             yield f"{name}: {cases} of the project's own tests"
             continue
-        kind = "your data" if settings.official[name] else "bundled data"
+        is_bundled = settings.roots[name] == data.bundled
+        kind = "bundled data" if not settings.official[name] else "all data" if is_bundled else "your data"
         similarity = settings.similarity[name]
         yield f"{name}: {cases} cases, {kind} in {settings.roots[name]}" + (
             f", texts compared by {similarity}" if similarity else ""

@@ -60,8 +60,10 @@ def make_answer(model: str, data: dict[str, Path], dialect: str = "native") -> A
     oracle = Oracle(data, one_call=format is not None and not _holds_two_calls(format))
 
     def answer(request: ChatRequest, case: CaseKey | None) -> ChatReply:
-        reply = oracle.answer(request, _needed(case))
-        return render_reply(format, reply) if format else reply
+        case = _needed(case)
+        reply = oracle.answer(request, case)
+        # what another role is asked is not in the dialect, such as what a simulated user is to say next
+        return render_reply(format, reply) if format and not case.role else reply
 
     return answer
 

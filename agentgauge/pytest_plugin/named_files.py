@@ -1,0 +1,40 @@
+"""Benchmarks of one file that the command line names: their tasks, with the options these have, are there before pytest
+reads its options, where it would import the file only when it collects tests."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+_DECORATOR = re.compile(rb"^@(?:agentgauge\.)?benchmark\(", re.MULTILINE)
+
+
+def named_files(config: pytest.Config) -> list[Path]:
+    """The files of the command line that hold a benchmark."""
+    words = dict.fromkeys(word.partition("::")[0] for word in config.known_args_namespace.file_or_dir)
+    paths = [config.invocation_params.dir / word for word in words if word.endswith(".py")]
+    return [path for path in paths if path.is_file() and _holds_benchmark(path.read_bytes())]
+
+
+def _holds_benchmark(text: bytes) -> bool:
+    return b"agentgauge" in text and _DECORATOR.search(text) is not None
+
+
+def import_named(config: pytest.Config) -> None:
+    """Import these files. Raises UsageError for a benchmark that is not complete; any other error of a file is told by
+    pytest, which imports it again."""
+    from agentgauge.core.announcement.module_file import import_file
+    from agentgauge.core.errors import UsageProblem
+
+    for path in named_files(config):
+        folder = str(path.parent.resolve())
+        if folder not in sys.path:
+            sys.path.insert(0, folder)  # as pytest does by default
+        try:
+            import_file(path)
+        except UsageProblem as problem:
+            if isinstance(problem.__cause__, UsageProblem):
+                raise pytest.UsageError(str(problem.__cause__)) from None

@@ -1,0 +1,163 @@
+"""Samples in files of JSON Lines, JSON or CSV, with gold in another file where that is apart."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import count
+from pathlib import Path
+
+from agentgauge.core.data_source import DataSource
+from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.index import Entry, Index, Row, build_index, first_line, line_entries, list_entries, object_entries
+from agentgauge.core.types import Json, Sample
+
+
+class SampleFiles(DataSource):
+    """One or several files of the same kind, one sample an entry, in the order of the files.
+
+    A sample's id is its field ``id``, or its key in a JSON object, or its place in all files, from 0. ``gold`` is a
+    file with an entry for each sample's id, which becomes the sample's field ``gold``. ``tags``: fields whose texts,
+    or lists of texts, are keywords.
+    """
+
+    def __init__(
+        self, name: str, files: Sequence[Path], *, gold: Path | None, tags: Sequence[str], id: str, whole: bool
+    ) -> None:
+        """Raises UsageProblem for a file that is not there, or of another kind."""
+        self.name = name
+        self.bundled = files[0].parent
+        self.whole = whole
+        kinds = {file.suffix for file in files}
+        if len(kinds) != 1:
+            raise UsageProblem(f"the data files of {name} are of several kinds ({', '.join(sorted(kinds))}); use one")
+        for file in (*files, *([gold] if gold else [])):
+            if file.suffix not in _ENTRIES:
+                raise UsageProblem(f"{file.name}: samples of {name} can be in files of {', '.join(_ENTRIES)}")
+            if not file.is_file():
+                raise UsageProblem(
+                    f"the data file {file} of {name} does not exist; paths start at the benchmark's file"
+                )
+            if not file.is_relative_to(self.bundled):
+                raise UsageProblem(f"the data file {file} of {name} must lie in {self.bundled} or below")
+        self._samples = tuple(str(file.relative_to(self.bundled)) for file in files)
+        self._gold = str(gold.relative_to(self.bundled)) if gold else ""
+        self.files = (*self._samples, *filter(None, [self._gold]))
+        self._tags = tuple(tags)
+        self._id = id
+
+    def index(self, root: Path) -> Index:
+        files = [root / file for file in self.files]
+        kind = json.dumps(["short form 1", self._id, self._tags, bool(self._gold)])
+        return build_index(files, _entries, self._describe(root), kind=kind, parts=len(self._samples))
+
+    def load(self, index: Index, row: Row, task: str) -> Sample:
+        text = index.read(row)
+        if index.file.suffix == ".csv":
+            header = _known_header(index.file, index.fingerprint)
+            payload: dict[str, Json] = dict(zip(header, next(csv.reader([text.decode("utf-8")])), strict=True))
+        else:
+            payload = json.loads(text)
+        if self._gold:
+            payload["gold"] = _known_gold(index.root / self._gold, self._id, index.fingerprint)[row.id]
+        return Sample(row.id, task, row.tags, payload, index.root, row.position)
+
+    def _describe(self, root: Path) -> Callable[[Entry], tuple[str, list[str]]]:
+        places = count()
+        gold = _gold(root / self._gold, self._id) if self._gold else None
+
+        def describe(entry: Entry) -> tuple[str, list[str]]:
+            place = next(places)
+            if not isinstance(entry.value, dict):
+                raise DataProblem(f"{self.name}: sample {place + 1} is no object with fields: {str(entry.value)[:60]}")
+            id = _id_of(entry, self._id, str(place))
+            if gold is not None and id not in gold:
+                raise DataProblem(f"{root / self._gold} has no entry for the sample {id!r}")
+            return id, [text for field in self._tags for text in _texts(entry.value, field, f"{self.name}, {id!r}")]
+
+        return describe
+
+
+def csv_entries(file: Path) -> Iterator[Entry]:
+    """The rows of a CSV file behind its header, as objects of texts. Raises DataProblem."""
+    header = _header(file)
+    end = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal end
+        with file.open("rb") as stream:
+            for line in stream:
+                end += len(line)
+                yield line.decode("utf-8-sig" if end == len(line) else "utf-8")
+
+    try:
+        reader = csv.reader(lines(), strict=True)
+        next(reader)
+        start, number = end, 0
+        for cells in reader:
+            if cells:
+                yield Entry(str(number), dict(zip(header, cells, strict=True)), start, end)
+                number += 1
+            start = end
+    except (csv.Error, UnicodeDecodeError, ValueError) as error:
+        raise DataProblem(f"{file} is damaged behind byte {start}: {error}; get the file again") from None
+
+
+def _json_entries(file: Path) -> Iterator[Entry]:
+    return object_entries(file) if first_line(file).startswith("{") else list_entries(file)
+
+
+_ENTRIES: Mapping[str, Callable[[Path], Iterator[Entry]]] = {
+    ".jsonl": line_entries,
+    ".json": _json_entries,
+    ".csv": csv_entries,
+}
+
+
+def _entries(file: Path) -> Iterator[Entry]:
+    """An entry's key is empty where it is no more than a place."""
+    is_object = file.suffix == ".json" and first_line(file).startswith("{")
+    for entry in _ENTRIES[file.suffix](file):
+        yield entry if is_object else Entry("", entry.value, entry.start, entry.end)
+
+
+def _id_of(entry: Entry, field: str, place: str) -> str:
+    given = entry.value.get(field) if isinstance(entry.value, dict) else None
+    return entry.key or place if given is None else str(given)
+
+
+def _texts(value: Mapping[str, Json], field: str, where: str) -> list[str]:
+    given = value.get(field, [])
+    texts = given if isinstance(given, list) else [given]
+    if not all(isinstance(text, str | int) for text in texts):
+        raise DataProblem(f"{where}: {field} is {str(given)[:60]}; a field of keywords has a text or a list of texts")
+    return [str(text) for text in texts]
+
+
+def _header(file: Path) -> list[str]:
+    """The names of the columns. Raises DataProblem."""
+    first_line(file)  # raises where it cannot be read
+    with file.open(encoding="utf-8-sig", newline="") as stream:
+        names = next(csv.reader(stream), [])
+    if not names or len(set(names)) < len(names):
+        raise DataProblem(f"{file} must begin with a line of column names that differ, not {names}")
+    return names
+
+
+def _gold(file: Path, field: str) -> dict[str, Json]:
+    """Gold by sample id. Raises DataProblem."""
+    return {_id_of(entry, field, str(place)): entry.value for place, entry in enumerate(_entries(file))}
+
+
+@lru_cache(maxsize=8)
+def _known_header(file: Path, fingerprint: str) -> list[str]:
+    """Of a file that has this content."""
+    return _header(file)
+
+
+@lru_cache(maxsize=8)
+def _known_gold(file: Path, field: str, fingerprint: str) -> dict[str, Json]:
+    """Of a file that has this content."""
+    return _gold(file, field)

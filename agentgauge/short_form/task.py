@@ -1,0 +1,207 @@
+"""The task that a class with ``run`` and ``score`` becomes."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from agentgauge.agent.converse import conversation_of
+from agentgauge.agent.dialects.registry import FAMILIES
+from agentgauge.core.capabilities import (
+    Chosen,
+    Oracle,
+    OwnOptions,
+    Presentation,
+    Prompts,
+    PublishedRows,
+    role_option,
+)
+from agentgauge.core.case import Case
+from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
+from agentgauge.core.conversation import Conversation
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.estimate import MetricFormula
+from agentgauge.core.functions import Function, as_json, tools_of
+from agentgauge.core.task import Task
+from agentgauge.core.types import Json, Sample, Score, Scoring
+from agentgauge.short_form.metrics import DEFAULT, Metric, Metrics
+from agentgauge.short_form.sample_files import SampleFiles
+
+_METHODS: Mapping[str, tuple[str, ...]] = {"run": ("case",), "score": ("sample", "answer"), "oracle": ("sample",)}
+"""What a class of the short form may have, and what each method is given."""
+
+
+class ShortTask(Task, Presentation, OwnOptions, Prompts):
+    """A task whose methods are those of an object with ``run`` and ``score``."""
+
+    def __init__(self, name: str, author: Any, title: str, metrics: Metrics, data: SampleFiles, file: Path) -> None:
+        """``author``: the object with ``run`` and ``score``; ``file``: its module's."""
+        self.name = self.title = name
+        self.benchmark = title or name
+        self.data = data
+        self.file = file
+        self.options = (*getattr(author, "options", ()), *map(role_option, getattr(author, "roles", ())))
+        self.columns = self.published = metrics.names
+        self.counts = metrics.counts
+        self._tools: str | Sequence[Function] = getattr(
+            author, "tools", ()
+        )  # functions, or a sample's field of schemas
+        self.dialects = ("native", "react", *FAMILIES) if self._tools else ("native",)
+        self._author = author
+        self._metrics = metrics
+
+    async def run(self, case: Case) -> Json:
+        """A conversation or a single reply is kept as one; any other value is kept as plain data."""
+        case.tools = case.sample[self._tools] if isinstance(self._tools, str) else self._tools
+        answer = await self._author.run(case)
+        if isinstance(answer, ChatReply):
+            answer = conversation_of(answer)
+        return {"conversation": answer.to_json()} if isinstance(answer, Conversation) else {"value": as_json(answer)}
+
+    def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
+        if output is None:
+            return self._metrics.broken()
+        said = output.get("conversation")
+        score = self._author.score(sample, Conversation.from_json(said) if said else output["value"])
+        if isinstance(score, bool):
+            score = Score(
+                score, explanation="" if score else f"answered {str(said['text'] if said else output)[:500]!r}"
+            )
+        if not isinstance(score, Score):
+            raise TypeError(f"score of {self.name} returned {score!r}; return a Score, or True or False")
+        return self._metrics.scored(score)
+
+    def metrics(self, scoring: Scoring) -> MetricFormula:
+        return self._metrics.formula()
+
+    def configure(self, chosen: Chosen) -> None:
+        self._author.chosen = dict(chosen)
+
+    def prompt_version(self, folder: Path | None) -> str:
+        """The wording is in the benchmark's file, beside all else."""
+        return hashlib.sha256(self.file.read_bytes()).hexdigest()[:12]
+
+
+class _WithOracle(ShortTask, Oracle):
+    def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
+        """The reply whose turn it is, whoever of the conversation is asked; the last one is repeated."""
+        gold = self._author.oracle(sample)
+        replies = [_reply(each, self.name) for each in (gold if isinstance(gold, list) else [gold])]
+        if one_call:
+            replies = [one for reply in replies for one in _one_by_one(reply)]
+        assert request.case is not None  # the embedded model answers cases alone
+        return replies[min(request.case.turn, len(replies) - 1)]
+
+
+class _WithRows(PublishedRows):
+    published_dialects = ("native",)
+    rows: Sequence[Mapping[str, Any]]
+
+    def published_rows(self) -> list[Mapping[str, Any]]:
+        return list(self.rows)
+
+
+def short_task(
+    author: type[Any],
+    name: str,
+    *,
+    data: str | Sequence[str],
+    gold: str | None = None,
+    title: str = "",
+    metrics: Mapping[str, Metric] | None = None,
+    published: str | None = None,
+    tags: Sequence[str] = (),
+    id: str = "id",
+    excerpt: bool = False,
+) -> ShortTask:
+    """The task of a class. Paths start at the folder of the class's file. Raises UsageProblem with what is wrong."""
+    _check(author, name)
+    file = Path(str(sys.modules[author.__module__].__file__)).resolve()
+    files = [file.parent / each for each in ([data] if isinstance(data, str) else data)]
+    if not files:
+        raise UsageProblem(f"the benchmark {name} has no data file; name one, such as data='samples.jsonl'")
+    apart = file.parent / gold if gold else None
+    source = SampleFiles(name, files, gold=apart, tags=tags, id=id, whole=not excerpt)
+    figures = Metrics(name, metrics or DEFAULT)
+    bases: tuple[type[Any], ...] = (_WithOracle if hasattr(author, "oracle") else ShortTask,)
+    rows = _rows(file.parent / published, name, figures.names) if published else []
+    own: dict[str, Any] = {"__module__": author.__module__, "__doc__": author.__doc__}
+    if rows:
+        bases, own["rows"] = (*bases, _WithRows), rows
+    task: ShortTask = type(author.__name__, bases, own)(name, author(), title, figures, source, file)
+    if rows:
+        task.published = tuple(column for column in figures.names if any(column in row for row in rows))
+    return task
+
+
+def _check(author: type[Any], name: str) -> None:
+    """Raises UsageProblem."""
+    if not isinstance(author, type):
+        raise UsageProblem(f"the benchmark {name} is {author!r}; put @benchmark above a class with run and score")
+    for method, wanted in _METHODS.items():
+        own = getattr(author, method, None)
+        call = f"{'async ' * (method == 'run')}def {method}(self, {', '.join(wanted)})"
+        if own is None and method != "oracle":
+            raise UsageProblem(f"the benchmark {name} lacks {method}; write {call}")
+        if own is not None and not _fits(own, len(wanted) + 1, is_async=method == "run"):
+            raise UsageProblem(f"{method} of the benchmark {name} must be: {call}")
+    tools = getattr(author, "tools", ())
+    for attribute, given in (("tools", tools), *((each, getattr(author, each, ())) for each in ("options", "roles"))):
+        if not isinstance(given, list | tuple) and not (attribute == "tools" and isinstance(given, str)):
+            raise UsageProblem(f"{attribute} of the benchmark {name} is {given!r}; give a list")
+    tools_of(() if isinstance(tools, str) else tools)
+    for role in getattr(author, "roles", ()):
+        if not (isinstance(role, str) and role.isidentifier() and role.islower()):
+            raise UsageProblem(f"the role {role!r} of {name} makes no option --{role}-model; use a word in lower case")
+
+
+def _fits(method: Any, parameters: int, *, is_async: bool) -> bool:
+    try:
+        inspect.signature(method).bind(*range(parameters))
+    except TypeError:
+        return False
+    return inspect.iscoroutinefunction(method) == is_async
+
+
+def _rows(file: Path, name: str, columns: Sequence[str]) -> list[Mapping[str, Any]]:
+    """Raises UsageProblem."""
+    form = f"a list of objects with a model and figures of {', '.join(columns)}"
+    try:
+        rows = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageProblem(f"the published rows {file} of {name} cannot be read ({error}); write {form}") from None
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        raise UsageProblem(f"the published rows {file} of {name} must be {form}")
+    for row in rows:
+        figures = {column: value for column, value in row.items() if column not in ("model", "edition")}
+        if not isinstance(row.get("model"), str) or not figures:
+            raise UsageProblem(f"a published row of {name} must have a model and a figure, not {row}")
+        for column, value in figures.items():
+            if column not in columns or isinstance(value, bool) or not isinstance(value, int | float | None):
+                raise UsageProblem(
+                    f"a published row of {name} has {column}: {value!r}; accepted are numbers of {', '.join(columns)}"
+                )
+    return [{"edition": "published", **row} for row in rows]
+
+
+def _reply(gold: Json, name: str) -> ChatReply:
+    """A text, a call as ``{"name", "arguments"}``, or a list of calls."""
+    if isinstance(gold, str):
+        return ChatReply(gold)
+    listed = gold if isinstance(gold, list) else [gold]
+    if not listed or not all(isinstance(call, Mapping) and {"name", "arguments"} <= call.keys() for call in listed):
+        raise UsageProblem(
+            f"oracle of {name} replies {gold!r}; a reply is a text, a call with name and arguments, or a list of calls"
+        )
+    calls = tuple(ToolCall(call["name"], json.dumps(call["arguments"], ensure_ascii=False)) for call in listed)
+    return ChatReply(tool_calls=calls, finish_reason="tool_calls")
+
+
+def _one_by_one(reply: ChatReply) -> list[ChatReply]:
+    """For dialects that have room for one call a reply."""
+    return [ChatReply(tool_calls=(call,), finish_reason="tool_calls") for call in reply.tool_calls] or [reply]

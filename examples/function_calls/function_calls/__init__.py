@@ -1,0 +1,1 @@
+"""Function calling in one turn: an example of a benchmark for AgentGauge."""

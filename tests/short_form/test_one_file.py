@@ -1,0 +1,130 @@
+"""A benchmark of one file as its author runs it, and the examples as installed packages."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.plugin.project import ROOT, Project, records, summary, without_times
+
+SUMS = """
+from agentgauge import Score, benchmark
+
+
+@benchmark("sums", data="sums.jsonl", metrics={"Accuracy": "mean right"}, published="published.json", tags=["level"])
+class Sums:
+    async def run(self, case):
+        return await case.ask(case.sample["question"])
+
+    def score(self, sample, answer):
+        right = answer.text.strip() == sample["answer"]
+        return Score(right, {"right": right}, explanation=f"expected {sample['answer']}, got {answer.text}")
+
+    def oracle(self, sample):
+        return sample["answer"]
+"""
+SAMPLES = [
+    {"id": "one", "question": "What is 1 + 2?", "answer": "3", "level": "easy"},
+    {"id": "two", "question": "What is 20 + 22?", "answer": "42", "level": "hard"},
+]
+
+
+@pytest.fixture(scope="module")
+def sums(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    folder = tmp_path_factory.mktemp("sums")
+    (folder / "sums.py").write_text(SUMS)
+    (folder / "sums.jsonl").write_text("\n".join(map(json.dumps, SAMPLES)))
+    (folder / "published.json").write_text('[{"model": "an abacus", "Accuracy": 97.5}]')
+    return Project(folder)
+
+
+def test_it_runs_is_resumed_and_scored_again(sums: Project) -> None:
+    first = sums.run("sums.py", "--model=oracle", "--run-dir=first", "-n", "2", "-k", "easy", data="mini")
+    assert first.status == 0 and "sums: 1 planned · 1 passed" in first.output
+    done = sums.run("sums.py", "--model=oracle", "--run-dir=run", data="mini")
+    assert done.status == 0 and "sums: 2 cases, all data in" in done.output
+    assert sums.run("sums.py", "--resume=run", data="auto").status == 0
+    again = sums.run("sums.py", "--rescore=run", "--run-dir=again", "-n", "2", data="auto")
+    assert again.status == 0
+    tasks = [without_times(summary(sums.path / name)["tasks"]["sums"]) for name in ("run", "again")]
+    assert tasks[0] == tasks[1] and tasks[0]["metrics"]["Accuracy"]["value"] == 100
+    board = (sums.path / "run" / "leaderboard.md").read_text()
+    assert "| an abacus | 97.50 |" in board and "Not comparable" not in board
+
+
+def test_without_options_it_meets_the_baseline(sums: Project) -> None:
+    done = sums.run("sums.py", "--import-mode=importlib", data="mini")
+    assert done.status == 0
+    assert "sums.py::test_sums[two]" in done.output and "<-" not in done.output
+    assert "expected 42, got" in done.output
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "status", "sentence"),
+    [
+        ("mean right", "right", 4, "ERROR: the metric Accuracy of sums is 'right'; accepted are 'mean VALUE'"),
+        ("from agentgauge", "import nowhere\nfrom agentgauge", 2, "No module named 'nowhere'"),
+    ],
+)
+def test_a_mistake_is_told_in_one_sentence(sums: Project, tmp_path: Path, old, new, status, sentence) -> None:
+    for file in sums.path.glob("*.json*"):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "sums.py").write_text(SUMS.replace(old, new))
+    done = Project(tmp_path).run("sums.py", "--model=oracle", data="mini")
+    assert done.status == status and sentence in done.output
+
+
+def example(name: str, folder: Path) -> Project:
+    """A project in whose environment the package of an example is installed."""
+    source = ROOT / "examples" / name
+    package = tomllib.loads((source / "pyproject.toml").read_text())["project"]
+    (points,) = package["entry-points"].values()
+    info = folder / "site" / f"{name}-{package['version']}.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package['name']}\nVersion: {package['version']}\n")
+    (info / "entry_points.txt").write_text(
+        "[agentgauge.tasks]\n" + "".join(f"{key} = {value}\n" for key, value in points.items())
+    )
+    return Installed(folder, os.pathsep.join(map(str, (ROOT, source, info.parent))))
+
+
+class Installed(Project):
+    def __init__(self, path: Path, places: str) -> None:
+        super().__init__(path)
+        self.places = places
+
+    def environment(self, extra=None) -> dict[str, str]:
+        return super().environment({"PYTHONPATH": self.places, **(extra or {})})
+
+
+@pytest.mark.parametrize(("name", "dialect"), [("function_calls", "native"), ("library_desk", "react")])
+def test_an_example_reaches_100_with_the_oracle(name: str, dialect: str, tmp_path: Path) -> None:
+    project = example(name, tmp_path)
+    arguments = ("--pyargs", name, "--run-dir=run", "--model=oracle", f"--dialect={dialect}", "-n", "2")
+    done = project.run(*arguments, data="mini")
+    assert done.status == 0, done.output
+    task = summary(tmp_path / "run")["tasks"][name]
+    assert task["passed"] == task["planned"] > 5
+    again = project.run("--pyargs", name, "--rescore=run", "--run-dir=again", data="auto")
+    assert again.status == 0, again.output
+    assert without_times(summary(tmp_path / "again")["tasks"][name]) == without_times(task)
+
+
+def test_a_conversation_is_logged_and_the_user_is_a_model_of_its_own(tmp_path: Path) -> None:
+    """The oracle plays the user; the baseline takes what tools it likes, and the records show what became of it."""
+    project = example("library_desk", tmp_path)
+    arguments = ("--pyargs", "library_desk", "-k", "hold", "--run-dir=run", "--model=baseline", "--user-model=oracle")
+    done = project.run(*arguments, data="mini")
+    assert done.status == 0, done.output
+    (record,) = records(tmp_path / "run")
+    names = [event["name"] for event in record["transcript"]["events"]]
+    used = [name for name in names if name in ("find_loans", "renew", "hold", "clear_fine")]
+    assert names[:2] == ["oracle", "baseline"] and used
+    said = record["transcript"]["output"]["conversation"]
+    assert said["messages"][1]["content"].startswith("You are Ida Berg.")
+    assert [call["name"] for call in said["calls"]] == used
+    assert said["state"].keys() == {"loans", "holds", "fines"}
