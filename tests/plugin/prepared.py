@@ -16,6 +16,7 @@ import io
 import json
 import os
 import resource
+import runpy
 import select
 import signal
 import socket
@@ -118,6 +119,11 @@ def _become(words: list[str], cwd: str, env: dict[str, str], descriptors: list[i
         sys.argv = [str(Path(pytest.__file__).with_name("__main__.py")), *words[2:]]
         sys.path[0] = cwd
         sys.exit(pytest.main(words[2:], plugins=[Workers(path)]))
+    if same and words[0] == "-m":
+        sys.argv = words[1:]
+        sys.path[0] = cwd
+        runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+        return
     if same and words[:2] == ["-u", "-c"]:
         sys.argv = ["-c", *words[3:]]
         sys.path[0] = ""

@@ -19,7 +19,7 @@ from agentgauge.store import plain
 
 ROOT = Path(__file__).resolve().parents[2]
 
-WORDS = (
+PYTEST = (
     "-m",
     "pytest",
     *(word for name in ("cacheprovider", "anyio", "hypothesispytest", "benchmark") for word in ("-p", f"no:{name}")),
@@ -27,13 +27,13 @@ WORDS = (
 """Without traces in the folder (cacheprovider), the plugin that our own settings leave out too (anyio), and those that
 only who works on this project has (hypothesis, pytest-benchmark). The latter three take 0.2 s to load."""
 
-PYTEST = (sys.executable, *WORDS)
-
 
 @cache
 def prepared() -> tuple[str, ...]:
-    """The beginning of a command, up to ``-m pytest``, for a run that costs no start of Python (``prepared.py``). Not
-    for runs that get signals: the process that the command starts is not the run's own."""
+    """Instead of ``sys.executable`` in a command: the program is forked from a process that has imported what it will
+    import (``prepared.py``). Not for programs that get signals: the process of the command is not their own."""
+    if sys.platform != "linux":
+        return (sys.executable,)
     here = Path(__file__).parent
     folder = tempfile.TemporaryDirectory(prefix="prepared-")  # as short as a socket's address must be
     path = f"{folder.name}/socket"
@@ -90,10 +90,6 @@ class Project:
         (path / "toy" / "toy.jsonl").write_text("\n".join(lines) + "\n")
         return Project(path)
 
-    def command(self, *arguments: str) -> list[str]:
-        """For runs that only run."""
-        return [*prepared(), *WORDS, *arguments]
-
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         ours = ("PYTEST_", "AGENTGAUGE_")
         clean = {
@@ -112,21 +108,12 @@ class Project:
     def run(
         self, *arguments: str, data: str = "toy", env: Mapping[str, str] | None = None, seconds: float = 120
     ) -> Result:
-        done = subprocess.run(
-            self.command("--data", data, *arguments),
-            cwd=self.path,
-            env=self.environment(env),
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-            check=False,
-        )
-        return Result(done.returncode, done.stdout + done.stderr, self.path)
+        return python(*PYTEST, "--data", data, *arguments, cwd=self.path, env=env, seconds=seconds)
 
     def start(self, *arguments: str, data: str = "toy", env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
         """In a session of its own, so that a signal reaches it and its workers alone."""
         return subprocess.Popen(
-            [*PYTEST, "--data", data, *arguments],
+            [sys.executable, *PYTEST, "--data", data, *arguments],
             cwd=self.path,
             env=self.environment(env),
             stdout=subprocess.PIPE,
@@ -145,7 +132,7 @@ WILD = (*GTA[:-1], str(ROOT / "bench_wild"))
 
 def start_gta(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
     """As ``run_gta``, without waiting for the end."""
-    command = [*PYTEST, *GTA, *arguments]
+    command = [sys.executable, *PYTEST, *GTA, *arguments]
     return subprocess.Popen(
         command, cwd=cwd, env=Project(cwd).environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
@@ -172,17 +159,22 @@ def run_bundled(*arguments: str, cwd: Path, status: int = 0) -> Result:
 
 
 def _run(*arguments: str, cwd: Path, env: Mapping[str, str] | None, status: int) -> Result:
-    project = Project(cwd)
+    result = python(*PYTEST, *arguments, cwd=cwd, env=env, seconds=300)
+    assert result.status == status, result.output
+    return result
+
+
+def python(*words: str, cwd: Path, env: Mapping[str, str] | None = None, seconds: float = 120) -> Result:
+    """``python *words`` with the environment of a project, once it has ended."""
     done = subprocess.run(
-        project.command(*arguments),
+        [*prepared(), *words],
         cwd=cwd,
-        env=project.environment(env),
+        env=Project(cwd).environment(env),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=seconds,
         check=False,
     )
-    assert done.returncode == status, done.stdout + done.stderr
     return Result(done.returncode, done.stdout + done.stderr, cwd)
 
 

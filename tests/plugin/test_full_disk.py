@@ -15,7 +15,7 @@ import pytest
 from agentgauge.store.folder import RESERVED
 from tests.model.fault_server import FaultServer
 from tests.plugin.conftest import say, undisturbed
-from tests.plugin.project import Project, Result, records, summary, without_times
+from tests.plugin.project import PYTEST, Project, Result, prepared, records, summary, without_times
 
 SAMPLES = 40
 TWO = ("-n", "2")
@@ -121,7 +121,7 @@ RunFolder.merge_records = full
 def limited(project: Project, size: int, *arguments: str) -> Result:
     """With files of at most ``size`` bytes."""
     done = subprocess.run(
-        project.command("--data", "toy", *arguments),
+        [*prepared(), *PYTEST, "--data", "toy", *arguments],
         cwd=project.path,
         env=project.environment(),
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY)),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from agentgauge_reports.merge import merge
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import announce, known_tasks
-from tests.plugin.project import PYTEST, ROOT, Project, records, run_wild, summary, without_times
+from tests.plugin.project import PYTEST, ROOT, Project, python, records, run_wild, summary, without_times
 from tests.plugin.toy import Toy
 
 
@@ -26,17 +25,9 @@ def other_words(project: Project) -> Path:
 
 def run(project: Project, *arguments: str, status: int = 0) -> str:
     """Without --data."""
-    done = subprocess.run(
-        [*PYTEST, *arguments],
-        cwd=project.path,
-        env=project.environment(),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == status, done.stdout + done.stderr
-    return done.stdout + done.stderr
+    result = python(*PYTEST, *arguments, cwd=project.path)
+    assert result.status == status, result.output
+    return result.output
 
 
 def drop_records(run: Path, keep: int) -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import random
 import signal
-import subprocess
 import time
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 
 from tests.model.fault_server import FaultServer
 from tests.plugin.conftest import say, slow
-from tests.plugin.project import PYTEST, Project, records, summary, without_times
+from tests.plugin.project import PYTEST, Project, python, records, summary, without_times
 
 SAMPLES = 24
 MOMENTS = [0, *(pytest.param(seed, marks=pytest.mark.faults) for seed in range(1, 22))]
@@ -118,16 +117,8 @@ def test_a_run_that_is_killed_before_it_has_a_plan_is_resumed_with_its_own_selec
         run = project.path / "run"
         assert (run / "run.json").exists() and not (run / "planned.json").exists()
         (project.path / "conftest.py").write_text(conftest)
-        done = subprocess.run(
-            [*PYTEST, "--resume", str(run), *workers],
-            cwd=project.path,
-            env=project.environment(),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+        result = python(*PYTEST, "--resume", str(run), *workers, cwd=project.path)
+        assert result.status == 0, result.output
         expected = project.run("--model", "m", "--model-url", endpoint.url, "--run-dir", "expected", *selection)
         assert expected.status == 0, expected.output
     assert without_times(summary(run)) == without_times(summary(project.path / "expected"))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
 
 import pytest
 
 from agentgauge.run.thread_pools import processors
-from tests.plugin.project import PYTEST, ROOT, Project, records
+from tests.plugin.project import PYTEST, ROOT, Project, python, records
 
 USABLE = len(os.sched_getaffinity(0))
 
@@ -51,16 +50,9 @@ def test_own(number):
 def test_benchmarks_get_no_more_workers_than_processors_and_the_header_says_so(tmp_path, paths, is_limited):
     (tmp_path / "test_own.py").write_text(OWN)
     asked = processors() + 1
-    done = subprocess.run(
-        [*PYTEST, *[str(tmp_path) if path == "OWN" else path for path in paths], "-n", str(asked), "-k", "nothing"],
-        cwd=ROOT,
-        env=Project(tmp_path).environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert (f"instead of {asked}" in " ".join(done.stdout.split())) is is_limited, done.stdout + done.stderr
+    words = [str(tmp_path) if path == "OWN" else path for path in paths]
+    result = python(*PYTEST, *words, "-n", str(asked), "-k", "nothing", cwd=ROOT)
+    assert (f"instead of {asked}" in " ".join(result.output.split())) is is_limited, result.output
 
 
 def test_a_projects_own_tests_get_all_workers(project):

@@ -26,7 +26,7 @@ from agentgauge.run.services import Service
 from tests.fetch.site import Site
 from tests.gta.pack_data import write_tasks
 from tests.model.fault_server import Act, FaultServer, Seen, answer, body, data, tool_call
-from tests.plugin.project import ROOT, Project, records, run_gta
+from tests.plugin.project import ROOT, Project, python, records, run_gta
 from tests.plugin.test_secrets import _texts, spellings
 from tool_impls.server.client import ToolServerBox
 
@@ -147,11 +147,8 @@ def tool_server(folder: Path) -> Iterator[str]:
 
 
 def agentgauge(*words: str | Path, cwd: Path, **env: str) -> tuple[int, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "agentgauge.cli.main", *map(str, words)],
-        cwd=cwd, env=Project(cwd).environment(env), capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    return done.returncode, done.stdout + done.stderr
+    result = python("-m", "agentgauge.cli.main", *map(str, words), cwd=cwd, env=env)
+    return result.status, result.output
 
 
 @pytest.mark.parametrize("transport", ["lean", "openai"])

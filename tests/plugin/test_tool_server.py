@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.plugin.project import ROOT, Project, run_gta, start_gta, summary, without_times
+from tests.plugin.project import PYTEST, ROOT, python, run_gta, start_gta, summary, without_times
 
 RUN = ("-m", "gta_atomic_e2e", "--model", "oracle", "-k", "10 or 33 or 38")
 """Cases whose tools load nothing heavy."""
@@ -96,27 +96,11 @@ def test_a_tool_server_that_lacks_tools_is_refused_before_the_first_request(tmp_
 def test_a_tool_that_lacks_a_setting_is_refused_before_the_first_request(tmp_path):
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "agentgauge.toml").write_text("[tools]\nbasic = false\n")
-    project = Project(tmp_path)
-    done = subprocess.run(
-        project.command(
-            "-p",
-            "agentgauge.pytest_plugin",
-            "--rootdir",
-            str(tmp_path),
-            str(ROOT / "bench_gta" / "test_e2e.py"),
-            "--confcutdir",
-            str(tmp_path),
-        ),
-        cwd=tmp_path,
-        env=project.environment(),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 4, done.stdout + done.stderr
-    assert "is needed but unavailable" in done.stderr + done.stdout
-    assert "[tools]" in done.stderr + done.stdout
+    places = ("--rootdir", str(tmp_path), str(ROOT / "bench_gta" / "test_e2e.py"), "--confcutdir", str(tmp_path))
+    result = python(*PYTEST, "-p", "agentgauge.pytest_plugin", *places, cwd=tmp_path)
+    assert result.status == 4, result.output
+    assert "is needed but unavailable" in result.output
+    assert "[tools]" in result.output
     assert not (tmp_path / "runs").exists() or not list((tmp_path / "runs").glob("*/records/*.jsonl"))
 
 

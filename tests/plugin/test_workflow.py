@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from agentgauge.cli.main import main
 from tests.model import fault_server as serve
 from tests.model.files_server import FilesServer, response, said
-from tests.plugin.project import GTA, Project, records, run_gta, summary, without_times
+from tests.plugin.project import GTA, PYTEST, python, records, run_gta, summary, without_times
 
 pytest.importorskip("av")
 
@@ -36,23 +35,11 @@ TASK = "13"  # three leaves about two pictures
 def run_judged(url: str, *arguments: str, cwd: Path, status: int = 0) -> str:
     """With a configuration of its own, which names the judge."""
     (cwd / "agentgauge.toml").write_text(SETTINGS.format(url=url))
-    project = Project(cwd)
     live = () if "--rescore" in arguments else ("--model", "oracle")
-    command = project.command(
-        GTA[0], GTA[1], "--rootdir", str(cwd), f"{CASES}::test_workflow[{TASK}]", *live, *arguments
-    )
-    done = subprocess.run(
-        command,
-        cwd=cwd,
-        env=project.environment({"JUDGE_KEY": "key-of-the-judge"}),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    output = done.stdout + done.stderr
-    assert done.returncode == status, output
-    return output
+    words = (*GTA[:2], "--rootdir", str(cwd), f"{CASES}::test_workflow[{TASK}]", *live, *arguments)
+    result = python(*PYTEST, *words, cwd=cwd, env={"JUDGE_KEY": "key-of-the-judge"}, seconds=300)
+    assert result.status == status, result.output
+    return result.output
 
 
 def words(score: float) -> Any:

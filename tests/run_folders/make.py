@@ -90,13 +90,14 @@ def choose(interrupt: threading.Event, seen: Seen) -> Act:
 
 
 def command(checkout: Path, project: Path, benchmarks: Sequence[str], *arguments: str) -> list[str]:
-    """pytest for ``checkout``'s benchmarks in a project of its own, whose settings are then not those of a checkout."""
+    """pytest, as words for Python, for ``checkout``'s benchmarks in a project of its own, whose settings are then not
+    those of a checkout."""
     (project / "agentgauge.toml").write_text(TOOLS)
     (project / "pytest.ini").write_text("[pytest]\naddopts = --import-mode=importlib -p no:cacheprovider -p no:anyio\n")
     plugin = "agentgauge.pytest_plugin" if (checkout / "agentgauge").is_dir() else "harness.plugin"
     places = ["-c", "pytest.ini", "--rootdir", str(project), "--confcutdir", str(project)]
     paths = [str(checkout / name) for name in benchmarks]
-    return [sys.executable, "-m", "pytest", "-p", plugin, *places, *paths, *arguments]
+    return ["-m", "pytest", "-p", plugin, *places, *paths, *arguments]
 
 
 def make(checkout: Path, folder: Path) -> None:
@@ -108,7 +109,9 @@ def make(checkout: Path, folder: Path) -> None:
             run = project / "runs" / name
             model = ("--model=m", f"--model-url={server.url}", "--in-flight=1")
             words = command(checkout, project, benchmarks, *model, "-k", cases, "--limit=2", f"--run-dir={run}")
-            with subprocess.Popen(words, cwd=project, env=os.environ | {"PYTHONPATH": str(checkout)}) as process:
+            with subprocess.Popen(
+                [sys.executable, *words], cwd=project, env=os.environ | {"PYTHONPATH": str(checkout)}
+            ) as process:
                 while process.poll() is None:
                     if interrupt.wait(0.1):
                         process.send_signal(signal.SIGINT)

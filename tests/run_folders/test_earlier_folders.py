@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.model.fault_server import FaultServer, answer
-from tests.plugin.project import ROOT, Project, Result, records, summary, without_times
+from tests.plugin.project import ROOT, Result, python, records, summary, without_times
 from tests.run_folders.make import RUNS, command
 
 HERE = Path(__file__).parent
@@ -62,17 +60,11 @@ def new_run(tmp_path_factory) -> Path:
 
 def run(project: Path, benchmarks: Sequence[str], *arguments: str) -> Result:
     """In a project like that of the folders' runs."""
-    return _done(command(ROOT, project, benchmarks, *arguments), project)
+    return python(*command(ROOT, project, benchmarks, *arguments), cwd=project)
 
 
 def agentgauge(*arguments: object, cwd: Path) -> Result:
-    return _done([sys.executable, "-m", "agentgauge.cli.main", *map(str, arguments)], cwd)
-
-
-def _done(words: list[str], cwd: Path) -> Result:
-    environment = Project(cwd).environment()
-    done = subprocess.run(words, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, check=False)
-    return Result(done.returncode, done.stdout + done.stderr, cwd)
+    return python("-m", "agentgauge.cli.main", *map(str, arguments), cwd=cwd)
 
 
 def statuses(folder: Path) -> dict[tuple[str, str], str]:
