@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from agentgauge.core.index import Index, Row
 from agentgauge.run.own_tests import OwnTests, OwnTestsData
 from tool_impls.real_tools import LocalTools
@@ -11,6 +13,7 @@ class OwnTestsWithTools(OwnTests, LocalTools):
     name = "tests.tools"
     data = OwnTestsData(name)
     title = "tests with tools"
+    leaderboard_columns: Mapping[str, str] = {"Passed": "Passed with tools"}
     refuses_missing = False
 
     def tools_of(self, index: Index, row: Row) -> tuple[str, ...]:

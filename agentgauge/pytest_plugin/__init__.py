@@ -113,5 +113,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _is_wanted(config: pytest.Config) -> bool:
     """Whether AgentGauge has something to do, as far as that is known before tests are collected."""
-    settings = config.rootpath / "agentgauge.toml"
-    return is_any_given(config.option) or settings.is_file() or names_benchmarks(config) or bool(named_files(config))
+    if is_any_given(config.option) or names_benchmarks(config) or named_files(config):
+        return True
+    # what is used is seen when tests are collected, but not by a process that leaves them to workers
+    return bool(getattr(config.option, "tx", None)) and (config.rootpath / "agentgauge.toml").is_file()

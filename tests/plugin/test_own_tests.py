@@ -123,6 +123,7 @@ def test_each_leaves_a_record_and_passes_or_fails_as_pytest_has_it(tmp_path, end
         "tests.tools": (4, 4),
     }
     assert "test_uses_a_function" in (run / "report.html").read_text()
+    assert "| Passed | Passed with tools |" in (run / "leaderboard.md").read_text()
     assert_allure_has_steps(folder / "allure")
 
 
