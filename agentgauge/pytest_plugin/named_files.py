@@ -26,10 +26,12 @@ def _holds_benchmark(text: bytes) -> bool:
 def import_named(config: pytest.Config) -> None:
     """Import these files. Raises UsageError for a benchmark that is not complete; any other error of a file is told by
     pytest, which imports it again."""
+    if not (paths := named_files(config)):
+        return
     from agentgauge.core.announcement.module_file import import_file
     from agentgauge.core.errors import UsageProblem
 
-    for path in named_files(config):
+    for path in paths:
         folder = str(path.parent.resolve())
         if folder not in sys.path:
             sys.path.insert(0, folder)  # as pytest does by default
