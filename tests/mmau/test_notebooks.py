@@ -284,7 +284,7 @@ def quick() -> Iterator[None]:
 
 
 HOSTILE = {
-    "endless loop": ("while True:\n pass", "CellTimeoutError: cell 1 ran longer than 2 s"),
+    "endless loop": ("while True:\n pass", "CellTimeoutError: cell 1 ran longer than 1 s"),
     "endless loop that swallows": (
         "while True:\n try:\n  while True: pass\n except BaseException: pass",
         "CellTimeoutError",
@@ -325,7 +325,7 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile(name: str) -> None:
     source, error = HOSTILE[name]
-    seconds = 30.0 if "10 GB" in name else 2.0
+    seconds = 1.0 if "loop" in name else 30.0
     found = run_cells(
         [code(source)],
         Workplace(room=_room(seconds, memory_bytes=1 << 30, output_bytes=2 << 20)),
@@ -346,8 +346,8 @@ def test_a_cell_that_puts_all_timers_away_meets_its_limit() -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_all_cells_together_meet_the_limit_of_the_notebook() -> None:
-    cells = [code("import time; time.sleep(1.5)")] * 20
-    found = run_cells(cells, Workplace(room=Room(cell_seconds=10, notebook_seconds=1, start_seconds=8)))
+    cells = [code("import time; time.sleep(1)")] * 20
+    found = run_cells(cells, Workplace(room=Room(cell_seconds=10, notebook_seconds=1, start_seconds=4)))
     assert found.error.startswith("CellTimeoutError: the notebook ran too long; it was in cell ")
 
 

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from bench_mmau.contests import candidate, extract, prompts, score
-from bench_mmau.contests.execute import Workplace
+from bench_mmau.contests.execute import Room, Workplace
 from bench_mmau.tool_use.replies import Client, contents, read
-from tests.parity.golden import cases, met, needs
+from tests.parity.golden import cases, listed, met, needs
 from tests.parity.mmau_metrics import code_contests, code_contests_retry, code_contests_understand
 from tests.parity.mmau_vectors import EXACT, REFUSED, Canned, client, holds_pieces, repeated, same_requests
 
 pytestmark = [pytest.mark.slow, needs("mmau")]
+
+ENDLESS = re.compile(r"while \w+:[\\n ]*(pass|x=x)")
+"""What stands in a case whose program never ends."""
+
+
+def _where(case: Mapping[str, Any]) -> Workplace:
+    """The limits of the reference are 3 s a test and 4 s a group. An endless program gets the same verdict under shorter
+    ones, of which a group has time for one such test as well."""
+    return Workplace(Room(0.8, 1.2)) if ENDLESS.search(json.dumps(case)) else Workplace()
 
 
 def _responses(record: Mapping[str, Any], client: Client) -> list[list[str | None]]:
@@ -33,29 +44,29 @@ class _Solver(Canned):
         return [contents(self.answer(request["messages"])) for _ in range(prompts.REPEATS)]
 
 
-def _second_stage(request: Mapping[str, Any], solver: _Solver) -> score.ContestVerdict:
+def _second_stage(request: Mapping[str, Any], solver: _Solver, where: Workplace) -> score.ContestVerdict:
     """Of an id with a colon the original loses the responses [Q19]; our data has no such id."""
     responses = solver.solve(request)
-    return score.judge(request, () if ":" in request["id"] else responses)
+    return score.judge(request, () if ":" in request["id"] else responses, where)
 
 
-def _plan(case: Mapping[str, Any], solver: _Solver) -> dict[str, Any]:
+def _plan(case: Mapping[str, Any], solver: _Solver, where: Workplace) -> dict[str, Any]:
     made = [prompts.solver_request(record, _first(record, case)) for record in case["input"]["responses"]]
     requests = [request for request in made if request is not None]
-    verdicts = [_second_stage(request, solver) for request in requests]
+    verdicts = [_second_stage(request, solver, where) for request in requests]
     return code_contests(verdicts, _ids(requests), debug=_debug(case))
 
 
-def _retry(case: Mapping[str, Any], solver: _Solver) -> dict[str, Any]:
+def _retry(case: Mapping[str, Any], solver: _Solver, where: Workplace) -> dict[str, Any]:
     """The tested model tries again, so that its client parses the replies."""
     solver.client = client(case)
-    first = _judged(case)
+    first = _judged(case, where)
     requests = [
         prompts.retry_request(record, _first(record, case), verdict)
         for record, verdict in zip(case["input"]["responses"], first, strict=True)
         if _debug(case) and score.needs_retry(verdict)
     ]
-    retried = [_second_stage(request, solver) for request in requests]
+    retried = [_second_stage(request, solver, where) for request in requests]
     return code_contests_retry(first, retried, _ids(requests), debug=_debug(case))
 
 
@@ -63,8 +74,8 @@ def _ids(records: Sequence[Mapping[str, Any]]) -> list[str]:
     return [record["id"] for record in records]
 
 
-def _judged(case: Mapping[str, Any]) -> list[score.ContestVerdict]:
-    return [score.judge(record, _responses(record, client(case))) for record in case["input"]["responses"]]
+def _judged(case: Mapping[str, Any], where: Workplace) -> list[score.ContestVerdict]:
+    return [score.judge(record, _responses(record, client(case)), where) for record in case["input"]["responses"]]
 
 
 def _first(record: Mapping[str, Any], case: Mapping[str, Any]) -> Sequence[str | None]:
@@ -76,14 +87,14 @@ def _debug(case: Mapping[str, Any]) -> bool:
     return debug
 
 
-def _metric(case: Mapping[str, Any], solver: _Solver) -> dict[str, Any]:
+def _metric(case: Mapping[str, Any], solver: _Solver, where: Workplace) -> dict[str, Any]:
     match case["metric"]:
         case "code_contests":
-            return code_contests(_judged(case), _ids(case["input"]["responses"]), debug=_debug(case))
+            return code_contests(_judged(case, where), _ids(case["input"]["responses"]), debug=_debug(case))
         case "code_contests_plan":
-            return _plan(case, solver)
+            return _plan(case, solver, where)
         case "code_contests_retry":
-            return _retry(case, solver)
+            return _retry(case, solver, where)
         case "code_contests_understand":
             records = case["input"]["responses"]
             verdicts = [score.judge_understand(record, _first(record, case)) for record in records]
@@ -100,22 +111,37 @@ WHOLE = [
 
 @pytest.mark.parametrize("case", WHOLE)
 def test_metric(case: dict[str, Any]) -> None:
+    _whole(case, _where(case))
+
+
+def _whole(case: dict[str, Any], where: Workplace) -> None:
     solver = _Solver(case)
-    if met(case, lambda: _metric(case, solver), *REFUSED, within=EXACT):
+    if met(case, lambda: _metric(case, solver, where), *REFUSED, within=EXACT):
         assert solver.left() == []
         same_requests(case, "grader", solver.requests)
         holds_pieces(case, solver.asked)
 
 
-def _run(args: Mapping[str, Any]) -> dict[str, Any]:
-    found = candidate.start(args["code"], args["problem"], Workplace())()
+def _run(args: Mapping[str, Any], where: Workplace) -> dict[str, Any]:
+    found = candidate.start(args["code"], args["problem"], where)()
     return {"passed": found.passed, "score": found.score, "errors": found.errors}
 
 
 @pytest.mark.parametrize("case", cases("mmau", "code_contests_run.json"))
 def test_run(case: dict[str, Any]) -> None:
     assert case["op"] == "contests.run_tests"
-    met(case, lambda: _run(case["args"]), *REFUSED, within=EXACT)
+    met(case, lambda: _run(case["args"], _where(case)), *REFUSED, within=EXACT)
+
+
+@pytest.mark.faults
+def test_endless_programs_under_the_limits_of_the_reference() -> None:
+    for name in ("code_contests.json", "code_contests_run.json"):
+        for case in listed("mmau", name):
+            if ENDLESS.search(json.dumps(case)):
+                if "op" in case:
+                    met(case, lambda: _run(case["args"], Workplace()), *REFUSED, within=EXACT)  # noqa: B023
+                else:
+                    _whole(case, Workplace())
 
 
 _OPS = {
