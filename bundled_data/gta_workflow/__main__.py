@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from pathlib import Path
 
 from bundled_data.gta_workflow.build import build
@@ -10,7 +11,8 @@ from bundled_data.gta_workflow.build import build
 if __name__ == "__main__":
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[2] / "bench_gta" / "workflow" / "mini"
     try:
-        build(target)
+        with tempfile.TemporaryDirectory(prefix="agentgauge-plan-") as scratch:
+            build(target, Path(scratch))
     except ValueError as error:
         sys.exit(str(error))
     print(f"built {target}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -40,10 +39,11 @@ def makers() -> dict[str, Callable[[Path], None]]:
     return {f"{name}{SUFFIXES[kind]}": function for kind, name, function in named}
 
 
-def build(folder: Path) -> None:
+def build(folder: Path, scratch: Path) -> None:
     """Make the attached files, run the reference calls, and write end.json and toolmeta.json.
 
-    ``folder/files`` is made anew. Raises ValueError where a reference call does not return what it should, or a check
+    ``folder/files`` is made anew. ``scratch``: a folder for what the reference calls make, below the number of each
+    task. Raises ValueError where a reference call does not return what it should, or a check
     or a tree is not well-formed.
     """
     files = folder / "files"
@@ -54,8 +54,9 @@ def build(folder: Path) -> None:
     bench = Bench(folder)
     samples = {}
     for place, task in enumerate(TASKS):
-        with tempfile.TemporaryDirectory(prefix="agentgauge-plan-") as scratch:
-            samples[str(place)] = _sample(task, Plan(bench, Path(scratch)))
+        made = scratch / str(place)
+        made.mkdir()
+        samples[str(place)] = _sample(task, Plan(bench, made))
     _write(folder / "end.json", samples)
     _write(folder / "toolmeta.json", {name: bench.meta(name).to_json() for name in NAMES})
 

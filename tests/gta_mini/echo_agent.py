@@ -43,7 +43,7 @@ def echo(sample: Sample, folder: Path) -> Done:
     _picture(picture)
     for name in [*names, *wanted]:
         MAKERS[Path(name).suffix](folder / name, request, picture)
-    return Done(sample, requests[-1], tuple(sorted(path for path in folder.iterdir() if path != picture)), 1)
+    return Done(sample, requests[-1], tuple(sorted(path for path in folder.iterdir() if path != picture)))
 
 
 def _picture(path: Path) -> None:

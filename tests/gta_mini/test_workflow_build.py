@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from bench_gta.workflow.facts.collect import facts
-from bundled_data.gta_workflow.build import build, makers
+from bundled_data.gta_workflow.build import makers
+from tests.gta_mini.conftest import Rebuilt
 
 pytestmark = pytest.mark.slow
 
@@ -19,36 +20,29 @@ EXACT = (".csv", ".xlsx", ".pdf", ".json")
 MEDIA = tuple(name for name in makers() if not name.endswith(EXACT))
 
 
-@pytest.fixture(scope="module")
-def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("rebuilt")
-    build(folder)
-    return folder
-
-
 def names(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
-def test_the_same_files_are_made(rebuilt: Path) -> None:
-    assert names(rebuilt) == names(MINI)
+def test_the_same_files_are_made(rebuilt: Rebuilt) -> None:
+    assert names(rebuilt.data) == names(MINI)
 
 
 @pytest.mark.parametrize("name", [name for name in names(MINI) if name.endswith(EXACT)])
-def test_a_text_or_a_document_has_the_same_bytes(name: str, rebuilt: Path) -> None:
-    assert (rebuilt / name).read_bytes() == (MINI / name).read_bytes()
+def test_a_text_or_a_document_has_the_same_bytes(name: str, rebuilt: Rebuilt) -> None:
+    assert (rebuilt.data / name).read_bytes() == (MINI / name).read_bytes()
 
 
-def test_making_a_file_twice_gives_the_same_bytes(rebuilt: Path, tmp_path: Path) -> None:
+def test_making_a_file_twice_gives_the_same_bytes(rebuilt: Rebuilt, tmp_path: Path) -> None:
     for name, make in makers().items():
         make(tmp_path / name)
-        assert (tmp_path / name).read_bytes() == (rebuilt / "files" / name).read_bytes(), name
+        assert (tmp_path / name).read_bytes() == (rebuilt.data / "files" / name).read_bytes(), name
 
 
-def test_pictures_sounds_and_films_have_the_same_measures(rebuilt: Path, tmp_path: Path) -> None:
+def test_pictures_sounds_and_films_have_the_same_measures(rebuilt: Rebuilt, tmp_path: Path) -> None:
     """Other versions of the libraries may round and pack differently, so their bytes and numbers of colours are left
     out."""
-    paths = [folder / "files" / name for name in MEDIA for folder in (rebuilt, MINI)]
+    paths = [folder / "files" / name for name in MEDIA for folder in (rebuilt.data, MINI)]
     measured = [
         {word: value for word, value in found.measures.items() if word not in ("bytes", "colours")}
         for found in facts(paths, folder=tmp_path)

@@ -1,15 +1,13 @@
-"""Lets replies that are known beforehand act on the bundled workflow tasks, with the real tools on a real server."""
+"""Lets replies that are known beforehand act on the bundled workflow tasks, with the real tools."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-import subprocess
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import tempfile
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from agentgauge.agent.loop import shown
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, Message
@@ -17,7 +15,7 @@ from agentgauge.core.types import Sample
 from bench_gta.workflow import data, tree
 from bench_gta.workflow.facts.collect import facts
 from bench_gta.workflow.judging import rules
-from tool_impls.server.client import ToolServerBox
+from bundled_data.gta_workflow.plan import Bench
 
 ROOT = Path(__file__).parents[2]
 MINI = ROOT / "bench_gta" / "workflow" / "mini"
@@ -32,28 +30,20 @@ class Done:
     sample: Sample
     answer: str
     files: tuple[Path, ...]
-    replies: int
 
 
-@contextmanager
-def tool_server() -> Iterator[str]:
-    """A server with the settings of this checkout; gives its address."""
-    command = [
-        sys.executable,
-        "-m",
-        "tool_impls.server.command",
-        "--port",
-        "0",
-        "--no-token",
-        "--settings",
-        str(ROOT / "agentgauge.toml"),
-    ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as server:
-        try:
-            assert server.stdout is not None
-            yield json.loads(server.stdout.readline())["url"]
-        finally:
-            server.terminate()
+class Tools:
+    """The real tools, in this process."""
+
+    def __init__(self) -> None:
+        self._bench = Bench(MINI)
+
+    def call(self, name: str, arguments: Mapping[str, Any], folder: Path) -> str:
+        """What the model reads of the output. A file that the tool makes lies in a new folder below ``folder``."""
+        scratch = Path(tempfile.mkdtemp(dir=folder))
+        result = self._bench.run(name, arguments, scratch, {})
+        (output,) = self._bench.meta(name).outputs
+        return shown(output.type, str(result))
 
 
 def samples() -> dict[str, Sample]:
@@ -61,23 +51,14 @@ def samples() -> dict[str, Sample]:
     return {row.id: data.load(index, row, "gta_workflow") for row in index.rows}
 
 
-def act(chosen: Mapping[str, Replies], folder: Path, url: str) -> dict[str, Done]:
+def act(chosen: Mapping[str, Replies], folder: Path) -> dict[str, Done]:
     """Let replies act on the tasks that are chosen by their ids; each task has a folder of its own below ``folder``."""
-
-    async def main() -> list[Done]:
-        box = ToolServerBox(url)
-        try:
-            return await asyncio.gather(
-                *(_one(box, known[id_], replies, folder / id_) for id_, replies in chosen.items())
-            )
-        finally:
-            await box.close()
-
-    known = samples()
-    return dict(zip(chosen, asyncio.run(main()), strict=True))
+    tools, known = Tools(), samples()
+    return {id_: _one(tools, known[id_], replies, folder / id_) for id_, replies in chosen.items()}
 
 
-async def _one(box: ToolServerBox, sample: Sample, replies: Replies, folder: Path) -> Done:
+def _one(tools: Tools, sample: Sample, replies: Replies, folder: Path) -> Done:
+    folder.mkdir(parents=True)
     turn, said = 0, ""
     for user in (one for one in sample.payload["dialogs"] if one["role"] == "user"):
         messages: list[Message] = [{"role": "user", "content": user["content"]}]  # what came before is not shown
@@ -88,13 +69,12 @@ async def _one(box: ToolServerBox, sample: Sample, replies: Replies, folder: Pat
                 said = reply.text
                 break
             (call,) = reply.tool_calls
-            outputs = await box.call(call.name, json.loads(call.arguments), folder=folder, readable=(sample.root,))
-            told = "\n".join(shown(output.type, output.content) for output in outputs)
+            told = tools.call(call.name, json.loads(call.arguments), folder)
             messages += [{"role": "assistant", "content": call.arguments}, {"role": "tool", "content": told}]
-    return Done(sample, said, _files_below(folder), turn)
+    return Done(sample, said, files_below(folder))
 
 
-def _files_below(folder: Path) -> tuple[Path, ...]:
+def files_below(folder: Path) -> tuple[Path, ...]:
     return tuple(sorted(path for path in folder.rglob("*") if path.is_file()))
 
 

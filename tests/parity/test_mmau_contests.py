@@ -23,8 +23,8 @@ ENDLESS = re.compile(r"while \w+:[\\n ]*(pass|x=x)")
 
 
 def _where(case: Mapping[str, Any]) -> Workplace:
-    """The limits of the reference are 3 s a test and 4 s a group. An endless program gets the same verdict under shorter
-    ones, of which a group has time for one such test as well."""
+    """The limits of the reference are 3 s a test and 4 s a group. An endless program gets the same verdict under
+    shorter ones; a group has time for one such test and a part of another, as well."""
     return Workplace(Room(0.8, 1.2)) if ENDLESS.search(json.dumps(case)) else Workplace()
 
 

@@ -73,7 +73,7 @@ ATTACKS = {
     "other kinds of files": (
         "os.mkfifo('pipe'); os.symlink('loop', 'loop'); os.symlink('/', 'root'); os.symlink('..', 'up')"
     ),
-    "a folder full of entries": "for n in range(1500): os.symlink('x', str(n))",
+    "a folder full of entries": "for n in range(400): os.symlink('x', str(n))",
     "its own name": "os.rename(os.getcwd(), os.getcwd() + '2')",
     "its own death": "os.kill(os.getpid(), signal.SIGKILL)",
 }
@@ -103,7 +103,7 @@ def test_an_attack_on_the_watcher_is_the_programs_own_failure(attack: str, setup
 def test_the_limits_hold_after_an_attack(attack: str, confined: Confined) -> None:
     code = f"{TOOLS}{ATTACKS[attack]}\ntime.sleep(60)"
     began = time.monotonic()
-    answer = confined(code, wall_seconds=1)
+    answer = confined(code, wall_seconds=0.5)
     assert answer["status"] in ("timeout", "killed"), answer
     assert time.monotonic() - began < 6
 

@@ -32,8 +32,16 @@ def _player(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("agentgauge.model.client.OpenAIModel", ClumsyModel)
 
 
-@pytest.mark.parametrize(("length", "lists"), [(2, "bundled"), (2, "published"), (4, "published")])
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    ("language", "length", "lists"),
+    [
+        ("en", 2, "published"),
+        ("en", 4, "bundled"),
+        ("zh", 2, "bundled"),
+        ("zh", 3, "published"),
+        *(pytest.param(language, 4, "published", marks=pytest.mark.faults) for language in LANGUAGES),
+    ],
+)
 def test_every_sequence_is_covered_by_one_dialogue_each(
     language: str, length: int, lists: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
