@@ -15,6 +15,7 @@ from agentgauge.agent.dialects.format import RenderedRequest
 from agentgauge.agent.react import FINISH_ACTION, React, describe, parse
 from agentgauge.core.chat import ChatReply, ToolCall
 from agentgauge.core.tools import Parameter, Tool
+from tests.costly import COSTLY
 
 REACT = React(
     "{tool_description}|{action_names}|{thought}{action}{action_input}{response}{finish}",
@@ -71,7 +72,7 @@ def test_types_in_the_prompt(type: str, shown: str) -> None:
     assert describe(tool, "")["parameters"][0]["type"] == shown
 
 
-@QUIET
+@COSTLY
 @given(REPLIES)
 def test_any_text_can_be_read(reply: str) -> None:
     reading = REACT.read(ChatReply(text=reply), TOOLS, 0)

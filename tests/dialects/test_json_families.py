@@ -275,7 +275,7 @@ CALLED = st.builds(ParsedCall, st.from_regex(r"[a-z_][A-Za-z_]{0,8}", fullmatch=
 
 @pytest.mark.parametrize("family", FAMILIES, ids=NAMES)
 @given(calls=st.lists(CALLED, min_size=1, max_size=3))
-@settings(derandomize=True, deadline=None, max_examples=60, database=None)
+@settings(derandomize=True, deadline=None, max_examples=40, database=None)
 def test_what_is_written_reads_back(family: Format, calls: list[ParsedCall]) -> None:
     try:
         text = family.write(ParsedReply(None, tuple(calls)))

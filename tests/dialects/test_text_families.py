@@ -465,7 +465,7 @@ CALLS = st.builds(
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=40)
 @given(calls=st.lists(CALLS, min_size=1, max_size=3))
 def test_calls_round_trip(family: Format, calls: list[ParsedCall]) -> None:
     called = tuple(calls[:1] if isinstance(family, Glm4) else calls)
@@ -495,7 +495,7 @@ TOKENS = st.lists(st.sampled_from([*"[](){}=,.:'\"\\\n \0\ud800-*/+", *PIECES, *
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(derandomize=True, deadline=None, max_examples=50)
 @given(text=TOKENS.map("".join))
 def test_reading_never_raises(family: Format, text: str) -> None:
     for tolerant in (False, True):

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from tests.docs.pages import PAGES, ROOT, anchors, without_code
+from tests.every import every
 
-pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+pages = every("page", PAGES, ids=lambda page: page.name)
 
 
 @pages

@@ -18,6 +18,7 @@ from bench_gta.workflow.discovery import attached_files, texts_in
 from bench_gta.workflow.judging.prompts import leaf_fields
 from bench_gta.workflow.judging.replies import Unreadable, read_reply
 from bench_gta.workflow.tree import aggregate, check_weights, leaves, parse
+from tests.costly import COSTLY
 
 pytestmark = pytest.mark.slow
 
@@ -78,6 +79,7 @@ def test_every_value_gives_parts_of_a_prompt(node: Any, trace: Any, origin_promp
     assert fields.final_answer and fields.final_answer == fields.final_answer.strip()
 
 
+@COSTLY
 @given(st.lists(st.lists(JSON | STEP, max_size=4), max_size=3))
 def test_found_files_are_texts_of_the_run(turns: list[list[Any]]) -> None:
     found = attached_files(turns)
@@ -86,6 +88,7 @@ def test_found_files_are_texts_of_the_run(turns: list[list[Any]]) -> None:
     assert all(any(form in text for text in texts) for form in found)
 
 
+@COSTLY
 @given(st.lists(STEP | st.fixed_dictionaries({"role": st.just("user"), "content": JSON}), max_size=12))
 def test_compression_keeps_texts_and_counts_attempts(steps: list[dict[str, Any]]) -> None:
     done = compress(steps)
@@ -97,6 +100,7 @@ def test_compression_keeps_texts_and_counts_attempts(steps: list[dict[str, Any]]
     assert compress(done) == done or any("tool_calls_summary" in step for step in done)
 
 
+@COSTLY
 @given(st.lists(JSON | STEP, max_size=8))
 def test_compression_refuses_only_damaged_calls(steps: list[Any]) -> None:
     calls = [
@@ -126,6 +130,7 @@ def test_a_mean_lies_between_its_leaves(scores: list[float], weights: list[float
     assert min(scores) - 1e-9 <= aggregate(root, scores).value <= max(scores) + 1e-9
 
 
+@COSTLY
 @given(
     st.lists(st.dictionaries(st.text(max_size=4), JSON.filter(lambda value: value == value), max_size=3), max_size=3)
 )

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.every import every
+
 MINI = Path(__file__).parents[2] / "bench_gta" / "atomic" / "mini"
 SAMPLES: dict[str, Any] = json.loads((MINI / "dataset.json").read_text(encoding="utf-8"))
 TOOLMETA: dict[str, Any] = json.loads((MINI / "toolmeta.json").read_text(encoding="utf-8"))
@@ -23,7 +25,7 @@ CATEGORY = {
 DRAWS = {"DrawBox", "AddText", "Plot", "TextToImage", "ImageStylization"}
 PARAMETER_KEYS = {"type", "name", "description", "optional", "default", "filetype"}
 
-samples = pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)
+samples = every("sample", SAMPLES.values(), ids=SAMPLES)
 
 
 def calls(sample: dict[str, Any]) -> list[dict[str, Any]]:

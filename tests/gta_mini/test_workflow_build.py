@@ -8,6 +8,7 @@ import pytest
 
 from bench_gta.workflow.facts.collect import facts
 from bundled_data.gta_workflow.build import makers
+from tests.every import every
 from tests.gta_mini.conftest import Rebuilt
 
 pytestmark = pytest.mark.slow
@@ -28,7 +29,7 @@ def test_the_same_files_are_made(rebuilt: Rebuilt) -> None:
     assert names(rebuilt.data) == names(MINI)
 
 
-@pytest.mark.parametrize("name", [name for name in names(MINI) if name.endswith(EXACT)])
+@every("name", [name for name in names(MINI) if name.endswith(EXACT)])
 def test_a_text_or_a_document_has_the_same_bytes(name: str, rebuilt: Rebuilt) -> None:
     assert (rebuilt.data / name).read_bytes() == (MINI / name).read_bytes()
 

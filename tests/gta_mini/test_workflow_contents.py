@@ -8,12 +8,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from bench_gta.tools import WORKFLOW_CATEGORY_OF
 from bench_gta.workflow import data, tree
 from bench_gta.workflow.data import CATEGORIES_OF_TASKS
 from bench_gta.workflow.judging import rules
+from tests.every import every
 from tool_impls.registry import GTA_ATOMIC, GTA_WORKFLOW, TOOLS
 from tool_impls.settings import ToolSettings
 
@@ -51,7 +50,7 @@ def test_every_attached_file_is_there_and_used() -> None:
     assert named == {f"files/{path.name}" for path in (MINI / "files").iterdir()}
 
 
-@pytest.mark.parametrize("key", TASKS)
+@every("key", TASKS)
 def test_the_request_names_every_attached_file(key: str) -> None:
     task = TASKS[key]
     assert all(used["path"] in task["dialogs"][0]["content"] for used in task["files"])
@@ -121,7 +120,7 @@ def test_the_tools_are_the_37_of_the_benchmark_with_the_inputs_that_are_offered(
     assert {name: TOOLS[name].offered(settings).to_json() for name in names} == TOOLMETA
 
 
-@pytest.mark.parametrize("key", LEAVES)
+@every("key", LEAVES)
 def test_a_leaf_has_a_sentence_and_conditions_that_nothing_does_not_meet(key: str) -> None:
     requirement, check = LEAVES[key]
     assert re.fullmatch(r"[A-Z0-9a-z].{15,}\.", requirement)

@@ -7,6 +7,7 @@ from statistics import mean
 import pytest
 
 from bench_gta.workflow import tree
+from tests.every import every
 from tests.gta_mini.echo_agent import echo
 from tests.gta_mini.workflow_agent import judged, samples
 
@@ -51,6 +52,6 @@ def test_the_echo_agent_earns_less_than_two_on_average_and_solves_nothing(scores
     assert mean(found.values()) < 2 and max(found.values()) < 7
 
 
-@pytest.mark.parametrize("id_", SAMPLES)
+@every("id_", SAMPLES)
 def test_no_leaf_about_content_is_met_by_the_request_itself(id_: str, scores: Scores) -> None:
     assert {leaf for leaf, (score, _) in scores[id_].items() if score >= 7} == OF_FORM.get(id_, set())

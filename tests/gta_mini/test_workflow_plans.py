@@ -10,6 +10,7 @@ from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.types import Sample
 from agentgauge.model.embedded.scripted import Script
 from bench_gta.workflow.oracle import with_paths
+from tests.every import every
 from tests.gta_mini.conftest import Rebuilt
 from tests.gta_mini.workflow_agent import Done, act, files_below, judged, samples
 
@@ -57,7 +58,7 @@ def scores(
     return {who: {id_: found[f"{who}/{id_}"] for id_ in tasks} for who, tasks in done.items()}
 
 
-@pytest.mark.parametrize("id_", SAMPLES)
+@every("id_", SAMPLES)
 def test_the_reference_steps_earn_ten_at_every_leaf(
     id_: str, scores: dict[str, dict[str, dict[str, tuple[float, str]]]]
 ) -> None:
@@ -77,7 +78,7 @@ def test_a_careless_agent_is_told_what_is_missing(scores: dict[str, dict[str, di
     )
 
 
-@pytest.mark.parametrize("id_", SAMPLES)
+@every("id_", SAMPLES)
 def test_the_plan_makes_the_files_that_the_reference_names(id_: str, done: dict[str, dict[str, Done]]) -> None:
     contents = [turn["content"] for turn in SAMPLES[id_].payload["dialogs"] if turn["role"] == "tool"]
     named = sorted(Path(content["content"]).name for content in contents if content["type"] != "text")

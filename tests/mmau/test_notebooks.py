@@ -22,6 +22,7 @@ from bench_mmau.notebooks import cells, execute, outputs, qa, retry, score
 from bench_mmau.notebooks.execute import Room, Workplace, run_cells
 from bench_mmau.tables import NOTEBOOKS, RECORDS, formula
 from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
+from tests.costly import COSTLY
 
 pytestmark = pytest.mark.slow
 
@@ -592,7 +593,7 @@ def test_on_letters_parity_and_strict_agree(turns: list[tuple[list[str], list[st
         lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     )
 )
-@settings(deadline=None)
+@COSTLY
 def test_any_answer_is_counted_or_refused(answers: Any) -> None:
     with contextlib.suppress(NotScorable):
         assert judged(["A", "B"], answers).values["correct"] >= 0

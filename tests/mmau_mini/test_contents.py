@@ -7,13 +7,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from bench_mmau.contests.extract import understand_match
 from bench_mmau.fixes import PARITY
 from bench_mmau.task import TASKS
 from bundled_data.mmau.__main__ import build
 from bundled_data.mmau.contests import PROBLEMS, printed
+from tests.every import every
 
 MINI = Path(__file__).parents[2] / "bench_mmau" / "mini"
 
@@ -22,7 +21,7 @@ def records(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (MINI / f"{name}_20240712.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+@every("task", TASKS, ids=lambda task: task.name)
 def test_every_task_has_at_least_twelve_sound_records(task: Any) -> None:
     assert len(task.data.index(MINI).rows) >= 12
     assert task.data.check(MINI) == ([], [])

@@ -11,6 +11,7 @@ import pytest
 
 from bench_mmau.contests.extract import extract_code, output_match, parse_answer, understand_match
 from bundled_data.mmau.contests import PROBLEMS, files, parsed_input, printed
+from tests.every import every
 
 FILES = files()
 GROUPS = ("public_tests", "private_tests", "generated_tests")
@@ -194,7 +195,7 @@ SECOND: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
+@every("problem", PROBLEMS, ids=lambda problem: problem.name)
 def test_a_second_solution_prints_the_same(problem: Any) -> None:
     inputs = [*(problem.public or ()), *problem.private, *(problem.generated or ())]
     assert len(set(inputs)) == len(inputs) >= 3

@@ -12,6 +12,7 @@ import pytest
 
 from bundled_data.mmau.maths import files
 from bundled_data.mmau.regenerate import records as regenerated
+from tests.every import every
 
 FILES = files()
 STANDARD = FILES["math_standard_20240712.jsonl"]
@@ -317,12 +318,12 @@ IMPLIED = {
 }
 
 
-@pytest.mark.parametrize("record", STANDARD, ids=lambda record: record["id"])
+@every("record", STANDARD, ids=lambda record: record["id"])
 def test_answers_are_right(record: dict[str, str]) -> None:
     assert CHECKS[record["subject"]](record["raw_problem"], record["gt_answer"])
 
 
-@pytest.mark.parametrize("record", TOLD, ids=lambda record: record["id"])
+@every("record", TOLD, ids=lambda record: record["id"])
 def test_told_problems_have_the_answer_of_the_simple_one(record: dict[str, str]) -> None:
     assert SIMPLE[record["subject"]](record["simple_problem"], record["gt_answer"])
     assert len(record["raw_problem"]) > 1.3 * len(record["simple_problem"])

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 
-import pytest
-
 from bundled_data.mmau.plan_problems import PROBLEMS
 from bundled_data.mmau.plans import depth, files, needed, plans
+from tests.every import every
 
 FILES = files()
 REASONED, CONCISE = FILES.values()
@@ -62,7 +61,7 @@ def test_both_files_ask_about_the_same_plans():
         assert "explain in detail" in _message(one) and "concise" in _message(other)
 
 
-@pytest.mark.parametrize("record", REASONED + CONCISE, ids=lambda record: record["id"])
+@every("record", REASONED + CONCISE, ids=lambda record: record["id"])
 def test_exactly_the_target_is_right(record):
     assert set(record) == {"id", "messages", "target_plan_number"} and type(record["target_plan_number"]) is int
     text = _message(record)
@@ -81,7 +80,7 @@ def test_exactly_the_target_is_right(record):
     assert right == [record["target_plan_number"]]
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
+@every("problem", PROBLEMS, ids=lambda problem: problem.name)
 def test_problem(problem):
     assert depth(problem) == {"single": 1, "double": 2, "triple": 3}[problem.length]
     made = {thing for function in problem.functions.values() for thing in function.gives}

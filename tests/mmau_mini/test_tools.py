@@ -13,11 +13,12 @@ from bench_mmau.tool_use import replies
 from bench_mmau.tool_use.calls import compare_calls
 from bundled_data.mmau import tools
 from bundled_data.mmau.tool_use.words import Call, ToolError
+from tests.every import every
 
 FILES = tools.files()
 RECORDS = [record for records in FILES.values() for record in records]
 EARLIER_STEPS = {"single_step": 0, "parallel": 0, "multi_step_double": 1, "multi_step_triple": 2, "self_correct": 1}
-EACH = pytest.mark.parametrize("record", RECORDS, ids=lambda record: record["id"])
+EACH = every("record", RECORDS, ids=lambda record: record["id"])
 
 
 def _kind(file: str) -> str:

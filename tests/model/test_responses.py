@@ -14,6 +14,7 @@ from agentgauge.model import responses
 from agentgauge.model.presets import resolve
 from agentgauge.model.retry import Failure
 from agentgauge.model.spec import ModelSpec
+from tests.costly import COSTLY
 from tests.model.files_server import response, said
 
 SPEC = resolve("judge", url="http://localhost:1/v1", environ={})
@@ -204,6 +205,7 @@ _JSON = st.recursive(
 )
 
 
+@COSTLY
 @given(st.dictionaries(st.sampled_from(_KEYS), _JSON) | _JSON)
 def test_no_answer_makes_the_reader_fall(data: Any) -> None:
     outcome = responses.read_reply(data, SPEC)

@@ -23,6 +23,7 @@ import pytest
 from agentgauge.agent.convert import convert
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Tool
+from tests.every import every
 from tests.parity.golden import cases, listed, load, needs, parameters
 from tests.tools.servers import canned_server, threaded, web_server
 from tests.tools.servers import http as answer
@@ -57,7 +58,7 @@ def test_document_is_the_original_one() -> None:
     assert write_document(list(TOOLS.values()), title=DOCUMENT["info"]["title"]) == DOCUMENT
 
 
-@pytest.mark.parametrize("entry", cases("agentlego", "remote_tools.json", "tools"))
+@every("entry", cases("agentlego", "remote_tools.json", "tools"))
 def test_document_is_read_as_by_the_original_client(entry: Any) -> None:
     remote = read_document(DOCUMENT, TRAFFIC["base_url"])[entry["name"]]
     assert (remote.tool.to_json(), remote.url, remote.toolkit) == (entry["toolmeta"], entry["url"], entry["toolkit"])
@@ -146,7 +147,7 @@ def _body(message: Mapping[str, Any]) -> bytes:
     return base64.b64decode(body["base64"]) if "base64" in body else body.get("text", "").encode()
 
 
-@pytest.mark.parametrize("exchange", _exchanges(field="request"))
+@every("exchange", _exchanges(field="request"))
 def test_server_answers_as_the_original(served: str, exchange: Any) -> None:
     request, expected = exchange["request"], exchange["response"]
     connection = http.client.HTTPConnection(urlsplit(served).netloc, timeout=10)

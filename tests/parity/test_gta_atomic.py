@@ -28,6 +28,7 @@ from bench_gta.atomic.run import run_e2e, run_step
 from bench_gta.atomic.score import e2e_values, step_values
 from bench_gta.atomic.task import EndToEnd, StepByStep
 from bench_gta.similarity import cosine, similarity, trigram_vector
+from tests.every import every
 from tests.parity.golden import cases, close, listed, load, needs, parameters
 
 pytestmark = needs("gta_atomic")
@@ -72,13 +73,13 @@ def same_figures(got: Mapping[str, float | None], expected: Mapping[str, Any]) -
 # -- similarity.json, answer_match.json
 
 
-@pytest.mark.parametrize("case", cases("gta_atomic", "similarity.json"))
+@every("case", cases("gta_atomic", "similarity.json"))
 def test_similarity(case: dict[str, Any]) -> None:
     assert cosine(trigram_vector(case["a"]), trigram_vector(case["b"])) == pytest.approx(case["cosine"], abs=1e-6)
     assert trigram(case["a"], case["b"]) == pytest.approx(case["score"], abs=1e-6)
 
 
-@pytest.mark.parametrize("case", cases("gta_atomic", "answer_match.json"))
+@every("case", cases("gta_atomic", "answer_match.json"))
 def test_objective_answer(case: dict[str, Any]) -> None:
     assert score_answer(case["answer"], case["gt_answer"], trigram, PARITY) == float(case["correct"])
 
@@ -111,19 +112,19 @@ def scored(key: str) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("case", scored("samples"))
+@every("case", scored("samples"))
 def test_counters_of_a_sample(case: tuple[str, dict[str, Any]]) -> None:
     name, sample = case
     same_figures(values_of(name, sample), sample["counters"])
 
 
-@pytest.mark.parametrize("case", scored("samples"))
+@every("case", scored("samples"))
 def test_result_of_a_sample_alone(case: tuple[str, dict[str, Any]]) -> None:
     name, sample = case
     same_figures(FIGURES[name]([values_of(name, sample)], "parity"), sample["expected_alone"])
 
 
-@pytest.mark.parametrize("case", scored("groups"))
+@every("case", scored("groups"))
 def test_result_of_a_group(case: tuple[str, dict[str, Any]]) -> None:
     name, group = case
     samples = {sample["index"]: sample for sample in golden(name)["samples"]}
@@ -138,9 +139,7 @@ def meta() -> dict[str, Tool]:
     return {name: Tool.from_json(tool) for name, tool in golden("toolmeta.json").items()}
 
 
-@pytest.mark.parametrize(
-    "name", parameters("gta_atomic", "toolmeta.json", [(name, name) for name in sorted(golden("toolmeta.json"))])
-)
+@every("name", parameters("gta_atomic", "toolmeta.json", [(name, name) for name in sorted(golden("toolmeta.json"))]))
 def test_tool_metadata_survives_a_round_trip(name: str) -> None:
     """``optional`` of an output may be null; for us that is false."""
     expected = copy.deepcopy(golden("toolmeta.json")[name])
@@ -273,7 +272,7 @@ def test_loading(root: str, prompts: Path) -> None:
         assert data.resolve(sample, ROOT_TOKEN).dialogs == expected["dialogs"], sample.id
 
 
-@pytest.mark.parametrize("case", cases("gta_atomic", "messages_step.json", "samples"))
+@every("case", cases("gta_atomic", "messages_step.json", "samples"))
 def test_step_by_step(case: dict[str, Any], root: str, prompts: Path) -> None:
     sample = data_set("messages_step.json", root, prompts)[case["sample"]]
     expected = golden("messages_step.json")["predictions"][case["sample"]]
@@ -308,7 +307,7 @@ def play(run: Mapping[str, Any], root: str, prompts: Path) -> tuple[Any, Scripte
     return output, model, tools
 
 
-@pytest.mark.parametrize("run", cases("gta_atomic", "messages_e2e.json", "runs"))
+@every("run", cases("gta_atomic", "messages_e2e.json", "runs"))
 def test_end_to_end(run: dict[str, Any], root: str, prompts: Path) -> None:
     output, model, tools = play(run, root, prompts)
     assert model.messages == filled(run["messages"], root)

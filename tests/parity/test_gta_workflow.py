@@ -28,6 +28,7 @@ from bench_gta.workflow.metrics import figures, values_of
 from bench_gta.workflow.score import detail as detail_of
 from bench_gta.workflow.score import run_result
 from bench_gta.workflow.steps import error_step, opening, records, until_error, with_tool_list
+from tests.every import every
 from tests.parity.golden import cases, close, needs
 
 pytestmark = needs("gta_workflow")
@@ -53,7 +54,7 @@ def refused(case: Mapping[str, Any], run: Callable[[], Any]) -> bool:
 # -- judge_replies.json
 
 
-@pytest.mark.parametrize("case", cases("gta_workflow", "judge_replies.json"))
+@every("case", cases("gta_workflow", "judge_replies.json"))
 def test_reading_a_reply_of_the_judge(case: dict[str, Any]) -> None:
     if refused(case, lambda: read_reply(case["reply"])):
         return
@@ -77,7 +78,7 @@ def same_nodes(found: list[Any], expected: list[Any]) -> None:
     assert [node["score"] for node in found] == [near(node["score"]) for node in expected]
 
 
-@pytest.mark.parametrize("case", cases("gta_workflow", "tree_scoring.json"))
+@every("case", cases("gta_workflow", "tree_scoring.json"))
 def test_scoring_a_tree(case: dict[str, Any]) -> None:
     if refused(case, lambda: judged(case["checkpoints"], list(case["replies"]))):
         return
@@ -106,7 +107,7 @@ def scored(case: Mapping[str, Any], replies: list[str]) -> tuple[dict[str, Any],
     return run_result(details), files
 
 
-@pytest.mark.parametrize("case", cases("gta_workflow", "run_scores.json"))
+@every("case", cases("gta_workflow", "run_scores.json"))
 def test_scoring_a_run(case: dict[str, Any]) -> None:
     if refused(case, lambda: scored(case, list(case["replies"]))):
         return
@@ -127,7 +128,7 @@ def test_scoring_a_run(case: dict[str, Any]) -> None:
 # -- leaf_prompt_fields.json
 
 
-@pytest.mark.parametrize("case", cases("gta_workflow", "leaf_prompt_fields.json"))
+@every("case", cases("gta_workflow", "leaf_prompt_fields.json"))
 def test_parts_of_a_leaf_prompt(case: dict[str, Any]) -> None:
     if refused(case, lambda: leaf_fields(case["node"], case["trace"], case["origin_prompt"])):
         return
@@ -140,7 +141,7 @@ def test_parts_of_a_leaf_prompt(case: dict[str, Any]) -> None:
 # -- attached_files.json
 
 
-@pytest.mark.parametrize("case", cases("gta_workflow", "attached_files.json"))
+@every("case", cases("gta_workflow", "attached_files.json"))
 def test_finding_produced_files(case: dict[str, Any]) -> None:
     if refused(case, lambda: attached_files(until_error(case["turns"]))):
         return
@@ -151,7 +152,7 @@ def test_finding_produced_files(case: dict[str, Any]) -> None:
 # -- tool_call_compression.json
 
 
-@pytest.mark.parametrize("case", cases("gta_workflow", "tool_call_compression.json"))
+@every("case", cases("gta_workflow", "tool_call_compression.json"))
 def test_compressing_calls(case: dict[str, Any]) -> None:
     if not refused(case, lambda: compress(case["steps"])):
         assert compress(case["steps"]) == case["expected"]["assistant_outputs"]
@@ -174,7 +175,7 @@ def exchange(action: Mapping[str, Any]) -> Exchange:
     return Exchange(action["thought"] or "", done, outputs)
 
 
-@pytest.mark.parametrize("case", cases("gta_workflow", "agent_steps.json"))
+@every("case", cases("gta_workflow", "agent_steps.json"))
 def test_messages_and_steps_of_a_user_turn(case: dict[str, Any]) -> None:
     files = [file["path"] for file in case.get("files", [])]
     messages = opening(case["query"], files, note=FILES_NOTE, dialect="react", memory=case.get("memory", []))
@@ -228,7 +229,7 @@ def test_loading_tasks(case: dict[str, Any], tmp_path: Path) -> None:
 # -- tool_list_injection.json
 
 
-@pytest.mark.parametrize("case", cases("gta_workflow", "tool_list_injection.json"))
+@every("case", cases("gta_workflow", "tool_list_injection.json"))
 def test_listing_tools_before_the_first_turn(case: dict[str, Any]) -> None:
     if refused(case, lambda: with_tool_list(case["dialogs"], case.get("toolmeta"))):
         return
@@ -252,7 +253,7 @@ METRICS = {
 }
 
 
-@pytest.mark.parametrize("case", cases("gta_workflow", "metrics.json"))
+@every("case", cases("gta_workflow", "metrics.json"))
 def test_metrics_of_a_run(case: dict[str, Any]) -> None:
     values = [
         values_of(

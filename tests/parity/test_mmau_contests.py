@@ -12,6 +12,7 @@ import pytest
 from bench_mmau.contests import candidate, extract, prompts, score
 from bench_mmau.contests.execute import Room, Workplace
 from bench_mmau.tool_use.replies import Client, contents, read
+from tests.every import every
 from tests.parity.golden import cases, listed, met, needs
 from tests.parity.mmau_metrics import code_contests, code_contests_retry, code_contests_understand
 from tests.parity.mmau_vectors import EXACT, REFUSED, Canned, client, holds_pieces, repeated, same_requests
@@ -152,6 +153,6 @@ _OPS = {
 }
 
 
-@pytest.mark.parametrize("case", cases("mmau", "code_contests_parts.json"))
+@every("case", cases("mmau", "code_contests_parts.json"))
 def test_part(case: dict[str, Any]) -> None:
     met(case, lambda: _OPS[case["op"]](case["args"]), *REFUSED, within=EXACT)

@@ -20,6 +20,8 @@ from bench_mmau.tool_use.replies import (
     parse,
     read,
 )
+from tests.costly import COSTLY
+from tests.every import every
 from tests.parity.golden import cases, met, needs
 from tests.parity.mmau_metrics import aggregate
 from tests.parity.mmau_vectors import EXACT, REFUSED, repeated
@@ -69,7 +71,7 @@ def building_block(op: str, args: Mapping[str, Any]) -> Any:
     raise AssertionError(f"no test knows the operation {op}")
 
 
-@pytest.mark.parametrize("case", cases("mmau", "generation_parts.json"))
+@every("case", cases("mmau", "generation_parts.json"))
 def test_building_block(case: Mapping[str, Any]) -> None:
     met(case, lambda: building_block(case["op"], case["args"]), *REFUSED, within=EXACT)
 
@@ -146,6 +148,7 @@ def keyed(inner: Any) -> Any:
     return st.dictionaries(st.sampled_from(names), inner, max_size=4)
 
 
+@COSTLY
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=3), lambda inner: st.lists(inner) | keyed(inner)

@@ -10,6 +10,7 @@ import pytest
 
 from bench_mmau.notebooks import cells, execute, outputs, qa, retry, score
 from bench_mmau.tool_use.replies import Client, read, record_id
+from tests.every import every
 from tests.parity.golden import cases, met, needs
 from tests.parity.mmau_metrics import code_kaggle
 from tests.parity.mmau_vectors import REFUSED, SINGLE, Canned, client, holds_pieces, same_requests
@@ -117,7 +118,7 @@ _OPS: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.parametrize("case", cases("mmau", "code_kaggle_parts.json"))
+@every("case", cases("mmau", "code_kaggle_parts.json"))
 def test_part(case: dict[str, Any]) -> None:
     given = _result(case) if case["op"] == "kaggle.score" else case
     met(given, lambda: _OPS[case["op"]](**case["args"]), *REFUSED, within=SINGLE)

@@ -14,6 +14,7 @@ from bench_mmau.average import Verdict
 from bench_mmau.fixes import PARITY, STRICT, Fixes
 from bench_mmau.tool_use.errors import NotScorable
 from bench_mmau.tool_use.replies import Message, read
+from tests.every import every
 from tests.parity.golden import cases, met, needs
 from tests.parity.mmau_metrics import math_metric, tool_use_plan
 from tests.parity.mmau_vectors import EXACT, REFUSED, Canned, client, holds_pieces, same_requests
@@ -65,7 +66,7 @@ def test_a_plan_number_of_too_many_digits_is_one_format_error(fixes: Fixes) -> N
     assert (found.values, found.labels) == ({"right": 0, "format_error": 1}, ("format_error",))
 
 
-@pytest.mark.parametrize("case", cases("mmau", "tool_use_plan.json"))
+@every("case", cases("mmau", "tool_use_plan.json"))
 def test_plan(case: Mapping[str, Any]) -> None:
     assert case["metric"] == "tool_use_plan"
     met(case, lambda: plan_metric(case), *REFUSED, within=EXACT)
@@ -84,7 +85,7 @@ def judged(case: Mapping[str, Any], grader: Canned) -> list[Verdict]:
     return [graded(record, read(record["response"], client(case)), grader.text) for record in records]
 
 
-@pytest.mark.parametrize("case", cases("mmau", "math.json"))
+@every("case", cases("mmau", "math.json"))
 def test_math(case: Mapping[str, Any]) -> None:
     assert case["metric"] == "math"
     grader = Canned(case, "grader")
@@ -100,7 +101,7 @@ def test_math(case: Mapping[str, Any]) -> None:
     holds_pieces(case, grader.asked)
 
 
-@pytest.mark.parametrize("case", cases("mmau", "math_parts.json"))
+@every("case", cases("mmau", "math_parts.json"))
 def test_judgement(case: Mapping[str, Any]) -> None:
     assert case["op"] == "math.judgement"
     met(case, lambda: math_task.judgement(case["args"]["text"]), *REFUSED)

@@ -8,13 +8,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-import pytest
-
 from bench_mmau.average import Verdict
 from bench_mmau.tool_use import metric as tool_use
 from bench_mmau.tool_use.calls import compare_calls, detailed
 from bench_mmau.tool_use.replies import Call, Client, Message, Unreadable, read
 from bench_mmau.tool_use.values import LEVELS, bag_of_words, date_match, default_match, normalise, same_arguments, trim
+from tests.every import every
 from tests.parity.golden import cases, met, needs
 from tests.parity.mmau_metrics import tool_use_execution
 from tests.parity.mmau_vectors import EXACT, REFUSED, client
@@ -32,7 +31,7 @@ def messages(record: Mapping[str, Any], client: Client) -> list[Message] | None:
     return None
 
 
-@pytest.mark.parametrize("case", cases("mmau", "tool_use_execution.json"))
+@every("case", cases("mmau", "tool_use_execution.json"))
 def test_metric(case: Mapping[str, Any]) -> None:
     assert case["metric"] == "tool_use_execution"
     if met(case, lambda: tool_use_execution(verdicts(case)), *REFUSED, within=EXACT):
@@ -70,7 +69,7 @@ DATES = (OverflowError, ValueError)
 """What the comparison of dates raises, as the reference does; the whole metric names the record (NotScorable)."""
 
 
-@pytest.mark.parametrize("case", cases("mmau", "tool_use_execution_parts.json"))
+@every("case", cases("mmau", "tool_use_execution_parts.json"))
 def test_building_block(case: Mapping[str, Any]) -> None:
     if met(case, lambda: building_block(case["op"], case["args"]), *REFUSED, *DATES, within=EXACT):
         assert type(building_block(case["op"], case["args"])) is type(case["expected"])

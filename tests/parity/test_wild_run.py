@@ -9,13 +9,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pytest
-
 from bench_wild.data import Session, build_session, gold_nodes
 from bench_wild.matching.graph import Graph
 from bench_wild.matching.matcher import Walk
 from bench_wild.prompts import convert_tools
 from bench_wild.run import FAILED, Answer, solve, with_inputs
+from tests.every import every
 from tests.parity.golden import WHOLE, cases, listed, load, needs, parameters
 
 pytestmark = needs("wild")
@@ -24,7 +23,7 @@ pytestmark = needs("wild")
 # -- graph_cases.json
 
 
-@pytest.mark.parametrize("case", cases("wild", "graph_cases.json", WHOLE))
+@every("case", cases("wild", "graph_cases.json", WHOLE))
 def test_graph(case: Mapping[str, Any]) -> None:
     graph = Graph(gold_nodes(case["answer_list"]))
     paths = plain(graph.paths())
@@ -49,7 +48,7 @@ def plain(paths: Any) -> list[Any]:
 # -- tool_conversion.json
 
 
-@pytest.mark.parametrize("case", cases("wild", "tool_conversion.json", WHOLE))
+@every("case", cases("wild", "tool_conversion.json", WHOLE))
 def test_tool_conversion(case: Mapping[str, Any]) -> None:
     before = copy.deepcopy(case["tools"])
     assert convert_tools(case["tools"]) == case["converted"]
@@ -106,7 +105,7 @@ def results() -> list[dict[str, Any]]:
     return [{**task, "id": session["id"]} for session in sessions for task in session["tasks"]]
 
 
-@pytest.mark.parametrize("case", of_tasks("expected_messages.json", listed("wild", "expected_messages.json", WHOLE)))
+@every("case", of_tasks("expected_messages.json", listed("wild", "expected_messages.json", WHOLE)))
 def test_messages(case: Mapping[str, Any]) -> None:
     id, position = case["id"], case["task_idx"]
     session = build_session(RECORDS[id])
@@ -121,7 +120,7 @@ def steps_of(result: Mapping[str, Any]) -> dict[str, Any]:
     return {key: step for key, step in result["inference_log"].items() if key.startswith("step_")}
 
 
-@pytest.mark.parametrize("expected", of_tasks("expected_results.json", results()))
+@every("expected", of_tasks("expected_results.json", results()))
 def test_inference(expected: Mapping[str, Any]) -> None:
     id, position = expected["id"], expected["task_idx"]
     session = build_session(RECORDS[id])
@@ -172,7 +171,7 @@ def test_result_line() -> None:
 # -- abnormal_cases.json
 
 
-@pytest.mark.parametrize("case", cases("wild", "abnormal_cases.json", WHOLE))
+@every("case", cases("wild", "abnormal_cases.json", WHOLE))
 def test_abnormal_inference(case: Mapping[str, Any]) -> None:
     session = build_session(case["session"])
     expected = case["reference_inference"]
@@ -198,7 +197,7 @@ def test_abnormal_inference(case: Mapping[str, Any]) -> None:
             assert ("inference_answer" in steps[name]) == step["has_inference_answer"]
 
 
-@pytest.mark.parametrize("case", cases("wild", "abnormal_cases.json", WHOLE))
+@every("case", cases("wild", "abnormal_cases.json", WHOLE))
 def test_abnormal_inference_tolerant(case: Mapping[str, Any]) -> None:
     """Under strict scoring no reply and no history loses a session."""
     session = build_session(case["session"])

@@ -23,6 +23,7 @@ from bench_wild.metrics import STRUCTURED, formula, official, session_values, ta
 from bench_wild.release2025.evaluator import Reply, SoftVerdict, judge_softly
 from bench_wild.score import Verdict, judge, score_task
 from bench_wild.steps import read_steps
+from tests.every import every
 from tests.parity.golden import WHOLE, cases, listed, load, needs, parameters
 from tests.parity.wild_runs import run_scripted, run_session, score_line
 
@@ -61,7 +62,7 @@ def results() -> list[dict[str, Any]]:
 # -- string_cases.json, argument_cases.json
 
 
-@pytest.mark.parametrize("case", cases("wild", "string_cases.json", WHOLE))
+@every("case", cases("wild", "string_cases.json", WHOLE))
 def test_text(case: Mapping[str, Any]) -> None:
     from bench_wild.matching.strings import compare_text
 
@@ -79,7 +80,7 @@ def test_text(case: Mapping[str, Any]) -> None:
         assert rouge_l(*segmented(predicted, gold)) == case["rouge_l_f"]
 
 
-@pytest.mark.parametrize("case", cases("wild", "argument_cases.json"))
+@every("case", cases("wild", "argument_cases.json"))
 def test_arguments(case: Mapping[str, Any]) -> None:
     tool = find_tool(load("wild", "argument_cases.json")["tools"], case["function"])
     assert tool is not None
@@ -118,7 +119,7 @@ def as_expected(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("expected", of_tasks("expected_results.json", results()))
+@every("expected", of_tasks("expected_results.json", results()))
 def test_verdict(expected: Mapping[str, Any]) -> None:
     session = sessions()[expected["id"]]
     task = session.tasks[expected["task_idx"]]
@@ -200,7 +201,7 @@ def renamed(value: Any) -> Any:
 # -- aggregation_cases.json
 
 
-@pytest.mark.parametrize("case", cases("wild", "aggregation_cases.json", WHOLE))
+@every("case", cases("wild", "aggregation_cases.json", WHOLE))
 def test_aggregation(case: Mapping[str, Any]) -> None:
     of_sessions = []
     for record in case["records"]:
@@ -328,9 +329,7 @@ def soft(id: str, position: int) -> SoftVerdict:
     )
 
 
-@pytest.mark.parametrize(
-    "expected", of_tasks("earlier_release_scores.json", listed("wild", "earlier_release_scores.json", "tasks"))
-)
+@every("expected", of_tasks("earlier_release_scores.json", listed("wild", "earlier_release_scores.json", "tasks")))
 def test_soft_verdict(expected: Mapping[str, Any]) -> None:
     task = sessions()[expected["id"]].tasks[expected["task_idx"]]
     verdict = soft(expected["id"], task.position)

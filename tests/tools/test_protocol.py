@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgauge.core.tools import FILE_TYPES, Parameter, Tool
+from tests.costly import COSTLY
 from tool_impls.registry import TOOLS
 from tool_impls.server.openapi import read_document, write_document
 from tool_impls.server.protocol import (
@@ -52,6 +53,7 @@ TOOL = st.builds(
 )
 
 
+@COSTLY
 @given(st.lists(TOOL, unique_by=lambda tool: tool.name, max_size=2))
 def test_document_gives_the_tools_back(tools: list[Tool]) -> None:
     remote = read_document(write_document(tools), "http://host:1")

@@ -16,12 +16,13 @@ from bench_wild.labels import SUBTYPES, TYPES
 from bundled_data.wild.build import FILE, build, records
 from bundled_data.wild.sessions import TALKS
 from bundled_data.wild.words import ASK, Action, Talk, Turn, in_language, t
+from tests.every import every
 
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "bench_wild" / "mini" / FILE
 RECORDS = records()
 
-every_record = pytest.mark.parametrize("record", RECORDS, ids=[talk.domain for talk in TALKS])
+every_record = every("record", RECORDS, ids=[talk.domain for talk in TALKS])
 
 
 def test_the_stored_file_is_what_the_build_writes(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from bench_wild.matching.arguments import check, find_tool
 from bench_wild.matching.graph import START, Graph
 from bench_wild.oracle import unreachable
 from bench_wild.prompts import convert_tools, opening
+from tests.every import every
 
 MINI = Path(__file__).parents[2] / "bench_wild" / "mini"
 FILE = MINI / "Wild-Tool-Bench.jsonl"
@@ -26,8 +27,8 @@ SESSIONS = {language: load_sessions(FILE, language) for language in LANGUAGES}
 TASKS = [task for session in SESSIONS["en"] for task in session.tasks]
 NODES = [node for task in TASKS for node in task.answer_list]
 
-every_record = pytest.mark.parametrize("record", RECORDS, ids=lambda record: record["id"])
-every_session = pytest.mark.parametrize(
+every_record = every("record", RECORDS, ids=lambda record: record["id"])
+every_session = every(
     "session", [one for found in SESSIONS.values() for one in found], ids=lambda one: f"{one.id}-{one.language}"
 )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as some
 
 from bench_wild.generate.dialogue.dialogue import DIALOGUES, MARKS, SWITCH, TYPES, fence
@@ -18,6 +18,7 @@ from bench_wild.generate.evaluation.records import write_records
 from bench_wild.generate.ledger import Ledger
 from bench_wild.generate.outputs import ENDINGS, write_outputs
 from bench_wild.labels import ASK, PREPARE
+from tests.costly import COSTLY
 from tests.wild.generate.stage import ASKS, CALL, CHAT, DONE, Stage, judge, plan, result, tasks
 
 pytestmark = pytest.mark.slow
@@ -86,7 +87,7 @@ class AnyWords(Stage):
 
 
 @given(odd=some.lists(WORDS, max_size=12), seed=some.integers(0, 10_000))
-@settings(max_examples=150, deadline=None)
+@COSTLY
 def test_any_words_end_or_fail_a_dialogue_and_nothing_else(tmp_path_factory: Any, odd: list[str], seed: int) -> None:
     stage = AnyWords(odd, seed)
     try:
