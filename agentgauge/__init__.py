@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from agentgauge.pytest_plugin import benchmark_task
     from agentgauge.pytest_plugin.benchmark import benchmark
     from agentgauge.pytest_plugin.fixtures import Outcome
+    from agentgauge.short_form.sample_files import SampleFiles
 
 __all__ = [
     "ROOT_TOKEN",
@@ -65,6 +66,7 @@ __all__ = [
     "RealTools",
     "Row",
     "Sample",
+    "SampleFiles",
     "Sampling",
     "Score",
     "Similarity",
@@ -118,6 +120,7 @@ _MODULES = {
     "agentgauge.core.types": ("ROOT_TOKEN", "RUN_TOKEN", "Sample", "Score"),
     "agentgauge.pytest_plugin": ("benchmark_task",),
     "agentgauge.pytest_plugin.fixtures": ("Outcome",),
+    "agentgauge.short_form.sample_files": ("SampleFiles",),
     "agentgauge.pytest_plugin.benchmark": ("benchmark",),
 }
 

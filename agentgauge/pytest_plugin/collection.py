@@ -11,7 +11,7 @@ from agentgauge.core.atomic_write import cannot_write
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.index import Index, Row
 from agentgauge.core.task import Task
-from agentgauge.core.task_registry import find_task
+from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.pytest_plugin.keys import OWN, PLANNED
 from agentgauge.pytest_plugin.own_fixtures import needs_tools, uses_us
 from agentgauge.run.case_runner import WorkerInfo
@@ -32,11 +32,20 @@ class Collection:
         self.folder = RunFolder(settings.run_dir)
         self._cases: dict[str, dict[str, Planned]] = {}  # task → case name → case
         self._markers: set[str] = set()  # tags that are registered as markers
+        self._tasks = frozenset(known_tasks())  # those that the settings are for
 
     def generate(self, metafunc: pytest.Metafunc, task: str) -> None:
         """Make one case per sample of a test function that is marked with the task."""
         getattr(pytest.mark, task.replace(".", "_"))(metafunc.function)
-        names = list(self._cases_of(find_task(task)))
+        found = find_task(task)
+        if task not in self._tasks:
+            pytest.fail(
+                f"the benchmark {task} was announced when pytest imported its file to collect tests, which is too late:"
+                f" name the file on the command line (pytest {metafunc.definition.path.name}), or announce the"
+                " benchmark in a conftest.py or by an entry point",
+                pytrace=False,
+            )
+        names = list(self._cases_of(found))
         metafunc.parametrize("sample", names, ids=names)
 
     def choose(self, items: list[pytest.Item]) -> None:

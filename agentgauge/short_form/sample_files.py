@@ -24,7 +24,14 @@ class SampleFiles(DataSource):
     """
 
     def __init__(
-        self, name: str, files: Sequence[Path], *, gold: Path | None, tags: Sequence[str], id: str, whole: bool
+        self,
+        name: str,
+        files: Sequence[Path],
+        *,
+        gold: Path | None = None,
+        tags: Sequence[str] = (),
+        id: str = "id",
+        whole: bool = True,
     ) -> None:
         """Raises UsageProblem for a file that is not there, or of another kind."""
         self.name = name

@@ -40,6 +40,7 @@ NAMES = [
     "RealTools",
     "Row",
     "Sample",
+    "SampleFiles",
     "Sampling",
     "Score",
     "Similarity",

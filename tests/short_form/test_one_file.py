@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.plugin.project import ROOT, Project, records, summary, without_times
+from tests.plugin.project import ROOT, Project, Result, records, summary, without_times
 
 SUMS = """
 from agentgauge import Score, benchmark
@@ -78,32 +78,28 @@ def test_a_mistake_is_told_in_one_sentence(sums: Project, tmp_path: Path, old, n
     assert done.status == status and sentence in done.output
 
 
-def example(name: str, folder: Path) -> Project:
-    """A project in whose environment the package of an example is installed."""
-    source = ROOT / "examples" / name
-    package = tomllib.loads((source / "pyproject.toml").read_text())["project"]
-    (points,) = package["entry-points"].values()
-    info = folder / "site" / f"{name}-{package['version']}.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package['name']}\nVersion: {package['version']}\n")
-    (info / "entry_points.txt").write_text(
-        "[agentgauge.tasks]\n" + "".join(f"{key} = {value}\n" for key, value in points.items())
-    )
-    return Installed(folder, os.pathsep.join(map(str, (ROOT, source, info.parent))))
-
-
 class Installed(Project):
-    def __init__(self, path: Path, places: str) -> None:
-        super().__init__(path)
-        self.places = places
+    """A project in whose environment the package of an example is installed."""
 
-    def environment(self, extra=None) -> dict[str, str]:
-        return super().environment({"PYTHONPATH": self.places, **(extra or {})})
+    def __init__(self, path: Path, name: str) -> None:
+        super().__init__(path)
+        source, site = ROOT / "examples" / name, path / "site"
+        package = tomllib.loads((source / "pyproject.toml").read_text())["project"]
+        (points,) = package["entry-points"].values()
+        info = site / f"{name}-{package['version']}.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {package['version']}\n")
+        lines = "".join(f"{key} = {value}\n" for key, value in points.items())
+        (info / "entry_points.txt").write_text(f"[agentgauge.tasks]\n{lines}")
+        self.places = {"PYTHONPATH": os.pathsep.join(map(str, (ROOT, source, site)))}
+
+    def run(self, *arguments: str, **options) -> Result:
+        return super().run(*arguments, env=self.places, **options)
 
 
 @pytest.mark.parametrize(("name", "dialect"), [("function_calls", "native"), ("library_desk", "react")])
 def test_an_example_reaches_100_with_the_oracle(name: str, dialect: str, tmp_path: Path) -> None:
-    project = example(name, tmp_path)
+    project = Installed(tmp_path, name)
     arguments = ("--pyargs", name, "--run-dir=run", "--model=oracle", f"--dialect={dialect}", "-n", "2")
     done = project.run(*arguments, data="mini")
     assert done.status == 0, done.output
@@ -116,7 +112,7 @@ def test_an_example_reaches_100_with_the_oracle(name: str, dialect: str, tmp_pat
 
 def test_a_conversation_is_logged_and_the_user_is_a_model_of_its_own(tmp_path: Path) -> None:
     """The oracle plays the user; the baseline takes what tools it likes, and the records show what became of it."""
-    project = example("library_desk", tmp_path)
+    project = Installed(tmp_path, "library_desk")
     arguments = ("--pyargs", "library_desk", "-k", "hold", "--run-dir=run", "--model=baseline", "--user-model=oracle")
     done = project.run(*arguments, data="mini")
     assert done.status == 0, done.output
