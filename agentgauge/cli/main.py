@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
+import inspect
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import EntryPoint, entry_points
 from typing import TextIO, cast
 
 from agentgauge.core.errors import AgentGaugeError
@@ -25,11 +27,13 @@ COMMANDS = {
     "merge": ("agentgauge.cli.merge", "put shards of one run together"),
     "serve-tools": ("tool_impls.server.command", "serve the real tools over AgentLego's protocol"),
     "serve-model": ("agentgauge.model.embedded.serve", "serve an embedded model in the OpenAI format"),
-    "pack": ("bench_gta.pack.command", "run, pack, score and compare agent apps on GTA-Workflow"),
     "fetch": ("agentgauge.cli.fetch", "download official data sets and verify them"),
-    "generate": ("bench_wild.generate.command", "make new WildToolBench dialogues and evaluation records"),
 }
 """Name → module with ``main(argv)`` that returns the exit status, and help."""
+
+ENTRY_POINTS = "agentgauge.commands"
+"""Group of the commands that benchmarks and other packages bring along: name → ``main(argv)``, which returns the exit
+status, and whose docstring begins with the help."""
 
 PIPE_CLOSED = 141
 """Exit status where standard output was closed, as a shell has it."""
@@ -63,25 +67,43 @@ def _redacted_output() -> Iterator[None]:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    if not arguments or arguments[0] not in COMMANDS:
-        _parser().parse_args(arguments)  # prints help, or what is wrong, and exits
+    name = arguments[0] if arguments else ""
+    brought = brought_along()
+    if name not in COMMANDS and name not in brought:
+        _parser(brought).parse_args(arguments)  # prints help, or what is wrong, and exits
         return 4
     try:
-        return int(importlib.import_module(COMMANDS[arguments[0]][0]).main(arguments[1:]) or 0)
+        run = importlib.import_module(COMMANDS[name][0]).main if name in COMMANDS else brought[name].load()
+        return int(run(arguments[1:]) or 0)
     except AgentGaugeError as problem:
         print(f"agentgauge: {problem}", file=sys.stderr)
         return 4
 
 
-def _parser() -> argparse.ArgumentParser:
+def brought_along() -> dict[str, EntryPoint]:
+    """The commands of other packages by name; a name of ours is ours."""
+    return {point.name: point for point in entry_points(group=ENTRY_POINTS) if point.name not in COMMANDS}
+
+
+def _help(point: EntryPoint) -> str:
+    """The first line of a command's docstring, written as the help of ours is."""
+    try:
+        text = (inspect.getdoc(point.load()) or "").partition("\n")[0].rstrip(".")
+        return text[:1].lower() + text[1:]
+    except Exception as error:  # of another package, whose commands must not take ours with them
+        return f"cannot be loaded: {type(error).__name__}: {error}"
+
+
+def _parser(brought: Mapping[str, EntryPoint]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="agentgauge",
         description="Companion of the pytest plugin: `pytest --model=NAME` runs the benchmarks, this does the rest.",
         epilog="example: agentgauge score gta_atomic.e2e --samples gta_dataset --predictions predictions/my-model",
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name, (_, text) in COMMANDS.items():
-        commands.add_parser(name, help=text, add_help=False)
+    shown = {name: text for name, (_, text) in COMMANDS.items()} | {name: _help(brought[name]) for name in brought}
+    for name, text in shown.items():
+        commands.add_parser(name, help=text.replace("%", "%%"), add_help=False)
     return parser
 
 

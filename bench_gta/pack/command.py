@@ -88,8 +88,11 @@ _SCORE_PACK: Mapping[str, tuple[str, Option]] = {
 
 
 def main(argv: Sequence[str]) -> int:
-    """Returns the exit status: 0 done, 1 something is wrong with a pack or not every task ended well, 130 interrupted.
-    Raises UsageProblem for what the user must fix."""
+    """Run, pack, score and compare agent apps on GTA-Workflow.
+
+    Returns the exit status: 0 done, 1 something is wrong with a pack or not every task ended well, 130 interrupted.
+    Raises UsageProblem for what the user must fix.
+    """
     options = _parser().parse_args(argv)
     return int(options.do(options))
 

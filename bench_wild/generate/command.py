@@ -90,8 +90,9 @@ _AS_GIVEN = ("out", "language", "temperature", "seed", "attempts", "in_flight", 
 
 
 def main(argv: Sequence[str]) -> int:
-    """Returns the exit status: 0 every sequence is covered, 1 some are not, 130 interrupted.
+    """Make new WildToolBench dialogues and evaluation records.
 
+    Returns the exit status: 0 every sequence is covered, 1 some are not, 130 interrupted.
     Raises UsageProblem for what the user must fix.
     """
     if argv and argv[0] in RECORD_COMMANDS:

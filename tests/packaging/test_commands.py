@@ -1,0 +1,43 @@
+"""Commands of ``agentgauge`` that other packages bring along by an entry point, as our benchmarks do."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentgauge.cli.main import brought_along, main
+from tests.made_up import install
+
+PICNIC = '''
+def main(argv):
+    """Plan a picnic, 100 % of it.
+
+    Returns the exit status.
+    """
+    print("to eat:", *argv)
+    return 3
+'''
+
+COMMANDS = {"picnic": "picnic:main", "lost": "picnic:nothing", "report": "picnic:main"}
+
+
+@pytest.fixture(autouse=True)
+def picnic(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(install(tmp_path, {"picnic": PICNIC}, {"agentgauge.commands": COMMANDS}))
+
+
+def test_a_command_of_another_package_is_run(capsys):
+    assert main(["picnic", "--bread", "jam"]) == 3
+    assert capsys.readouterr().out == "to eat: --bread jam\n"
+
+
+def test_the_help_lists_it_and_says_which_cannot_be_loaded(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "picnic plan a picnic, 100 % of it" in shown
+    assert "lost cannot be loaded: AttributeError" in shown
+    assert "generate make new WildToolBench dialogues" in shown
+
+
+def test_a_name_of_ours_stays_ours():
+    assert {"picnic", "lost", "pack", "generate"} <= brought_along().keys() and "report" not in brought_along()
