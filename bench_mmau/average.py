@@ -8,8 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+from agentgauge.core.capabilities import Column, Leaderboard, titles_and_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +137,87 @@ def reference_rows(task: str, file: Path) -> list[dict[str, Any]]:
         for table, column in _PUBLISHED.get(task, ())
         for row in tables[table]["rows"]
     ]
+
+
+_PAPER = "arXiv:2407.18961"
+_PASS_RATE = ("contest_standard", "contest_planner", "contest_solver", "contest_retry")
+_COMBINED = ("domains", "capabilities")
+_TABLES = (
+    (
+        "table_2_domain",
+        "domains",
+        "Tool-use | DAG QA | DS & ML | Contest-level coding = code_contests | Math",
+        "domains",
+    ),
+    (
+        "table_3_capability",
+        "capabilities",
+        "Problem-solving w/o tool use = problem_solving_without_tool_use"
+        " | Problem-solving w/ tool use = problem_solving_with_tool_use | Understanding | Reasoning | Planning"
+        " | Self-correction w/o tool use = self_correction_without_tool_use"
+        " | Self-correction w/ tool use = self_correction_with_tool_use",
+        "capabilities",
+    ),
+    (
+        "table_7_math",
+        "mathematics",
+        "Standard | Comprehend+ = comprehend_plus | Solver-shift | Planner-shift",
+        "math_standard math_comprehend math_solver math_planner",
+    ),
+    (
+        "table_8_tool_use",
+        "tool use",
+        "Single-step | Parallel | Multi-step, double | Multi-step, triple",
+        "tool_single tool_parallel tool_double tool_triple",
+    ),
+    (
+        "table_9_ds_ml",
+        "data science and machine learning",
+        "E2E | GPT-4 QA = gpt4_qa | Oracle execution | Retry",
+        "ds_e2e ds_codegen ds_oracle ds_retry",
+    ),
+    (
+        "table_10_code_contests",
+        "contest-level coding",
+        "E2E standard | Problem parsing | Planner-shift | Solver-shift | Retry",
+        "contest_standard contest_parsing contest_planner contest_solver contest_retry",
+    ),
+    (
+        "leaderboard_readme",
+        "leaderboard of the release",
+        "Tool use, plan | Tool use, execution | Math | Code contests",
+        "dag_reasoning tool_use math_standard contest_standard",
+    ),
+)
+"""Name in the file, title, columns, and the figures of ours: a part of ``combined``, or the task of each column."""
+
+
+@cache
+def leaderboards(file: Path) -> list[Leaderboard]:
+    """The published tables."""
+    tables = json.loads(file.read_text(encoding="utf-8"))["tables"]
+    found = []
+    for table, title, titles, ours in _TABLES:
+        columns = titles_and_keys(titles)
+        figures = [(ours, key) for _, key in columns] if ours in _COMBINED else map(_figure, ours.split())
+        of_release = table == "leaderboard_readme"
+        found.append(
+            Leaderboard(
+                f"MMAU, {title}",
+                "README of the reference implementation" if of_release else _PAPER,
+                "2024" if of_release else "2024-07",
+                tuple(Column(key, name, *figure) for (name, key), figure in zip(columns, figures, strict=True)),
+                tables[table]["rows"],
+                100.0 if table == "table_8_tool_use" else 1.0,  # it alone has fractions
+            )
+        )
+    return found
+
+
+def _figure(name: str) -> tuple[str, str]:
+    if name == "tool_use":
+        return "domains", name
+    return f"mmau.{name}", "Pass Rate" if name in _PASS_RATE else "Accuracy"
 
 
 def _closed_up(name: str) -> str:

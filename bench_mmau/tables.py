@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from agentgauge.core.capabilities import kinds
 from agentgauge.core.estimate import MetricFormula
 
 Sums = Mapping[str, float]
@@ -15,6 +16,38 @@ Column = tuple[str, str, str | None]
 
 RECORDS = "records"
 """The counter that is 1 for every record."""
+
+KINDS = kinds(
+    wrong_argument="wrong_arguments",
+    missing_call="wrong_number_of_calls, no_call",
+    extra_call="needless_call",
+    stopped_early="no_reply",
+    wrong_answer="wrong_text, wrong_plan, wrong_output",
+    failed_code="runtime_error, timeout, code_failed, group_lost",
+    format=(
+        "format_error, parsing_error, no_cells, no_plan, unanswered, empty_solution,"
+        " no_answer"  # the reply lacks the part that would be graded
+    ),
+    judge="invalid_judgement, judge silent, solver silent, planner silent, QA model silent",
+    sandbox="no shell",
+    data="no notebook data",
+)
+"""Kinds of failures by label and by cause."""
+
+_SKILLS = kinds(
+    tool_use="tool_single, tool_parallel, tool_double, tool_triple",
+    understanding="contest_parsing, math_comprehend, ds_oracle",
+    reasoning="dag_reasoning, math_standard",
+    planning="dag_planning, contest_planner, math_planner",
+    problem_solving="contest_standard, contest_solver, math_solver, ds_e2e, ds_codegen",
+)
+
+
+def skills_of(task: str) -> Mapping[str, Sequence[str]]:
+    """What a task says of a model. ``task``: its name without ``mmau.``."""
+    skill = _SKILLS.get(task, "self-correction").replace("_", " ")
+    return {skill: (), "perception": ("image",)} if task == "ds_e2e" else {skill: ()}
+
 
 TOOLS: Sequence[Column] = (
     ("Accuracy", "right", RECORDS),

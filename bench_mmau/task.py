@@ -13,6 +13,7 @@ from agentgauge.core.capabilities import (
     Chosen,
     CombinedScores,
     Exporter,
+    Leaderboard,
     Oracle,
     OwnOptions,
     PredictionFiles,
@@ -82,6 +83,7 @@ class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, Predictio
     data: MmauData
     benchmark = "Apple MMAU"
     published_dialects = ("native",)
+    kinds = tables.KINDS
     dialects = ("native",)
     samples_needed = False
 
@@ -108,6 +110,7 @@ class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, Predictio
         self.columns = tuple(title for title, _, _ in columns)
         self.counts = frozenset(title for title, _, below in columns if below is None)
         self.published = self.columns[:1]
+        self.skills = tables.skills_of(name)
         self.leaderboard_columns = {self.columns[0]: name}
         self._columns = columns
         self._run, self._judge, self._gold = runs, judge, gold
@@ -158,6 +161,9 @@ class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, Predictio
 
     def published_rows(self) -> list[Mapping[str, Any]]:
         return list(average.reference_rows(self.name.removeprefix("mmau."), _HERE / "reference" / "mmau.json"))
+
+    def leaderboards(self) -> Sequence[Leaderboard]:
+        return average.leaderboards(_HERE / "reference" / "mmau.json")
 
 
 _tool = partial(MmauTask, columns=tables.TOOLS, runs=run.direct, judge=judging.tools, gold=oracle.tool_call)

@@ -2,6 +2,23 @@
 
 from __future__ import annotations
 
+from agentgauge.core.capabilities import kinds
+
+KINDS = kinds(
+    wrong_tool="unknown_tool, call_the_wrong_function, function_name_hallucination",
+    wrong_argument=(
+        "argument_error, missing_argument, unknown_argument, other_arguments, wrong_type, wrong_value, not_in_enum,"
+        " type_error, miss_required_params, param_hallucination, param_value_hallucination, param_value_error"
+    ),
+    missing_call="no_call, no_question, missing_information_in_tool_calling",
+    extra_call="needless_call, redundant_tool_calling, call_function_without_reject",
+    stopped_early="early_stop, empty_reply",
+    format="invalid_json, unreadable_call",
+    refused="reject_tool_calling",
+    data="unscorable",
+)
+"""Kinds of failures by label, those of the earlier evaluator included."""
+
 ASK = "ask_user_for_required_parameters"
 PREPARE = "prepare_to_answer"
 PSEUDO = frozenset({ASK, PREPARE})

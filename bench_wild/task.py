@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from agentgauge.agent.dialects.registry import FAMILIES
@@ -14,6 +16,7 @@ from agentgauge.core.capabilities import (
     Breakdowns,
     Chosen,
     Exporter,
+    Leaderboard,
     Oracle,
     OwnOptions,
     PredictionFiles,
@@ -31,7 +34,9 @@ from agentgauge.core.index import Index, Row
 from agentgauge.core.task import Task
 from agentgauge.core.types import Json, Sample, Score, Scoring
 from bench_wild import data, oracle
+from bench_wild.labels import KINDS
 from bench_wild.layout import ACCEPTED, NOT_VERIFIED
+from bench_wild.leaderboards import leaderboards
 from bench_wild.metrics import COLUMNS, ERROR_COLUMNS, PUBLISHED_AS, formula
 from bench_wild.prompts import ORIGINAL, SCHEMAS, VERSION, Sending
 from bench_wild.release2025.breakdown import breakdowns
@@ -152,6 +157,15 @@ class Wild(Task, OwnOptions, Presentation, PublishedRows, Prompts, PredictionFil
     columns = (*COLUMNS, *ERROR_COLUMNS)  # the latter with the earlier evaluator
     published = tuple(PUBLISHED_AS.values())
     published_dialects = ("native", *FAMILIES)
+    kinds = KINDS
+    skills = MappingProxyType(
+        {
+            "tool use": ("single", "parallel", "sequential", "mixed"),
+            "understanding": ("clarify", "chat"),
+            "planning": ("sequential", "mixed"),
+            "long dialogue": ("coreferential", "partial", "long-range"),
+        }
+    )
     dialects = ("native", "react", *FAMILIES)
     options = (LANGUAGE, EVALUATOR, NO_CONTEXT, NO_ROLES, TOOL_SCHEMAS, SKIP_INVALID)
 
@@ -270,7 +284,7 @@ class Wild(Task, OwnOptions, Presentation, PublishedRows, Prompts, PredictionFil
         return tags[-1]
 
     def published_rows(self) -> list[Mapping[str, Any]]:
-        published = json.loads((_HERE / "reference" / "wild.json").read_text(encoding="utf-8"))
+        published = _published()
         rows: dict[tuple[str, str], dict[str, Any]] = {}
         for edition, title in (("full", "paper, all models"), ("main_body", "paper, main body")):
             for listed in published[edition].values():
@@ -278,6 +292,14 @@ class Wild(Task, OwnOptions, Presentation, PublishedRows, Prompts, PredictionFil
                     merged = rows.setdefault((title, row["model"]), {"edition": title, "model": row["model"]})
                     merged |= {column: row[name] for name, column in PUBLISHED_AS.items() if name in row}
         return list(rows.values())
+
+    def leaderboards(self) -> Sequence[Leaderboard]:
+        return leaderboards(_published())
+
+
+@cache
+def _published() -> Json:
+    return json.loads((_HERE / "reference" / "wild.json").read_text(encoding="utf-8"))
 
 
 TASKS: tuple[Task, ...] = (Wild(),)

@@ -6,18 +6,22 @@ import json
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from agentgauge.agent.dialects.registry import FAMILIES
 from agentgauge.core.capabilities import (
     Exporter,
+    Leaderboard,
     Oracle,
     PredictionFiles,
     Presentation,
     Prompts,
     PublishedRows,
     Similarity,
+    kinds,
 )
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, ChatRequest
@@ -30,6 +34,7 @@ from bench_gta.atomic import data, oracle
 from bench_gta.atomic.export import write_predictions
 from bench_gta.atomic.files import score_entries
 from bench_gta.atomic.fixes import Fixes, fixes_of
+from bench_gta.atomic.leaderboards import leaderboards
 from bench_gta.atomic.metrics import (
     E2E_COLUMNS,
     STEP_COLUMNS,
@@ -84,6 +89,14 @@ class _GtaAtomic(Task, Similarity, Presentation, PublishedRows, Prompts, Predict
     benchmark = "GTA-Atomic"
     counts = frozenset({"ToolCalls", "ToolErrors"})
     published_dialects = ("react",)
+    kinds = kinds(
+        wrong_argument="argument_error, wrong_drawing",
+        missing_call="missing_tool, missing_drawing",
+        stopped_early="no_answer, no_action",
+        format="invalid_action",
+        judge="similarity server, similarity timeout",
+        data="missing file",
+    )
     dialects = ("native", "react", *FAMILIES)
 
     keys: ClassVar[Mapping[str, str]]  # the evaluator's key → column
@@ -113,13 +126,15 @@ class _GtaAtomic(Task, Similarity, Presentation, PublishedRows, Prompts, Predict
         return " + ".join(name for name in CATEGORIES if name in tags) or self.title
 
     def published_rows(self) -> list[Mapping[str, Any]]:
-        published = json.loads((_HERE / "reference" / "gta_atomic.json").read_text(encoding="utf-8"))
         return [
             {"edition": board["title"], "model": row["model"]}
             | {column: row.get(name) for name, column in self.published_as.items()}
-            for board in published["leaderboards"]
+            for board in _published()["leaderboards"]
             for row in board["rows"]
         ]
+
+    def leaderboards(self) -> Sequence[Leaderboard]:
+        return leaderboards(_published())
 
     async def run(self, case: Case) -> Json:
         data.require_files(case.sample)
@@ -183,6 +198,7 @@ class StepByStep(_GtaAtomic):
 
     name = "gta_atomic.step"
     title = "step by step"
+    skills = MappingProxyType({"tool use": ()})
     columns = tuple(STEP_COLUMNS.values())
     published = ("InstAcc", "ToolAcc", "ArgAcc", "SummAcc")
     keys = STEP_COLUMNS
@@ -195,6 +211,14 @@ class EndToEnd(_GtaAtomic, GtaTools):
 
     name = "gta_atomic.e2e"
     title = "end to end"
+    skills = MappingProxyType(
+        {
+            "reasoning": ("logic",),
+            "problem solving": (),
+            "perception": ("perception",),
+            "delivery": ("image_generation",),
+        }
+    )
     columns = tuple(E2E_COLUMNS.values())
     published = ("P", "O", "L", "C", "AnsAcc", "AnsAcc+I")
     keys = E2E_COLUMNS
@@ -203,6 +227,11 @@ class EndToEnd(_GtaAtomic, GtaTools):
 
     def tools_of(self, index: Index, row: Row) -> tuple[str, ...]:
         return tuple(tag for tag in row.tags if tag in CATEGORY_OF)
+
+
+@cache
+def _published() -> Json:
+    return json.loads((_HERE / "reference" / "gta_atomic.json").read_text(encoding="utf-8"))
 
 
 def _plain(value: float | None) -> float | int | None:

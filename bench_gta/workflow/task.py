@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from agentgauge.agent.dialects.registry import FAMILIES
@@ -13,6 +14,7 @@ from agentgauge.core.capabilities import (
     Artifact,
     Chosen,
     Exporter,
+    Leaderboard,
     Oracle,
     OwnOptions,
     PredictionFiles,
@@ -20,6 +22,7 @@ from agentgauge.core.capabilities import (
     Prompts,
     PublishedRows,
     TaskOption,
+    kinds,
 )
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, ChatRequest, Message
@@ -45,6 +48,7 @@ from bench_gta.workflow.metrics import (
     FORMULA,
     PUBLISHED,
     THRESHOLD,
+    leaderboards,
     reference_rows,
     sensitivity,
 )
@@ -133,6 +137,21 @@ class Workflow(Task, GtaTools, OwnOptions, Presentation, PublishedRows, Prompts,
     counts = frozenset({*COUNTS, FALLBACKS})
     published = PUBLISHED
     published_dialects = ("react",)
+    kinds = kinds(stopped_early="no_answer, no_files", failed_code="tool_errors", judge="not_judged")
+    skills = MappingProxyType(
+        {
+            "reasoning": ("logic",),
+            "planning": ("planning_decision",),
+            "perception": ("perception",),
+            "delivery": (
+                "creative_design",
+                "data_analysis",
+                "education_instruction",
+                "marketing_strategy",
+                "planning_decision",
+            ),
+        }
+    )
     dialects = ("native", "react", *FAMILIES)
     options = (JUDGE, VOTES, CACHE, LEAF, ROOT, SAMPLING)
     samples_needed = False
@@ -266,6 +285,9 @@ class Workflow(Task, GtaTools, OwnOptions, Presentation, PublishedRows, Prompts,
 
     def published_rows(self) -> list[Mapping[str, Any]]:
         return reference_rows()
+
+    def leaderboards(self) -> Sequence[Leaderboard]:
+        return leaderboards()
 
 
 _RULED = "gta_workflow rules 1"

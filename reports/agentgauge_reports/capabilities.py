@@ -1,4 +1,4 @@
-"""What a model is good at, over all benchmarks: our own mapping of tasks and keywords to capabilities.
+"""What a model is good at, over all benchmarks: tasks say which of their cases show a skill (``Presentation.skills``).
 
 No benchmark publishes these figures; those that publish capabilities of their own have them in ``leaderboard.md``. A
 figure is the share of passed cases: of every task by itself, and then the mean over the tasks, so that a large task
@@ -13,7 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.intervals import Z, student
+from agentgauge.core.task_registry import known_tasks
 from agentgauge_reports.load import UNFINISHED, CaseOutline, Run
 
 
@@ -31,37 +33,27 @@ class Part:
         return f"{self.task} ({', '.join(sorted(self.keywords))})" if self.keywords else self.task
 
 
-def _parts(tasks: str = "", **chosen: Iterable[str]) -> tuple[Part, ...]:
-    """``tasks`` are whole, separated by spaces. ``chosen``: task, with two underscores for its dot → keywords."""
-    return (
-        *map(Part, tasks.split()),
-        *(Part(task.replace("__", "."), frozenset(words)) for task, words in chosen.items()),
-    )
+ORDER = (
+    "tool use",
+    "understanding",
+    "reasoning",
+    "planning",
+    "problem solving",
+    "self-correction",
+    "perception",
+    "long dialogue",
+    "delivery",
+)
+"""Of tables; whatever else tasks say comes behind these."""
 
 
-_FILES = ("creative_design", "data_analysis", "education_instruction", "marketing_strategy", "planning_decision")
-
-CAPABILITIES: Mapping[str, tuple[Part, ...]] = {
-    "tool use": _parts(
-        "gta_atomic.step mmau.tool_single mmau.tool_parallel mmau.tool_double mmau.tool_triple",
-        wild=("single", "parallel", "sequential", "mixed"),
-    ),
-    "understanding": _parts("mmau.contest_parsing mmau.math_comprehend mmau.ds_oracle", wild=("clarify", "chat")),
-    "reasoning": _parts("mmau.dag_reasoning mmau.math_standard", gta_atomic__e2e=("logic",), gta_workflow=("logic",)),
-    "planning": _parts(
-        "mmau.dag_planning mmau.contest_planner mmau.math_planner",
-        gta_workflow=("planning_decision",),
-        wild=("sequential", "mixed"),
-    ),
-    "problem solving": _parts(
-        "gta_atomic.e2e mmau.contest_standard mmau.contest_solver mmau.math_solver mmau.ds_e2e mmau.ds_codegen"
-    ),
-    "self-correction": _parts("mmau.contest_retry mmau.ds_retry mmau.tool_self_correct"),
-    "perception": _parts(gta_atomic__e2e=("perception",), gta_workflow=("perception",), mmau__ds_e2e=("image",)),
-    "long dialogue": _parts(wild=("coreferential", "partial", "long-range")),
-    "delivery": _parts(gta_atomic__e2e=("image_generation",), gta_workflow=_FILES),
-}
-"""Capability → what it is made of. The keywords are those of ``-k``."""
+def known_capabilities() -> dict[str, tuple[Part, ...]]:
+    """Capability → what it is made of: the skills of all announced tasks (``Presentation.skills``)."""
+    found: dict[str, list[Part]] = {name: [] for name in ORDER}
+    for task in known_tasks().values():
+        for name, keywords in presentation_of(task).skills.items():
+            found.setdefault(name, []).append(Part(task.name, frozenset(keywords)))
+    return {name: tuple(parts) for name, parts in found.items()}
 
 
 def capabilities(run: Run) -> dict[str, dict[str, Any]]:
@@ -72,7 +64,7 @@ def capabilities(run: Run) -> dict[str, dict[str, Any]]:
     no part.
     """
     found: dict[str, dict[str, Any]] = {}
-    for name, parts in CAPABILITIES.items():
+    for name, parts in known_capabilities().items():
         cases = {part: list(filter(part.holds, run.by_task.get(part.task, ()))) for part in parts}
         if any(cases.values()):
             found[name] = _averaged({part: shares for part, own in cases.items() if (shares := _shares(own))})
@@ -81,7 +73,7 @@ def capabilities(run: Run) -> dict[str, dict[str, Any]]:
 
 def capabilities_of(case: CaseOutline) -> list[str]:
     """The capabilities that a case is a part of."""
-    return [name for name, parts in CAPABILITIES.items() if any(part.holds(case) for part in parts)]
+    return [name for name, parts in known_capabilities().items() if any(part.holds(case) for part in parts)]
 
 
 def _shares(cases: Iterable[CaseOutline]) -> list[tuple[str, float]]:

@@ -9,7 +9,7 @@ from agentgauge.core.capabilities import PublishedRows, RealTools, presentation_
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import by_state
-from agentgauge_reports.leaderboards import published_in
+from agentgauge_reports.leaderboards import published_editions, published_in
 
 
 def leaderboard(summary: Mapping[str, Any]) -> str:
@@ -27,7 +27,7 @@ def leaderboard(summary: Mapping[str, Any]) -> str:
         our_row = {"model": f"**{model} (this run)**", **ours}
         editions = published_editions(tasks)
         for edition, published in editions.items():
-            source, date = published_in(benchmark, edition)
+            source, date = published_in(tasks, edition)
             told = source if date in source else f"{source}, {date}"
             parts += [f"### {edition}", "", *([f"Published rows: {told}.", ""] if source else [])]
             parts += [*_table(list(ours), [our_row, *published]), ""]
@@ -53,15 +53,6 @@ def our_columns(summary: Mapping[str, Any], tasks: Sequence[Task]) -> dict[str, 
         for name in shown.published
         if name in summary["tasks"][task.name]["metrics"]
     }
-
-
-def published_editions(tasks: Sequence[Task]) -> dict[str, list[dict[str, Any]]]:
-    """The published rows by edition. Rows that several tasks have of one model are one row."""
-    found: dict[str, dict[str, dict[str, Any]]] = {}
-    for task in tasks:
-        for row in task.published_rows() if isinstance(task, PublishedRows) else ():
-            found.setdefault(row["edition"], {}).setdefault(row["model"], {}).update(row)
-    return {edition: list(rows.values()) for edition, rows in found.items()}
 
 
 def _combined(parts: Mapping[str, Mapping[str, Any]]) -> list[str]:

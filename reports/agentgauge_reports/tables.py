@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.capabilities import presentation_of
+from agentgauge.core.capabilities import Leaderboard, presentation_of
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task_registry import find_task, known_tasks
-from agentgauge_reports.leaderboard import not_comparable, number
-from agentgauge_reports.leaderboards import COMBINED, LEADERBOARDS, Leaderboard
+from agentgauge.core.task_registry import find_task
+from agentgauge_reports.leaderboard import by_benchmark, not_comparable, number
+from agentgauge_reports.leaderboards import leaderboards_of, our_figures, rows_of
 from agentgauge_reports.load import Run, load_run
 from agentgauge_reports.task_tables import task_tables
 from agentgauge_reports.unshown import Unshown
@@ -50,10 +50,17 @@ def tables_of(summary: Mapping[str, Any]) -> list[Table]:
     A row: ``{"model", "this_run", "values": {column: number or None}}``; the run's has ``"intervals": {column: [low,
     high]}`` as well. Values are in the published unit: per cent, but Root Score, which is 0 to 10.
     """
-    return [_table(published, summary, ours) for published in LEADERBOARDS if (ours := published.ours(summary))]
+    return [
+        _table(published, benchmark, summary, ours)
+        for benchmark, tasks in by_benchmark(summary).items()
+        for published in leaderboards_of(tasks)
+        if (ours := our_figures(published, benchmark, summary))
+    ]
 
 
-def _table(published: Leaderboard, summary: Mapping[str, Any], ours: Mapping[str, Mapping[str, Any]]) -> Table:
+def _table(
+    published: Leaderboard, benchmark: str, summary: Mapping[str, Any], ours: Mapping[str, Mapping[str, Any]]
+) -> Table:
     columns = [column.title for column in published.columns]
     our_row = {
         "model": summary["run"]["model"],
@@ -64,24 +71,22 @@ def _table(published: Leaderboard, summary: Mapping[str, Any], ours: Mapping[str
         },
     }
     return {
-        "benchmark": published.benchmark,
+        "benchmark": benchmark,
         "table": published.title,
         "source": published.source,
         "date": published.date,
         "columns": columns,
-        "not_comparable": _reasons(published, summary),
-        "rows": [our_row, *published.rows()],
+        "not_comparable": _reasons(published, benchmark, summary),
+        "rows": [our_row, *rows_of(published)],
     }
 
 
-def _reasons(published: Leaderboard, summary: Mapping[str, Any]) -> list[str]:
+def _reasons(published: Leaderboard, benchmark: str, summary: Mapping[str, Any]) -> list[str]:
     """Why the run's row may not stand beside the others, of every task that has a part in it."""
-    tasks = known_tasks()
-    names = list(dict.fromkeys(column.ours[0] for column in published.columns))
-    if not set(names).isdisjoint(COMBINED):
-        title = published.benchmark
-        names = [name for name in summary["tasks"] if name in tasks and presentation_of(tasks[name]).benchmark == title]
-    return list(not_comparable(summary, [tasks[name] for name in names if name in summary["tasks"]]))
+    parts = {column.part for column in published.columns}
+    combined = not parts.isdisjoint(summary["capabilities"].get(benchmark, {}))
+    tasks = [task for task in by_benchmark(summary)[benchmark] if combined or task.name in parts]
+    return list(not_comparable(summary, tasks))
 
 
 def tables_of_tasks(run: Run) -> list[Table]:

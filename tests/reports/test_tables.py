@@ -6,15 +6,24 @@ import csv
 import io
 import json
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
-from agentgauge_reports.leaderboards import COMBINED, LEADERBOARDS, published_in
+from agentgauge_reports.leaderboards import leaderboards_of, our_figures, published_in, rows_of
 from agentgauge_reports.tables import rows, tables_of
 
+from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import known_tasks
+from tests.plugin.toy import Toy
 
 ROOT = Path(__file__).resolve().parents[2]
+
+OURS = {
+    title: [task for task in known_tasks().values() if presentation_of(task).benchmark == title]
+    for title in ("GTA-Atomic", "GTA-Workflow", "WildToolBench", "Apple MMAU")
+}
+BOARDS = [(benchmark, board) for benchmark, tasks in OURS.items() for board in leaderboards_of(tasks)]
 
 SUMMARY = {
     "run": {
@@ -23,7 +32,10 @@ SUMMARY = {
         "scoring": "parity",
         "options": {"--wild-evaluator": "2026", "--wild-language": "en"},
         "tools": {},
-        "data": {"gta_atomic.step": {"official": False, "samples": 2, "left_out": []}},
+        "data": {
+            task: {"official": False, "samples": 2, "left_out": []}
+            for task in ("gta_atomic.step", "mmau.dag_reasoning")
+        },
     },
     "tasks": {
         "gta_atomic.step": {
@@ -40,6 +52,9 @@ SUMMARY = {
     },
     "capabilities": {},
 }
+
+
+PART = SUMMARY["tasks"]["gta_atomic.step"] | {"metrics": {}}
 
 
 @pytest.fixture
@@ -103,7 +118,9 @@ def test_combined_figures_stand_in_the_tables_of_domains_and_capabilities():
     }
     found = {
         table["table"]: table["rows"][0]["values"]
-        for table in tables_of({**SUMMARY, "capabilities": {"Apple MMAU": combined}})
+        for table in tables_of(
+            {**SUMMARY, "tasks": {"mmau.dag_reasoning": PART}, "capabilities": {"Apple MMAU": combined}}
+        )
     }
     assert found["MMAU, domains"] == {
         "Tool-use": None,
@@ -115,46 +132,50 @@ def test_combined_figures_stand_in_the_tables_of_domains_and_capabilities():
     assert found["MMAU, capabilities"]["Planning"] is None
 
 
-@pytest.mark.parametrize("leaderboard", LEADERBOARDS, ids=lambda leaderboard: leaderboard.title)
-def test_published_rows_are_those_of_the_reference_files_and_columns_those_of_tasks(leaderboard):
-    content = json.loads((ROOT / leaderboard.file[0] / leaderboard.file[1]).read_text(encoding="utf-8"))
-    for key in leaderboard.place:
-        content = content[key]
-    assert len(leaderboard.rows()) == len(content) > 3
-    for row, published in zip(leaderboard.rows(), content, strict=True):
+@pytest.mark.parametrize(("title", "board"), BOARDS, ids=lambda value: getattr(value, "title", ""))
+def test_published_tables_have_rows_a_source_and_columns_of_tasks(title, board):
+    tasks = {task.name: task for task in OURS[title]}
+    combined = next(iter(tasks.values())).combine({}) if "mmau.ds_e2e" in tasks else {}
+    assert len(board.rows) > 3 and board.source and board.date[:2] == "20"
+    for row, published in zip(rows_of(board), board.rows, strict=True):
         assert row["model"] == published["model"]
-        for column in leaderboard.columns:
-            assert (
-                column.key in published
-                or leaderboard.place[-1] == "rows"
-                or leaderboard.place[0] in ("full", "main_body")
-            )
+        for column in board.columns:
             value = published.get(column.key)
-            assert row["values"][column.title] == (None if value is None else pytest.approx(value * leaderboard.factor))
-    assert any(value is not None for row in leaderboard.rows() for value in row["values"].values())
-    assert leaderboard.source and leaderboard.date[:2] == "20"
-    for column in leaderboard.columns:
-        if column.ours[0] not in COMBINED:
-            task = known_tasks()[column.ours[0]]
-            assert column.ours[1] in task.columns and task.benchmark == leaderboard.benchmark
+            assert row["values"][column.title] == (None if value is None else pytest.approx(value * board.factor))
+    for column in board.columns:
+        assert any(row["values"][column.title] is not None for row in rows_of(board))
+        assert column.name in (tasks[column.part].columns if column.part in tasks else combined[column.part])
 
 
 def test_every_published_column_of_every_task_is_in_a_table():
-    shown = {column.ours for leaderboard in LEADERBOARDS for column in leaderboard.columns}
+    shown = {(column.part, column.name) for _, board in BOARDS for column in board.columns}
     unpublished = {"mmau.tool_self_correct", "mmau.dag_planning"}  # the paper has no figures of these two tasks
-    for task in known_tasks().values():
-        if task.name.startswith(("gta", "mmau")) and task.name not in unpublished:
+    for task in (task for tasks in OURS.values() for task in tasks):
+        if task.name != "wild" and task.name not in unpublished:
             assert {(task.name, column) for column in task.published} <= shown | {
                 (task.name, name) for name in task.leaderboard_columns
             }, task.name
 
 
 def test_every_edition_of_published_rows_has_a_source():
-    for task in known_tasks().values():
-        if task.name.startswith(("gta", "wild", "mmau")):
-            for edition in {row["edition"] for row in task.published_rows()}:
-                assert all(published_in(task.benchmark, edition)), edition
-    assert published_in("none of ours", "paper") == ("", "")
+    for tasks in OURS.values():
+        for edition in {row["edition"] for task in tasks for row in task.published_rows()}:
+            assert all(published_in(tasks, edition)), edition
+    assert published_in([], "paper") == ("", "")
+
+
+def test_tasks_without_tables_have_one_for_each_edition_of_their_published_rows():
+    class Told(Toy):
+        leaderboard_columns = MappingProxyType({"Acc": "Accuracy"})
+
+        def published_rows(self):
+            return [{"edition": year, "model": f"best of {year}", "Accuracy": 90.0} for year in ("2024", "2025")]
+
+    (first, second) = leaderboards_of([Told()])
+    assert (first.title, second.title, first.columns[0].title) == ("2024", "2025", "Accuracy")
+    assert rows_of(second) == [{"model": "best of 2025", "this_run": False, "values": {"Accuracy": 90.0}}]
+    summary = {"tasks": {"toy.say": {"metrics": {"Acc": {"value": 50.0, "low": 1.0, "high": 99.0, "n": 2}}}}}
+    assert our_figures(second, "Toy", {**summary, "capabilities": {}})["Accuracy"]["value"] == 50.0
 
 
 def test_another_kind_is_refused(run):

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 from agentgauge_reports.load import load_run
-from agentgauge_reports.taxonomy import BREAKS, FAULTS, TITLES, kind_of, kind_of_cause, kind_of_labels
+from agentgauge_reports.taxonomy import CAUSES, TITLES, kind_of, kind_of_cause, kind_of_labels
 
+from agentgauge.core.capabilities import presentation_of
+from agentgauge.core.task_registry import known_tasks
 from tests.reports.folders import made
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,35 +41,27 @@ def test_the_first_label_that_is_known_decides(task, labels, kind):
 
 
 @pytest.mark.parametrize(
-    ("cause", "error", "kind"),
+    ("task", "cause", "error", "kind"),
     [
-        ("http 500", "model m: HTTP 500 from the endpoint", "endpoint"),
-        ("http 500", "the tool server answered HTTP 500 for OCR", "tool"),
-        ("server parsed", "the server took calls out of the reply by itself", "endpoint"),
-        ("judge", "judge j: no readable score", "judge"),
-        ("no shell", "the notebook's shell did not start", "sandbox"),
-        ("missing file", "the file 'a.png' is missing", "data"),
-        ("ReplayMiss", "the cassette lacks it", "data"),
-        ("worker died", "crashed", "internal"),
-        ("", "", "tool"),
+        ("wild", "http 500", "model m: HTTP 500 from the endpoint", "endpoint"),
+        ("gta_atomic.e2e", "http 500", "the tool server answered HTTP 500 for OCR", "tool"),
+        ("wild", "server parsed", "the server took calls out of the reply by itself", "endpoint"),
+        ("gta_workflow", "judge", "judge j: no readable score", "judge"),
+        ("mmau.ds_e2e", "no shell", "the notebook's shell did not start", "sandbox"),
+        ("gta_atomic.step", "missing file", "the file 'a.png' is missing", "data"),
+        ("mmau.contest_standard", "timeout", "the tool server did not answer", "tool"),
+        ("wild", "ReplayMiss", "the cassette lacks it", "data"),
+        ("wild", "worker died", "crashed", "internal"),
+        ("anything", "", "", "tool"),
     ],
 )
-def test_a_broken_case_is_sorted_by_its_cause_and_what_failed(cause, error, kind):
-    assert kind_of_cause(cause, error) == kind
+def test_a_broken_case_is_sorted_by_its_cause_and_what_failed(task, cause, error, kind):
+    assert kind_of_cause(task, cause, error) == kind
 
 
 def test_only_wrong_and_broken_cases_have_a_kind(tmp_path):
     run = load_run(made(tmp_path / "run", {"a": "p", "b": "w", "c": "b", "d": "-"}, labels={"b": ["wrong_tool"]}))
     assert [kind_of(case) for case in run.cases] == ["", "wrong_tool", "endpoint", ""]
-
-
-def test_no_label_and_no_cause_has_two_kinds_and_every_kind_a_title():
-    for words in (
-        [label for kind in (*FAULTS, *BREAKS) for label in kind.labels],
-        [cause for kind in BREAKS for cause in kind.causes],
-    ):
-        assert len(words) == len(set(words))
-    assert set(TITLES) == {kind.name for kind in (*FAULTS, *BREAKS)} and all(TITLES.values())
 
 
 def test_every_cause_that_the_code_names_has_a_kind_of_its_own_or_is_shared_by_servers():
@@ -77,6 +71,6 @@ def test_every_cause_that_the_code_names_has_a_kind_of_its_own_or_is_shared_by_s
     for folder in ("agentgauge", "bench_gta", "bench_wild", "bench_mmau", "tool_impls"):
         for file in (ROOT / folder).rglob("*.py"):
             named |= set(re.findall(r'cause="([^"]+)"', file.read_text(encoding="utf-8")))
-    known = {cause for kind in BREAKS for cause in kind.causes}
+    known = {cause for task in known_tasks().values() for cause in presentation_of(task).kinds} | {*CAUSES, *TITLES}
     assert {cause for cause in named - known if not cause.startswith("http ")} <= shared
     assert "worker died" in named

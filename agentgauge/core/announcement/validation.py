@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from agentgauge.core.capabilities import (
+    BREAKS,
+    FAULTS,
     Breakdowns,
     CombinedScores,
+    Leaderboard,
     OwnOptions,
     PredictionFiles,
     PublishedRows,
@@ -59,6 +62,7 @@ def _check(task: Task) -> None:
     _check_figures(task)
     if isinstance(task, PublishedRows):
         _check_published(task, task)
+        _check_leaderboards(task, _made("leaderboards()", task.leaderboards))
     if isinstance(task, OwnOptions):
         _check_options(task.options)
     if isinstance(task, CombinedScores):
@@ -160,6 +164,10 @@ def _check_figures(task: Task) -> None:
         shown = presentation_of(task)
         if not shown.published:
             raise _Wrong("publishes no column; the first of ``published`` is the task's headline")
+        if strange := _outside(shown.kinds.values(), (*FAULTS, *BREAKS)):
+            raise _Wrong(f"has labels of the kinds {strange}; kinds are {', '.join((*FAULTS, *BREAKS))}")
+        if wrong := [name for name, keywords in shown.skills.items() if not _are_texts(keywords)]:
+            raise _Wrong(f"has the skill {wrong[0]} of {shown.skills[wrong[0]]!r}; it must be a tuple of keywords")
         columns, known = set(shown.columns), ", ".join(figures)
         if strange := _outside((*shown.published, *shown.counts, *shown.leaderboard_columns), columns):
             raise _Wrong(f"lacks {strange} among its columns; add them to ``columns``")
@@ -188,6 +196,14 @@ def _check_published(task: Task, published: PublishedRows) -> None:
             raise _Wrong(f"{where} {strange}, which is no published column; these are {', '.join(columns)}")
         if wrong := [name for name in columns if not isinstance(row.get(name), int | float | None)]:
             raise _Wrong(f"{where} {wrong[0]} {row[wrong[0]]!r}; it must be a number or None")
+
+
+def _check_leaderboards(task: Task, boards: Iterable[Leaderboard]) -> None:
+    """Columns of other parts are the business of those."""
+    for board in boards:
+        own = [column.name for column in board.columns if column.part == task.name]
+        if strange := _outside(own, presentation_of(task).columns):
+            raise _Wrong(f"has a leaderboard {board.title!r} with {strange}, which is none of its columns")
 
 
 def _check_options(options: object) -> None:

@@ -4,6 +4,13 @@ from agentgauge.core.capabilities.breakdowns import Breakdown as Breakdown
 from agentgauge.core.capabilities.breakdowns import Breakdowns as Breakdowns
 from agentgauge.core.capabilities.breakdowns import Cell as Cell
 from agentgauge.core.capabilities.combined_scores import CombinedScores as CombinedScores
+from agentgauge.core.capabilities.failure_kinds import BREAKS as BREAKS
+from agentgauge.core.capabilities.failure_kinds import FAULTS as FAULTS
+from agentgauge.core.capabilities.failure_kinds import kinds as kinds
+from agentgauge.core.capabilities.leaderboards import Column as Column
+from agentgauge.core.capabilities.leaderboards import Leaderboard as Leaderboard
+from agentgauge.core.capabilities.leaderboards import columns_of as columns_of
+from agentgauge.core.capabilities.leaderboards import titles_and_keys as titles_and_keys
 from agentgauge.core.capabilities.oracle import Oracle as Oracle
 from agentgauge.core.capabilities.own_options import SAME as SAME
 from agentgauge.core.capabilities.own_options import Chosen as Chosen

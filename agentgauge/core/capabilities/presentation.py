@@ -31,6 +31,8 @@ class Presentation(ABC):
     counts: frozenset[str] = frozenset()  # of these, those that count something and are no percentages
     published: tuple[str, ...]  # of these, the columns of the published table; the first is the task's headline
     leaderboard_columns: Mapping[str, str] = {}  # column → its name on the leaderboard; others have the same name there
+    skills: Mapping[str, Sequence[str]] = {}  # what its cases say of a model → keywords of those that do; none: all
+    kinds: Mapping[str, str] = {}  # label, or cause of a broken case → its kind, of FAULTS or BREAKS
 
     def notes(self, metrics: Mapping[str, Mapping[str, Any]]) -> Sequence[str]:
         """What a reader of the table must know, one sentence each. ``metrics``: as in ``summary.json``."""

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agentgauge.core.capabilities.leaderboards import Leaderboard
 from agentgauge.core.capabilities.own_options import Chosen
 
 
@@ -17,6 +18,11 @@ class PublishedRows(ABC):
     @abstractmethod
     def published_rows(self) -> list[Mapping[str, Any]]:
         """{"edition", "model", column: value}."""
+
+    def leaderboards(self) -> Sequence[Leaderboard]:
+        """The benchmark's published tables as they were printed, for ``report --table``: the same ones from each of its
+        tasks. Without any, reports make one of each edition of ``published_rows``."""
+        return ()
 
     def not_comparable(self, chosen: Chosen) -> Sequence[str]:
         """Reasons, besides those that hold for every task, why figures of a run with these options may not stand

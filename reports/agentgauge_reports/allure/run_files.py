@@ -8,14 +8,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.capabilities import presentation_of
+from agentgauge.core.capabilities import BREAKS, FAULTS, presentation_of
 from agentgauge.core.task_registry import find_task
 from agentgauge_reports.allure.dashboard import executor, history_folder
 from agentgauge_reports.allure.steps import milliseconds
 from agentgauge_reports.allure.text import clean, line
 from agentgauge_reports.capabilities import capabilities
 from agentgauge_reports.load import Run
-from agentgauge_reports.taxonomy import BREAKS, FAULTS
 
 HISTORY_LIMIT = 30
 """Runs of a model that a trend goes back."""
@@ -24,7 +23,7 @@ UNFINISHED = "cases.unfinished"
 """Key of the metric that counts broken and missing cases."""
 
 _KINDS = [
-    (status, kind.name, kind.title) for status, kinds in (("failed", FAULTS), ("broken", BREAKS)) for kind in kinds
+    (status, kind, title) for status, kinds in (("failed", FAULTS), ("broken", BREAKS)) for kind, title in kinds.items()
 ]
 
 Json = Mapping[str, Any] | list[Any]

@@ -14,10 +14,9 @@ from agentgauge_reports.leaderboard import (
     not_comparable,
     number,
     our_columns,
-    published_editions,
     task_notes,
 )
-from agentgauge_reports.leaderboards import published_in
+from agentgauge_reports.leaderboards import published_editions, published_in
 
 
 def leaderboards(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -41,9 +40,7 @@ def _leaderboard(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, An
         "columns": list(columns),
         "help": [f"{task.name}: {presentation_of(task).title}" for task, _ in columns.values()],
         "ours": [_ours(summary["tasks"][task.name], name, task) for task, name in columns.values()],
-        "editions": [
-            _edition(benchmark, title, rows, list(columns)) for title, rows in published_editions(tasks).items()
-        ],
+        "editions": [_edition(tasks, title, rows, list(columns)) for title, rows in published_editions(tasks).items()],
         "made": [
             [part, name, combined_value(score)] for part, scores in combined.items() for name, score in scores.items()
         ],
@@ -66,7 +63,9 @@ def _ours(part: Mapping[str, Any], name: str, task: Task) -> dict[str, Any]:
     }
 
 
-def _edition(benchmark: str, title: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> dict[str, Any]:
-    source, date = published_in(benchmark, title)
+def _edition(
+    tasks: Sequence[Task], title: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]
+) -> dict[str, Any]:
+    source, date = published_in(tasks, title)
     cells = [{"model": row["model"], "cells": [number(row.get(column)) for column in columns]} for row in rows]
     return {"title": title, "source": source, "date": date, "rows": cells}
