@@ -1,7 +1,7 @@
 """What a program may see: the interpreter with its library, other projects' packages, the system's shared libraries.
 
-The packages of this project are left out, because their data sets hold what programs are judged by; so are the folders
-that were given to ``hide``, wherever they lie.
+The packages of this project and those that announce tasks are left out, because their data sets hold what programs are
+judged by; so are the folders that were given to ``hide``, wherever they lie.
 """
 
 # Plain texts throughout: Path.resolve() would follow links that must stay.
@@ -14,6 +14,8 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
 
 HIDDEN = "AGENTGAUGE_HIDDEN"
@@ -24,9 +26,7 @@ _PARTS = ("bin", "lib", "lib64", "pyvenv.cfg")  # of a prefix; a project may be 
 _SHARED_PREFIXES = ("/", "/usr", "/usr/local")  # their bin holds the programs of the whole system
 _PACKAGE_FOLDERS = ("site-packages", "dist-packages")
 _OWN = (
-    "bench_gta",
-    "bench_mmau",
-    "bench_wild",
+    "bench_*",
     "bundled_data",
     "agentgauge",
     "tool_impls",
@@ -112,7 +112,15 @@ def _own() -> tuple[str, ...]:
         for name in _PACKAGE_FOLDERS:
             folders.update(glob.glob(os.path.join(glob.escape(library), "python3*", name)))
     found = {path for folder in folders for own in _OWN for path in glob.glob(os.path.join(glob.escape(folder), own))}
-    return tuple({os.path.realpath(path) for path in found} | ({_ROOT} - folders))
+    return tuple({os.path.realpath(path) for path in (*found, *_announcing())} | ({_ROOT} - folders))
+
+
+def _announcing() -> Iterator[str]:
+    """The folders of packages, and single modules, that announce tasks."""
+    for package in {point.module.partition(".")[0] for point in entry_points(group="agentgauge.tasks")}:
+        spec = find_spec(package)
+        if spec is not None:
+            yield from spec.submodule_search_locations or filter(None, [spec.origin])
 
 
 def _arranged(chosen: Mapping[str, str], hidden: Iterable[str]) -> tuple[tuple[str, str], ...]:

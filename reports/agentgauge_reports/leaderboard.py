@@ -23,7 +23,7 @@ def leaderboard(summary: Mapping[str, Any]) -> str:
             for column, (task, name) in our_columns(summary, tasks).items()
         }
         if combined := summary["capabilities"].get(benchmark, {}):
-            parts += [*_combined(combined), ""]
+            parts += [*_combined(combined, pictures(summary["capabilities"]).get(benchmark)), ""]
         our_row = {"model": f"**{model} (this run)**", **ours}
         editions = published_editions(tasks)
         for edition, published in editions.items():
@@ -55,8 +55,17 @@ def our_columns(summary: Mapping[str, Any], tasks: Sequence[Task]) -> dict[str, 
     }
 
 
-def _combined(parts: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    lines = ["![capabilities](capabilities.svg)", "", "| made of several tasks | value | missing |", "|---|---|---|"]
+def pictures(combined: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Benchmark → name of the file with a picture of its capabilities, of those that make some of their tasks."""
+    drawn = [benchmark for benchmark, parts in combined.items() if "capabilities" in parts]
+    return {
+        benchmark: f"capabilities{f'-{place}' if place > 1 else ''}.svg" for place, benchmark in enumerate(drawn, 1)
+    }
+
+
+def _combined(parts: Mapping[str, Mapping[str, Any]], picture: str | None) -> list[str]:
+    lines = [f"![capabilities]({picture})", ""] if picture else []
+    lines += ["| made of several tasks | value | missing |", "|---|---|---|"]
     for part, scores in parts.items():
         for name, score in scores.items():
             lines.append(f"| {part}: {name} | {number(score['value'])} | {', '.join(score['missing'])} |")

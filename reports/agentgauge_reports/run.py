@@ -17,7 +17,7 @@ from agentgauge.run.solve import broken_score
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
 from agentgauge.store.outline import CaseOutline
-from agentgauge_reports.leaderboard import leaderboard
+from agentgauge_reports.leaderboard import leaderboard, pictures
 from agentgauge_reports.pass_at_k import ends, pass_at_k
 from agentgauge_reports.radar import radar
 
@@ -47,8 +47,8 @@ def sum_up(
     combined = _combined(tasks)
     summary = {"run": dict(about), "tasks": tasks, "capabilities": combined, "usage": _usage(outlines.values())}
     folder.write_json("summary.json", summary)
-    for parts in combined.values():
-        (folder.path / "capabilities.svg").write_text(radar(parts["capabilities"]), encoding="utf-8")
+    for benchmark, name in pictures(combined).items():
+        (folder.path / name).write_text(radar(combined[benchmark]["capabilities"]), encoding="utf-8")
     (folder.path / "leaderboard.md").write_text(leaderboard(summary), encoding="utf-8")
     return summary
 
