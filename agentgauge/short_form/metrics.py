@@ -42,6 +42,8 @@ class Metrics:
         kinds = {name: "" if callable(one) else one[0] for name, one in self._parsed.items()}
         self.counts = frozenset(name for name, kind in kinds.items() if kind == "sum")
         self._scale = {name: 1.0 for name, kind in kinds.items() if kind == "average"}
+        shares = tuple(name for name, kind in kinds.items() if kind in ("mean", ""))
+        self.shares = shares or self.names  # in per cent: of an average or a sum nobody knows whether more is better
         self._means = {one[1] for one in self._parsed.values() if not callable(one) and one[0] != "sum"}
 
     def formula(self) -> MetricFormula:

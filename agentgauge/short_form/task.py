@@ -46,7 +46,8 @@ class ShortTask(Task, Presentation, OwnOptions, Prompts):
         self.data = data
         self.file = file
         self.options = (*getattr(author, "options", ()), *map(role_option, getattr(author, "roles", ())))
-        self.columns = self.published = metrics.names
+        self.columns = metrics.names
+        self.published = metrics.shares
         self.counts = metrics.counts
         self._tools: str | Sequence[Function] = getattr(
             author, "tools", ()

@@ -124,6 +124,15 @@ def test_a_figure_rests_on_the_samples_that_have_part_in_it():
     assert effects(first, first, F1)["F1"].n == 2
 
 
+def test_the_interval_of_a_plain_mean_is_not_cut_off_at_its_scale():
+    turns = MetricFormula(
+        lambda sums: {"Turns": sums["turns"] / sums["all"]}, {"Turns": ("all",)}, scale={"Turns": 1.0}
+    )
+    first, second = ([{"turns": each, "all": 1.0} for each in run] for run in ((2.0, 3.0, 4.0), (8.0, 9.0, 9.0)))
+    found = effects(first, second, turns)["Turns"]
+    assert found.low < found.difference < found.high and found.difference == pytest.approx(17 / 3)
+
+
 def test_holms_correction_is_that_of_his_paper():
     assert holm({"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005}) == pytest.approx(
         {"a": 0.03, "b": 0.06, "c": 0.06, "d": 0.02}

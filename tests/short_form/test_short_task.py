@@ -162,7 +162,7 @@ def test_metrics_in_words(data: str, scores, figures, counted) -> None:
     if counted:
         assert {name: metric.n for name, metric in found.items()} == counted
         assert found["Calls"].low is None
-    assert task.counts == {"Calls"}
+    assert (task.counts, task.published) == ({"Calls"}, ("Right", "F1"))
 
 
 def test_a_broken_case_is_a_wrong_one(data: str) -> None:

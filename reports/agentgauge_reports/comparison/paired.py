@@ -149,17 +149,19 @@ def _effect(a: float | None, b: float | None, difference: float, swings: Array, 
     reach = student(n + 1)
     step = swing / n if method in (MCNEMAR, NO_DIFFERENCE) else 0.0  # an exact test of few pairs misses by one of them
     detectable = (reach + _POWER_80) * error + step
+    # the scale of a plain mean, such as turns of a case, is no bound of it
+    most = whole if max(abs(a or 0.0), abs(b or 0.0)) <= whole else math.inf
     return Effect(
         a,
         b,
         difference,
         n,
-        low=max(-whole, min(difference, middle - reach * error)),
-        high=min(whole, max(difference, middle + reach * error)),
+        low=max(-most, min(difference, middle - reach * error)),
+        high=min(most, max(difference, middle + reach * error)),
         p=p,
         p_worse=worse,
         differing=len(differing),
-        detectable=detectable if detectable <= whole else None,
+        detectable=detectable if detectable <= most else None,
         method=method,
         test=_shape(swings, largest) if len(differing) else (),
     )
