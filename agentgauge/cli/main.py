@@ -10,8 +10,10 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import TextIO, cast
 
+from agentgauge.core.announcement.module_file import import_file
 from agentgauge.core.errors import AgentGaugeError
 from agentgauge.core.redaction import Printed, redact_logs, register_environment
 
@@ -34,6 +36,8 @@ COMMANDS = {
 ENTRY_POINTS = "agentgauge.commands"
 """Group of the commands that benchmarks and other packages bring along: name → ``main(argv)``, which returns the exit
 status, and whose docstring begins with the help."""
+
+TASKS = "--tasks"
 
 PIPE_CLOSED = 141
 """Exit status where standard output was closed, as a shell has it."""
@@ -67,17 +71,31 @@ def _redacted_output() -> Iterator[None]:
 
 
 def _run(arguments: Sequence[str]) -> int:
+    files, arguments = _split_tasks(arguments)
     name = arguments[0] if arguments else ""
     brought = brought_along()
     if name not in COMMANDS and name not in brought:
         _parser(brought).parse_args(arguments)  # prints help, or what is wrong, and exits
         return 4
     try:
+        for file in files:
+            sys.path.insert(0, str(file.absolute().parent))
+            import_file(file)
         run = importlib.import_module(COMMANDS[name][0]).main if name in COMMANDS else brought[name].load()
         return int(run(arguments[1:]) or 0)
     except AgentGaugeError as problem:
         print(f"agentgauge: {problem}", file=sys.stderr)
         return 4
+
+
+def _split_tasks(arguments: Sequence[str]) -> tuple[list[Path], Sequence[str]]:
+    """The files of ``--tasks`` in front of the command, and the command with its arguments."""
+    files: list[Path] = []
+    while arguments and arguments[0].partition("=")[0] == TASKS and arguments[1:]:
+        _, equals, file = arguments[0].partition("=")
+        files.append(Path(file if equals else arguments[1]))
+        arguments = arguments[1 if equals else 2 :]
+    return files, arguments
 
 
 def brought_along() -> dict[str, EntryPoint]:
@@ -99,6 +117,11 @@ def _parser(brought: Mapping[str, EntryPoint]) -> argparse.ArgumentParser:
         prog="agentgauge",
         description="Companion of the pytest plugin: `pytest --model=NAME` runs the benchmarks, this does the rest.",
         epilog="example: agentgauge score gta_atomic.e2e --samples gta_dataset --predictions predictions/my-model",
+    )
+    parser.add_argument(
+        TASKS,
+        metavar="FILE",
+        help="Python file that announces tasks which no package does, for any command; may repeat",
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     shown = {name: text for name, (_, text) in COMMANDS.items()} | {name: _help(brought[name]) for name in brought}

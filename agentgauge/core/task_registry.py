@@ -113,5 +113,6 @@ def find_task(name: str) -> Task:
     except KeyError:
         raise UsageProblem(
             f"there is no task {name!r}; known are"
-            f" {', '.join(sorted(known_tasks())) or 'none (is AgentGauge installed?)'}"
+            f" {', '.join(sorted(known_tasks())) or 'none (is AgentGauge installed?)'};"
+            " agentgauge --tasks FILE COMMAND knows those of a file"
         ) from None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.plugin.project import ROOT, Project, Result, records, summary, without_times
+from tests.plugin.project import ROOT, Project, Result, python, records, summary, without_times
 
 SUMS = """
 from agentgauge import Score, benchmark
@@ -52,8 +52,17 @@ def test_it_runs_is_resumed_and_scored_again(sums: Project) -> None:
     assert again.status == 0
     tasks = [without_times(summary(sums.path / name)["tasks"]["sums"]) for name in ("run", "again")]
     assert tasks[0] == tasks[1] and tasks[0]["metrics"]["Accuracy"]["value"] == 100
+    for words in (("report", "run", "--table", "md"), ("compare", "run", "again")):
+        shown = agentgauge("--tasks", "sums.py", *words, cwd=sums.path)
+        assert shown.status == 0 and "Accuracy" in shown.output, shown.output
+        untold = agentgauge(*words, cwd=sums.path)
+        assert untold.status == 4 and "agentgauge --tasks FILE COMMAND knows those of a file" in untold.output
     board = (sums.path / "run" / "leaderboard.md").read_text()
     assert "| an abacus | 97.50 |" in board and "Not comparable" not in board
+
+
+def agentgauge(*words: str, cwd: Path) -> Result:
+    return python("-m", "agentgauge.cli.main", *words, cwd=cwd)
 
 
 def test_without_options_it_meets_the_baseline(sums: Project) -> None:
