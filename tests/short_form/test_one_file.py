@@ -1,15 +1,13 @@
-"""A benchmark of one file as its author runs it, and the examples as installed packages."""
+"""A benchmark of one file as its author runs it."""
 
 from __future__ import annotations
 
 import json
-import os
-import tomllib
 from pathlib import Path
 
 import pytest
 
-from tests.plugin.project import ROOT, Project, Result, python, records, summary, without_times
+from tests.plugin.project import Project, Result, python, summary, without_times
 
 SUMS = """
 from agentgauge import Score, benchmark
@@ -85,51 +83,3 @@ def test_a_mistake_is_told_in_one_sentence(sums: Project, tmp_path: Path, old, n
     (tmp_path / "sums.py").write_text(SUMS.replace(old, new))
     done = Project(tmp_path).run("sums.py", "--model=oracle", data="mini")
     assert done.status == status and sentence in done.output
-
-
-class Installed(Project):
-    """A project in whose environment the package of an example is installed."""
-
-    def __init__(self, path: Path, name: str) -> None:
-        super().__init__(path)
-        source, site = ROOT / "examples" / name, path / "site"
-        package = tomllib.loads((source / "pyproject.toml").read_text())["project"]
-        (points,) = package["entry-points"].values()
-        info = site / f"{name}-{package['version']}.dist-info"
-        info.mkdir(parents=True)
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {package['version']}\n")
-        lines = "".join(f"{key} = {value}\n" for key, value in points.items())
-        (info / "entry_points.txt").write_text(f"[agentgauge.tasks]\n{lines}")
-        self.places = {"PYTHONPATH": os.pathsep.join(map(str, (ROOT, source, site)))}
-
-    def run(self, *arguments: str, **options) -> Result:
-        return super().run(*arguments, env=self.places, **options)
-
-
-@pytest.mark.parametrize(("name", "dialect"), [("function_calls", "native"), ("library_desk", "react")])
-def test_an_example_reaches_100_with_the_oracle(name: str, dialect: str, tmp_path: Path) -> None:
-    project = Installed(tmp_path, name)
-    arguments = ("--pyargs", name, "--run-dir=run", "--model=oracle", f"--dialect={dialect}", "-n", "2")
-    done = project.run(*arguments, data="mini")
-    assert done.status == 0, done.output
-    task = summary(tmp_path / "run")["tasks"][name]
-    assert task["passed"] == task["planned"] > 5
-    again = project.run("--pyargs", name, "--rescore=run", "--run-dir=again", data="auto")
-    assert again.status == 0, again.output
-    assert without_times(summary(tmp_path / "again")["tasks"][name]) == without_times(task)
-
-
-def test_a_conversation_is_logged_and_the_user_is_a_model_of_its_own(tmp_path: Path) -> None:
-    """The oracle plays the user; the baseline takes what tools it likes, and the records show what became of it."""
-    project = Installed(tmp_path, "library_desk")
-    arguments = ("--pyargs", "library_desk", "-k", "hold", "--run-dir=run", "--model=baseline", "--user-model=oracle")
-    done = project.run(*arguments, data="mini")
-    assert done.status == 0, done.output
-    (record,) = records(tmp_path / "run")
-    names = [event["name"] for event in record["transcript"]["events"]]
-    used = [name for name in names if name in ("find_loans", "renew", "hold", "clear_fine")]
-    assert names[:2] == ["oracle", "baseline"] and used
-    said = record["transcript"]["output"]["conversation"]
-    assert said["messages"][1]["content"].startswith("You are Ida Berg.")
-    assert [call["name"] for call in said["calls"]] == used
-    assert said["state"].keys() == {"loans", "holds", "fines"}
