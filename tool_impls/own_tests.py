@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from agentgauge.core.index import Index, Row
-from agentgauge.run.own_tests import OwnTests, OwnTestsData
+from agentgauge.run.own_tests.task import OwnTests, OwnTestsData
 from tool_impls.real_tools import LocalTools
 
 

@@ -13,7 +13,7 @@ from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, Message, Sampling
 from agentgauge.core.conversation import Conversation, ConversationCall, Ended, SimulatedUser
 from agentgauge.core.errors import ModelFault
-from agentgauge.core.functions import Function, FunctionBox, as_json, tools_of
+from agentgauge.core.function_tools.functions import Function, FunctionBox, as_json, tools_of
 from agentgauge.core.model_json import read_json
 from agentgauge.core.tools import Tool
 from agentgauge.core.types import Json

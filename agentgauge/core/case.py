@@ -149,7 +149,7 @@ class Case:
         """Let the model use tools until it answers, in the run's dialect. Returns all that was said and done.
 
         ``messages``: what was said before; a text is what the user writes. ``tools``: typed Python functions
-        (agentgauge.core.functions), which are run; real tools, of ``catalog``; or function schemas in OpenAI's form,
+        (agentgauge.core.function_tools), which are run; real tools, of ``catalog``; or OpenAI's function schemas,
         with a call of which the conversation ends; None: ``Case.tools``. ``state`` is what the functions work on.
         ``user``: a model that plays the user, or the text of its instructions; it answers the tested model until it is
         content. ``max_turns``: replies of the tested model in all. Raises Fault.

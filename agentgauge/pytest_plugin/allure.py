@@ -19,7 +19,7 @@ from agentgauge_reports.allure.steps import steps, transcript
 from allure_commons.logger import AllureFileLogger
 
 from agentgauge.pytest_plugin.keys import PLANNED
-from agentgauge.pytest_plugin.own_case import OwnCase
+from agentgauge.run.own_tests.case import OwnCase
 
 STEPS, TRANSCRIPT = 50_000, 500_000
 """Bytes of the steps and of the transcript that a result of an own test gets."""

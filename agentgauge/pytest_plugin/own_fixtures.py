@@ -16,8 +16,8 @@ import pytest
 from agentgauge.pytest_plugin.keys import OWN, WORKER
 
 if TYPE_CHECKING:
-    from agentgauge.pytest_plugin.own_case import OwnCase
     from agentgauge.run.factories import Endpoint
+    from agentgauge.run.own_tests.case import OwnCase
 
 NOT_STARTED = (
     "AgentGauge has not started: with -n it must know before collection that a test uses it, so name the model, such as"
@@ -55,7 +55,7 @@ def agentgauge_tool_server(agentgauge_case: OwnCase) -> Endpoint:
 @pytest.fixture
 def model(request: pytest.FixtureRequest, agentgauge_case: OwnCase) -> Any:
     """The run's model (--model): ``ask``, ``complete``. An asynchronous test awaits what they return."""
-    from agentgauge.pytest_plugin.own_case import AsyncModel, Model
+    from agentgauge.run.own_tests.case import AsyncModel, Model
 
     return AsyncModel(agentgauge_case) if _is_async(request) else Model(agentgauge_case)
 
@@ -63,7 +63,7 @@ def model(request: pytest.FixtureRequest, agentgauge_case: OwnCase) -> Any:
 @pytest.fixture
 def tools(request: pytest.FixtureRequest, agentgauge_case: OwnCase, agentgauge_tool_server: Endpoint) -> Any:
     """The real tools: ``tools.OCR(image=path)``, ``tools.catalog``. An asynchronous test awaits a call."""
-    from agentgauge.pytest_plugin.own_case import Tools
+    from agentgauge.run.own_tests.case import Tools
 
     return Tools(agentgauge_case, is_async=_is_async(request))
 

@@ -15,8 +15,8 @@ from agentgauge.core.types import Record
 from agentgauge.pytest_plugin.collection import Collection, case_of
 from agentgauge.pytest_plugin.interrupts import Interrupts
 from agentgauge.pytest_plugin.keys import OWN, PLANNED, RAISED
-from agentgauge.pytest_plugin.own_case import OwnCase
 from agentgauge.run.case_runner import CaseRunner, WorkerInfo
+from agentgauge.run.own_tests.case import OwnCase
 from agentgauge.run.prefetcher import Prefetcher
 from agentgauge.run.settings import Settings
 from agentgauge.run.solve import Planned

@@ -26,7 +26,7 @@ from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
 from agentgauge.core.conversation import Conversation
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.estimate import MetricFormula
-from agentgauge.core.functions import Function, as_json, tools_of
+from agentgauge.core.function_tools.functions import Function, as_json, tools_of
 from agentgauge.core.task import Task
 from agentgauge.core.types import Json, Sample, Score, Scoring
 from agentgauge.short_form.metrics import DEFAULT, Metric, Metrics

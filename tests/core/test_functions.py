@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 from agentgauge.core.errors import ToolError, ToolFault, UsageProblem
-from agentgauge.core.functions import FunctionBox, as_json, function_tool, tools_of
+from agentgauge.core.function_tools.functions import FunctionBox, as_json, function_tool, tools_of
 
 Size = Enum("Size", {"SMALL": "small", "LARGE": "large"})
 

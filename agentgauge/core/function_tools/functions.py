@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from agentgauge.core.errors import AgentGaugeError, ToolFault, UsageProblem
+from agentgauge.core.function_tools.typed_schema import Shape, hints_of, object_schema, read_object, shape_of
 from agentgauge.core.tools import SchemaTool, Tool, ToolBox, ToolOutput
-from agentgauge.core.typed_schema import Shape, hints_of, object_schema, read_object, shape_of
 from agentgauge.core.types import Json
 
 Function = Callable[..., Any]

@@ -1,0 +1,1 @@
+"""Typed Python functions as tools that a model may call."""
