@@ -9,7 +9,9 @@ if TYPE_CHECKING:
         Breakdown,
         Breakdowns,
         Cell,
+        Column,
         CombinedScores,
+        Leaderboard,
         Oracle,
         OwnOptions,
         PredictionFiles,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from agentgauge.core.task_registry import announce
     from agentgauge.core.tools import Tool, ToolBox, ToolOutput
     from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Sample, Score
+    from agentgauge.model.providers import Provider, Quirks
     from agentgauge.pytest_plugin import benchmark_task
     from agentgauge.pytest_plugin.benchmark import benchmark
     from agentgauge.pytest_plugin.fixtures import Outcome
@@ -47,6 +50,7 @@ __all__ = [
     "Cell",
     "ChatReply",
     "ChatRequest",
+    "Column",
     "CombinedScores",
     "Conversation",
     "ConversationCall",
@@ -55,6 +59,7 @@ __all__ = [
     "Entry",
     "Fault",
     "Index",
+    "Leaderboard",
     "MetricFormula",
     "Oracle",
     "Outcome",
@@ -62,7 +67,9 @@ __all__ = [
     "PredictionFiles",
     "Presentation",
     "Prompts",
+    "Provider",
     "PublishedRows",
+    "Quirks",
     "RealTools",
     "Row",
     "Sample",
@@ -95,7 +102,9 @@ _MODULES = {
         "Breakdown",
         "Breakdowns",
         "Cell",
+        "Column",
         "CombinedScores",
+        "Leaderboard",
         "Oracle",
         "OwnOptions",
         "PredictionFiles",
@@ -118,6 +127,7 @@ _MODULES = {
     "agentgauge.core.task_registry": ("announce",),
     "agentgauge.core.tools": ("Tool", "ToolBox", "ToolOutput"),
     "agentgauge.core.types": ("ROOT_TOKEN", "RUN_TOKEN", "Sample", "Score"),
+    "agentgauge.model.providers": ("Provider", "Quirks"),
     "agentgauge.pytest_plugin": ("benchmark_task",),
     "agentgauge.pytest_plugin.fixtures": ("Outcome",),
     "agentgauge.short_form.sample_files": ("SampleFiles",),

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from agentgauge.agent.dialects.registry import FAMILIES
+from agentgauge.agent.dialects.registry import FAMILIES, OURS
 from agentgauge.core.capabilities import (
     Breakdown,
     Breakdowns,
@@ -156,7 +156,7 @@ class Wild(Task, OwnOptions, Presentation, PublishedRows, Prompts, PredictionFil
     title = "tasks"
     columns = (*COLUMNS, *ERROR_COLUMNS)  # the latter with the earlier evaluator
     published = tuple(PUBLISHED_AS.values())
-    published_dialects = ("native", *FAMILIES)
+    published_dialects = ("native", *OURS)
     kinds = KINDS
     skills = MappingProxyType(
         {

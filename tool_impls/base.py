@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Attach, Parameter, Tool
@@ -15,6 +15,7 @@ from tool_impls.settings import ToolSettings
 
 Category = Literal["perception", "operation", "logic", "creativity"]
 """Fixed by the released evaluators (GTA spec 5.6)."""
+CATEGORIES: tuple[Category, ...] = get_args(Category)
 
 READY, BASIC, SUBSTITUTE, DISABLED, UNAVAILABLE = "ready", "basic", "substitute", "disabled", "unavailable"
 """States of a tool. ``substitute: <what>`` works, but with something else than its official form would use;
@@ -35,7 +36,8 @@ class BenchTool(ABC):
     tables: ClassVar[tuple[str, ...]] = ()  # of back ends whose options it uses
     packages: ClassVar[tuple[str, ...]] = ()  # import names that the tool needs beyond the default install
     library: ClassVar[str] = ""  # what does the work, where that is not the first of ``packages``
-    extra: ClassVar[str] = "tools"  # the extra of this distribution that brings them
+    extra: ClassVar[str] = "tools"  # the extra of its distribution that brings them
+    distribution: ClassVar[str] = "agentgauge"  # what is installed to have the tool; of others that of the entry point
     concurrency: ClassVar[int] = 1  # calls at a time in one process
     seconds: ClassVar[float] = 60.0  # for one call, waiting not included; more ends it, and the process that it runs in
     runs_code: ClassVar[bool] = False  # code that a model wrote, in the sandbox
@@ -90,7 +92,8 @@ class BenchTool(ABC):
         if cls.meta.name in settings.disable:
             return DISABLED
         if missing := missing_package(cls.packages):
-            return unavailable(f"the Python package {missing} is missing; install agentgauge[{cls.extra}]")
+            needed = f"{cls.distribution}[{cls.extra}]" if cls.extra else missing
+            return unavailable(f"the Python package {missing} is missing; install {needed}")
         return cls.back_end(settings)
 
     def setup(self, device: str = "cpu") -> None:  # noqa: B027 - most tools have nothing to load

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
-from importlib.metadata import Distribution, distributions
+from importlib.metadata import Distribution, distributions, version
 from inspect import getmodulename
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.index import cache_folder
 from agentgauge.core.redaction import without_logins
 from tool_impls.availability import check
+from tool_impls.base import BenchTool
 from tool_impls.options import Option
 from tool_impls.registry import BACKENDS, TOOLS
 from tool_impls.settings import ToolSettings
@@ -38,7 +39,7 @@ def _fingerprint(name: str, state: str, settings: ToolSettings) -> dict[str, Any
         "state": state,
         "version": kind.version,
         "backend": kind.backend(settings),
-        "packages": _versions(kind.packages),
+        "packages": _versions(kind.packages) | _own_version(kind),
         "options": _options(settings, name, kind.options),
     }
     for table in kind.tables:
@@ -47,6 +48,11 @@ def _fingerprint(name: str, state: str, settings: ToolSettings) -> dict[str, Any
     if weights := kind.weights(settings):
         found["weights"] = _remembered(weights)
     return found
+
+
+def _own_version(kind: type[BenchTool]) -> dict[str, str]:
+    """Of a tool of another package, that package's version."""
+    return {} if kind.distribution == BenchTool.distribution else {kind.distribution: version(kind.distribution)}
 
 
 def _options(settings: ToolSettings, table: str, options: tuple[Option, ...]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from tool_impls.audio import tools as audio
 from tool_impls.base import BenchTool
 from tool_impls.creativity import generate
 from tool_impls.creativity.generate import ImageStylization, TextToImage
+from tool_impls.installed import installed_tools
 from tool_impls.logic.code_tools import Calculator, Plot, Solver
 from tool_impls.logic.prover import Prover
 from tool_impls.operation.drawing import AddText, DrawBox
@@ -54,7 +55,10 @@ GTA_WORKFLOW: tuple[type[BenchTool], ...] = (
 )
 """The 24 tools that GTA-Workflow adds; of the others it lacks TextToBbox (GTA tools spec 1)."""
 
-TOOLS: dict[str, type[BenchTool]] = {kind.meta.name: kind for kind in (*GTA_ATOMIC, *GTA_WORKFLOW)}
+OURS: Mapping[str, type[BenchTool]] = {kind.meta.name: kind for kind in (*GTA_ATOMIC, *GTA_WORKFLOW)}
+
+TOOLS: dict[str, type[BenchTool]] = {**OURS, **installed_tools(OURS)}
+"""Ours, and those of other packages that are installed."""
 
 BACKENDS: Mapping[str, tuple[Option, ...]] = {
     vision.TABLE: vision.OPTIONS,

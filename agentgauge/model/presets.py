@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from agentgauge.core.config import Config, ModelTable
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import looks_random, register
-from agentgauge.model.providers import PRESETS, Preset, is_openai_name, quirks_of
+from agentgauge.model.providers import Provider, is_openai_name, known_providers, quirks_of
 from agentgauge.model.spec import DEFAULT_RETRIES, DEFAULT_TIMEOUT, ModelKind, ModelSpec
 from agentgauge.model.transport.addressing import custom_headers
 
@@ -85,7 +85,7 @@ def _hosted(name: str, url: str | None, config: Config, environ: Mapping[str, st
     if name in config.models:
         return _from_table(name, config.models[name], url, environ)
     prefix, slash, rest = name.partition("/")
-    preset = PRESETS.get(prefix) if slash and rest else None
+    preset = known_providers().get(prefix) if slash and rest else None
     if url is not None:
         # Hugging Face names look like provider/model too ("openai/gpt-oss-20b"), and gateways take the whole name. So
         # with an address of one's own, only the prefixes of self-hosted servers and of Azure are read as such.
@@ -97,7 +97,7 @@ def _hosted(name: str, url: str | None, config: Config, environ: Mapping[str, st
     if preset is not None:
         return _spec(name, preset, rest, ModelTable(), environ)
     if is_openai_name(name):
-        return _spec(name, PRESETS["openai"], name, ModelTable(), environ)
+        return _spec(name, known_providers()["openai"], name, ModelTable(), environ)
     raise _unknown(name, config)
 
 
@@ -107,12 +107,11 @@ def _from_table(name: str, table: ModelTable, url: str | None, environ: Mapping[
     if table.provider is None:
         if address is None and not (table.model and is_openai_name(table.model)):
             raise UsageProblem(f"{where} names neither a provider nor a url; give one of them")
-        preset = _preset_at(address) if address else PRESETS["openai"]
-    elif table.provider in PRESETS:
-        preset = PRESETS[table.provider]
+        preset = _preset_at(address) if address else known_providers()["openai"]
+    elif table.provider in known_providers():
+        preset = known_providers()[table.provider]
     else:
-        close = _close(table.provider, PRESETS)
-        raise UsageProblem(f"{where}: there is no provider {table.provider!r}{close}; known are {', '.join(PRESETS)}")
+        raise UsageProblem(f"{where}: {_no_provider(table.provider)}")
     model = table.model or table.deployment
     if not model:
         raise UsageProblem(f'{where} names no model; add model = "...", the name that the endpoint knows')
@@ -121,7 +120,7 @@ def _from_table(name: str, table: ModelTable, url: str | None, environ: Mapping[
     return _spec(name, preset, model, table, environ)
 
 
-def _spec(name: str, preset: Preset, model: str, table: ModelTable, environ: Mapping[str, str]) -> ModelSpec:
+def _spec(name: str, preset: Provider, model: str, table: ModelTable, environ: Mapping[str, str]) -> ModelSpec:
     azure = preset.name == "azure"
     usual = environ.get("AZURE_OPENAI_ENDPOINT") if azure else preset.url
     address = (table.endpoint if azure else None) or table.url or usual
@@ -155,7 +154,7 @@ def _spec(name: str, preset: Preset, model: str, table: ModelTable, environ: Map
     )
 
 
-def _key(preset: Preset, table: ModelTable, address: str, environ: Mapping[str, str]) -> tuple[str | None, bool]:
+def _key(preset: Provider, table: ModelTable, address: str, environ: Mapping[str, str]) -> tuple[str | None, bool]:
     """The variable whose value may be sent to the address, and whether it must be set."""
     if table.key_env:
         return table.key_env, True
@@ -168,13 +167,13 @@ def _key(preset: Preset, table: ModelTable, address: str, environ: Mapping[str, 
     return None, False
 
 
-_CUSTOM = Preset("url", "an OpenAI-compatible endpoint", None, OWN_KEY, key_required=False)
+_CUSTOM = Provider("url", "an OpenAI-compatible endpoint", None, OWN_KEY, key_required=False)
 
 
-def _preset_at(url: str) -> Preset:
+def _preset_at(url: str) -> Provider:
     """The provider whose own host this is, for its key and quirks; else a plain endpoint."""
     host = _host(_checked_url(url))
-    for preset in PRESETS.values():
+    for preset in known_providers().values():
         if preset.url and not preset.self_hosted and _host(preset.url) == host:
             return preset
     return _CUSTOM
@@ -212,10 +211,16 @@ def _unknown(name: str, config: Config) -> UsageProblem:
     if slash and not rest:
         return UsageProblem(f"--model {name!r} names no model behind the slash; write {prefix}/MODEL")
     if slash:
-        message = f"there is no provider {prefix!r}{_close(prefix, PRESETS)}; known are {', '.join(PRESETS)}"
-        return UsageProblem(f"unknown model {name!r}: {message}; for an endpoint of your own add --model-url")
-    close = _close(name, [*config.models, *PRESETS, *_WELL_KNOWN])
+        return UsageProblem(
+            f"unknown model {name!r}: {_no_provider(prefix)}; for an endpoint of your own add --model-url"
+        )
+    close = _close(name, [*config.models, *known_providers(), *_WELL_KNOWN])
     return UsageProblem(f"unknown model {name!r}{close}; accepted are {ACCEPTED_FORMS}")
+
+
+def _no_provider(name: str) -> str:
+    known = known_providers()
+    return f"there is no provider {name!r}{_close(name, known)}; known are {', '.join(known)}"
 
 
 def _close(word: str, known: Iterable[str]) -> str:

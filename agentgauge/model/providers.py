@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
 from typing import Literal
+
+from agentgauge.core.errors import UsageProblem
 
 TokenField = Literal["max_tokens", "max_completion_tokens"]
 LaterSystem = Literal["system", "user"]
@@ -25,11 +29,13 @@ class Quirks:
 
 
 @dataclass(frozen=True, slots=True)
-class Preset:
-    name: str
+class Provider:
+    """An OpenAI-compatible endpoint by name."""
+
+    name: str  # behind which a slash and the model follow: "openai"
     title: str
     url: str | None  # base URL; None: must be given
-    key_env: str
+    key_env: str  # the environment variable that holds the key
     key_required: bool = True
     self_hosted: bool = False  # the address is the user's own choice, so the key may go wherever it points
     quirks: Quirks = Quirks()
@@ -39,16 +45,16 @@ _NO_SEED = Quirks(seed=False)
 _STRICT = Quirks(seed=False, later_system="user")
 
 
-def _self_hosted(name: str, title: str, port: int) -> Preset:
+def _self_hosted(name: str, title: str, port: int) -> Provider:
     url, key_env = f"http://localhost:{port}/v1", f"{name.upper()}_API_KEY"
-    return Preset(name, title, url, key_env, key_required=False, self_hosted=True)
+    return Provider(name, title, url, key_env, key_required=False, self_hosted=True)
 
 
-def _hosted(name: str, title: str, url: str | None, quirks: Quirks = Quirks(), key: str = "") -> Preset:
-    return Preset(name, title, url, f"{key or name.upper()}_API_KEY", quirks=quirks)
+def _hosted(name: str, title: str, url: str | None, quirks: Quirks = Quirks(), key: str = "") -> Provider:
+    return Provider(name, title, url, f"{key or name.upper()}_API_KEY", quirks=quirks)
 
 
-PRESETS: Mapping[str, Preset] = {
+PRESETS: Mapping[str, Provider] = {
     preset.name: preset
     for preset in (
         _hosted("openai", "OpenAI", "https://api.openai.com/v1"),
@@ -75,6 +81,31 @@ PRESETS: Mapping[str, Preset] = {
     )
 }
 
+ENTRY_POINTS = "agentgauge.providers"
+
+
+@cache
+def known_providers() -> Mapping[str, Provider]:
+    """Ours, and those of other packages that are installed: each an object behind an entry point.
+
+    Raises UsageProblem for one that is no provider, or that has the name of another.
+    """
+    found = dict(PRESETS)
+    for point in entry_points(group=ENTRY_POINTS):
+        try:
+            provider = point.load()
+        except Exception as error:  # of another package
+            raise UsageProblem(
+                f"the provider {point.value} cannot be loaded: {type(error).__name__}: {error}"
+            ) from error
+        if not isinstance(provider, Provider):
+            raise UsageProblem(f"{point.value} is {provider!r} and no provider; make an agentgauge.Provider of it")
+        if provider.name in found:
+            raise UsageProblem(f"{point.value}: there is a provider {provider.name!r} already; give it another name")
+        found[provider.name] = provider
+    return found
+
+
 _OPENAI_NAME = re.compile(r"^(ft:)?(gpt-(?!oss)|chatgpt-|o\d|codex)")
 """Names that mean OpenAI without a prefix. ``gpt-oss`` is a model that others serve."""
 
@@ -86,7 +117,7 @@ def is_openai_name(model: str) -> bool:
     return bool(_OPENAI_NAME.match(model))
 
 
-def quirks_of(preset: Preset, model: str) -> Quirks:
+def quirks_of(preset: Provider, model: str) -> Quirks:
     """The preset's quirks, or those of the model family where OpenAI itself or Azure serves it."""
     if preset.name in ("openai", "azure") and _REASONING_NAME.match(model) and "chat" not in model:
         return Quirks(temperature=False, stop=False, token_field="max_completion_tokens")

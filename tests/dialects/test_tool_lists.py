@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from agentgauge.agent.dialects.registry import FAMILIES, format_of
+from agentgauge.agent.dialects.registry import OURS, format_of
 from bench_wild.prompts import convert_tools
 from bench_wild.tool_lists import FILES, read_tool_lists
 
@@ -48,7 +48,7 @@ def lists(name: str) -> list[list[dict[str, Any]]]:
     return list(read_tool_lists(PUBLISHED / name))
 
 
-@pytest.mark.parametrize("dialect", ["react", *FAMILIES])
+@pytest.mark.parametrize("dialect", ["react", *OURS])
 @pytest.mark.parametrize("name", ["bundled", *FILES])
 def test_every_list_converts_and_renders(name: str, dialect: str) -> None:
     found = lists(name)

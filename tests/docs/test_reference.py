@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentgauge.agent.dialects.registry import FAMILIES
+from agentgauge.agent.dialects.registry import OURS
 from agentgauge.cli.main import COMMANDS, brought_along
 from agentgauge.core.capabilities import TaskOption, presentation_of
 from agentgauge.core.task_registry import known_options, known_tasks
@@ -23,7 +23,7 @@ from tests.docs.pages import PAGES, blocks, rows, text
 from tool_impls.availability import check
 from tool_impls.operation.search import SERPER_KEY
 from tool_impls.registry import BACKENDS as BACKENDS_OF_TOOLS
-from tool_impls.registry import TOOLS
+from tool_impls.registry import OURS as OURS_OF_TOOLS
 from tool_impls.server.command import parser
 from tool_impls.settings import TOP, ToolSettings
 from tool_impls.settings_file import parse
@@ -129,7 +129,7 @@ def test_every_dialect_is_listed() -> None:
     assert [_plain(row[0]) for row in rows(text("docs/dialects.md"), "dialect", "for")] == [
         "native",
         "react",
-        *FAMILIES,
+        *OURS,
     ]
 
 
@@ -144,7 +144,7 @@ def test_every_tool_is_listed_with_its_category_and_whether_it_works_offline(mon
         [_plain(row[0]), row[1], row[3] == "yes"] for row in rows(text("docs/tools.md"), "tool", "category", "backend")
     ]
     states = check(ToolSettings())
-    assert listed == [[name, kind.category, states[name] == "ready"] for name, kind in TOOLS.items()]
+    assert listed == [[name, kind.category, states[name] == "ready"] for name, kind in OURS_OF_TOOLS.items()]
     assert sum(offline for _, _, offline in listed) >= 27
 
 
@@ -153,7 +153,7 @@ def test_every_setting_of_the_tools_has_an_example_that_is_read(tmp_path: Path) 
     shown = {key for tools in written for key in _keys(tools)}
     for tools in written:
         parse(tools, tmp_path)
-    own = {name: kind.options for name, kind in TOOLS.items()}
+    own = {name: kind.options for name, kind in OURS_OF_TOOLS.items()}
     known = {(table, option.name) for table, options in {**BACKENDS_OF_TOOLS, **own}.items() for option in options}
     assert shown - {("OCR", "seconds"), ("OCR", "queue")} == known | {("", option.name) for option in TOP} | {
         ("", "disable")

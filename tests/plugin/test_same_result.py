@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgauge.agent.dialects.registry import FAMILIES
+from agentgauge.agent.dialects.registry import OURS
 from agentgauge.core.task_registry import find_task
 from tests.plugin.project import run_gta, summary
 
@@ -144,7 +144,7 @@ def test_gta_gives_the_same_summary_every_way(tmp_path, dialect):
         assert text_without_times(tmp_path / way) == expected, way
 
 
-@pytest.mark.parametrize("dialect", FAMILIES)
+@pytest.mark.parametrize("dialect", OURS)
 def test_the_oracle_passes_in_the_syntax_of_every_family(tmp_path, dialect):
     """Step by step; in ``test_wild.py`` the same with WildToolBench."""
     run_gta("--model", "oracle", "--dialect", dialect, "-m", "gta_atomic_step", "--run-dir", "run", cwd=tmp_path)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgauge.agent.dialects.registry import FAMILIES
+from agentgauge.agent.dialects.registry import OURS
 from agentgauge.cli.main import main
 from tests.plugin.project import ROOT, records, run_wild, summary, without_times
 
@@ -55,7 +55,7 @@ def test_the_baseline_is_a_floor_that_errs_in_several_ways(baseline, tmp_path):
     assert len(classes) >= 3, classes
 
 
-@pytest.mark.parametrize("dialect", ["react", *FAMILIES])
+@pytest.mark.parametrize("dialect", ["react", *OURS])
 def test_a_whole_run_over_http_in_each_dialect(dialect, tmp_path):
     """The embedded server writes the gold in the family's own syntax, and we read it."""
     run_wild("--model", "oracle", "--dialect", dialect, "--run-dir", "run", cwd=tmp_path)

@@ -12,7 +12,7 @@ import pytest
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.tools import Parameter, by_state
 from tool_impls import registry
-from tool_impls.registry import GTA_ATOMIC, GTA_WORKFLOW, TOOLS
+from tool_impls.registry import GTA_ATOMIC, GTA_WORKFLOW, OURS
 from tool_impls.settings import ToolSettings
 
 CATEGORIES = {
@@ -105,23 +105,23 @@ def written(parameter: Parameter) -> str:
 
 @pytest.mark.parametrize(("name", "signature"), SIGNATURES.items())
 def test_inputs_and_outputs_are_the_released_ones(name: str, signature: str) -> None:
-    tool = TOOLS[name].offered(ToolSettings())
+    tool = OURS[name].offered(ToolSettings())
     (output,) = tool.outputs
     assert f"{', '.join(map(written, tool.inputs))} -> {output.filetype or output.type}" == signature
 
 
 def test_categories_are_the_evaluators() -> None:
     found: dict[str, set[str]] = {}
-    for kind in TOOLS.values():
+    for kind in OURS.values():
         found.setdefault(kind.category, set()).add(kind.meta.name)
     assert found == {category: set(names.split()) for category, names in CATEGORIES.items()}
 
 
 def test_both_lists_are_whole() -> None:
-    assert (len(GTA_ATOMIC), len(GTA_WORKFLOW), len(TOOLS)) == (14, 24, 38)
+    assert (len(GTA_ATOMIC), len(GTA_WORKFLOW), len(OURS)) == (14, 24, 38)
 
 
-@pytest.mark.parametrize("kind", TOOLS.values(), ids=lambda kind: kind.meta.name)
+@pytest.mark.parametrize("kind", OURS.values(), ids=lambda kind: kind.meta.name)
 def test_every_tool_tells_what_it_is(kind: type) -> None:
     """A description for each tool, its inputs and options; no two options of one name."""
     assert kind.meta.description.endswith(".")

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from agentgauge.agent.dialects.format import Format
@@ -25,7 +26,13 @@ _FAMILIES = {
     "prompt": "prompt.PromptOnly",
 }  # module and class: a run uses one of them
 
-FAMILIES = tuple(_FAMILIES)
+OURS = tuple(_FAMILIES)
+
+ENTRY_POINTS = "agentgauge.dialects"
+_INSTALLED = {point.name: point for point in entry_points(group=ENTRY_POINTS) if point.name not in (*OURS, "react")}
+"""Of other packages: each a class behind an entry point, whose name is that of the dialect. Ours keep their names."""
+
+FAMILIES = (*OURS, *_INSTALLED)
 
 PROMPT_FILE = "dialect_{}.txt"
 """In a folder of texts: the wording of a family's own prompt."""
@@ -39,11 +46,10 @@ def format_of(name: str, prompts: Path | None = None, *, judged: bool = False) -
 
     Raises UsageProblem for an unknown name, and for a text that cannot be read or that belongs to no family.
     """
-    known = {**_FAMILIES, "react": "reacting.Reacting"}
+    known = ("react", *FAMILIES)
     if name not in known:
-        raise UsageProblem(f"there is no dialect {name!r}; accepted are native, react, {', '.join(FAMILIES)}")
-    module, _, family = known[name].partition(".")
-    made: Format = getattr(import_module(f"agentgauge.agent.dialects.{module}"), family)()
+        raise UsageProblem(f"there is no dialect {name!r}; accepted are native, {', '.join(known)}")
+    made = _installed(_INSTALLED[name]) if name in _INSTALLED else _ours(name)
     for file in sorted(prompts.glob(PROMPT_FILE.format("*"))) if prompts else ():
         family = file.stem.removeprefix("dialect_")
         if family not in known:
@@ -53,6 +59,24 @@ def format_of(name: str, prompts: Path | None = None, *, judged: bool = False) -
             made = _reworded(made, file)
     if judged and isinstance(getattr(made, "keeps_text", None), bool):
         made = replace(made, keeps_text=True)  # type: ignore[type-var]
+    return made
+
+
+def _ours(name: str) -> Format:
+    module, _, family = {**_FAMILIES, "react": "reacting.Reacting"}[name].partition(".")
+    made: Format = getattr(import_module(f"agentgauge.agent.dialects.{module}"), family)()
+    return made
+
+
+def _installed(point: EntryPoint) -> Format:
+    """Raises UsageProblem for what makes no dialect."""
+    try:
+        made = point.load()()
+    except Exception as error:  # of another package
+        why = f"{type(error).__name__}: {error}"
+        raise UsageProblem(f"the dialect {point.name} ({point.value}) cannot be made: {why}") from error
+    if not isinstance(made, Format):
+        raise UsageProblem(f"the dialect {point.name} ({point.value}) is no agentgauge.dialects.Format")
     return made
 
 

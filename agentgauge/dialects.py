@@ -1,0 +1,19 @@
+"""What the author of a dialect needs. Stands outside the floors: nothing inside imports from here."""
+
+from agentgauge.agent.dialects.conversation import Turn, functions, prompted
+from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json, value_of
+from agentgauge.agent.dialects.lenient import find_calls, read_leniently
+
+__all__ = [
+    "Format",
+    "ParsedCall",
+    "ParsedReply",
+    "RenderedRequest",
+    "Turn",
+    "as_json",
+    "find_calls",
+    "functions",
+    "prompted",
+    "read_leniently",
+    "value_of",
+]

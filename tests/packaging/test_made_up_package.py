@@ -1,0 +1,312 @@
+"""A package of somebody else's brings a tool, a provider and a dialect. Copy the parts for a package of your own.
+
+The package is a folder with what an installer writes beside it (``tests/made_up.py``). Its tools run in the real
+server, its provider is asked over HTTP, its dialect carries a whole run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.tools import Parameter
+from agentgauge.model.providers import known_providers
+from tests.made_up import install
+from tests.model.fault_server import FaultServer, answer
+from tests.plugin.project import PYTEST, ROOT, WILD, Project, records, summary
+from tool_impls.functions import tool
+from tool_impls.installed import installed_tools
+from tool_impls.settings import ToolSettings
+
+TOOLS = '''
+from pathlib import Path
+from typing import Annotated
+
+from agentgauge.tools import File, Image, Meta, Option, Parameter, Tool, ToolError, tool
+
+
+@tool(category="logic")
+def CountWords(text: Annotated[str, "What to count in."], longest: int | None = None) -> int:
+    """Counts the words of a text."""
+    if not text:
+        raise ToolError("text must not be empty")
+    return sum(longest is None or len(word) <= longest for word in text.split())
+
+
+@tool(category="perception", packages=("PIL",), extra="pictures", version=2, confined=True)
+def Corner(picture: Image) -> tuple[int, int, int]:
+    """The colour of the upper left corner of a picture, as red, green and blue."""
+    return picture.convert("RGB").getpixel((0, 0))
+
+
+@tool(category="operation")
+def Note(text: str, folder: Path) -> File:
+    """Writes a text to a file."""
+    file = folder / "note.txt"
+    file.write_text(text)
+    return file
+
+
+class Shout(Tool):
+    """What needs a model or options is a class."""
+
+    meta = Meta("Shout", "Says it louder.", (Parameter("text", "text", "What to say."),), (Parameter("text"),))
+    category = "creativity"
+    options = (Option("marks", "int", 1, "exclamation marks", least=0),)
+
+    def setup(self, device="cpu"):
+        self.marks = self.option("marks") * "!"
+
+    def apply(self, folder, /, text):
+        return text.upper() + self.marks
+
+'''
+
+PROVIDER = """
+from agentgauge import Provider
+
+ACME = Provider("acme", "Acme Models", {url!r}, "ACME_API_KEY")
+"""
+
+DIALECT = '''
+import json
+from dataclasses import dataclass
+
+from agentgauge.dialects import Format, ParsedCall, ParsedReply, RenderedRequest, functions
+
+
+@dataclass(frozen=True, slots=True)
+class Lines(Format):
+    """A line a call: ``call NAME ARGUMENTS``."""
+
+    prompt: str = "Call a tool by a line: call NAME {{JSON}}.\\n{tools}"
+
+    def request(self, messages, tools):
+        listed = "\\n".join(json.dumps(function) for function in functions(tools))
+        chat = [{"role": "system", "content": f"{self.prompt}\\n{listed}"}]
+        for message in messages:
+            if message["role"] == "tool":
+                chat.append({"role": "user", "content": f"result: {message['content']}"})
+            elif calls := message.get("tool_calls"):
+                parsed = tuple(ParsedCall(one["function"]["name"], one["function"]["arguments"]) for one in calls)
+                chat.append({"role": "assistant", "content": self.written(ParsedReply(None, parsed))})
+            else:
+                chat.append({"role": message["role"], "content": message["content"]})
+        return RenderedRequest(tuple(chat))
+
+    def read(self, text, *, tolerant):
+        lines = [line.split(" ", 2) for line in text.splitlines() if line.startswith("call ")]
+        calls = tuple(ParsedCall(name, arguments) for _, name, arguments in lines)
+        return ParsedReply(None if calls else text, calls)
+
+    def written(self, reply):
+        return "\\n".join(f"call {call.name} {call.arguments}" for call in reply.calls) or reply.text or ""
+'''
+
+TESTS = """
+from pathlib import Path
+from PIL import Image
+
+def test_tools(tools, tmp_path):
+    assert tools.CountWords(text="one two three") == "3"
+    assert tools.CountWords(text="one two three", longest=3) == "2"
+    Image.new("RGB", (2, 2), (10, 20, 30)).save(tmp_path / "dot.png")
+    assert tools.Corner(picture=tmp_path / "dot.png") == ("10", "20", "30")
+    assert Path(tools.Note(text="remember")).read_text() == "remember"
+    assert tools.Shout(text="hello") == "HELLO!!!"
+    assert "cannot be loaded: ImportError" in tools.catalog["Broken"].description
+
+def test_provider(model):
+    assert model.complete("hello").text == "good morning"
+"""
+
+SETTINGS = """
+[tools]
+missing = "disable"
+[tools.Shout]
+marks = 3
+"""
+
+POINTS = {
+    "agentgauge.tools": {
+        **{name: f"made_up.tools:{name}" for name in ("CountWords", "Corner", "Note", "Shout")},
+        "Broken": "made_up.lost:Broken",
+    },
+    "agentgauge.providers": {"acme": "made_up.provider:ACME"},
+    "agentgauge.dialects": {"lines": "made_up.dialect:Lines"},
+}
+
+
+def package(folder: Path, url: str = "http://acme.example/v1") -> Path:
+    modules = {
+        "made_up.tools": TOOLS,
+        "made_up.lost": "raise ImportError('no wheel for this machine')",
+        "made_up.provider": PROVIDER.format(url=url),
+        "made_up.dialect": DIALECT,
+    }
+    return install(folder, modules, POINTS)
+
+
+def with_it(folder: Path) -> dict[str, str]:
+    return {"PYTHONPATH": f"{ROOT}{os.pathsep}{folder}", "ACME_API_KEY": "acme-secret"}
+
+
+def test_its_tools_run_in_the_server_and_its_provider_is_asked(tmp_path: Path) -> None:
+    project = Project(tmp_path / "project")
+    project.path.mkdir()
+    (project.path / "pytest.ini").write_text("[pytest]\n")
+    (project.path / "test_it.py").write_text(TESTS)
+    (project.path / "agentgauge.toml").write_text(SETTINGS)
+    with FaultServer(choose=lambda seen: answer("good morning")) as server:
+        folder = package(tmp_path / "installed", server.url)
+        result = project.run("--model=acme/large", "--run-dir=run", data="auto", env=with_it(folder))
+        assert result.status == 0, result.output
+        assert server.requests[0].headers["authorization"] == "Bearer acme-secret"
+    found = {record["sample"].partition("::")[2]: record["status"] for record in records(project.path / "run")}
+    assert found == {"test_tools": "passed", "test_provider": "passed"}
+    tools = json.loads((project.path / "run" / "run.json").read_text())["settings"]["tools"]
+    assert (tools["Corner"]["version"], tools["Corner"]["packages"]["made-up"]) == (2, "1.0")
+    assert tools["Shout"]["options"] == {"marks": 3}
+    assert "made_up.lost:Broken of made-up cannot be loaded: ImportError" in tools["Broken"]["state"]
+
+
+def test_its_dialect_carries_a_run(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    folder = package(tmp_path / "installed")
+    words = (*WILD, "--dialect=lines", "--model=oracle", "--limit=12", "--run-dir=run")
+    result = project.run(*words, data="mini", env=with_it(folder))
+    assert result.status == 0, result.output
+    part = summary(tmp_path / "run")["tasks"]["wild"]
+    assert (part["passed"], part["planned"]) == (12, 12)
+
+
+def test_our_own_tests_pass_beside_it(tmp_path: Path) -> None:
+    """Those that list all tools, providers and dialects list ours."""
+    files = ("tools/test_registry.py", "docs/test_reference.py", "model/test_docs.py", "dialects/test_tool_lists.py")
+    words = [sys.executable, *PYTEST, "-q", "-n", "0", *(f"tests/{file}" for file in files)]
+    environment = {**os.environ, **with_it(package(tmp_path))}
+    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Installs a module ``odd_one`` with an entry point, in this process."""
+
+    def make(text: str, group: str, name: str, value: str) -> None:
+        monkeypatch.syspath_prepend(install(tmp_path, {"odd_one": text}, {group: {name: value}}))
+
+    yield make
+    sys.modules.pop("odd_one", None)
+    known_providers.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("Odd = 1 / 0", "odd_one:Odd of made-up cannot be loaded: ZeroDivisionError"),
+        ("Odd = len", "is <built-in function len> and no tool; use @tool"),
+        ("from agentgauge.tools import Tool\nclass Odd(Tool): pass", "odd_one:Odd of made-up lacks meta, category"),
+    ],
+)
+def test_a_tool_that_cannot_be_used_says_why(installed, text: str, why: str) -> None:
+    installed(text, "agentgauge.tools", "Odd", "odd_one:Odd")
+    (kind,) = installed_tools({}).values()
+    assert kind.meta.name == "Odd" and kind.state(ToolSettings()).startswith("unavailable: ")
+    assert why in kind.state(ToolSettings())
+
+
+def test_a_name_of_ours_stays_ours(installed) -> None:
+    text = "from agentgauge.tools import tool\n@tool(category='logic')\ndef OCR(text: str) -> str:\n    'Reads.'"
+    installed(text, "agentgauge.tools", "OCR", "odd_one:OCR")
+    with pytest.warns(UserWarning, match="the tool OCR of made-up is left out: there is one of that name"):
+        assert installed_tools({"OCR"}) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("ACME = 1 / 0", "the provider odd_one:ACME cannot be loaded: ZeroDivisionError"),
+        ("ACME = 'acme'", "odd_one:ACME is 'acme' and no provider; make an agentgauge.Provider of it"),
+        (
+            "from agentgauge import Provider\nACME = Provider('groq', 'G', None, 'G_KEY')",
+            "odd_one:ACME: there is a provider 'groq' already; give it another name",
+        ),
+    ],
+)
+def test_a_provider_that_is_none_is_told(installed, text: str, why: str) -> None:
+    installed(text, "agentgauge.providers", "acme", "odd_one:ACME")
+    known_providers.cache_clear()
+    with pytest.raises(UsageProblem, match=why):
+        known_providers()
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("Lines = 1 / 0", "the dialect lines (odd_one:Lines) cannot be made: ZeroDivisionError"),
+        ("Lines = dict", "the dialect lines (odd_one:Lines) is no agentgauge.dialects.Format"),
+    ],
+)
+def test_a_dialect_that_is_none_is_told(text: str, why: str, tmp_path: Path) -> None:
+    """In a process of its own: the names of dialects are read once."""
+    folder = install(tmp_path, {"odd_one": text}, {"agentgauge.dialects": {"lines": "odd_one:Lines"}})
+    code = "from agentgauge.agent.dialects.registry import format_of; format_of('lines')"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **with_it(folder)}, capture_output=True, text=True, check=False
+    )
+    assert why in done.stderr
+
+
+def no_docstring(text: str) -> str:
+    raise NotImplementedError
+
+
+def no_type(text) -> str:
+    """Has no type."""
+
+
+def strange_type(words: list[str]) -> str:
+    """Takes a list."""
+
+
+def no_result(text: str):
+    """Returns something."""
+
+
+def stars(*words: str) -> str:
+    """Takes some words."""
+
+
+@pytest.mark.parametrize(
+    ("function", "more", "why"),
+    [
+        (no_docstring, {}, "the tool no_docstring lacks a docstring"),
+        (no_type, {}, "the tool no_type: its parameter text must have a type; accepted are str, int"),
+        (strange_type, {}, "its parameter words must have a type"),
+        (no_result, {}, "the tool no_result: what it returns must have a type"),
+        (stars, {}, "a model gives arguments by name, so *words: 'str' cannot"),
+        (no_docstring, {"category": "magic"}, "has the category 'magic'; accepted are perception, operation, logic"),
+        (no_docstring, {"second": 5}, "a tool has no attribute second; see"),
+    ],
+)
+def test_a_function_that_makes_no_tool_is_told(function, more, why) -> None:
+    with pytest.raises(UsageProblem) as told:
+        tool(**{"category": "logic", **more})(function)
+    assert why in str(told.value)
+
+
+def test_a_function_can_be_called_as_it_is() -> None:
+    @tool(category="logic")
+    def Twice(number: int = 1) -> int:
+        """Twice a number."""
+        return 2 * number
+
+    assert Twice.function(number=21) == 42
+    assert Twice.meta.inputs == (Parameter("int", "number", optional=True, default=1),)
