@@ -1,4 +1,4 @@
-"""A package of somebody else's brings a tool, a provider and a dialect. Copy the parts for a package of your own.
+"""A package of somebody else's brings tools, a provider and a dialect: those of the docs. Copy what you need.
 
 The package is a folder with what an installer writes beside it (``tests/made_up.py``). Its tools run in the real
 server, its provider is asked over HTTP, its dialect carries a whole run.
@@ -17,6 +17,7 @@ import pytest
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.tools import Parameter
 from agentgauge.model.providers import known_providers
+from tests.docs.pages import block, text
 from tests.made_up import install
 from tests.model.fault_server import FaultServer, answer
 from tests.plugin.project import PYTEST, ROOT, WILD, Project, records, summary
@@ -24,38 +25,14 @@ from tool_impls.functions import tool
 from tool_impls.installed import installed_tools
 from tool_impls.settings import ToolSettings
 
-TOOLS = '''
-from pathlib import Path
-from typing import Annotated
+FUNCTIONS = block(text("docs/tools.md"), "def CountWords")
+PROVIDER = block(text("docs/models.md"), "Provider(")
+DIALECT = block(text("docs/dialects.md"), "class Lines")
 
-from agentgauge.tools import File, Image, Meta, Option, Parameter, Tool, ToolError, tool
-
-
-@tool(category="logic")
-def CountWords(text: Annotated[str, "What to count in."], longest: int | None = None) -> int:
-    """Counts the words of a text."""
-    if not text:
-        raise ToolError("text must not be empty")
-    return sum(longest is None or len(word) <= longest for word in text.split())
-
-
-@tool(category="perception", packages=("PIL",), extra="pictures", version=2, confined=True)
-def Corner(picture: Image) -> tuple[int, int, int]:
-    """The colour of the upper left corner of a picture, as red, green and blue."""
-    return picture.convert("RGB").getpixel((0, 0))
-
-
-@tool(category="operation")
-def Note(text: str, folder: Path) -> File:
-    """Writes a text to a file."""
-    file = folder / "note.txt"
-    file.write_text(text)
-    return file
-
+SHOUT = """
+from agentgauge.tools import Meta, Option, Parameter, Tool
 
 class Shout(Tool):
-    """What needs a model or options is a class."""
-
     meta = Meta("Shout", "Says it louder.", (Parameter("text", "text", "What to say."),), (Parameter("text"),))
     category = "creativity"
     options = (Option("marks", "int", 1, "exclamation marks", least=0),)
@@ -65,49 +42,7 @@ class Shout(Tool):
 
     def apply(self, folder, /, text):
         return text.upper() + self.marks
-
-'''
-
-PROVIDER = """
-from agentgauge import Provider
-
-ACME = Provider("acme", "Acme Models", {url!r}, "ACME_API_KEY")
 """
-
-DIALECT = '''
-import json
-from dataclasses import dataclass
-
-from agentgauge.dialects import Format, ParsedCall, ParsedReply, RenderedRequest, functions
-
-
-@dataclass(frozen=True, slots=True)
-class Lines(Format):
-    """A line a call: ``call NAME ARGUMENTS``."""
-
-    prompt: str = "Call a tool by a line: call NAME {{JSON}}.\\n{tools}"
-
-    def request(self, messages, tools):
-        listed = "\\n".join(json.dumps(function) for function in functions(tools))
-        chat = [{"role": "system", "content": f"{self.prompt}\\n{listed}"}]
-        for message in messages:
-            if message["role"] == "tool":
-                chat.append({"role": "user", "content": f"result: {message['content']}"})
-            elif calls := message.get("tool_calls"):
-                parsed = tuple(ParsedCall(one["function"]["name"], one["function"]["arguments"]) for one in calls)
-                chat.append({"role": "assistant", "content": self.written(ParsedReply(None, parsed))})
-            else:
-                chat.append({"role": message["role"], "content": message["content"]})
-        return RenderedRequest(tuple(chat))
-
-    def read(self, text, *, tolerant):
-        lines = [line.split(" ", 2) for line in text.splitlines() if line.startswith("call ")]
-        calls = tuple(ParsedCall(name, arguments) for _, name, arguments in lines)
-        return ParsedReply(None if calls else text, calls)
-
-    def written(self, reply):
-        return "\\n".join(f"call {call.name} {call.arguments}" for call in reply.calls) or reply.text or ""
-'''
 
 TESTS = """
 from pathlib import Path
@@ -115,7 +50,6 @@ from PIL import Image
 
 def test_tools(tools, tmp_path):
     assert tools.CountWords(text="one two three") == "3"
-    assert tools.CountWords(text="one two three", longest=3) == "2"
     Image.new("RGB", (2, 2), (10, 20, 30)).save(tmp_path / "dot.png")
     assert tools.Corner(picture=tmp_path / "dot.png") == ("10", "20", "30")
     assert Path(tools.Note(text="remember")).read_text() == "remember"
@@ -143,11 +77,11 @@ POINTS = {
 }
 
 
-def package(folder: Path, url: str = "http://acme.example/v1") -> Path:
+def package(folder: Path, url: str = "https://api.acme.example/v1") -> Path:
     modules = {
-        "made_up.tools": TOOLS,
+        "made_up.tools": FUNCTIONS + SHOUT,
         "made_up.lost": "raise ImportError('no wheel for this machine')",
-        "made_up.provider": PROVIDER.format(url=url),
+        "made_up.provider": PROVIDER.replace("https://api.acme.example/v1", url),
         "made_up.dialect": DIALECT,
     }
     return install(folder, modules, POINTS)
@@ -171,7 +105,7 @@ def test_its_tools_run_in_the_server_and_its_provider_is_asked(tmp_path: Path) -
     found = {record["sample"].partition("::")[2]: record["status"] for record in records(project.path / "run")}
     assert found == {"test_tools": "passed", "test_provider": "passed"}
     tools = json.loads((project.path / "run" / "run.json").read_text())["settings"]["tools"]
-    assert (tools["Corner"]["version"], tools["Corner"]["packages"]["made-up"]) == (2, "1.0")
+    assert tools["Corner"]["packages"]["made-up"] == "1.0"
     assert tools["Shout"]["options"] == {"marks": 3}
     assert "made_up.lost:Broken of made-up cannot be loaded: ImportError" in tools["Broken"]["state"]
 
@@ -199,8 +133,8 @@ def test_our_own_tests_pass_beside_it(tmp_path: Path) -> None:
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Installs a module ``odd_one`` with an entry point, in this process."""
 
-    def make(text: str, group: str, name: str, value: str) -> None:
-        monkeypatch.syspath_prepend(install(tmp_path, {"odd_one": text}, {group: {name: value}}))
+    def make(module: str, group: str, name: str, value: str) -> None:
+        monkeypatch.syspath_prepend(install(tmp_path, {"odd_one": module}, {group: {name: value}}))
 
     yield make
     sys.modules.pop("odd_one", None)
@@ -208,29 +142,29 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("module", "why"),
     [
         ("Odd = 1 / 0", "odd_one:Odd of made-up cannot be loaded: ZeroDivisionError"),
         ("Odd = len", "is <built-in function len> and no tool; use @tool"),
         ("from agentgauge.tools import Tool\nclass Odd(Tool): pass", "odd_one:Odd of made-up lacks meta, category"),
     ],
 )
-def test_a_tool_that_cannot_be_used_says_why(installed, text: str, why: str) -> None:
-    installed(text, "agentgauge.tools", "Odd", "odd_one:Odd")
+def test_a_tool_that_cannot_be_used_says_why(installed, module: str, why: str) -> None:
+    installed(module, "agentgauge.tools", "Odd", "odd_one:Odd")
     (kind,) = installed_tools({}).values()
     assert kind.meta.name == "Odd" and kind.state(ToolSettings()).startswith("unavailable: ")
     assert why in kind.state(ToolSettings())
 
 
 def test_a_name_of_ours_stays_ours(installed) -> None:
-    text = "from agentgauge.tools import tool\n@tool(category='logic')\ndef OCR(text: str) -> str:\n    'Reads.'"
-    installed(text, "agentgauge.tools", "OCR", "odd_one:OCR")
+    module = "from agentgauge.tools import tool\n@tool(category='logic')\ndef OCR(text: str) -> str:\n    'Reads.'"
+    installed(module, "agentgauge.tools", "OCR", "odd_one:OCR")
     with pytest.warns(UserWarning, match="the tool OCR of made-up is left out: there is one of that name"):
         assert installed_tools({"OCR"}) == {}
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("module", "why"),
     [
         ("ACME = 1 / 0", "the provider odd_one:ACME cannot be loaded: ZeroDivisionError"),
         ("ACME = 'acme'", "odd_one:ACME is 'acme' and no provider; make an agentgauge.Provider of it"),
@@ -240,23 +174,23 @@ def test_a_name_of_ours_stays_ours(installed) -> None:
         ),
     ],
 )
-def test_a_provider_that_is_none_is_told(installed, text: str, why: str) -> None:
-    installed(text, "agentgauge.providers", "acme", "odd_one:ACME")
+def test_a_provider_that_is_none_is_told(installed, module: str, why: str) -> None:
+    installed(module, "agentgauge.providers", "acme", "odd_one:ACME")
     known_providers.cache_clear()
     with pytest.raises(UsageProblem, match=why):
         known_providers()
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("module", "why"),
     [
         ("Lines = 1 / 0", "the dialect lines (odd_one:Lines) cannot be made: ZeroDivisionError"),
         ("Lines = dict", "the dialect lines (odd_one:Lines) is no agentgauge.dialects.Format"),
     ],
 )
-def test_a_dialect_that_is_none_is_told(text: str, why: str, tmp_path: Path) -> None:
+def test_a_dialect_that_is_none_is_told(module: str, why: str, tmp_path: Path) -> None:
     """In a process of its own: the names of dialects are read once."""
-    folder = install(tmp_path, {"odd_one": text}, {"agentgauge.dialects": {"lines": "odd_one:Lines"}})
+    folder = install(tmp_path, {"odd_one": module}, {"agentgauge.dialects": {"lines": "odd_one:Lines"}})
     code = "from agentgauge.agent.dialects.registry import format_of; format_of('lines')"
     done = subprocess.run(
         [sys.executable, "-c", code], env={**os.environ, **with_it(folder)}, capture_output=True, text=True, check=False
