@@ -1,7 +1,7 @@
 """Uses of the sandbox, each with code that searches all that it can see for the data sets. Started by ``test_gold``.
 
-Arguments: the name of a use; an existing folder to work in; layers that this machine is to do without. Standard
-output: what was found.
+Arguments: the names of uses, between commas; an existing folder to work in; layers that this machine is to do without.
+Standard output: what was found by each, a JSON object.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge import sandbox
+from agentgauge.core.errors import ToolError
 from agentgauge.sandbox import protection
 from agentgauge.sandbox.launch import Setup
 
@@ -81,16 +82,18 @@ def use(name: str, folder: Path) -> Any:
         from tool_impls.logic import code_tools, prover
 
         answer = "import json\nprint(json.dumps({'verdict': 'unknown', 'detail': search()}))"
+        child = code_tools._CHILD
         code_tools._CHILD = f"import sys\nsys.stdin.read()\n{SEARCH}\n{answer}"
-        return prover.prove("(assert true)", folder=folder, seconds=50)
+        try:
+            return prover.prove("(assert true)", folder=folder, seconds=50)
+        finally:
+            code_tools._CHILD = child
     if name == "claim":
         from tool_impls.logic.prover import prove
 
         gold = Path(sys.prefix, "lib", "gold", "claim.smt2")
         gold.write_text("(assert false)")
         return prove(f'(include "{gold}")(assert true)', folder=folder, seconds=50)
-    if name.startswith("served "):
-        return served(name.removeprefix("served "), folder)
     if name == "agent":
         from bench_gta.pack.process import AgentSettings, run_agent
 
@@ -104,7 +107,7 @@ def use(name: str, folder: Path) -> Any:
     raise AssertionError(name)
 
 
-def served(tool: str, folder: Path) -> str:
+def served(tools: list[str], folder: Path) -> dict[str, str]:
     """The same by a tool server as runs start it: three processes on, with the few variables that tools get."""
     from agentgauge.core.service_process import TOOL_TOKEN
     from tool_impls.server.client import ToolServerBox
@@ -116,14 +119,20 @@ def served(tool: str, folder: Path) -> str:
         "Solver": {"command": f"```python\n{SEARCH}\nsolution = search\n```"},
         "Plot": {"command": f"```python\n{SEARCH}\ndef solution(): raise ValueError(search())\n```"},
         "Prover": {"theorem": f'(include "{gold}")(assert true)'},
-    }[tool]
+    }
     os.environ[TOOL_TOKEN] = "of-this-test"
-    command = [sys.executable, "-m", "tool_impls.server.command", "--port", "0", "--tools", tool]
+    command = [sys.executable, "-m", "tool_impls.server.command", "--port", "0", "--tools", ",".join(tools)]
 
-    async def call(url: str) -> str:
+    async def one(box: ToolServerBox, tool: str) -> str:
+        try:
+            return (await box.call(tool, arguments[tool], folder=folder, readable=()))[0].content
+        except ToolError as error:
+            return str(error)
+
+    async def call(url: str) -> dict[str, str]:
         box = ToolServerBox(url)
         try:
-            return (await box.call(tool, arguments, folder=folder, readable=()))[0].content
+            return {tool: await one(box, tool) for tool in tools}
         finally:
             await box.close()
 
@@ -144,17 +153,27 @@ def in_an_expression() -> str:
 
 
 def main() -> None:
-    name, folder, *refuse = sys.argv[1:]
+    names, folder, *refuse = sys.argv[1:]
+    uses = names.split(",")
     if refuse:
         setup = Setup(refuse=tuple(refuse))
         found = (setup, protection.probe(setup), "")
         sandbox.chosen = protection.chosen = lambda: found  # type: ignore[attr-defined]
-    if name != "nothing":
+    if uses != ["nothing"]:
         sandbox.hide([Path(sys.prefix, "lib", "gold")])
+    if uses[0] == "served":
+        print(json.dumps(served(uses[1:], Path(folder))))
+    else:
+        print(json.dumps({name: str(attempt(name, Path(folder))) for name in uses}))
+
+
+def attempt(name: str, folder: Path) -> Any:
+    own = folder / name
+    own.mkdir()
     try:
-        print(use(name, Path(folder)))
+        return use(name, own)
     except Exception as error:
-        print(error)
+        return error
 
 
 if __name__ == "__main__":

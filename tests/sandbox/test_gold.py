@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import sysconfig
 import venv
-from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -43,9 +43,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "bin" / "python"
 
 
-def found(installed: Path, use: str, folder: Path, refuse: Sequence[str] = ()) -> str:
+def found(installed: Path, uses: str, folder: Path, *refuse: str) -> dict[str, str]:
+    """What was found by each of the uses, which have a process together."""
     done = subprocess.run(
-        [installed, SEARCHES, use, folder, *refuse],
+        [installed, SEARCHES, uses.replace(" ", ","), folder, *refuse],
         capture_output=True,
         text=True,
         timeout=120,
@@ -54,40 +55,50 @@ def found(installed: Path, use: str, folder: Path, refuse: Sequence[str] = ()) -
         env={"HOME": "/"},
     )
     assert not done.returncode, done.stderr
-    return done.stdout
+    return dict(json.loads(done.stdout))
+
+
+@pytest.fixture(scope="module")
+def answers(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    uses = "contest notebook solver plot calculator prover agent claim reader"
+    return found(installed, uses, tmp_path_factory.mktemp("uses"))
+
+
+@pytest.fixture(scope="module")
+def served(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return found(installed, "served Solver Plot Calculator Prover", tmp_path_factory.mktemp("served"))
 
 
 def test_outside_there_is_much_to_find(installed: Path, tmp_path: Path) -> None:
-    assert int(found(installed, "nothing", tmp_path).split()[3].strip(",")) > 300
+    assert int(found(installed, "nothing", tmp_path)["nothing"].split()[3].strip(",")) > 300
 
 
 @pytest.mark.parametrize("use", ["contest", "notebook", "solver", "plot", "calculator", "prover", "agent"])
-def test_a_program_finds_nothing(use: str, installed: Path, tmp_path: Path) -> None:
-    answer = found(installed, use, tmp_path)
-    assert "much seen, named 0, read 0: []" in answer
+def test_a_program_finds_nothing(use: str, answers: dict[str, str]) -> None:
+    assert "much seen, named 0, read 0: []" in answers[use]
     if use == "notebook":  # its own tables are there, although they lie within the data set
-        assert "rides.csv" in answer.rpartition("read 0: []")[2]
+        assert "rides.csv" in answers[use].rpartition("read 0: []")[2]
 
 
-@pytest.mark.parametrize("use", ["contest", "notebook", "solver"])
-def test_without_mounts_it_can_read_nothing(use: str, installed: Path, tmp_path: Path) -> None:
+def test_without_mounts_it_can_read_nothing(installed: Path, tmp_path: Path) -> None:
     """Landlock cannot hide names: rights that a folder of packages has hold for what lies in it."""
-    assert "much seen" in (answer := found(installed, use, tmp_path, ["namespaces"])) and "read 0: []" in answer
+    for use, answer in found(installed, "contest notebook solver", tmp_path, "namespaces").items():
+        assert "much seen" in answer and "read 0: []" in answer, use
 
 
 @pytest.mark.parametrize("tool", ["Solver", "Plot", "Calculator"])
-def test_a_program_finds_nothing_behind_a_tool_server(tool: str, installed: Path, tmp_path: Path) -> None:
-    assert "much seen, named 0, read 0: []" in found(installed, f"served {tool}", tmp_path)
+def test_a_program_finds_nothing_behind_a_tool_server(tool: str, served: dict[str, str]) -> None:
+    assert "much seen, named 0, read 0: []" in served[tool]
 
 
-@pytest.mark.parametrize("use", ["claim", "served Prover"])
-def test_a_claim_can_include_no_file(use: str, installed: Path, tmp_path: Path) -> None:
+def test_a_claim_can_include_no_file(answers: dict[str, str], served: dict[str, str]) -> None:
     """The file would make it a false one."""
-    assert "failed to open file" in found(installed, use, tmp_path)
+    assert "failed to open file" in answers["claim"]
+    assert "failed to open file" in served["Prover"]
 
 
-def test_a_reader_of_deliverables_sees_the_sources_that_it_runs(installed: Path, tmp_path: Path) -> None:
-    answer = found(installed, "reader", tmp_path)
+def test_a_reader_of_deliverables_sees_the_sources_that_it_runs(answers: dict[str, str]) -> None:
+    answer = answers["reader"]
     assert "read 0" not in answer
     assert not any(word in answer for word in ("mini", "reference", ".jsonl", "gold"))
 

@@ -262,13 +262,13 @@ def test_long_call_that_is_cut_off_is_tried_again(tmp_path: Path) -> None:
     """However long it had been running: a server that was killed may be back in a second."""
 
     def cut_off(_: object) -> bytes:
-        time.sleep(0.8)  # longer than the client goes on trying to connect
+        time.sleep(0.3)  # longer than the client goes on trying to connect
         return b""
 
     with canned_server(answering(cut_off, http(200, '"back"'))) as server:
-        assert call(server.url, "Say", {"word": "x"}, tmp_path) == (ToolOutput("text", "back"),)
+        assert call(server.url, "Say", {"word": "x"}, tmp_path, retry_seconds=0.2) == (ToolOutput("text", "back"),)
     with canned_server(answering(cut_off)) as server:
-        assert isinstance(call(server.url, "Say", {"word": "x"}, tmp_path), ToolFault)
+        assert isinstance(call(server.url, "Say", {"word": "x"}, tmp_path, retry_seconds=0.2), ToolFault)
     assert len(server.requests) == 1 + 3
 
 
@@ -293,17 +293,20 @@ def test_server_that_comes_back_is_found(tmp_path: Path) -> None:
         port = holder.getsockname()[1]
     from aiohttp import web
 
+    answered = threading.Event()
+
     async def serve_late() -> None:
         await asyncio.sleep(0.4)
         runner = web.AppRunner(build(ToolSettings(), ["Calculator"]).application())
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", port).start()
-        await asyncio.sleep(1.5)
+        await asyncio.to_thread(answered.wait, 10)
         await runner.cleanup()
 
     thread = threading.Thread(target=asyncio.run, args=(serve_late(),))
     thread.start()
     result = call(f"http://127.0.0.1:{port}", "Calculator", {"expression": "6*7"}, tmp_path, retry_seconds=5.0)
+    answered.set()
     thread.join(10)
     assert result == (ToolOutput("text", "42"),)
 

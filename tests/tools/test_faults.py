@@ -477,7 +477,7 @@ def test_files_folder_serves_clients_that_send_only_paths(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text_tool", "rounds"),
     [
-        ("Echo", (4, 4)),
+        ("Echo", (2, 2)),
         pytest.param("Calculator", (13, 12), marks=pytest.mark.faults),  # each of its calls starts a sandbox
     ],
 )
