@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.gta.pack_data import stored
+from tests.plugin.project import python
 
 pytestmark = pytest.mark.slow
 
@@ -31,22 +32,14 @@ def test_the_commands_of_the_page_work(tmp_path: Path) -> None:
     folder = tmp_path / "examples"
     folder.mkdir()
     (folder / "pack_adapter").symlink_to(EXAMPLE)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    environment = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     words = commands()
     assert [line[:3] for line in words] == [["agentgauge", "pack", verb] for verb in ("run", "check", "score", "table")]
     for line in words:
         few = ["--max-tasks", "3"] if line[2] == "run" else []
-        done = subprocess.run(
-            [sys.executable, "-m", "agentgauge.cli.main", *line[1:], *few],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-    assert "| scripted |" in done.stdout
+        done = python("-m", "agentgauge.cli.main", *line[1:], *few, cwd=tmp_path, env=environment)
+        assert done.status == 0, done.output
+    assert "| scripted |" in done.output
     pack = stored(tmp_path / "runs/scripted/pack.json")
     assert len(pack["tasks"]) == 3
     for task in pack["tasks"]:

@@ -25,6 +25,7 @@ from agentgauge.sandbox.scratch import remove_tree, scratch_folder
 from bench_gta.pack.agent import filled, read_command
 from bench_gta.pack.tasks import read_tasks
 from tests.gta.pack_data import pack, stored, write_tasks
+from tests.plugin.project import python
 from tests.sandbox.conftest import NOBODY, as_user, environment, interpreter
 
 pytestmark = pytest.mark.slow
@@ -660,8 +661,8 @@ def test_an_interrupted_run_goes_on(number: int, agent: Agent, tmp_path: Path) -
     assert list(agent.tasks) == [7] and not (agent.out / "8/run.json").exists()
     first = agent.final(7)
     (state / "go").write_text("")
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 0, done.stderr
+    done = python(*command[1:], cwd=tmp_path)
+    assert done.status == 0, done.output
     assert list(agent.tasks) == [7, 8, 12]
     assert agent.final(7) == first and agent.final(8) > first
 

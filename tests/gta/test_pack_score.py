@@ -28,6 +28,7 @@ from bench_gta.workflow.judging.judge import Delivery
 from bench_gta.workflow.judging.replies import Unreadable
 from tests.gta.pack_data import pack, stored, write_outputs, write_tasks
 from tests.model.fault_server import FaultServer, Seen, answer, silence, status
+from tests.plugin.project import Project, python
 
 pytestmark = pytest.mark.slow
 
@@ -533,7 +534,7 @@ def test_a_signal_leaves_whole_files_and_the_next_call_goes_on(
 
     with FaultServer(choose=choose) as endpoint:
         command = [sys.executable, "-m", "agentgauge.cli.main", "pack", *words(made, tmp_path, endpoint.url)]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        environment = Project(tmp_path).environment()
         with subprocess.Popen(
             command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as process:
@@ -548,10 +549,8 @@ def test_a_signal_leaves_whole_files_and_the_next_call_goes_on(
         assert list(stored(scores)["task_results"]) == ["7", "8"]
         assert stored(default_summary(scores))["summary"]["n_done"] == 2
         before = len(endpoint.requests)
-        done = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=30
-        )
-        assert done.returncode == 0, done.stderr
+        done = python(*command[1:], cwd=tmp_path)
+        assert done.status == 0, done.output
         assert len(endpoint.requests) == before + 1
     assert [path.name for path in scores.parent.iterdir() if path.name.startswith(".")] == []
 

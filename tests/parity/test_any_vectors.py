@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,11 +12,11 @@ import pytest
 
 from tests.parity.golden import VARIABLE, VECTORS, WHOLE, listed, load, needs
 from tests.parity.variants import Keep, every_second, metric_file, soft_totals, the_first, write_variant
+from tests.plugin.project import python
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent.parent
-SECONDS = 120
 PROGRAMS = [
     "--deselect=tests/parity/test_mmau_contests.py::test_metric",
     "--deselect=tests/parity/test_mmau_contests.py::test_run",
@@ -30,18 +27,10 @@ PROGRAMS = [
 
 def parity(folder: Path, *options: str) -> tuple[int, str]:
     """Exit status and output of the parity tests on the vectors in ``folder``."""
-    command = [sys.executable, "-m", "pytest", "tests/parity", "--ignore=tests/parity/test_any_vectors.py"]
-    command += ["-q", "-rfEs", "--tb=line", "-p", "no:cacheprovider", "--color=no", *options]
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env={**os.environ, VARIABLE: str(folder)},
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
-    return done.returncode, (done.stdout + done.stderr)[-20_000:]
+    words = ["-m", "pytest", "tests/parity", "--ignore=tests/parity/test_any_vectors.py"]
+    words += ["-q", "-rfEs", "--tb=line", "-p", "no:cacheprovider", "--color=no", *options]
+    done = python(*words, cwd=ROOT, env={VARIABLE: str(folder), "XDG_CACHE_HOME": str(folder / ".cache")})
+    return done.status, done.output[-20_000:]
 
 
 def reported(output: str, word: str) -> set[str]:

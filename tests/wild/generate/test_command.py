@@ -22,6 +22,7 @@ from bench_wild.generate.command import main
 from bench_wild.generate.dialogue.dialogue import DIALOGUES, read_dialogues
 from bench_wild.generate.ledger import FAILURES
 from bench_wild.generate.sequences import name_of
+from tests.plugin.project import Project, prepared
 from tests.wild.generate.player import ClumsyModel, PlayerModel, PlayerServer
 
 pytestmark = pytest.mark.slow
@@ -48,7 +49,10 @@ def command(out: Path, url: str, *more: str) -> list[str]:
 
 
 def run(out: Path, url: str, *more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(out, url, *more), cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    words, environment = command(out, url, *more)[1:], Project(out.parent).environment()
+    return subprocess.run(
+        [*prepared(), *words], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
 
 
 def covered(out: Path) -> list[str]:
