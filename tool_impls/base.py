@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
@@ -113,7 +112,6 @@ class BenchTool(ABC):
         """
 
 
-@cache
 def missing_package(packages: tuple[str, ...]) -> str | None:
     """The first of the import names that is not installed."""
     return next((package for package in packages if find_spec(package) is None), None)

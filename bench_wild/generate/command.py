@@ -22,6 +22,7 @@ from bench_wild.check import TASKS as SESSION
 from bench_wild.generate.coverage import coverage, table
 from bench_wild.generate.dialogue.dialogue import LANGUAGES
 from bench_wild.generate.dialogue.scene import Part
+from bench_wild.generate.dialogue.studio import Open, at_endpoint
 from bench_wild.generate.dialogue.texts import load_texts
 from bench_wild.generate.dialogue.toolset import tool_lists
 from bench_wild.generate.ledger import Ledger
@@ -89,7 +90,7 @@ _AS_GIVEN = ("out", "language", "temperature", "seed", "attempts", "in_flight", 
 """Options that are settings as they stand."""
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str], open_model: Open = at_endpoint) -> int:
     """Make new WildToolBench dialogues and evaluation records.
 
     Returns the exit status: 0 every sequence is covered, 1 some are not, 130 interrupted.
@@ -107,7 +108,7 @@ def main(argv: Sequence[str]) -> int:
             create_cassette(settings.record, settings.kept())
         ledger = Ledger(settings.out)
         with writing(settings.out):
-            stopped, usage = asyncio.run(generate(settings, ledger, _tell))
+            stopped, usage = asyncio.run(generate(settings, ledger, _tell, open_model))
             return _report(settings, ledger, write_outputs(settings.out, prefix, ledger), stopped, usage)
 
 

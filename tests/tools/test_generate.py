@@ -12,6 +12,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from agentgauge.core.errors import ToolError, ToolFault, ToolUnavailable
+from tests.packages import absent
 from tool_impls.base import BASIC, READY, BenchTool
 from tool_impls.creativity.diffusion import PACKAGES, LocalPainter, workable
 from tool_impls.creativity.generate import ImageStylization, TextToImage
@@ -111,9 +112,9 @@ def test_names_on_the_hub_need_leave_to_download(tool: type[BenchTool], option: 
 
 
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("tool_impls.creativity.diffusion.PACKAGES", ("torch_that_is_not_there",))
+    absent(monkeypatch, "diffusers")
     state = TextToImage.back_end(image(weights=str(tmp_path)))
-    assert state.endswith("needs the Python package torch_that_is_not_there; install agentgauge[generate]")
+    assert state.endswith("needs the Python package diffusers; install agentgauge[generate]")
 
 
 @pytest.mark.parametrize(

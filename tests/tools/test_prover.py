@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.errors import ToolError
+from tests.packages import absent
 from tool_impls.base import READY
 from tool_impls.logic import code_tools, prover
 from tool_impls.logic.prover import Prover, prove
@@ -154,8 +155,5 @@ def test_output_of_commands_does_not_mix_with_the_answer(tmp_path: Path) -> None
 def test_prover_is_ready_where_z3_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = ToolSettings()
     assert (Prover.state(settings), Prover.backend(settings), Prover.category) == (READY, "Z3", "logic")
-    monkeypatch.setattr(Prover, "packages", ("z3_that_is_not_there",))
-    assert (
-        Prover.state(settings)
-        == "unavailable: the Python package z3_that_is_not_there is missing; install agentgauge[tools]"
-    )
+    absent(monkeypatch, "z3")
+    assert Prover.state(settings) == "unavailable: the Python package z3 is missing; install agentgauge[tools]"

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.errors import ToolUnavailable, UsageProblem
+from tests.packages import absent
 from tool_impls.availability import check, require
 from tool_impls.operation.search import SERPER_KEY
 from tool_impls.options import Option, read_table
-from tool_impls.registry import GTA_ATOMIC, TOOLS
+from tool_impls.registry import GTA_ATOMIC
 from tool_impls.settings import ToolSettings
 from tool_impls.settings_file import load, parse
 
@@ -176,10 +177,10 @@ def test_disabled_and_basic_tools_pass() -> None:
 
 
 def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(TOOLS["DrawBox"], "packages", ("no_such_package",))
+    absent(monkeypatch, "PIL")
     assert (
         check(ToolSettings(), ["DrawBox"])["DrawBox"]
-        == "unavailable: the Python package no_such_package is missing; install agentgauge[tools]"
+        == "unavailable: the Python package PIL is missing; install agentgauge[tools]"
     )
 
 

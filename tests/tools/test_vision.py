@@ -14,6 +14,7 @@ import pytest
 from PIL import Image
 
 from agentgauge.core.errors import ToolError, ToolFault, ToolUnavailable
+from tests.packages import absent
 from tests.tools.servers import canned_server, http
 from tool_impls.base import BASIC, READY, BenchTool
 from tool_impls.perception import vision
@@ -100,9 +101,9 @@ def test_names_on_the_hub_need_leave_to_download() -> None:
 
 
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("tool_impls.perception.local_vision.PACKAGES", ("torch_that_is_not_there",))
+    absent(monkeypatch, "transformers")
     state = ImageDescription.back_end(vision_settings(weights=str(tmp_path)))
-    assert state.endswith("need the Python package torch_that_is_not_there; install agentgauge[vision]")
+    assert state.endswith("need the Python package transformers; install agentgauge[vision]")
 
 
 def test_answer_of_an_endpoint_is_as_long_as_the_settings_say() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,11 @@ from bench_wild.generate.settings import Settings
 
 if TYPE_CHECKING:
     from agentgauge.model.cassette_file import CassetteReader, CassetteWriter
+    from agentgauge.model.limits import AdaptiveLimiter
+    from agentgauge.model.spec import ModelSpec
+
+Open = Callable[["ModelSpec", "AdaptiveLimiter"], ChatModel]
+"""Makes a model's client."""
 
 TASK = "wild.generate"
 """The task's name in a cassette."""
@@ -23,11 +29,18 @@ class Stopped(Exception):
     """No further request is wanted: the dialogue stays unfinished and counts as not attempted."""
 
 
+def at_endpoint(spec: ModelSpec, limiter: AdaptiveLimiter) -> ChatModel:
+    """A model behind its endpoint."""
+    from agentgauge.model.client import OpenAIModel
+
+    return OpenAIModel(spec, limiter)
+
+
 class Studio:
     """The clients of one run, made when they are first needed. Belongs to one event loop."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, settings: Settings, open_model: Open) -> None:
+        self._settings, self._open_model = settings, open_model
         self._models: dict[str, ChatModel] = {}
         self._reader: CassetteReader | None = None
         self._writer: CassetteWriter | None = None
@@ -72,16 +85,14 @@ class Studio:
     def _make(self, name: str) -> ChatModel:
         from agentgauge.model.cassette import RecordingModel, ReplayModel
         from agentgauge.model.cassette_file import CassetteReader, CassetteWriter
-        from agentgauge.model.client import OpenAIModel
         from agentgauge.model.limits import AdaptiveLimiter
 
         settings = self._settings
         if settings.replay:
             self._reader = self._reader or CassetteReader(settings.replay, {})
             return ReplayModel(self._reader, name)
-        model: ChatModel = OpenAIModel(
-            settings.specs[name], AdaptiveLimiter(settings.in_flight, timeout=settings.specs[name].timeout)
-        )
+        spec = settings.specs[name]
+        model = self._open_model(spec, AdaptiveLimiter(settings.in_flight, timeout=spec.timeout))
         if settings.record:
             self._writer = self._writer or CassetteWriter(settings.record, {})
             model = RecordingModel(model, self._writer)

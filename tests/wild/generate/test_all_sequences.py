@@ -27,11 +27,6 @@ pytestmark = pytest.mark.slow
 PUBLISHED = Path(__file__).parents[4] / "shared" / "data" / "wild_tools"
 
 
-@pytest.fixture(autouse=True)
-def _player(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentgauge.model.client.OpenAIModel", ClumsyModel)
-
-
 @pytest.mark.parametrize(
     ("language", "length", "lists"),
     [
@@ -60,7 +55,7 @@ def test_every_sequence_is_covered_by_one_dialogue_each(
     file = PUBLISHED / f"tools_{language}.jsonl" if lists == "published" else None
     if file and not file.is_file():
         file = None  # the bundled ones again
-    assert main([*argv, "--tools", str(file)] if file else argv) == 0
+    assert main([*argv, "--tools", str(file)] if file else argv, ClumsyModel) == 0
     assert f"{4**length} of {4**length} sequences are covered" in capsys.readouterr().out
     known = tool_lists(file, language)  # type: ignore[arg-type]
     dialogues = list(read_dialogues(tmp_path / "out" / DIALOGUES))
@@ -96,7 +91,7 @@ def test_the_three_files_hold_what_the_original_writes(tmp_path: Path) -> None:
         "--sequences",
         "ST-MT-CQ-CC",
     ]
-    assert main(argv) == 0
+    assert main(argv, ClumsyModel) == 0
     (dialogue,) = read_dialogues(tmp_path / "out" / DIALOGUES)
     files = {path.name[len("2026-01-01_00:00:00") :]: path for path in (tmp_path / "out").glob("*_train*.jsonl")}
     assert sorted(files) == ["_train.jsonl", "_train_fetch_data.jsonl", "_train_origin.jsonl"]

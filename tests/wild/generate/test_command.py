@@ -191,16 +191,11 @@ def wait_for(ready: Any) -> None:
 # -- in this process
 
 
-@pytest.fixture
-def player(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentgauge.model.client.OpenAIModel", ClumsyModel)
+def generate(out: Path, *more: str, model: Any = ClumsyModel) -> int:
+    argv = ["wild", "--out", str(out), "--model", "p", "--model-url", URL, "--layer-num-total", "2", *more]
+    return main(argv, model)
 
 
-def generate(out: Path, *more: str) -> int:
-    return main(["wild", "--out", str(out), "--model", "p", "--model-url", URL, "--layer-num-total", "2", *more])
-
-
-@pytest.mark.usefixtures("player")
 def test_the_same_seed_gives_the_same_bytes_whatever_is_in_flight_and_another_seed_others(tmp_path: Path) -> None:
     assert [
         generate(tmp_path / "a", "--in-flight", "1"),
@@ -211,17 +206,18 @@ def test_the_same_seed_gives_the_same_bytes_whatever_is_in_flight_and_another_se
     assert files(tmp_path / "a")[DIALOGUES] != files(tmp_path / "c")[DIALOGUES]
 
 
-def test_a_replay_asks_nobody_and_gives_the_recorded_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("agentgauge.model.client.OpenAIModel", ClumsyModel)
+def test_a_replay_asks_nobody_and_gives_the_recorded_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tape = tmp_path / "tape.jsonl"
     assert generate(tmp_path / "a", "--record", str(tape), "--sequences", "ST-MT,CQ-CC,MT-MT") == 0
-    monkeypatch.setattr("agentgauge.model.client.OpenAIModel", None)
-    assert generate(tmp_path / "b", "--replay", str(tape), "--sequences", "ST-MT,CQ-CC,MT-MT", "--in-flight", "1") == 0
+    assert (
+        generate(
+            tmp_path / "b", "--replay", str(tape), "--sequences", "ST-MT,CQ-CC,MT-MT", "--in-flight", "1", model=None
+        )
+        == 0
+    )
     assert files(tmp_path / "a") == files(tmp_path / "b")
     capsys.readouterr()
-    assert generate(tmp_path / "c", "--replay", str(tape), "--sequences", "ST-MT,CC-CC") == 1
+    assert generate(tmp_path / "c", "--replay", str(tape), "--sequences", "ST-MT,CC-CC", model=None) == 1
     told = capsys.readouterr().out
     assert "ST-MT  done" in told and "CC-CC  failed 1 time: the cassette" in told and "lacks a reply" in told
     with pytest.raises(UsageProblem, match="was recorded with another --seed"):
@@ -229,7 +225,6 @@ def test_a_replay_asks_nobody_and_gives_the_recorded_bytes(
     assert not (tmp_path / "d").exists()
 
 
-@pytest.mark.usefixtures("player")
 def test_a_budget_stops_between_requests_and_the_same_command_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -255,36 +250,34 @@ class SometimesSilent(PlayerModel):
         return reply
 
 
-def test_failures_are_in_the_order_of_sequences_and_attempts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failures_are_in_the_order_of_sequences_and_attempts(tmp_path: Path) -> None:
     class Unsteady(SometimesSilent):
         async def complete(self, request: Any) -> Any:
             await asyncio.sleep(0.002 * len(request.case.sample) if request.case.sample.startswith("ST") else 0)
             return await super().complete(request)
 
-    monkeypatch.setattr("agentgauge.model.client.OpenAIModel", Unsteady)
-    assert [generate(tmp_path / "a", "--in-flight", "1"), generate(tmp_path / "b")] == [0, 0]
+    assert generate(tmp_path / "a", "--in-flight", "1", model=Unsteady) == 0
+    assert generate(tmp_path / "b", model=Unsteady) == 0
     assert files(tmp_path / "a") == files(tmp_path / "b")
     failures = [json.loads(line) for line in (tmp_path / "b" / FAILURES).read_text().splitlines()]
     assert [(one["sequence"], one["attempt"]) for one in failures[:3]] == [("ST-ST", 1), ("ST-ST", 2), ("ST-MT", 1)]
 
 
 def test_failed_sequences_are_attempted_again_until_covered_or_the_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("agentgauge.model.client.OpenAIModel", SometimesSilent)
-    assert generate(tmp_path / "a", "--sequences", "ST-CC", "--attempts", "3") == 0
+    assert generate(tmp_path / "a", "--sequences", "ST-CC", "--attempts", "3", model=SometimesSilent) == 0
     assert "ST-CC  done, failed 2 times before" in capsys.readouterr().out
-    assert generate(tmp_path / "b", "--sequences", "ST-CC", "--attempts", "1") == 1
+    assert generate(tmp_path / "b", "--sequences", "ST-CC", "--attempts", "1", model=SometimesSilent) == 1
     told = capsys.readouterr().out
     assert "ST-CC  failed 1 time: user_single_tool wrote no JSON object of tasks: 'I would rather not.'" in told
     assert "the same command attempts again what failed" in told
-    assert generate(tmp_path / "b", "--sequences", "ST-CC", "--attempts", "2") == 0, (
+    assert generate(tmp_path / "b", "--sequences", "ST-CC", "--attempts", "2", model=SometimesSilent) == 0, (
         "attempts go on behind those of the first run"
     )
     assert files(tmp_path / "a")[DIALOGUES] == files(tmp_path / "b")[DIALOGUES]
 
 
-@pytest.mark.usefixtures("player")
 def test_a_full_disk_is_told_in_a_sentence_and_nothing_finished_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -295,12 +288,10 @@ def test_a_full_disk_is_told_in_a_sentence_and_nothing_finished_is_lost(
         generate(tmp_path / "out", "--sequences", "CC-CC,CC-ST")
     monkeypatch.undo()
     assert (tmp_path / "out" / DIALOGUES).read_bytes().endswith(b"\n"), "half a line would damage the next"
-    monkeypatch.setattr("agentgauge.model.client.OpenAIModel", ClumsyModel)
     assert generate(tmp_path / "out", "--sequences", "CC-CC,CC-ST") == 0
     assert covered(tmp_path / "out") == ["CC-ST", "CC-CC"]
 
 
-@pytest.mark.usefixtures("player")
 def test_so_is_one_that_is_full_when_the_coverage_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_path: Path, _content: bytes) -> None:
         raise OSError(28, os.strerror(28))
@@ -312,22 +303,21 @@ def test_so_is_one_that_is_full_when_the_coverage_is_written(tmp_path: Path, mon
 
 
 def test_what_a_model_calls_its_tools_stays_in_its_line_of_the_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Rude(PlayerModel):
         async def complete(self, request: Any) -> Any:
             reply = await super().complete(request)
             return replace(reply, text=re.sub('"name": "[^"]*"', lambda _: r'"name": "x\n\u001b[2Jy"', reply.text))
 
-    monkeypatch.setattr("agentgauge.model.client.OpenAIModel", Rude)
-    assert generate(tmp_path / "out", "--sequences", "CC-CC", "--attempts", "1") == 1
+    assert generate(tmp_path / "out", "--sequences", "CC-CC", "--attempts", "1", model=Rude) == 1
     told = capsys.readouterr()
     assert "there is no tool x  [2Jy" in told.out
     assert "\x1b" not in told.out + told.err + (tmp_path / "out" / "coverage.txt").read_text(encoding="utf-8")
 
 
 def test_long_tables_put_what_is_alike_together_and_failures_are_told_a_few_times(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Dead(PlayerModel):
         async def complete(self, request: Any) -> Any:
@@ -335,8 +325,7 @@ def test_long_tables_put_what_is_alike_together_and_failures_are_told_a_few_time
                 raise ModelFault("model p: the endpoint answered HTTP 401: no", cause="http 401")
             return await super().complete(request)
 
-    monkeypatch.setattr("agentgauge.model.client.OpenAIModel", Dead)
-    assert generate(tmp_path / "out", "--layer-num-total", "3") == 1
+    assert generate(tmp_path / "out", "--layer-num-total", "3", model=Dead) == 1
     told = capsys.readouterr()
     lines = told.out.splitlines()
     assert (

@@ -12,11 +12,6 @@ from bench_wild.generate.settings import alone
 from tests.wild.generate.player import PlayerModel
 
 
-@pytest.fixture
-def player(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentgauge.model.client.OpenAIModel", PlayerModel)
-
-
 def generate(out: Path, *more: str) -> int:
     return main(
         [
@@ -30,11 +25,11 @@ def generate(out: Path, *more: str) -> int:
             "--layer-num-total",
             "2",
             *more,
-        ]
+        ],
+        PlayerModel,
     )
 
 
-@pytest.mark.usefixtures("player")
 def test_a_folder_that_was_begun_refuses_other_settings_by_name(tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert generate(out, "--sequences", "CC-CC") == 0
@@ -88,7 +83,6 @@ def test_a_built_in_model_and_no_model_are_refused(tmp_path: Path) -> None:
         main(["wild", "--out", str(tmp_path / "out")])
 
 
-@pytest.mark.usefixtures("player")
 def test_two_runs_do_not_write_to_one_folder(tmp_path: Path) -> None:
     assert generate(tmp_path / "out", "--sequences", "CC-CC") == 0
     with alone(tmp_path / "out"), pytest.raises(UsageProblem, match="another run writes to"):

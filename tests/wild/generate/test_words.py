@@ -280,7 +280,7 @@ def test_the_judge_is_asked_in_the_language_of_the_dialogue_whatever_the_environ
     assert asked[0]["content"].startswith(load_texts(language).prompts["checker_planner"].splitlines()[0])
 
 
-def test_one_user_model_is_one_name_and_not_its_letters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_user_model_is_one_name_and_not_its_letters(tmp_path: Path) -> None:
     asked: set[str] = set()
 
     class Named(PlayerModel):
@@ -288,7 +288,6 @@ def test_one_user_model_is_one_name_and_not_its_letters(tmp_path: Path, monkeypa
             asked.add(self.name)
             return await super().complete(request)
 
-    monkeypatch.setattr("agentgauge.model.client.OpenAIModel", Named)
     argv = [
         "wild",
         "--out",
@@ -300,7 +299,7 @@ def test_one_user_model_is_one_name_and_not_its_letters(tmp_path: Path, monkeypa
         "--sequences",
         "CC",
     ]
-    assert main(argv) == 0
+    assert main(argv, Named) == 0
     assert asked == {"gpt-like"}
 
 

@@ -1,0 +1,21 @@
+"""Packages that are installed and packages that are not, as far as finding and importing them goes."""
+
+import sys
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+import pytest
+
+
+def absent(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    for name in names:
+        monkeypatch.setitem(sys.modules, name, None)
+
+
+def present(monkeypatch: pytest.MonkeyPatch, *names: str, **contents: object) -> None:
+    """Each holds ``contents``, and nothing else."""
+    for name in names:
+        module = ModuleType(name)
+        module.__spec__ = ModuleSpec(name, None)
+        vars(module).update(contents)
+        monkeypatch.setitem(sys.modules, name, module)
