@@ -2,7 +2,7 @@
 
 import sys
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from importlib.util import module_from_spec
 
 import pytest
 
@@ -15,7 +15,6 @@ def absent(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
 def present(monkeypatch: pytest.MonkeyPatch, *names: str, **contents: object) -> None:
     """Each holds ``contents``, and nothing else."""
     for name in names:
-        module = ModuleType(name)
-        module.__spec__ = ModuleSpec(name, None)
+        module = module_from_spec(ModuleSpec(name, None))
         vars(module).update(contents)
         monkeypatch.setitem(sys.modules, name, module)
