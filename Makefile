@@ -18,6 +18,7 @@ DEV := $(VENV)/.installed-dev
 ALLURE := $(VENV)/.tried-allure
 
 PEERS := $(VENV)/peers
+BESIDE := $(VENV)/beside
 
 # The tests start hundreds of processes, each of which would compile the project anew where the environment forbids to keep that.
 export PYTHONDONTWRITEBYTECODE :=
@@ -48,7 +49,13 @@ $(ALLURE):
 check: lint
 	@start=$$(date +%s); $(BIN)/pytest tests -n 2 -q -W error -m "not e2e and not slow" --ignore tests/tools; status=$$?; echo "the tests of make check took $$(($$(date +%s) - start)) s"; exit $$status
 
-test: $(DEV) $(ALLURE)
+# other plugins of pytest, away from our own packages; without them the tests of running beside them are skipped
+$(BESIDE)/.tried: pyproject.toml
+	@$(PYTHON) -m venv $(BESIDE) && $(BESIDE)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[beside]' \
+	|| { rm -rf $(BESIDE); echo "pytest's other plugins could not be installed; the tests of running beside them will be skipped"; }
+	@mkdir -p $(BESIDE) && touch $@
+
+test: $(DEV) $(ALLURE) $(BESIDE)/.tried
 	@start=$$(date +%s); PATH="$(CURDIR)/$(VENV)/node_modules/.bin:$$PATH" $(BIN)/pytest tests -n 2 --dist worksteal -W error --hypothesis-profile=ci; status=$$?; echo "make test took $$(($$(date +%s) - start)) s"; exit $$status
 
 faults: $(DEV)

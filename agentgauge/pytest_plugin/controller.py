@@ -166,10 +166,11 @@ class Controller:
 
     # -- while cases run
 
-    @pytest.hookimpl(optionalhook=True)
+    @pytest.hookimpl(optionalhook=True, trylast=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
         self._crashes[crashitem] += 1
-        if self.state.progress is None:
+        is_rerun = str(report.outcome) == "rerun"  # pytest-rerunfailures has put it back into the queue
+        if self.state.progress is None or is_rerun:
             return
         if self._crashes[crashitem] < CRASHES_PER_CASE:
             sched.mark_test_pending(crashitem)
@@ -184,7 +185,8 @@ class Controller:
                 worker="controller",
                 finished=time.time(),
             )
-            report.user_properties.append(("agentgauge.status", "broken"))
+            if not find_task(case[0]).data.in_run_folder:  # how a project's own test ended, pytest itself reports
+                report.user_properties.append(("agentgauge.status", "broken"))
             try:
                 appender = self.folder.appender("controller")
                 appender.append(record)

@@ -6,10 +6,9 @@ pytest has it. Every project loads this module: what it needs is imported when a
 
 from __future__ import annotations
 
-import inspect
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,7 +16,7 @@ from agentgauge.pytest_plugin.keys import OWN, WORKER
 
 if TYPE_CHECKING:
     from agentgauge.run.factories import Endpoint
-    from agentgauge.run.own_tests.case import OwnCase
+    from agentgauge.run.own_tests.case import Model, OwnCase, Tools
 
 NOT_STARTED = (
     "AgentGauge has not started: with -n it must know before collection that a test uses it, so name the model, such as"
@@ -53,19 +52,19 @@ def agentgauge_tool_server(agentgauge_case: OwnCase) -> Endpoint:
 
 
 @pytest.fixture
-def model(request: pytest.FixtureRequest, agentgauge_case: OwnCase) -> Any:
-    """The run's model (--model): ``ask``, ``complete``. An asynchronous test awaits what they return."""
-    from agentgauge.run.own_tests.case import AsyncModel, Model
+def model(agentgauge_case: OwnCase) -> Model:
+    """The run's model (--model): ``ask``, ``complete``. Asynchronous code awaits what they return."""
+    from agentgauge.run.own_tests.case import Model
 
-    return AsyncModel(agentgauge_case) if _is_async(request) else Model(agentgauge_case)
+    return Model(agentgauge_case)
 
 
 @pytest.fixture
-def tools(request: pytest.FixtureRequest, agentgauge_case: OwnCase, agentgauge_tool_server: Endpoint) -> Any:
-    """The real tools: ``tools.OCR(image=path)``, ``tools.catalog``. An asynchronous test awaits a call."""
+def tools(agentgauge_case: OwnCase, agentgauge_tool_server: Endpoint) -> Tools:
+    """The real tools: ``tools.OCR(image=path)``, ``tools.catalog``. Asynchronous code awaits a call."""
     from agentgauge.run.own_tests.case import Tools
 
-    return Tools(agentgauge_case, is_async=_is_async(request))
+    return Tools(agentgauge_case)
 
 
 @pytest.fixture
@@ -78,7 +77,3 @@ def model_endpoint(agentgauge_case: OwnCase) -> Endpoint:
 def tool_server(agentgauge_tool_server: Endpoint) -> Endpoint:
     """Where the run's tool server answers: ``url``, ``key`` (a bearer token)."""
     return agentgauge_tool_server
-
-
-def _is_async(request: pytest.FixtureRequest) -> bool:
-    return inspect.iscoroutinefunction(getattr(request.node, "obj", None))

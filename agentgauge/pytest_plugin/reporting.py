@@ -60,8 +60,11 @@ class Reporting:
     def pytest_report_teststatus(self, report: pytest.TestReport | pytest.CollectReport) -> tuple[str, str, str] | None:
         """Count benchmark cases by their status, and leave the screen to the progress line."""
         status = _status(report)
+        if _is_rerun(report):
+            is_theirs = status is None and self._plugin("rerunfailures")
+            return None if is_theirs else ("rerun", "", "RERUN" if self.config.option.verbose > 0 else "")
         if status is None:
-            return ("rerun", "", "RERUN") if getattr(report, "outcome", "") == "rerun" else None
+            return None
         if report.when in ("setup", "teardown") and report.passed:
             return "", "", ""
         return status, "", status.upper() if self.config.option.verbose > 0 else ""
@@ -71,7 +74,7 @@ class Reporting:
         status = _status(report)
         self._count(report, status)
         yield
-        if status is not None:
+        if status is not None and not _is_rerun(report):
             report.user_properties = []  # the lists at the end of the run use pytest's own words
             self._drop_reports(status)
 
@@ -82,7 +85,7 @@ class Reporting:
             state.ordinary_failures += status is None
             if 0 < (self.config.option.maxfail or 0) <= state.failures:
                 state.stop_workers(f"stopping after {state.failures} failures")
-        if status is None or state.progress is None:
+        if status is None or state.progress is None or _is_rerun(report):
             return
         properties = dict(report.user_properties)
         if (reason := properties.get("agentgauge.stop")) and not state.stop_reason:
@@ -165,6 +168,11 @@ def _status(report: pytest.TestReport | pytest.CollectReport) -> str | None:
         if name == "agentgauge.status":
             return str(value)
     return None
+
+
+def _is_rerun(report: pytest.TestReport | pytest.CollectReport) -> bool:
+    """Of a test that is run once more: its worker died, or pytest-rerunfailures does it."""
+    return getattr(report, "outcome", "") == "rerun"
 
 
 def redact_terminal(config: pytest.Config) -> None:

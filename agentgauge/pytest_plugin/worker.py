@@ -21,6 +21,7 @@ from agentgauge.run.prefetcher import Prefetcher
 from agentgauge.run.settings import Settings
 from agentgauge.run.solve import Planned
 from agentgauge.store import Line, RunFolder
+from agentgauge.store.jsonl import CaseId
 
 IDLE = pytest.StashKey[Callable[[], None]]()
 """Called now and then while pytest's thread waits for a case."""
@@ -37,6 +38,7 @@ class Worker:
         self.collection = collection
         self._runner: CaseRunner | None = None
         self._prefetcher: Prefetcher | None = None
+        self._asked: dict[CaseId, Line] = {}  # the last answer, right or wrong: a rerun of its test gets it too
         self._problem = ""  # why no case can be started: the run folder cannot be written
         self._problem_reported = False
         self._queue_is_known = not worker.is_replacement
@@ -46,7 +48,11 @@ class Worker:
         """How a case ended. Fails where its result could not be stored."""
         planned = item.stash[PLANNED]
         try:
-            result = self._result(planned)
+            result = self._asked.get(planned.id) or self._result(planned)
+            self._asked = {planned.id: result} if isinstance(result, Line) and result.finished else {}
+        except pytest.fail.Exception as failed:  # pytest-timeout's: where it waited says nothing
+            failed.pytrace = False
+            raise
         except OSError as error:
             self._problem = self._problem or cannot_write(self.folder.path, error)
             result = None

@@ -41,13 +41,24 @@ class OwnCase:
     def tool_server(self) -> Endpoint:
         return self._endpoints("tools")
 
+    def give(self, work: Coroutine[Any, Any, Result]) -> Result | Coroutine[Any, Any, Result]:
+        """What comes of it; to code that runs in a task of asyncio, a coroutine that gives it."""
+        __tracebackhide__ = True
+        return self.later(work) if _in_task() else self.wait(work)
+
+    async def later(self, work: Coroutine[Any, Any, Result]) -> Result:
+        return await asyncio.wrap_future(self.submit(work))
+
     def wait(self, work: Coroutine[Any, Any, Result]) -> Result:
+        __tracebackhide__ = True
         future: Future[Result] = self.submit(work)
         try:
             return future.result()
-        except BaseException:
-            future.cancel()  # Ctrl-C, or a time-out of the test's own
-            raise
+        except BaseException as error:
+            if future.done():
+                raise
+            future.cancel()  # Ctrl-C, or a time-out of the test's own: where it waited says nothing
+            raise error.with_traceback(None) from None
 
     async def ask(
         self,
@@ -86,7 +97,7 @@ class OwnCase:
 
 
 class Model:
-    """The run's model, in a synchronous test."""
+    """The run's model. Asynchronous code awaits what the methods return."""
 
     def __init__(self, case: OwnCase) -> None:
         self._case = case
@@ -104,56 +115,36 @@ class Model:
         files: Iterable[str | Path] = (),
         state: Any = None,
         max_turns: int = 10,
-    ) -> Conversation:
-        """Let the model use tools until it answers. Returns its ``text``, its ``calls``, and all ``messages``.
+    ) -> Any:
+        """Let the model use tools until it answers. Returns a ``Conversation``: ``text``, ``calls``, ``messages``.
 
         ``said``: what the user writes, or a whole conversation in OpenAI's form. ``tools``: those of the fixture
         ``tools``, typed Python functions, or function schemas, with a call of which it ends. ``files``: what tools may
         read besides the project's files; their paths are named in the message. ``state``: what functions with a first
         parameter ``state`` work on. ``max_turns``: replies of the model. Raises ModelFault and ToolFault.
         """
+        __tracebackhide__ = True
         work = self._case.ask(said, system=system, tools=tools, files=files, state=state, max_turns=max_turns)
-        return self._case.wait(work)
+        return self._case.give(work)
 
-    def complete(self, messages: str | Sequence[Message], *, tools: Sequence[Mapping[str, Any]] = ()) -> ChatReply:
-        """Send one request, with ``tools`` as function schemas. Raises ModelFault."""
-        return self._case.wait(self._case.complete(messages, tools=tools))
-
-
-class AsyncModel:
-    """The run's model, in an asynchronous test: as ``Model``, awaited."""
-
-    def __init__(self, case: OwnCase) -> None:
-        self._case = case
-
-    @property
-    def name(self) -> str:
-        return self._case.case.name_of("")
-
-    async def ask(self, said: str | Sequence[Message], **options: Any) -> Conversation:
-        """See ``Model.ask``."""
-        conversation: Conversation = await asyncio.wrap_future(self._case.submit(self._case.ask(said, **options)))
-        return conversation
-
-    async def complete(self, messages: str | Sequence[Message], **options: Any) -> ChatReply:
-        """See ``Model.complete``."""
-        reply: ChatReply = await asyncio.wrap_future(self._case.submit(self._case.complete(messages, **options)))
-        return reply
+    def complete(self, messages: str | Sequence[Message], *, tools: Sequence[Mapping[str, Any]] = ()) -> Any:
+        """Send one request, with ``tools`` as function schemas. Returns a ``ChatReply``. Raises ModelFault."""
+        __tracebackhide__ = True
+        return self._case.give(self._case.complete(messages, tools=tools))
 
 
 class RealTool:
     """A tool that can be called by the names of its inputs, and given to ``model.ask``."""
 
-    def __init__(self, tool: Tool, case: OwnCase, *, is_async: bool) -> None:
+    def __init__(self, tool: Tool, case: OwnCase) -> None:
         self.tool = tool
         self._case = case
-        self._is_async = is_async
         self.__doc__ = tool.description
 
     def __call__(self, **arguments: Any) -> Any:
         """Text as a text, a file as its path, several outputs as a tuple. Raises ToolError and ToolFault."""
-        work = self._case.use(self.tool, arguments)
-        return asyncio.wrap_future(self._case.submit(work)) if self._is_async else self._case.wait(work)
+        __tracebackhide__ = True
+        return self._case.give(self._case.use(self.tool, arguments))
 
     def __repr__(self) -> str:
         return f"<tool {self.tool.name}: {self.tool.description}>"
@@ -162,9 +153,8 @@ class RealTool:
 class Tools:
     """The real tools by name, as attributes."""
 
-    def __init__(self, case: OwnCase, *, is_async: bool) -> None:
+    def __init__(self, case: OwnCase) -> None:
         self._case = case
-        self._is_async = is_async
         self.catalog: Mapping[str, Tool] = case.wait(case.catalog())
 
     @property
@@ -175,10 +165,18 @@ class Tools:
     def __getattr__(self, name: str) -> RealTool:
         if name not in self.catalog:
             raise AttributeError(f"there is no tool {name!r}; known are {', '.join(self.catalog)}")
-        return RealTool(self.catalog[name], self._case, is_async=self._is_async)
+        return RealTool(self.catalog[name], self._case)
 
     def __iter__(self) -> Any:
         return (getattr(self, name) for name in self.catalog)
+
+
+def _in_task() -> bool:
+    """Whether the caller can await. A running loop alone says nothing: Playwright's synchronous side has one."""
+    try:
+        return asyncio.current_task() is not None
+    except RuntimeError:
+        return False
 
 
 def _absolute(path: str | Path) -> Path:
