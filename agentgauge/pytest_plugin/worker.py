@@ -51,8 +51,7 @@ class Worker:
             result = self._asked.get(planned.id) or self._result(planned)
             self._asked = {planned.id: result} if isinstance(result, Line) and result.finished else {}
         except pytest.fail.Exception as failed:  # pytest-timeout's: where it waited says nothing
-            failed.pytrace = False
-            raise
+            raise pytest.fail.Exception(str(failed), pytrace=False) from None
         except OSError as error:
             self._problem = self._problem or cannot_write(self.folder.path, error)
             result = None

@@ -80,7 +80,7 @@ def test_twice(model):
 SLOW = """
 import pytest
 
-@pytest.mark.timeout(0.5)
+@pytest.mark.timeout(0.5, func_only=True)
 def test_it(model):
     assert model.complete("silence").text == "later"
 """
@@ -196,10 +196,10 @@ def test_reruns_give_a_wrong_answer_no_second_chance_and_a_fault_one(project, en
 
 def test_a_time_out_ends_the_wait_for_the_model(project, endpoint):
     (project / "toy" / "toy.jsonl").write_text('{"id": "s0", "say": "silence"}\n')
-    result = run(project, SLOW, endpoint, "pytest_timeout", "--timeout=0.5")
+    result = run(project, SLOW, endpoint, "pytest_timeout", "--timeout=3")
     assert result.output.count("E       Failed: Timeout (>0.5s)") == 1, result.output  # with the line of the test
     assert "test_own.py:6: Failed" in result.output
-    assert "threading.py:" not in result.output.replace('threading.py", line', "")
+    assert "threading.py:" not in result.output
     assert statuses(project) == {"test_it": "wrong"}
     assert "1 case is missing" in result.output
     assert result.status == 1
