@@ -59,7 +59,7 @@ def command(
 def run(project: Project, *arguments: str, env: dict[str, str] | None = None, expect: tuple[int, ...] = (0,)) -> Cost:
     """Run pytest in a project's folder."""
     log, environment = project.path / "output.txt", project.environment(env)
-    return command([*PYTEST, *arguments], cwd=project.path, env=environment, log=log, expect=expect)
+    return command([sys.executable, *PYTEST, *arguments], cwd=project.path, env=environment, log=log, expect=expect)
 
 
 def script(module: str, *arguments: str, folder: Path) -> Cost:
@@ -102,7 +102,11 @@ def started(project: Project, *arguments: str) -> Iterator[subprocess.Popen[byte
     """Pytest in a project's folder, while it runs. What is left of it at the end of the block is ended."""
     with (project.path / "output.txt").open("wb") as output:
         process = subprocess.Popen(
-            [*PYTEST, *arguments], cwd=project.path, env=project.environment(), stdout=output, stderr=output
+            [sys.executable, *PYTEST, *arguments],
+            cwd=project.path,
+            env=project.environment(),
+            stdout=output,
+            stderr=output,
         )
     try:
         yield process

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import tempfile
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.model.fault_server import FaultServer, Seen, answer
-from tests.plugin.project import Project, summary, without_times
+from tests.plugin.project import ROOT, Project, summary, without_times
 
 
 def say(seen: Seen):
@@ -49,6 +53,21 @@ def endpoint():
     """A model that gets one sample wrong."""
     with FaultServer(choose=say) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def tool_server(tmp_path_factory) -> Iterator[str]:
+    """The address of a tool server with the checkout's settings, for runs that need not start their own: what the tools
+    load they load once."""
+    words = ("-m", "tool_impls.server.command", "--port", "0", "--settings", str(ROOT / "agentgauge.toml"))
+    env = Project(tmp_path_factory.mktemp("tools")).environment()
+    with subprocess.Popen([sys.executable, *words], stdout=subprocess.PIPE, text=True, env=env) as server:
+        try:
+            assert server.stdout is not None
+            said = json.loads(server.stdout.readline())
+            yield said["url"].replace("http://", f"http://:{said['token']}@")
+        finally:
+            server.terminate()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.plugin.project import Project, Result, records
+from tests.plugin.project import Project, Result, python, records
 
 ANNOUNCE = """
 from agentgauge.core.task_registry import announce
@@ -43,7 +43,7 @@ def pytest_unconfigure():
 
 
 def pytest_in(folder: Path, *arguments: str, env: dict[str, str] | None = None) -> Result:
-    """pytest as somebody runs it in a project of their own."""
+    """pytest as somebody runs it in a project of their own, where it matters what it imports in which order."""
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
         cwd=folder,
@@ -54,6 +54,11 @@ def pytest_in(folder: Path, *arguments: str, env: dict[str, str] | None = None) 
         check=False,
     )
     return Result(done.returncode, done.stdout + done.stderr, folder)
+
+
+def forked_in(folder: Path, *arguments: str, env: dict[str, str] | None = None) -> Result:
+    """The same where it does not matter."""
+    return python("-m", "pytest", "-p", "no:cacheprovider", *arguments, cwd=folder, env=env)
 
 
 @pytest.fixture
@@ -128,14 +133,14 @@ def test_without_autoload_it_is_named(announced, arguments, status):
 def test_a_project_keeps_its_own_model_option(announced, model, said):
     (announced / "conftest.py").write_text(ANNOUNCE + OWN_MODEL)
     (announced / "pytest.ini").write_text("[pytest]\nagentgauge_short_options = false\n")
-    result = pytest_in(announced, "--agentgauge-data=toy", "--model=4", *model)
+    result = forked_in(announced, "--agentgauge-data=toy", "--model=4", *model)
     assert said in result.output, result.output
 
 
 def test_another_plugin_keeps_its_option(announced):
     (announced / "theirs.py").write_text(OWN_MODEL)
     arguments = ("-p", "theirs", "--model=4", "--data=toy", "--agentgauge-limit=1")
-    result = pytest_in(announced, *arguments, env={"PYTHONPATH": os.pathsep.join([str(announced), *sys.path])})
+    result = forked_in(announced, *arguments, env={"PYTHONPATH": os.pathsep.join([str(announced), *sys.path])})
     assert "toy.say: 1 cases" in result.output, result.output
 
 
@@ -145,7 +150,7 @@ def test_a_value_behind_a_space_is_no_path_of_tests(announced, option):
     place = announced / ("toy" if option == "--data" else "kept")
     place.mkdir(exist_ok=True)
     rest = ("--run-dir=run",) if option == "--data" else ("--data=toy",)
-    result = pytest_in(announced, option, place.name, *rest)
+    result = forked_in(announced, option, place.name, *rest)
     assert result.status == 0, result.output
     assert f"rootdir: {announced}" in result.output
 
@@ -153,21 +158,21 @@ def test_a_value_behind_a_space_is_no_path_of_tests(announced, option):
 def test_a_folder_elsewhere_behind_a_space_is_refused(announced, tmp_path):
     place = tmp_path / "elsewhere"
     place.mkdir()
-    result = pytest_in(announced, "--data=toy", "--run-dir", str(place))
+    result = forked_in(announced, "--data=toy", "--run-dir", str(place))
     assert result.status == 4
     assert f"write --run-dir={place}" in result.output
     assert "collected" not in result.output
-    assert pytest_in(announced, "--data=toy", f"--run-dir={place}").status == 0
+    assert forked_in(announced, "--data=toy", f"--run-dir={place}").status == 0
 
 
 def test_workers_would_find_a_new_folder_elsewhere(announced, tmp_path):
-    result = pytest_in(announced, "--data=toy", "-n", "1", "--run-dir", str(tmp_path / "new"))
+    result = forked_in(announced, "--data=toy", "-n", "1", "--run-dir", str(tmp_path / "new"))
     assert result.status == 4
     assert f"write --run-dir={tmp_path / 'new'}" in result.output
 
 
 def test_a_bundled_benchmark_runs_in_an_empty_folder(tmp_path):
-    result = pytest_in(tmp_path, "--pyargs", "bench_gta", "--model=oracle", "--limit=1", "--run-dir=run")
+    result = forked_in(tmp_path, "--pyargs", "bench_gta", "--model=oracle", "--limit=1", "--run-dir=run")
     assert result.status == 0, result.output
     assert {record["status"] for record in records(tmp_path / "run")} == {"passed"}
     tools = json.loads((tmp_path / "run" / "run.json").read_text())["settings"]["tools"]
