@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -314,7 +315,8 @@ def test_each_model_has_a_history_of_its_own_beside_the_runs(tmp_path):
 
 
 def test_without_the_command_one_is_told_how_to_make_the_dashboard(tmp_path, monkeypatch):
-    monkeypatch.setattr("agentgauge_reports.allure.dashboard.find_command", lambda: None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
     run = load_run(make_run(tmp_path / "run", [case("a")]))
     assert (
         make_dashboard(run, tmp_path / "out dir")[1]
@@ -324,10 +326,11 @@ def test_without_the_command_one_is_told_how_to_make_the_dashboard(tmp_path, mon
 
 
 def test_a_command_that_fails_is_told_in_a_sentence(tmp_path, monkeypatch):
-    script = tmp_path / "allure"
+    script = tmp_path / "bin" / "allure"
+    script.parent.mkdir()
     script.write_text("#!/bin/sh\n[ $1 = --version ] && echo 3.1.0 && exit 0\necho 'no room' >&2\nexit 7\n")
     script.chmod(0o755)
-    monkeypatch.setattr("agentgauge_reports.allure.dashboard.find_command", lambda: str(script))
+    monkeypatch.setenv("PATH", f"{script.parent}:{os.environ['PATH']}")
     run = make_run(tmp_path / "run", [case("a")])
     write_run(run, tmp_path / "out")
     with pytest.raises(UsageProblem, match=r"allure generate failed in .*out: no room"):
