@@ -118,6 +118,8 @@ class Case:
         )
         self._turn += 1
         detail: dict[str, Any] = self._new_messages(role, request.messages)
+        if role:
+            detail["role"] = role
         start, clock = time.time(), time.monotonic()
         try:
             reply = await model.complete(request)

@@ -142,6 +142,9 @@ def test_another_model_plays_the_user_until_it_is_content() -> None:
         ("assistant", "Cancel my order."), ("user", "Which order?"), ("assistant", "Number 7."), ("user", "Done.")
     ]  # fmt: skip
     assert last.case is not None and last.case.role == "--user-model"
+    assert [event.detail.get("role") for event in case.events if event.kind == "model"] == [
+        "--user-model", None, "--user-model", None, None, "--user-model"
+    ]  # fmt: skip
     new = [event.detail["known"] for event in case.events if event.name == "actor"]
     assert new == [0, 2, 4]  # each request to the user goes on with its last one, and so does the log
 

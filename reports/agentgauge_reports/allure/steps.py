@@ -35,7 +35,8 @@ def steps(events: Sequence[Event], limit: int) -> list[dict[str, Any]]:
 def _step(event: Event, room: int) -> dict[str, Any]:
     detail = event.detail
     if event.kind == "model":
-        title, shown = f"model: {_reply_line(detail)}", {"reply": reply} if (reply := detail.get("reply")) else {}
+        who = str(detail.get("role", "model")).removeprefix("--")
+        title, shown = f"{who}: {_reply_line(detail)}", {"reply": reply} if (reply := detail.get("reply")) else {}
         shown |= {f"call {call['name']}": call["arguments"] for call in detail.get("tool_calls", ())}
     else:
         title, shown = f"tool: {event.name}", dict(detail.get("arguments") or {})

@@ -354,7 +354,7 @@
 
   function stepBlock(step, took, files) {
     const kind = step.error ? `${step.is} fault` : step.is;
-    const name = step.is === "message" ? step.role : step.is;
+    const name = step.role || step.is;
     const who = make("div", { class: "who" }, make("b", {}, step.is === "message" && step.role === "assistant" ? "assistant, given" : name), put(make("span"), step.name || ""), step.at === undefined ? "" : make("span", {}, seconds(took[step.at])));
     const block = make("div", { class: `step ${kind}` }, who);
     const shown = [];

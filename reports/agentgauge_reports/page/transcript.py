@@ -76,6 +76,7 @@ def _steps(events: Sequence[Event]) -> Iterator[dict[str, Any]]:
         calls = list(detail.get("tool_calls", ()))
         replied.append(_said({"content": detail.get("reply"), "tool_calls": [{"function": call} for call in calls]}))
         extra = {key: detail[key] for key in ("reasoning", "refusal") if detail.get(key)}
+        extra |= {"role": detail["role"].removeprefix("--")} if detail.get("role") else {}
         step = {"is": "model", "name": event.name, "reply": detail.get("reply"), "calls": calls}
         yield {**step, "error": event.error, "at": number, **extra}
 
