@@ -3,7 +3,6 @@ wkhtmltopdf."""
 
 from __future__ import annotations
 
-import shutil
 import sys
 import tarfile
 import zipfile
@@ -35,9 +34,9 @@ def out(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def bare(monkeypatch: pytest.MonkeyPatch) -> None:
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without programs that convert documents."""
-    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setenv("PATH", str(tmp_path))
 
 
 # -- sound files
@@ -231,10 +230,11 @@ import os, pathlib, sys
 @pytest.fixture
 def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     def install(body: str) -> None:
-        program = tmp_path / "wkhtmltopdf"
+        program = tmp_path / "bin" / "wkhtmltopdf"
+        program.parent.mkdir(exist_ok=True)
         program.write_text(PLAYED.format(python=sys.executable, body=body))
         program.chmod(0o755)
-        monkeypatch.setattr(shutil, "which", lambda name: str(program) if name == "wkhtmltopdf" else None)
+        monkeypatch.setenv("PATH", str(program.parent))
 
     return install
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import math
 import time
@@ -14,69 +15,77 @@ from agentgauge.core.errors import ToolError
 from tool_impls.base import ToolTimeout
 from tool_impls.logic.code_tools import evaluate
 
+VALUES = [
+    ("12+30", "42"),
+    ("2*(3+4)", "14"),
+    ("10/4", "2.5"),
+    ("10//4", "2"),
+    ("0.1+0.2", "0.30000000000000004"),
+    ("19.44 * 0.5 + 1.09", "10.81"),
+    ("pow(2,3)", "8.0"),
+    ("2**-1", "0.5"),
+    ("(-8)**(1/3)", "(1.0000000000000002+1.7320508075688772j)"),
+    ("math.sqrt(16)", "4.0"),
+    ("sqrt(16) + pi", "7.141592653589793"),
+    ("math.factorial(20)", "2432902008176640000"),
+    ("perm(5)", "120"),
+    ("comb(1000, 3)", "166167000"),
+    ("gcd(12, 18), lcm(4, 6), prod([1, 2, 3])", "(6, 12, 6)"),
+    ("max(1, 2), min([3, 4]), sum([1, 2], 3)", "(2, 3, 6)"),
+    ("round(2.567, 1), round(2.5), round(1234, -2)", "(2.6, 2, 1200)"),
+    ("[x**2 for x in [1, 2, 3] if x != 2]", "[1, 9]"),
+    ("sum(x*y for x, y in [(1, 2), (3, 4)])", "14"),
+    ("[1, 2][0]", "1"),
+    ("[1, 2, 3][::-1]", "[3, 2, 1]"),
+    ("1 < 2 < 3", "True"),
+    ("2 in [1, 2]", "True"),
+    ("1 if 2 > 1 else 3", "1"),
+    ("not 0 or 1/0", "True"),
+    ("7 & 3 | 8 ^ 1, ~1, 1 << 10", "(11, -2, 1024)"),
+    ("hypot(*[3, 4])", "5.0"),
+    ("isclose(1.0, 1.0, rel_tol=0.1)", "True"),
+    ("1e400", "inf"),
+    ("'a' * 3", "aaa"),
+    ("  1 + 1\n", "2"),
+    ("math", "<module 'math' (built-in)>"),
+    ("sqrt", "<built-in function sqrt>"),
+    ("round", "<built-in function round>"),
+    ("{'a': 1, **{'b': 2}}", "{'a': 1, 'b': 2}"),
+    ("{x: x*x for x in [1, 2]}[2]", "4"),
+    ("{'a': 3}.get('b', 5), max({'a': 3, 'b': 4}.values())", "(5, 4)"),
+    ("(lambda a, b=2: a * b)(4)", "8"),
+    ("max([3, 1, 2], key=lambda value: -value)", "1"),
+    ("max([1, 4], key=sqrt)", "4"),
+    ("'%d' % 3", "3"),
+    ("'%.2f%%' % 12.345", "12.35%"),
+    ("f'{1/3:.3f} {3!r:>3}'", "0.333   3"),
+    ("'{:,}'.format(1234567)", "1,234,567"),
+    ("'abc'.upper()[::-1], ','.join(['a', 'b'])", "('CBA', 'a,b')"),
+    ("b'ab'[0], b'ab'", "(97, b'ab')"),
+    ("(y := 5) + y", "10"),
+    ("{x % 3 for x in [1, 2, 3, 4]} | {7}", "{0, 1, 2, 7}"),
+    ("[1, 2, 2].count(2)", "2"),
+    ("1.0.is_integer(), (1).bit_length()", "(True, 1)"),
+    ("[math][0].sqrt(4)", "2.0"),
+    ("().__class__", "<class 'tuple'>"),
+    ("max([1] * 200000)", "1"),
+    ("gcd(*[3**9000 + x for x in [1, 2] * 3000])", "1"),
+    ("sqrt(" * 101 + "1" + ")" * 101, "1.0"),
+    ("+".join(["1"] * 700), "700"),
+]
+
+
+def test_values() -> None:
+    """In one process, each as the text that it would be alone."""
+    texts = ", ".join(f"'%s' % (({expression}),)" for expression, _ in VALUES)
+    assert ast.literal_eval(evaluate(f"[{texts}]")) == [text for _, text in VALUES]
+
 
 @pytest.mark.parametrize(
     ("expression", "text"),
-    [
-        ("12+30", "42"),
-        ("2*(3+4)", "14"),
-        ("10/4", "2.5"),
-        ("10//4", "2"),
-        ("0.1+0.2", "0.30000000000000004"),
-        ("19.44 * 0.5 + 1.09", "10.81"),
-        ("pow(2,3)", "8.0"),
-        ("2**-1", "0.5"),
-        ("(-8)**(1/3)", "(1.0000000000000002+1.7320508075688772j)"),
-        ("math.sqrt(16)", "4.0"),
-        ("sqrt(16) + pi", "7.141592653589793"),
-        ("math.factorial(20)", "2432902008176640000"),
-        ("perm(5)", "120"),
-        ("comb(1000, 3)", "166167000"),
-        ("gcd(12, 18), lcm(4, 6), prod([1, 2, 3])", "(6, 12, 6)"),
-        ("max(1, 2), min([3, 4]), sum([1, 2], 3)", "(2, 3, 6)"),
-        ("round(2.567, 1), round(2.5), round(1234, -2)", "(2.6, 2, 1200)"),
-        ("[x**2 for x in [1, 2, 3] if x != 2]", "[1, 9]"),
-        ("sum(x*y for x, y in [(1, 2), (3, 4)])", "14"),
-        ("[1, 2][0]", "1"),
-        ("[1, 2, 3][::-1]", "[3, 2, 1]"),
-        ("1 < 2 < 3", "True"),
-        ("2 in [1, 2]", "True"),
-        ("1 if 2 > 1 else 3", "1"),
-        ("not 0 or 1/0", "True"),
-        ("7 & 3 | 8 ^ 1, ~1, 1 << 10", "(11, -2, 1024)"),
-        ("hypot(*[3, 4])", "5.0"),
-        ("isclose(1.0, 1.0, rel_tol=0.1)", "True"),
-        ("1e400", "inf"),
-        ("'a' * 3", "aaa"),
-        ("  1 + 1\n", "2"),
-        ("math", "<module 'math' (built-in)>"),
-        ("sqrt", "<built-in function sqrt>"),
-        ("round", "<built-in function round>"),
-        ("{'a': 1, **{'b': 2}}", "{'a': 1, 'b': 2}"),
-        ("{x: x*x for x in [1, 2]}[2]", "4"),
-        ("{'a': 3}.get('b', 5), max({'a': 3, 'b': 4}.values())", "(5, 4)"),
-        ("(lambda a, b=2: a * b)(4)", "8"),
-        ("max([3, 1, 2], key=lambda value: -value)", "1"),
-        ("max([1, 4], key=sqrt)", "4"),
-        ("'%d' % 3", "3"),
-        ("'%.2f%%' % 12.345", "12.35%"),
-        ("f'{1/3:.3f} {3!r:>3}'", "0.333   3"),
-        ("'{:,}'.format(1234567)", "1,234,567"),
-        ("'abc'.upper()[::-1], ','.join(['a', 'b'])", "('CBA', 'a,b')"),
-        ("b'ab'[0], b'ab'", "(97, b'ab')"),
-        ("(y := 5) + y", "10"),
-        ("{x % 3 for x in [1, 2, 3, 4]} | {7}", "{0, 1, 2, 7}"),
-        ("[1, 2, 2].count(2)", "2"),
-        ("1.0.is_integer(), (1).bit_length()", "(True, 1)"),
-        ("[math][0].sqrt(4)", "2.0"),
-        ("().__class__", "<class 'tuple'>"),
-        ("max([1] * 200000)", "1"),
-        ("gcd(*[3**9000 + x for x in [1, 2] * 3000])", "1"),
-        ("sqrt(" * 101 + "1" + ")" * 101, "1.0"),
-        ("+".join(["1"] * 700), "700"),
-    ],
+    [("12+30", "42"), ("'a' * 3", "aaa"), ("  1 + 1\n", "2"), ("1e400", "inf")],
 )
-def test_values(expression: str, text: str) -> None:
+def test_a_value_is_given_as_a_text(expression: str, text: str) -> None:
     assert evaluate(expression) == text
 
 

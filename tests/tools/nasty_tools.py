@@ -33,7 +33,7 @@ class Where(base.BenchTool):
 class Hang(base.BenchTool):
     meta = base.tool("Hang", "Never comes back.", (base.text("word"),), base.TEXT_OUT)
     category = "logic"
-    seconds = 0.5
+    seconds = 0.3
 
     def apply(self, folder, /, word):
         while True:
@@ -62,7 +62,7 @@ class Slow(base.BenchTool):
     concurrency = 4
 
     def apply(self, folder, /, word):
-        time.sleep(0.8)  # longer than Hang may take
+        time.sleep(0.5)  # longer than Hang may take
         return word
 
 
@@ -137,14 +137,14 @@ class Model(base.BenchTool):
     meta = base.tool("Model", "Upper case.", (base.text("word"),), base.TEXT_OUT)
     category = "logic"
     concurrency = 16
-    seconds = 2.0
+    seconds = 1.5
 
     @classmethod
     def on_device(cls, settings):
         return True
 
     def setup(self, device="cpu"):
-        time.sleep(2.5)  # longer than a call may take
+        time.sleep(1.7)  # longer than a call may take
         self._device = device
         self._model = Batched(self._upper, 8)
 

@@ -114,7 +114,7 @@ def _serves_on(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]
 def test_tool_that_hangs_is_ended_and_told(server: Running, tmp_path: Path) -> None:
     start = time.monotonic()
     (error,) = server.calls(tmp_path, ("Hang", {"word": "x"}))
-    assert isinstance(error, ToolError) and "Hang did not finish within 0.5 s and was ended" in str(error)
+    assert isinstance(error, ToolError) and "Hang did not finish within 0.3 s and was ended" in str(error)
     assert time.monotonic() - start < 8
 
 
