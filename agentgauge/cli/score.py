@@ -24,13 +24,13 @@ def main(argv: Sequence[str]) -> int:
         raise UsageProblem(f"{task.name} needs the data set as well: give --samples its folder or its main file")
     given = [path for path in (options.samples, options.predictions) if path]
     sandbox.hide([task.data.bundled, *(path if path.is_dir() else path.parent for path in given)])
-    result = task.score_files(
-        options.samples, options.predictions, scoring=options.scoring, similarity=options.similarity
-    )
+    own = task.default_similarity(official=False) if isinstance(task, Similarity) else ""
+    similarity = options.similarity or own
+    result = task.score_files(options.samples, options.predictions, scoring=options.scoring, similarity=similarity)
     if options.json:
         print(json.dumps({"task": task.name, **result}, ensure_ascii=False))
         return 0
-    compared = f", texts compared by {options.similarity}" if isinstance(task, Similarity) else ""
+    compared = f", texts compared by {similarity}" if isinstance(task, Similarity) else ""
     print(f"{task.name}: {len(result['samples'])} samples, {options.scoring} scoring{compared}")
     width = max(map(len, result["metrics"]))
     for name, value in result["metrics"].items():
@@ -42,8 +42,8 @@ def main(argv: Sequence[str]) -> int:
         print(f"  {remark}")
     if left_out := result.get("left_out"):
         print(f"  left out as invalid: {', '.join(left_out)}")
-    if isinstance(task, Similarity) and not task.comparable(options.similarity):
-        print(f"  not comparable with published figures: {options.similarity} is not the published similarity model")
+    if isinstance(task, Similarity) and not task.comparable(similarity):
+        print(f"  not comparable with published figures: {similarity} is not the published similarity model")
     return 0
 
 
@@ -65,9 +65,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--similarity",
-        default="trigram",
         metavar="NAME",
-        help="trigram, minilm or mpnet (default: trigram; mpnet is the published one)",
+        help="backend of a task that compares texts, such as mpnet (default: the task's own that needs nothing)",
     )
     scoring_help = "parity reproduces the published evaluator (default)"
     parser.add_argument("--scoring", choices=("parity", "strict"), default="parity", help=scoring_help)
