@@ -19,7 +19,7 @@ class Task(ABC):
 
     name: str  # "gta_atomic.step"
     data: DataSource
-    dialects: tuple[str, ...] = ("native", "react")
+    dialects: tuple[str, ...] = ("native",)  # that ``run`` speaks; others change nothing of what it sends and reads
     runs_code = False  # programs that a model wrote, in the sandbox
     scores_in_thread = False  # ``score`` may take longer than some milliseconds, and other cases must not wait for it
 

@@ -27,7 +27,7 @@ from agentgauge.core.announcement.module_file import import_file
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
 from agentgauge.core.service_process import BACKLOG, end_with_parent, given_listener
-from agentgauge.core.task_registry import configure_tasks
+from agentgauge.core.task_registry import configure_tasks, find_task
 from agentgauge.model.client import CASE_HEADER
 from agentgauge.model.embedded.baseline import baseline_reply
 from agentgauge.model.embedded.oracle import Oracle
@@ -63,7 +63,8 @@ def make_answer(model: str, data: dict[str, Path], dialect: str = "native") -> A
         case = _needed(case)
         reply = oracle.answer(request, case)
         # what another role is asked is not in the dialect, such as what a simulated user is to say next
-        return render_reply(format, reply) if format and not case.role else reply
+        is_spoken = not case.role and dialect in find_task(case.task).dialects
+        return render_reply(format, reply) if format and is_spoken else reply
 
     return answer
 
