@@ -42,7 +42,7 @@ def start_services(
     """
     services = _needed(settings, folder, tasks)
     try:
-        for service in services.values():
+        for service in dict.fromkeys(services.values()):  # one may have several names
             service.spawn(failed)
         addresses = {name: service.url for name, service in services.items()}
         folder.write_json(SERVICES, addresses)
@@ -89,12 +89,30 @@ def _needed(settings: Settings, folder: RunFolder, tasks: set[str]) -> dict[str,
         if command := _similarity_server(name, backend):
             server = Service("similarity server", command, folder.path / "logs" / "similarity.log")
             services.setdefault(_served(backend), server)
-    with_tools = [task for task in map(find_task, sorted(tasks)) if isinstance(task, RealTools)]
-    if with_tools and settings.spec is not None and settings.tool_server is None:
-        unsafe = settings.allow_unsafe_code
-        command = with_tools[0].tool_server(settings.file, scoring=settings.scoring, allow_unsafe=unsafe)
-        services["tools"] = Service("tool server", command, folder.path / "logs" / "tools.log")
+    if settings.spec is not None and settings.tool_server is None:
+        services |= _tool_servers(settings, folder, tasks)
     return services
+
+
+def _tool_servers(settings: Settings, folder: RunFolder, tasks: set[str]) -> dict[str, Service]:
+    """One for each command: tasks whose tools one server has share it. The first is ``tools`` too."""
+    servers: dict[str, Service] = {}
+    by_command: dict[tuple[str, ...], Service] = {}
+    for name in sorted(tasks):
+        task = find_task(name)
+        if isinstance(task, RealTools):
+            unsafe = settings.allow_unsafe_code
+            command = tuple(task.tool_server(settings.file, scoring=settings.scoring, allow_unsafe=unsafe))
+            if command not in by_command:
+                log = folder.path / "logs" / f"tools{f'-{len(by_command) + 1}' if by_command else ''}.log"
+                by_command[command] = Service("tool server", command, log)
+            servers.setdefault("tools", by_command[command])
+            servers[_tools_of(name)] = by_command[command]
+    return servers
+
+
+def _tools_of(task: str) -> str:
+    return f"tools of {task}"
 
 
 def _announcing(tasks: set[str]) -> list[str]:
@@ -226,7 +244,7 @@ class Clients:
     def box(self, task: Task) -> ToolBox | None:
         """The real tools of a task, or None where it uses none."""
         if task.name not in self._boxes:
-            self._boxes[task.name] = self._make_box(task) if isinstance(task, RealTools) else None
+            self._boxes[task.name] = self._make_box(task.name, task) if isinstance(task, RealTools) else None
         return self._boxes[task.name]
 
     def similarity(self) -> Mapping[str, str]:
@@ -268,13 +286,13 @@ class Clients:
             model = RecordingModel(model, CassetteWriter(self._settings.record, self._placeholders()))
         return model
 
-    def _make_box(self, task: RealTools) -> ToolBox:
+    def _make_box(self, name: str, task: RealTools) -> ToolBox:
         from agentgauge.model.cassette import RecordingToolBox, ReplayToolBox
         from agentgauge.model.cassette_file import CassetteWriter
 
         if self._settings.replay:
             return ReplayToolBox(self._cassette())
-        box = task.toolbox(self._settings.tool_server or self._addresses()["tools"])
+        box = task.toolbox(self._settings.tool_server or self._addresses()[_tools_of(name)])
         if self._settings.record:
             box = RecordingToolBox(box, CassetteWriter(self._settings.record, self._placeholders()))
         spec = self._settings.spec
