@@ -110,7 +110,7 @@ NO_SCORE = """
 whole = Breaking.score
 
 def score(self, sample, output, scoring, similarity):
-    if output is None:
+    if output is None and sample.id == "s1":
         raise ZeroDivisionError("of nothing")
     return whole(self, sample, output, scoring, similarity)
 

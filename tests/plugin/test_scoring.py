@@ -159,6 +159,8 @@ class Compared(Toy, Similarity):
         from bench_gta.similarity import similarity as measure
         from agentgauge.core.types import Score
 
+        if output is None:
+            return Score(False, {"right": 0.0, "all": 1.0}, (), "")
         backend, _, url = similarity.partition("@")
         right = float(measure(similarity)(output["answer"], sample.payload["say"]) > 0.999)
         return Score(bool(right), {"right": right, "all": 1.0}, (url,), "")

@@ -1,4 +1,4 @@
-"""WildToolBench as its users run it: options of its own, keywords, dialects, exchange of results."""
+"""WildToolBench as its users run it: options of its own, keywords, exchange of results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from agentgauge.agent.dialects.registry import OURS
 from agentgauge.cli.main import main
 from tests.plugin.project import ROOT, records, run_wild, summary, without_times
 
@@ -53,14 +52,6 @@ def test_the_baseline_is_a_floor_that_errs_in_several_ways(baseline, tmp_path):
         for label in record["score"]["labels"]
     }
     assert len(classes) >= 3, classes
-
-
-@pytest.mark.parametrize("dialect", ["react", *OURS])
-def test_a_whole_run_over_http_in_each_dialect(dialect, tmp_path):
-    """The embedded server writes the gold in the family's own syntax, and we read it."""
-    run_wild("--model", "oracle", "--dialect", dialect, "--run-dir", "run", cwd=tmp_path)
-    figures = values(tmp_path / "run")
-    assert (figures["Task"], figures["Session"]) == (100, 100)
 
 
 def test_keywords_choose_cases(tmp_path):
