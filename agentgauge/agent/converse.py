@@ -114,26 +114,23 @@ def _text_and_end(uses: Uses) -> tuple[str, Ended]:
     return thoughts[-1] if ended == "call" and thoughts else "", ended
 
 
-def _calls(uses: Uses, before: int) -> Iterable[ConversationCall]:
+def _calls(uses: Uses, before: int) -> list[ConversationCall]:
     """The calls of a part of a conversation, in order. ``before``: messages that were there before it."""
-    listed = [call for message in uses.conversation[before:] for call in message.get("tool_calls") or ()]
-    names = {call["id"]: call["function"]["name"] for call in listed}
-    return [
-        _call(exchange, names)
-        for exchange in uses.exchanges
-        if not isinstance(exchange.action, Finish) and exchange.action.name != NO_ACTION
-    ]
+    written = [call["function"] for message in uses.conversation[before:] for call in message.get("tool_calls") or ()]
+    # in order, since ids may come again; an empty reply is no call
+    made = [each for each in uses.exchanges if not isinstance(each.action, Finish) and each.action.name != NO_ACTION]
+    return [_call(exchange, call["name"]) for exchange, call in zip(made, written, strict=True)]
 
 
-def _call(exchange: Exchange, names: Mapping[str, str]) -> ConversationCall:
+def _call(exchange: Exchange, name: str) -> ConversationCall:
+    """``name``: as the model wrote it, be there such a tool or not."""
     action = exchange.action
     assert not isinstance(action, Finish)
     arguments = action.arguments
     if action.name == INVALID_ACTION:
-        arguments = _value(arguments["text"])
-    elif isinstance(arguments, str):
+        arguments = arguments["text"]
+    if isinstance(arguments, str):
         arguments = _value(arguments)
-    name = names.get(action.id, action.name)
     if isinstance(action, CallError):
         return ConversationCall(name, arguments, error=action.message)
     return ConversationCall(name, arguments, None if exchange.is_left else text_of(exchange))

@@ -82,6 +82,16 @@ def test_tools_change_the_state_and_their_calls_are_events() -> None:
     assert [tool["function"]["name"] for tool in model.requests[0].tools] == ["look", "cancel"]
 
 
+def test_ids_of_calls_may_come_again() -> None:
+    replies = [ChatReply(tool_calls=(ToolCall(name, arguments, "same"),)) for name, arguments in (
+        ("look", "{}"), ("nothing", "[]"), ("cancel", '{"order": "7"}')
+    )]  # fmt: skip
+    said, _ = talk(Model(*replies, "Done."), "Hi", tools=[look, cancel], state={"7": "paid"})
+    assert [(call.name, call.arguments) for call in said.calls] == [
+        ("look", {}), ("nothing", []), ("cancel", {"order": "7"})
+    ]  # fmt: skip
+
+
 def test_it_is_stored_and_read_back() -> None:
     said, _ = talk(Model(call("look", {}), "Done."), "Hi", tools=[look], state={"7": "paid"})
     assert Conversation.from_json(json.loads(json.dumps(said.to_json()))) == said

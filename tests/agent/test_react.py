@@ -25,6 +25,8 @@ REACT = React(
 )
 ECHO = Tool("Echo", "Says it again.", (Parameter("text", "words"), Parameter("int", "times", optional=True, default=2)))
 TOOLS = {"Echo": ECHO}
+# hypothesis takes texts out of modules that are loaded, too: the words of a final answer end a reply
+WORDS = st.text(max_size=40).filter(lambda words: "Final Answer:" not in words)
 QUIET = settings(max_examples=200, deadline=None, derandomize=True, database=None)
 MARKERS = st.sampled_from(
     [
@@ -81,16 +83,16 @@ def test_any_text_can_be_read(reply: str) -> None:
 
 
 @QUIET
-@given(st.text(max_size=40), st.integers(-9, 9))
+@given(WORDS, st.integers(-9, 9))
 def test_what_is_written_as_asked_is_read_back(words: str, times: int) -> None:
-    """Round trip, but for arguments that hold the words of the final answer: those end the reply, as upstream."""
+    """Round trip, but for arguments that hold the words of the final answer."""
     arguments = {"words": words, "times": times}
     reply = f"Thought: t\nAction: Echo\nAction Input: {json.dumps(arguments)}"
     assert REACT.read(ChatReply(text=reply), TOOLS, 0).actions == (Call("Echo", arguments, arguments),)
 
 
 @QUIET
-@given(st.text(max_size=40), st.integers(-9, 9))
+@given(WORDS, st.integers(-9, 9))
 def test_the_history_is_read_back_too(words: str, times: int) -> None:
     (message,) = REACT.history([PastCall("Echo", {"words": words, "times": times})])
     action = REACT.read(ChatReply(text=message["content"]), TOOLS, 0).actions[0]
