@@ -63,7 +63,8 @@ def overview(base: Path) -> list[str]:
         found = served(data_set, base)
         all_served |= set(found)
         lines += ["", f"{data_set.name}: {data_set.title}", *(f"  {line}" for line in _block(data_set, base, found))]
-    bundled = ", ".join(shortened(set(known_tasks()) - all_served)) or "no task"
+    with_data = {name for name, task in known_tasks().items() if not task.data.in_run_folder}
+    bundled = ", ".join(shortened(with_data - all_served)) or "no task"
     return [
         *lines,
         "",
