@@ -1,4 +1,4 @@
-"""The example benchmarks as others use them: from AgentGauge's wheel and theirs, in an empty folder."""
+"""AgentGauge and the examples as others use them: from its wheel and theirs, in an empty folder."""
 
 from __future__ import annotations
 
@@ -111,3 +111,22 @@ def test_a_conversation_is_logged_and_the_user_is_a_model_of_its_own(run, folder
 @pytest.mark.parametrize("name", NAMES)
 def test_its_own_tests_pass(name: str, run) -> None:
     run(tests=(str(ROOT / "examples" / name / "tests"), f"--rootdir={ROOT / 'examples' / name}"))
+
+
+def test_the_bundled_benchmarks_run_and_go_on(run, folder: Path) -> None:
+    tests = ("--pyargs", "bench_gta", "bench_wild", "bench_mmau")
+    run("--model=oracle", "--limit=1", "-n", "2", "-k", "logic or not bench_gta", "--run-dir=bundled", tests=tests)
+    done = summary(folder / "bundled")["tasks"]
+    assert {name.partition(".")[0].partition("_")[0] for name in done} == {"gta", "wild", "mmau"}
+    assert all(task["passed"] == task["planned"] for task in done.values())
+    lines = (folder / "bundled" / "records.jsonl").read_text().splitlines(keepends=True)
+    (folder / "bundled" / "records.jsonl").write_text("".join(lines[2:]))
+    run("--resume=bundled", tests=tests)
+    assert without_times(summary(folder / "bundled")["tasks"]) == without_times(done)
+
+
+def test_own_tests_run(run, folder: Path) -> None:
+    leave = shutil.ignore_patterns("__pycache__", "runs")
+    shutil.copytree(ROOT / "examples" / "own_tests", folder / "own_tests", ignore=leave)
+    run("-n", "2", "--run-dir=own", "--rootdir=own_tests", tests=("own_tests/test_receipt.py",))
+    assert [record["status"] for record in records(folder / "own")] == ["passed"] * 3

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.model.fault_server import FaultServer, Seen, answer, silence, status
-from tests.plugin.project import CASES, Project, Result, records
+from tests.plugin.project import CASES, ROOT, Project, Result, records
 from tests.plugin.test_installed import ANNOUNCE
 
 PYTHON = Path(sys.prefix) / "beside" / "bin" / "python"
@@ -139,10 +139,16 @@ def run(project: Path, own: str, endpoint: FaultServer, plugins: str, *arguments
     named = [word for name in plugins.split() for word in ("-p", name)]
     ours = [word for name in ("agentgauge.pytest_plugin", "allure_pytest", "xdist") for word in ("-p", name)]
     model = ("--data=toy", "--model=m", f"--model-url={endpoint.url}", "--run-dir=run")
+    if not named:
+        return start(project, *model, *arguments)
+    return start(project, *ours, *named, *model, *arguments, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+
+
+def start(project: Path, *arguments: str, **env: str) -> Result:
     done = subprocess.run(
-        [PYTHON, "-m", "pytest", "-p", "no:cacheprovider", *([*ours, *named] if named else []), *model, *arguments],
+        [PYTHON, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
         cwd=project,
-        env=Project(project).environment({"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"} if named else {}),
+        env=Project(project).environment(env),
         capture_output=True,
         text=True,
         timeout=120,
@@ -248,3 +254,13 @@ def test_all_at_once(project, endpoint):
     assert statuses(project) == ANSWERS | {"s4": "passed"} | passed(own), result.output
     assert "5/5 · passed 4 · wrong 1 · broken 0" in result.output, result.output
     assert result.status == 0
+
+
+def test_an_agent_of_another_framework_asks_our_model_and_uses_our_tools(tmp_path):
+    example = shutil.copytree(
+        ROOT / "examples" / "own_tests", tmp_path / "own", ignore=shutil.ignore_patterns("__pycache__", "runs")
+    )
+    result = start(example, "-k", "agent", "--run-dir=run")
+    assert "1 passed" in result.output, result.output
+    (record,) = records(example / "run")
+    assert [(event["kind"], event["name"]) for event in record["transcript"]["events"]] == [("tool", "OCR")]

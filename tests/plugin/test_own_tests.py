@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.model.fault_server import FaultServer, Seen, answer, tool_call
-from tests.plugin.project import records, summary
+from tests.plugin.project import ROOT, records, summary
 from tests.plugin.test_installed import pytest_in
 
 TESTS = '''
@@ -177,3 +178,13 @@ def test_a_fixture_of_the_projects_own_hides_ours(tmp_path):
     result = pytest_in(tmp_path)
     assert result.status == 0, result.output
     assert "agentgauge:" not in result.output
+
+
+def test_the_example_runs(tmp_path):
+    """Its agent of another framework has a test in ``test_beside.py``."""
+    folder = tmp_path / "own_tests"
+    shutil.copytree(ROOT / "examples" / "own_tests", folder, ignore=shutil.ignore_patterns("__pycache__", "runs"))
+    result = pytest_in(folder, "-n", "2", "-k", "test_receipt", "--run-dir=run")
+    assert "3 passed" in result.output, result.output
+    events = {line["sample"].rpartition("::")[2]: line["transcript"]["events"] for line in records(folder / "run")}
+    assert [event["kind"] for event in events["test_the_model_reads_the_receipt"]] == ["model", "tool", "model"]
