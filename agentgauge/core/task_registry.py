@@ -114,5 +114,5 @@ def find_task(name: str) -> Task:
         raise UsageProblem(
             f"there is no task {name!r}; known are"
             f" {', '.join(sorted(known_tasks())) or 'none (is AgentGauge installed?)'};"
-            " agentgauge --tasks FILE COMMAND knows those of a file"
+            " agentgauge --tasks FILE COMMAND knows those of a file, and so does pytest FILE"
         ) from None

@@ -21,8 +21,8 @@ PLANNED: pytest.StashKey[Planned] = pytest.StashKey()
 OWN: pytest.StashKey[Planned] = pytest.StashKey()
 """Of an item: the record that a project's own test with fixtures of ours leaves."""
 
-RAISED: pytest.StashKey[BaseException] = pytest.StashKey()
-"""Of an item with ``OWN``: what its set-up or its test has raised."""
+RAISED: pytest.StashKey[BaseException | None] = pytest.StashKey()
+"""Of an item with ``OWN`` whose test has ended: what its set-up or the test itself has raised."""
 
 WORKER: pytest.StashKey[Any] = pytest.StashKey()
 """Of a configuration: the ``Worker``, in processes that run cases."""

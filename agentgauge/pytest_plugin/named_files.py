@@ -37,6 +37,8 @@ def import_named(config: pytest.Config) -> None:
             sys.path.insert(0, folder)  # as pytest does by default
         try:
             import_file(path)
+        except (pytest.skip.Exception, pytest.fail.Exception):
+            continue  # such as importorskip
         except UsageProblem as problem:
             if isinstance(problem.__cause__, UsageProblem):
                 raise pytest.UsageError(str(problem.__cause__)) from None

@@ -112,6 +112,7 @@ def _check(settings: Settings) -> None:
             differs = f"that run has {name} {old!r}, this one {new!r}"
             raise UsageProblem(f"--resume {settings.run_dir}: {differs}; give the same, or start a new run")
     for name, config in earlier["configs"].items():
+        find_task(name)  # raises where it is announced by a file that is not named now
         if name not in settings.roots or config_fingerprint(settings, find_task(name)) != config:
             raise UsageProblem(
                 f"--resume {settings.run_dir}: the data, prompts, options or tool settings of {name} "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Generator, Iterable
 from typing import Any
+from unittest import SkipTest
 
 import pytest
 
@@ -80,11 +81,11 @@ class Worker:
         return OwnCase(case, self._prefetcher.call, self._runner.endpoint)
 
     def close_case(self, item: pytest.Item, own: OwnCase, seconds: float) -> None:
-        """Keep the record of such a test. One that is skipped has none."""
-        assert self._runner is not None and self._prefetcher is not None
-        raised = item.stash.get(RAISED, None)
-        if isinstance(raised, pytest.skip.Exception):
+        """Keep the record of such a test. One that is skipped has none, nor one that Ctrl-C has ended."""
+        raised = item.stash.get(RAISED, SkipTest())
+        if isinstance(raised, pytest.skip.Exception | SkipTest):
             return
+        assert self._runner is not None and self._prefetcher is not None
         fault = raised if isinstance(raised, Fault) else None
         said = "" if raised is None else f"{type(raised).__name__}: {raised}".splitlines()[0]
         output = None if fault else {"passed": raised is None, "explanation": said}
@@ -119,8 +120,8 @@ class Worker:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        if call.excinfo and OWN in item.stash and call.when != "teardown":
-            item.stash[RAISED] = call.excinfo.value
+        if OWN in item.stash and (call.when == "call" or (call.excinfo and call.when == "setup")):
+            item.stash[RAISED] = call.excinfo.value if call.excinfo else None
         report = yield
         if call.when == "teardown" and PLANNED in item.stash:
             item.user_properties.clear()  # the reports have copies, and pytest keeps every item to the end

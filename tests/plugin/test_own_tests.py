@@ -164,6 +164,39 @@ def test_a_fault_of_the_endpoint_breaks_the_test(tmp_path):
     assert (record["status"], record["cause"]) == ("broken", "connection")
 
 
+STRAYS = """
+import unittest
+import pytest
+from agentgauge import ToolError
+
+def test_skips_as_unittest_does(model):
+    raise unittest.SkipTest("not now")
+
+def test_names_no_file(model, tools):
+    with pytest.raises(FileNotFoundError, match="there is no file .*absent.jpg; paths start at"):
+        model.ask("what is this?", tools=[tools.OCR], files=["absent.jpg"])
+    for image in ("absent.jpg", 3, None):
+        with pytest.raises(ToolError, match="image: "):
+            tools.OCR(image=image)
+
+def test_is_stopped(model):
+    raise KeyboardInterrupt
+
+def test_is_not_reached(model):
+    pass
+"""
+
+
+def test_what_did_not_come_to_its_end_has_no_record(tmp_path):
+    """A test that Ctrl-C ends has not passed: --resume runs it."""
+    (tmp_path / "test_own.py").write_text(STRAYS)
+    stopped = pytest_in(tmp_path, "--model=baseline", "--run-dir=run")
+    assert stopped.status == 2, stopped.output
+    assert "Traceback" not in stopped.output
+    assert statuses(tmp_path / "run") == {"test_names_no_file": "passed"}
+    assert summary(tmp_path / "run")["tasks"]["tests"]["missing"] == 3
+
+
 def test_without_any_option_the_default_model_is_asked(tmp_path):
     folder = project(tmp_path / "own", "")
     result = pytest_in(folder, "-k", "fails")

@@ -77,6 +77,7 @@ def test_without_options_it_meets_the_baseline(sums: Project) -> None:
     [
         ("mean right", "right", 4, "ERROR: the metric Accuracy of sums is 'right'; accepted are 'mean VALUE'"),
         ("from agentgauge", "import nowhere\nfrom agentgauge", 2, "No module named 'nowhere'"),
+        ("from agentgauge", "import pytest\npytest.importorskip('nowhere')\nfrom agentgauge", 5, "1 skipped"),
     ],
 )
 def test_a_mistake_is_told_in_one_sentence(sums: Project, tmp_path: Path, old, new, status, sentence) -> None:

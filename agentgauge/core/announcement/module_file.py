@@ -41,7 +41,11 @@ def import_file(file: Path) -> None:
         assert spec is not None and spec.loader is not None
         module = module_from_spec(spec)
         sys.modules[file.stem] = module  # data classes look themselves up there
-        spec.loader.exec_module(module)
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[file.stem]  # the next import must not find half of it
+            raise
     except Exception as error:  # the user's own code
         raise UsageProblem(
             f"{file} announces tasks and cannot be imported without pytest ({type(error).__name__}: {error}); announce"

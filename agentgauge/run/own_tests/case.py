@@ -71,7 +71,9 @@ class OwnCase:
         max_turns: int = 10,
     ) -> Conversation:
         """See ``Model.ask``."""
-        paths = [_absolute(path) for path in files]
+        paths = [Path(path).absolute() for path in files]
+        if missing := [str(path) for path in paths if not path.is_file()]:
+            raise FileNotFoundError(f"files: there is no file {', '.join(missing)}; paths start at {Path.cwd()}")
         self.case.readable += paths
         if paths and isinstance(said, str):
             said += FILES + ", ".join(f"`{path}`" for path in paths)
@@ -87,7 +89,7 @@ class OwnCase:
     async def use(self, tool: Tool, arguments: Mapping[str, Any]) -> Value | tuple[Value, ...]:
         kinds = {parameter.name: parameter.type for parameter in tool.inputs}
         given = {name: str(value) if isinstance(value, Path) else value for name, value in arguments.items()}
-        files = [Path(value) for name, value in given.items() if kinds.get(name) in FILE_TYPES and value is not None]
+        files = [Path(value) for name, value in given.items() if kinds.get(name) in FILE_TYPES and isinstance(value, str)]
         self.case.readable += files  # the test itself names them
         values = tuple(map(_value, await self.case.use(tool.name, given)))
         return values[0] if len(values) == 1 else values
@@ -121,7 +123,7 @@ class Model:
         ``said``: what the user writes, or a whole conversation in OpenAI's form. ``tools``: those of the fixture
         ``tools``, typed Python functions, or function schemas, with a call of which it ends. ``files``: what tools may
         read besides the project's files; their paths are named in the message. ``state``: what functions with a first
-        parameter ``state`` work on. ``max_turns``: replies of the model. Raises ModelFault and ToolFault.
+        parameter ``state`` work on. ``max_turns``: replies of the model. Raises ModelFault, ToolFault, FileNotFoundError.
         """
         __tracebackhide__ = True
         work = self._case.ask(said, system=system, tools=tools, files=files, state=state, max_turns=max_turns)
@@ -177,10 +179,6 @@ def _in_task() -> bool:
         return asyncio.current_task() is not None
     except RuntimeError:
         return False
-
-
-def _absolute(path: str | Path) -> Path:
-    return Path(path).absolute()
 
 
 def _value(output: ToolOutput) -> Value:
