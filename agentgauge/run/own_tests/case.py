@@ -89,8 +89,8 @@ class OwnCase:
     async def use(self, tool: Tool, arguments: Mapping[str, Any]) -> Value | tuple[Value, ...]:
         kinds = {parameter.name: parameter.type for parameter in tool.inputs}
         given = {name: str(value) if isinstance(value, Path) else value for name, value in arguments.items()}
-        files = [Path(value) for name, value in given.items() if kinds.get(name) in FILE_TYPES and isinstance(value, str)]
-        self.case.readable += files  # the test itself names them
+        named = [value for name, value in given.items() if kinds.get(name) in FILE_TYPES and isinstance(value, str)]
+        self.case.readable += map(Path, named)  # the test itself names them
         values = tuple(map(_value, await self.case.use(tool.name, given)))
         return values[0] if len(values) == 1 else values
 
