@@ -71,9 +71,7 @@ class OwnCase:
         max_turns: int = 10,
     ) -> Conversation:
         """See ``Model.ask``."""
-        paths = [Path(path).absolute() for path in files]
-        if missing := [str(path) for path in paths if not path.is_file()]:
-            raise FileNotFoundError(f"files: there is no file {', '.join(missing)}; paths start at {Path.cwd()}")
+        paths = list(map(_existing, files))
         self.case.readable += paths
         if paths and isinstance(said, str):
             said += FILES + ", ".join(f"`{path}`" for path in paths)
@@ -180,6 +178,14 @@ def _in_task() -> bool:
         return asyncio.current_task() is not None
     except RuntimeError:
         return False
+
+
+def _existing(file: str | Path) -> Path:
+    """The absolute path. Raises FileNotFoundError."""
+    path = Path(file).absolute()
+    if not path.is_file():
+        raise FileNotFoundError(f"files: there is no file {path}; paths start at {Path.cwd()}")
+    return path
 
 
 def _value(output: ToolOutput) -> Value:
