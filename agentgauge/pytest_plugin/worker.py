@@ -82,7 +82,7 @@ class Worker:
 
     def close_case(self, item: pytest.Item, own: OwnCase, seconds: float) -> None:
         """Keep the record of such a test. One that is skipped has none, nor one that Ctrl-C has ended."""
-        raised = item.stash.get(RAISED, SkipTest())
+        raised = item.stash.get(RAISED, SkipTest("interrupted"))
         if isinstance(raised, pytest.skip.Exception | SkipTest):
             return
         assert self._runner is not None and self._prefetcher is not None
