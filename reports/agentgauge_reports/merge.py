@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -83,7 +84,9 @@ def _merge(shards: Sequence[Shard], target: RunFolder, hold: FolderLock, data: s
     united = {**shards[0].about, "data": _data(shards)}
     roots, _ = find_data(data, Path.cwd()) if data else find_used_data(united, Path.cwd())
     about = _about(shards)
-    indices = _indices(about["data"], roots)
+    indices = _indices(shards, about["data"], roots)
+    for name in filter(_is_made_here, indices):
+        about["data"][name] = {**about["data"][name], "samples": len(indices[name].rows)}
     plan = _plan(shards, indices)
     outlines = [shard.folder.own_outlines() for shard in shards]
     target.create()
@@ -107,7 +110,8 @@ def _differences(one: Shard, other: Shard) -> Iterator[str]:
     a, b = one.summary["run"], other.summary["run"]
     pairs = [(key, a[key], b[key]) for key in SAME]
     for key in SAME_BY_NAME:
-        pairs += [(f"{key} of {name}", a[key][name], b[key][name]) for name in a[key] if name in b[key]]
+        common = [name for name in a[key] if name in b[key] and not (key == "data" and _is_made_here(name))]
+        pairs += [(f"{key} of {name}", a[key][name], b[key][name]) for name in common]
     tasks = [name for name in one.summary["tasks"] if name in other.summary["tasks"]]
     parts, others = one.summary["tasks"], other.summary["tasks"]
     pairs += [(f"similarity of {name}", parts[name]["similarity"], others[name]["similarity"]) for name in tasks]
@@ -156,10 +160,25 @@ def _tasks(shards: Sequence[Shard]) -> list[str]:
         return list(dict.fromkeys(task for order in orders for task in order))
 
 
-def _indices(about: Mapping[str, Any], roots: Mapping[str, Path]) -> dict[str, Index]:
+def _is_made_here(task: str) -> bool:
+    """Whether the samples of a task are what its run has planned, as a project's own tests are."""
+    return find_task(task).data.in_run_folder
+
+
+def _united(shards: Sequence[Shard], task: str) -> Index:
+    """What the shards have planned of a task, in their order."""
+    found = [find_task(task).data.index(shard.folder.path) for shard in shards]
+    rows = {row.id: row for index in found for row in index.rows}
+    return replace(found[0], rows=tuple(replace(row, position=place) for place, row in enumerate(rows.values())))
+
+
+def _indices(shards: Sequence[Shard], about: Mapping[str, Any], roots: Mapping[str, Path]) -> dict[str, Index]:
     """The data that the shards used. Raises UsageProblem where it is not there, or is another by now."""
     indices = {}
     for name, told in about.items():
+        if _is_made_here(name):
+            indices[name] = _united(shards, name)
+            continue
         if name not in roots:
             raise UsageProblem(f"the data of {name} is not found; give --data as in the runs")
         indices[name] = find_task(name).data.index(roots[name])

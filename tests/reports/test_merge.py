@@ -196,3 +196,16 @@ def test_every_road_to_a_run_gives_the_same_reports(tmp_path):
     for road in ("replayed", "rescored", "merged", "resumed"):
         assert reports_of(tmp_path / road) == expected, road
     assert "Inst" in expected["csv"]
+
+
+OWN = "def test_one(model):\n    assert model.complete('x').text\n\ndef test_two(model):\n    assert not model.name\n"
+
+
+def test_a_projects_own_tests_are_put_together(tmp_path):
+    (tmp_path / "test_own.py").write_text(OWN)
+    for number, word in enumerate(("one", "two"), 1):
+        Project(tmp_path).run("-k", f"test_{word}", f"--run-dir=run{number}", data="mini")
+    merge([tmp_path / "run1", tmp_path / "run2"], tmp_path / "out")
+    part = json.loads((tmp_path / "out" / "summary.json").read_text())["tasks"]["tests"]
+    assert (part["planned"], part["passed"], part["wrong"], part["missing"]) == (2, 1, 1, 0)
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["run"]["data"]["tests"]["samples"] == 2
