@@ -18,10 +18,11 @@ import pytest
 from agentgauge_reports.allure.steps import steps, transcript
 from allure_commons.logger import AllureFileLogger
 
+from agentgauge.core.redaction import redact
 from agentgauge.pytest_plugin.keys import PLANNED
 from agentgauge.run.own_tests.case import OwnCase
 
-STEPS, TRANSCRIPT = 50_000, 500_000
+STEPS, TEXT = 50_000, 500_000
 """Bytes of the steps and of the transcript that a result of an own test gets."""
 
 
@@ -50,9 +51,9 @@ class AllureFilter:
             own: OwnCase | None = getattr(item, "funcargs", {}).get("agentgauge_case")
             if own is not None and own.case.events:
                 for step in steps(own.case.events, STEPS):
-                    with allure.step(step["name"]):
+                    with allure.step(redact(step["name"])):
                         pass
-                allure.attach(transcript(own.case.events, TRANSCRIPT), "transcript", allure.attachment_type.TEXT)
+                allure.attach(redact(transcript(own.case.events, TEXT)), "transcript", allure.attachment_type.TEXT)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:

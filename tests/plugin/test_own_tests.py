@@ -165,6 +165,7 @@ def test_a_fault_of_the_endpoint_breaks_the_test(tmp_path):
 
 
 STRAYS = """
+import os
 import unittest
 import pytest
 from agentgauge import ToolError
@@ -179,6 +180,9 @@ def test_names_no_file(model, tools):
         with pytest.raises(ToolError, match="image: "):
             tools.OCR(image=image)
 
+def test_says_a_key(model):
+    model.complete(os.environ["MY_API_KEY"])
+
 def test_is_stopped(model):
     raise KeyboardInterrupt
 
@@ -190,11 +194,15 @@ def test_is_not_reached(model):
 def test_what_did_not_come_to_its_end_has_no_record(tmp_path):
     """A test that Ctrl-C ends has not passed: --resume runs it."""
     (tmp_path / "test_own.py").write_text(STRAYS)
-    stopped = pytest_in(tmp_path, "--model=baseline", "--run-dir=run")
+    key = "sk-never-to-be-shown-1"
+    model = ("--model=baseline", "--run-dir=run", "--alluredir=allure")
+    stopped = pytest_in(tmp_path, *model, env={"MY_API_KEY": key})
     assert stopped.status == 2, stopped.output
     assert "Traceback" not in stopped.output
-    assert statuses(tmp_path / "run") == {"test_names_no_file": "passed"}
+    assert statuses(tmp_path / "run") == {"test_names_no_file": "passed", "test_says_a_key": "passed"}
     assert summary(tmp_path / "run")["tasks"]["tests"]["missing"] == 3
+    transcripts = [path.read_text() for path in (tmp_path / "allure").glob("*-attachment.txt")]
+    assert any("[key]" in text for text in transcripts) and not any(key in text for text in transcripts)
 
 
 def test_without_any_option_the_default_model_is_asked(tmp_path):
