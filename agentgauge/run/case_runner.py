@@ -100,9 +100,9 @@ class CaseRunner:
         record = await self._solver.close_case(planned, case, output, fault, seconds)
         return self._store(record)
 
-    def endpoint(self, service: Literal["model", "tools"]) -> Endpoint:
+    def endpoint(self, service: Literal["model", "tools"], task: str) -> Endpoint:
         """See ``Clients.endpoint``."""
-        return self._clients.endpoint(service)
+        return self._clients.endpoint(service, task)
 
     def resting(self) -> int:
         """How many running cases only wait, for the next attempt of a request, say: other cases may use their slots, at

@@ -208,14 +208,14 @@ class Clients:
             self._models[role] = self._make_model(role)
         return self._models[role]
 
-    def endpoint(self, service: Literal["model", "tools"]) -> Endpoint:
-        """The run's model or tool server, for programs that ask it themselves. Raises UsageProblem where the run asks
-        none."""
+    def endpoint(self, service: Literal["model", "tools"], task: str) -> Endpoint:
+        """The run's model or the task's tool server, for programs that ask it themselves. Raises UsageProblem where the
+        run asks none."""
         spec = self._settings.spec
         if spec is None:
             raise UsageProblem("a replayed run has no model and no tools at an address; leave --replay out")
         if service == "tools":
-            url = self._settings.tool_server or self._addresses()["tools"]
+            url = self._settings.tool_server or self._addresses()[_tools_of(task)]
             return Endpoint(url, os.environ.get(TOOL_TOKEN, ""))
         if spec.embedded:
             spec = spec.served_at(self._addresses()["model"])

@@ -38,7 +38,7 @@ class Served(Toy, RealTools):
     def toolbox(self, url):
         return Box(url)
 
-announce(Served("toy.one", "good"), Served("toy.two", "bad"), Served("toy.three", "good"))
+announce(Served("toy.one", "good"), Served("bad.two", "bad"), Served("toy.three", "good"))
 """
 
 SERVER = """
@@ -60,19 +60,24 @@ server.serve_forever()
 """
 
 CASES = """
+import json
+from pathlib import Path
 from agentgauge import benchmark_task
 
 @benchmark_task("toy.one")
 def test_one(outcome):
     outcome.check()
 
-@benchmark_task("toy.two")
+@benchmark_task("bad.two")
 def test_two(outcome):
     outcome.check()
 
 @benchmark_task("toy.three")
 def test_three(outcome):
     outcome.check()
+
+def test_of_the_project(tool_server):
+    assert tool_server.url == json.loads(Path("run/services.json").read_text())["tools of tests.tools"]
 """
 
 
@@ -81,8 +86,10 @@ def test_each_task_has_the_tools_of_its_own_server(project: Project) -> None:
     (project.path / "server.py").write_text(SERVER)
     (project.path / "test_toy.py").write_text(CASES)
     project.run("--model=baseline", "--limit=2", "--run-dir=run")
-    said = {(one["task"], one["transcript"]["output"]["answer"]) for one in records(project.path / "run")}
-    assert said == {("toy.one", "good"), ("toy.two", "bad"), ("toy.three", "good")}
-    addresses = json.loads((project.path / "run" / "services.json").read_text())
-    assert addresses["tools of toy.one"] == addresses["tools of toy.three"] == addresses["tools"]
-    assert addresses["tools of toy.two"] != addresses["tools"]
+    run = project.path / "run"
+    found = {(one["task"], one["transcript"]["output"].get("answer", one["status"])) for one in records(run)}
+    assert found == {("toy.one", "good"), ("bad.two", "bad"), ("toy.three", "good"), ("tests.tools", "passed")}
+    addresses = json.loads((run / "services.json").read_text())
+    assert addresses["tools of toy.one"] == addresses["tools of toy.three"]
+    assert addresses["tools of bad.two"] == addresses["tools"] != addresses["tools of toy.one"]
+    assert addresses["tools of tests.tools"] not in (addresses["tools"], addresses["tools of toy.one"])

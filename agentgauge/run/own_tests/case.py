@@ -29,17 +29,17 @@ class OwnCase:
         self,
         case: Case,
         submit: Callable[[Coroutine[Any, Any, Any]], Future[Any]],
-        endpoints: Callable[[Literal["model", "tools"]], Endpoint],
+        endpoints: Callable[[Literal["model", "tools"], str], Endpoint],
     ) -> None:
         self.case = case
         self.submit = submit
         self._endpoints = endpoints
 
     def model_endpoint(self) -> Endpoint:
-        return self._endpoints("model")
+        return self._endpoints("model", self.case.sample.task)
 
     def tool_server(self) -> Endpoint:
-        return self._endpoints("tools")
+        return self._endpoints("tools", self.case.sample.task)
 
     def give(self, work: Coroutine[Any, Any, Result]) -> Result | Coroutine[Any, Any, Result]:
         """What comes of it; to code that runs in a task of asyncio, a coroutine that gives it."""
