@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
@@ -68,7 +69,8 @@ class SampleFiles(DataSource):
         else:
             payload = json.loads(text)
         if self._gold:
-            payload["gold"] = _known_gold(index.root / self._gold, self._id, index.fingerprint)[row.id]
+            gold = _known_gold(index.root / self._gold, self._id, index.fingerprint)
+            payload["gold"] = deepcopy(gold[row.id])  # what a case does to it must not reach the next one
         return Sample(row.id, task, row.tags, payload, index.root, row.position)
 
     def _describe(self, root: Path) -> Callable[[Entry], tuple[str, list[str]]]:
