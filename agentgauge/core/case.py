@@ -60,7 +60,7 @@ class Case:
     folder: Path  # where this case's produced files go; made when first needed
     models: Callable[[str], ChatModel] | None = None  # the models that options name for roles of their own
     loop: Converse | None = None
-    readable: list[Path] = field(default_factory=list)  # what tools may read besides the sample's root
+    readable: list[Path] | None = None  # what tools may read besides ``folder``; None: what is below the sample's root
     tools: Iterable[Callable[..., Any] | Mapping[str, Json] | Tool] = ()  # of ``converse``, where it is given none
     checkpoint_file: CheckpointFile | None = None
     checkpoint_output: Json | None = None  # what ``checkpoint`` was given, now or in an earlier run that broke later
@@ -185,8 +185,9 @@ class Case:
         assert box is not None, f"{self.sample.task} declares no real tools"
         start, clock = time.time(), time.monotonic()
         detail: dict[str, Any] = {"arguments": dict(arguments)}
+        readable = [self.sample.root] if self.readable is None else self.readable
         try:
-            outputs = await box.call(name, arguments, folder=self.folder, readable=(self.sample.root, *self.readable))
+            outputs = await box.call(name, arguments, folder=self.folder, readable=readable)
         except AgentGaugeError as error:
             self.events.append(Event("tool", name, start, time.monotonic() - clock, detail, str(error)))
             raise

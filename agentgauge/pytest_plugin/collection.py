@@ -52,22 +52,22 @@ class Collection:
         """Give every case its keywords before ``-k`` and ``-m`` are applied, and keep to the plan of an earlier run."""
         self._plan_items(items)
         self._plan_own(items)
-        if earlier := self._earlier_plan():
-            outside = [item for item in items if PLANNED in item.stash and item.stash[PLANNED].id not in earlier]
-            if outside:
-                items[:] = [item for item in items if PLANNED not in item.stash or item.stash[PLANNED].id in earlier]
-                self.config.hook.pytest_deselected(items=outside)
+        earlier = self._earlier_plan()
+        if outside := [item for item in items if self._is_outside(item, earlier)]:
+            items[:] = [item for item in items if not self._is_outside(item, earlier)]
+            self.config.hook.pytest_deselected(items=outside)
+
+    def _is_outside(self, item: pytest.Item, earlier: Mapping[CaseId, str]) -> bool:
+        """Whether the earlier run did not plan a case, or left no transcript to score: own tests have none."""
+        if (case := case_of(item)) is None or not earlier:
+            return False
+        return case.id not in earlier or (self.settings.rescore is not None and OWN in item.stash)
 
     def _plan_own(self, items: list[pytest.Item]) -> None:
-        """Plan the project's own tests that use fixtures of ours. They have no transcript to score again."""
-        own = [item for item in items if uses_us(item) and not item.get_closest_marker("skip")]
-        if own and self.settings.rescore:
-            items[:] = [item for item in items if item not in own]
-            self.config.hook.pytest_deselected(items=own)
-            return
-        for item in own:
+        """Plan the project's own tests that use fixtures of ours."""
+        for item in (item for item in items if uses_us(item) and not item.get_closest_marker("skip")):
             task = find_task("tests.tools" if needs_tools(item) else "tests")
-            tags = tuple(dict.fromkeys(mark.name for mark in item.iter_markers()))
+            tags = tuple(dict.fromkeys(mark.name for mark in item.iter_markers() if not (mark.args or mark.kwargs)))
             index = Index(self.folder.path, self.folder.path / "planned.json", "", ())
             item.stash[OWN] = Planned(task, index, Row(item.nodeid, tags, 0, 0, 0), 1)
 

@@ -91,9 +91,11 @@ class CaseRunner:
         return record if record.status == "missing" else self._store(record)
 
     async def open_case(self, planned: Planned, root: Path) -> Case:
-        """The case of a test that pytest runs itself. ``root``: of the project, whose files its tools may read."""
+        """The case of a test that pytest runs itself. ``root``: of the project; its tools may read what it is given."""
         sample = planned.task.data.load(planned.index, planned.row, planned.task.name)
-        return self._solver.open_case(planned, replace(sample, root=root))
+        case = self._solver.open_case(planned, replace(sample, root=root))
+        case.readable = []
+        return case
 
     async def close_case(self, planned: Planned, case: Case, output: Json, fault: Fault | None, seconds: float) -> Line:
         """Score and store what came of such a case. ``output``: None where a fault ended it."""

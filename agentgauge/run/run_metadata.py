@@ -105,7 +105,7 @@ def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapp
             name: {
                 "official": settings.official[name],
                 "fingerprint": index.fingerprint,
-                "samples": len(index.rows) * settings.attempts,
+                "samples": len(index.rows) * (1 if find_task(name).data.in_run_folder else settings.attempts),
                 "left_out": list(find_task(name).data.left_out(settings.roots[name])),
                 "differences": list(find_task(name).data.differences(settings.roots[name])),
             }

@@ -37,6 +37,10 @@ def test_the_model_calls_tools(model, tools):
     reply = model.ask("calculate", tools=[tools.Calculator])
     assert (reply.text, [call.result for call in reply.calls]) == ("42", ["42"])
 
+def test_the_model_reads_nothing_else(model, tools):
+    reply = model.ask("read " + __file__, tools=[tools.OCR])
+    assert "is not one of the files of this task" in reply.calls[0].error
+
 def test_addresses(model_endpoint, tool_server):
     import urllib.request
     assert model_endpoint.url == URL and model_endpoint.model == "m"
@@ -81,6 +85,9 @@ def reply(seen: Seen):
         return answer(said[-1]["content"])
     if said[-1]["content"] == "double 21":
         return answer(None, tool_calls=[tool_call("double", '{"number": 21}', "call_1")])
+    if said[-1]["content"].startswith("read "):
+        arguments = json.dumps({"image": said[-1]["content"].removeprefix("read ")})
+        return answer(None, tool_calls=[tool_call("OCR", arguments, "call_1")])
     if said[-1]["content"] == "calculate":
         return answer(None, tool_calls=[tool_call("Calculator", '{"expression": "6*7"}', "call_1")])
     return answer("good morning")
@@ -103,7 +110,14 @@ def statuses(run: Path) -> dict[str, str]:
     return {record["sample"].partition("::")[2]: record["status"] for record in records(run)}
 
 
-PASSED = ("test_uses_a_function", "test_calls_tools", "test_the_model_calls_tools", "test_addresses", "test_awaits")
+PASSED = (
+    "test_uses_a_function",
+    "test_calls_tools",
+    "test_the_model_calls_tools",
+    "test_the_model_reads_nothing_else",
+    "test_addresses",
+    "test_awaits",
+)
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "xdist"])
@@ -112,7 +126,7 @@ def test_each_leaves_a_record_and_passes_or_fails_as_pytest_has_it(tmp_path, end
     model = ("--model=m", f"--model-url={endpoint.url}", "--run-dir=run", "--alluredir=allure")
     result = pytest_in(folder, *model, *workers)
     assert result.status == 1, result.output
-    assert "1 failed, 6 passed, 2 skipped" in result.output
+    assert "1 failed, 7 passed, 2 skipped" in result.output
     run = folder / "run"
     assert statuses(run) == {**dict.fromkeys(PASSED, "passed"), "test_fails": "wrong"}
     (fails,) = (record for record in records(run) if record["status"] == "wrong")
@@ -121,7 +135,7 @@ def test_each_leaves_a_record_and_passes_or_fails_as_pytest_has_it(tmp_path, end
     tasks = summary(run)["tasks"]
     assert {name: (part["planned"], part["passed"]) for name, part in tasks.items()} == {
         "tests": (3, 1),
-        "tests.tools": (4, 4),
+        "tests.tools": (5, 5),
     }
     assert "test_uses_a_function" in (run / "report.html").read_text()
     assert "| Passed | Passed with tools |" in (run / "leaderboard.md").read_text()
@@ -144,8 +158,8 @@ def test_a_resumed_run_skips_what_has_passed_and_a_replayed_one_asks_nobody(tmp_
     model = ("--model=m", f"--model-url={endpoint.url}")
     pytest_in(folder, *chosen, *model, "--run-dir=run", "--record=tape.jsonl")
     before = len(endpoint.requests)
-    again = pytest_in(folder, *chosen, "--resume=run")
-    assert "1 failed, 1 skipped" in again.output, again.output
+    again = pytest_in(folder, "--resume=run")
+    assert "1 failed, 1 passed, 2 skipped" in again.output, again.output  # those that use no fixture of ours run again
     assert len(endpoint.requests) == before + 1
     assert statuses(folder / "run") == {"test_uses_a_function": "passed", "test_fails": "wrong"}
     replayed = pytest_in(folder, *chosen, "--replay=tape.jsonl")

@@ -49,6 +49,10 @@ class OwnCase:
     async def later(self, work: Coroutine[Any, Any, Result]) -> Result:
         return await asyncio.wrap_future(self.submit(work))
 
+    def _may_read(self, files: Iterable[Path]) -> None:
+        """The test names these files itself."""
+        self.case.readable = [*(self.case.readable or ()), *files]
+
     def wait(self, work: Coroutine[Any, Any, Result]) -> Result:
         __tracebackhide__ = True
         future: Future[Result] = self.submit(work)
@@ -72,7 +76,7 @@ class OwnCase:
     ) -> Conversation:
         """See ``Model.ask``."""
         paths = list(map(_existing, files))
-        self.case.readable += paths
+        self._may_read(paths)
         if paths and isinstance(said, str):
             said += FILES + ", ".join(f"`{path}`" for path in paths)
         offered = [tool.tool if isinstance(tool, RealTool) else tool for tool in tools]
@@ -88,7 +92,7 @@ class OwnCase:
         kinds = {parameter.name: parameter.type for parameter in tool.inputs}
         given = {name: str(value) if isinstance(value, Path) else value for name, value in arguments.items()}
         named = [value for name, value in given.items() if kinds.get(name) in FILE_TYPES and isinstance(value, str)]
-        self.case.readable += map(Path, named)  # the test itself names them
+        self._may_read(map(Path, named))
         values = tuple(map(_value, await self.case.use(tool.name, given)))
         return values[0] if len(values) == 1 else values
 
@@ -120,7 +124,7 @@ class Model:
 
         ``said``: what the user writes, or a whole conversation in OpenAI's form. ``tools``: those of the fixture
         ``tools``, typed Python functions, or function schemas, with a call of which it ends. ``files``: what tools may
-        read besides the project's files; their paths are named in the message. ``state``: what functions with a first
+        read; their paths are named in the message. ``state``: what functions with a first
         parameter ``state`` work on. ``max_turns``: replies of the model. Raises ModelFault and ToolFault, and
         FileNotFoundError for one of ``files``.
         """
