@@ -120,15 +120,8 @@ class Controller:
         if not (self.folder.path / "planned.json").exists():
             return  # no benchmark case was selected: this is an ordinary pytest run
         dist = self.config.getoption("dist", "no")
-        own_only = all(find_task(task).data.in_run_folder for task, _, _ in self.folder.plan())
-        if dist not in ("no", *MODES) and not own_only:
-            self.folder.discard()
-            raise pytest.UsageError(
-                f"--dist {dist} would ask for benchmark cases more than once; accepted are {', '.join(MODES)} (-n by"
-                " itself means load)"
-            )
         try:
-            self._prepare()
+            self._prepare(dist)
         except UsageProblem as problem:
             raise pytest.UsageError(str(problem)) from None
         except OSError as error:
@@ -140,10 +133,16 @@ class Controller:
         elif self.state.progress:
             self.state.progress.watch()
 
-    def _prepare(self) -> None:
+    def _prepare(self, dist: str) -> None:
         """Check the tools, start the services, and describe the run. Raises UsageProblem and OSError."""
         state = self.state
         state.plan = list(self.folder.plan())
+        if dist not in ("no", *MODES) and state.benchmark_cases:
+            self.folder.discard()
+            raise UsageProblem(
+                f"--dist {dist} would ask for benchmark cases more than once; accepted are {', '.join(MODES)} (-n by"
+                " itself means load)"
+            )
         for left in (STOP, SLOTS, WAITING):
             (self.folder.path / left).unlink(missing_ok=True)
         state.tools, state.sandbox = check(self.settings, state.plan)

@@ -266,9 +266,9 @@ def test_long_call_that_is_cut_off_is_tried_again(tmp_path: Path) -> None:
         return b""
 
     with canned_server(answering(cut_off, http(200, '"back"'))) as server:
-        assert call(server.url, "Say", {"word": "x"}, tmp_path, retry_seconds=0.2) == (ToolOutput("text", "back"),)
+        assert call(server.url, "Say", {"word": "x"}, tmp_path, retry_seconds=0.25) == (ToolOutput("text", "back"),)
     with canned_server(answering(cut_off)) as server:
-        assert isinstance(call(server.url, "Say", {"word": "x"}, tmp_path, retry_seconds=0.2), ToolFault)
+        assert isinstance(call(server.url, "Say", {"word": "x"}, tmp_path, retry_seconds=0.25), ToolFault)
     assert len(server.requests) == 1 + 3
 
 
