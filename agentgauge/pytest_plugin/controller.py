@@ -193,9 +193,11 @@ class Controller:
             except OSError as error:
                 self.state.stop(self.state.cannot_write(error))
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        # xdist's own Interrupted is one too; it also stands for -x and --maxfail, and says so when a worker got the
-        # signal
+        if not self.config.option.fulltrace:  # pytest fails to show a place between two lines, where a signal may come
+            excinfo.traceback = excinfo.traceback[-1:]
+        # xdist's own Interrupted is one too, also for -x and --maxfail; it says so when a worker got the signal
         self.state.interrupted = excinfo.type is KeyboardInterrupt or "keyboard-interrupt" in str(excinfo.value)
         if self.state.interrupted:
             self.state.stop_workers("interrupted")

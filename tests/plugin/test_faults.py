@@ -181,7 +181,7 @@ def test_further_signals_do_not_disturb_the_end_of_an_interrupted_run(tmp_path, 
         while process.poll() is None and time.monotonic() < end:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
-            time.sleep(0.1)
+            time.sleep(0.01)
         reader.join(20)
     text = output.read_text()
     assert process.returncode == 2, text
