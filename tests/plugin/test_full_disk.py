@@ -68,8 +68,9 @@ def test_a_disk_that_is_full_in_the_midst_costs_no_answer(tmp_path, disk, worker
         (disk / "filler").unlink()
         endpoint.choose = say
         assert project.run(f"--resume={disk / 'run'}", "--model-url", endpoint.url, *workers).status == 0
-        # answers on their way when the run stopped are given up, as after -x
-        assert len(endpoint.requests) <= before + SAMPLES + 8
+        # answers on their way when a worker stops are given up, as after -x: all four; and where there is another
+        # worker, that one may have taken over the two slots of the first before it comes to the full disk itself
+        assert len(endpoint.requests) <= before + SAMPLES + (4 + 2 if workers else 4)
         assert without_times(summary(disk / "run")) == undisturbed(SAMPLES)
 
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 from benchmarks.measure import run
 from benchmarks.projects import toy_project
 
-PROCESS, CONTROLLER, WORKER = 6.5, 3.3, 4.5
-"""KB (1,000 bytes) a case. With every report kept and outlines held twice the first two were 8.6 and 4.6. The
-controller's varies between 1.6 and 2.8 from run to run."""
+PROCESS, CONTROLLER, WORKER = 6.5, 2.5, 4.5
+"""KB (1,000 bytes) a case. With every report kept and outlines held twice the first two were 8.6 and 4.6."""
 
 
 def growth(tmp_path, workers, few, many):
@@ -32,6 +31,12 @@ def test_a_run_in_one_process(tmp_path):
 
 
 def test_a_controller_and_its_workers(tmp_path):
-    controller, worker = growth(tmp_path, "2", 1_000, 5_000)
-    assert controller < CONTROLLER
-    assert worker < WORKER
+    """The controller's peak varies between 1.6 and 2.8 KB from run to run, so the least of up to three counts."""
+    least = float("inf")
+    for attempt in range(3):
+        controller, worker = growth(tmp_path / str(attempt), "2", 1_000, 5_000)
+        assert worker < WORKER
+        least = min(least, controller)
+        if least < CONTROLLER:
+            break
+    assert least < CONTROLLER

@@ -124,9 +124,9 @@ class Model:
 
         ``said``: what the user writes, or a whole conversation in OpenAI's form. ``tools``: those of the fixture
         ``tools``, typed Python functions, or function schemas, with a call of which it ends. ``files``: what tools may
-        read; their paths are named in the message. ``state``: what functions with a first
-        parameter ``state`` work on. ``max_turns``: replies of the model. Raises ModelFault and ToolFault, and
-        FileNotFoundError for one of ``files``.
+        read; their paths are named in the message. ``state``: what functions with a first parameter ``state`` work on.
+        ``max_turns``: replies of the model. Raises ModelFault and ToolFault, and FileNotFoundError for one of
+        ``files``.
         """
         __tracebackhide__ = True
         work = self._case.ask(said, system=system, tools=tools, files=files, state=state, max_turns=max_turns)
