@@ -27,12 +27,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := test
 
 $(VENV)/.installed-%: pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit("AgentGauge needs Python 3.11 or newer; this is %d.%d. Try: make PYTHON=python3.12" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
-	@echo "installing AgentGauge and what it needs into $(VENV) ..."
-	@start=$$(date +%s); \
-	$(PYTHON) -m venv $(VENV) || { echo "python3 -m venv failed; on Debian or Ubuntu: apt-get install python3-venv"; exit 1; }; \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]' || exit 1; \
-	echo "installed $$($(BIN)/python -m pip list --disable-pip-version-check --format=freeze 2>/dev/null | wc -l) packages in $$(($$(date +%s) - start)) s"
+	@$(PYTHON) install.py $(VENV) --editable '.[$*]'
 	@touch $@
 
 bench: $(BUNDLED)
@@ -51,7 +46,7 @@ check: lint
 
 # other plugins of pytest, away from our own packages; without them the tests of running beside them are skipped
 $(BESIDE)/.tried: pyproject.toml
-	@$(PYTHON) -m venv $(BESIDE) && $(BESIDE)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[beside]' \
+	@$(PYTHON) install.py $(BESIDE) --editable '.[beside]' \
 	|| { rm -rf $(BESIDE); echo "pytest's other plugins could not be installed; the tests of running beside them will be skipped"; }
 	@mkdir -p $(BESIDE) && touch $@
 
@@ -83,7 +78,7 @@ benchmarks: $(DEV)
 
 # another runner to compare with, away from our own packages; without it that figure is left out
 $(PEERS)/.tried:
-	@$(PYTHON) -m venv $(PEERS) && $(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check inspect-ai openai \
+	@$(PYTHON) install.py $(PEERS) inspect-ai openai \
 	|| echo "inspect_ai could not be installed; it will not be measured"
 	@mkdir -p $(PEERS) && touch $@
 

@@ -1,14 +1,24 @@
-"""Apple MMAU: what the sandbox costs a contest program, and what collecting a large file costs."""
+"""Apple MMAU: what the sandbox costs a contest program, what five programs of a problem cost, and what collecting a
+large file costs."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
 
+import pytest
+
+from agentgauge import sandbox
 from bench_mmau import data
+from bench_mmau.contests import score
 from bench_mmau.contests.execute import Workplace, run_group
+from benchmarks.memory import below
 from tests.mmau import records as made
 
 PROGRAM = "total = 0\nfor i in range(3_000_000):\n    total += i\nprint(int(input()) + total)"
@@ -16,6 +26,13 @@ ROUNDS = 7
 OVERHEAD = 1.5
 MEGABYTES = 29
 COLLECTED = 0.05  # seconds
+PROBLEM = {
+    "id": "square",
+    "public_tests": {"input": ["1\n"], "output": ["1\n"]},
+    "private_tests": {"input": ["2\n", "3\n", "4\n"], "output": ["4\n", "9\n", "16\n"]},
+    "generated_tests": {"input": ["5\n", "6\n"], "output": ["25\n", "36\n"]},
+}
+INPUTS = [text for tests in PROBLEM.values() if isinstance(tests, dict) for text in tests["input"]]
 
 
 def test_a_program_in_the_sandbox(benchmark, figure):
@@ -38,6 +55,64 @@ def test_a_program_in_the_sandbox(benchmark, figure):
     ratio = min(ours) / min(bare)
     figure("Apple MMAU: a program in the sandbox / the bare interpreter", ratio, most=OVERHEAD)
     assert ratio < OVERHEAD
+
+
+def cpu() -> float:
+    """Seconds of processor time of this process, of those below it, and of the children that they waited for."""
+    used = 0.0
+    for pid in [os.getpid(), *below(os.getpid())]:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        used += sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    return used
+
+
+def test_a_start(benchmark, figure):
+    """From the call to its result, for a program that ends at once, in a process that stands ready."""
+    script = sandbox.Script("import os\n\ndef main():\n    os._exit(0)\n")
+    bare: list[float] = []
+    ours: list[float] = []
+
+    def both() -> None:
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-I", "-S", "-c", "pass"], check=True)
+        bare.append(time.perf_counter() - began)
+        with sandbox.scratch_folder() as folder:
+            began = time.perf_counter()
+            assert sandbox.run(script, folder=folder, keep=False).status == "ok"
+            ours.append(time.perf_counter() - began)
+
+    benchmark.pedantic(both, rounds=41, warmup_rounds=2)
+    figure("the start of a program in the sandbox, median", 1000 * median(ours), "ms", most=10)
+    figure("the start of a program in the sandbox / of a bare interpreter", median(ours) / median(bare), most=1.3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "programs", "solved", "most"),
+    [
+        ("five equal programs that do not compile", ["print(int(input()) ** 2"] * 5, False, 0.25),
+        ("five equal right programs", ["print(int(input()) ** 2)"] * 5, True, 0.6),
+        ("five different right programs", [f"print(int(input()) ** 2)  # {n}" for n in range(5)], True, 2.5),
+        ("five different programs that fail at once", [f"raise ValueError({n})" for n in range(5)], False, 2.5),
+    ],
+)
+def test_five_programs_of_a_problem(benchmark, figure, kind: str, programs: Sequence[str], solved: bool, most: float):
+    """Against the plain way, which is a bare interpreter for each program and test."""
+    bare: list[float] = []
+    ours: list[float] = []
+
+    def both() -> None:
+        began = cpu()
+        for program in programs:
+            for text in INPUTS:
+                subprocess.run([sys.executable, "-c", program], input=text, capture_output=True, text=True, check=False)
+        middle = cpu()
+        assert score.judge(PROBLEM, [[program] for program in programs]).passed is solved
+        bare.append(middle - began)
+        ours.append(cpu() - middle)
+
+    benchmark.pedantic(both, rounds=3, warmup_rounds=1)
+    figure(f"Apple MMAU: {kind}, processor time", 1000 * min(ours), "ms")
+    figure(f"Apple MMAU: {kind} / a bare interpreter for each test", min(ours) / min(bare), most=most)
 
 
 def test_collecting_large_contest_files(tmp_path, benchmark, figure, monkeypatch):

@@ -14,6 +14,7 @@ import pytest
 
 from benchmarks.measure import Cost, run
 from benchmarks.official import MMAU, QUERIES, SESSIONS, TASKS, scaled, write_all
+from benchmarks.projects import every_call_works
 from tests.plugin.project import ROOT, Project
 
 SCALE = float(os.environ.get("OFFICIAL_SCALE", "0.05"))
@@ -48,7 +49,7 @@ def test_a_data_set_of_official_size(tmp_path, benchmark, figure, data, name, mo
     peaks.mkdir()
     project = Project(tmp_path)
     files = [str(ROOT / path) for path in PATHS[name]]
-    shared = (*files, f"--data={data}")
+    shared = (*every_call_works(project), *files, f"--data={data}")
     collected: list[Cost] = [run(project, *shared, "--collect-only", "-qq") for _ in range(2)]
     costs: list[Cost] = []
 

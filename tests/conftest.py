@@ -1,6 +1,9 @@
 """For all tests of the project."""
 
+import os
 import signal
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,6 +35,10 @@ FOLDERS = {
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):  # all workers of a run share it
+        folder = tempfile.TemporaryDirectory(prefix="agentgauge-tests-")
+        config.add_cleanup(folder.cleanup)
+        os.environ["XDG_CACHE_HOME"] = folder.name  # nothing that was worked out before the tests is taken for a result
     for name, text in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {text}")
 
@@ -49,3 +56,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("faults")]
+
+
+@pytest.fixture
+def own_secrets(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Registers secrets of the test; those that other tests have registered are unknown until it ends."""
+    from agentgauge.core.redaction import register
+
+    monkeypatch.setattr("agentgauge.core.redaction._known", ())
+    return register

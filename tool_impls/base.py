@@ -17,8 +17,8 @@ Category = Literal["perception", "operation", "logic", "creativity"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)
 
 READY, BASIC, SUBSTITUTE, DISABLED, UNAVAILABLE = "ready", "basic", "substitute", "disabled", "unavailable"
-"""States of a tool. ``substitute: <what>`` works, but with something else than its official form would use;
-``unavailable: <the setting that would help>`` does not work."""
+"""States of a tool. ``basic`` is a plain stand-in, which may be named: ``basic: <what>``. ``substitute: <what>`` works,
+but with something else than its official form would use; ``unavailable: <the setting that would help>`` does not."""
 
 
 class ToolTimeout(ToolError, TimeoutError):
@@ -40,6 +40,7 @@ class BenchTool(ABC):
     concurrency: ClassVar[int] = 1  # calls at a time in one process
     seconds: ClassVar[float] = 60.0  # for one call, waiting not included; more ends it, and the process that it runs in
     runs_code: ClassVar[bool] = False  # code that a model wrote, in the sandbox
+    pure: ClassVar[bool] = False  # a result follows from arguments, files, options and weights alone, and may be kept
     confined: ClassVar[bool] = False  # no network, device or other program for its process, no files but the call's
     variables: ClassVar[tuple[str, ...]] = ()  # of the environment, with its keys; ``key_env`` needs no mention here
 
@@ -62,6 +63,11 @@ class BenchTool(ABC):
         return cls.library or (cls.packages[0] if cls.packages else "Python")
 
     @classmethod
+    def form_packages(cls, settings: ToolSettings) -> tuple[str, ...]:
+        """Import names that the form under these settings needs beyond ``packages``."""
+        return ()
+
+    @classmethod
     def weights(cls, settings: ToolSettings) -> tuple[Path, ...]:
         """Files or folders of weights that the tool would load, for its fingerprint."""
         return ()
@@ -70,6 +76,13 @@ class BenchTool(ABC):
     def on_device(cls, settings: ToolSettings) -> bool:
         """Whether it loads a model: such tools share one process for each device, so that models are loaded once."""
         return False
+
+    @classmethod
+    def is_kept(cls, settings: ToolSettings) -> bool:
+        """Whether results may be kept for equal calls (``server/result_cache.py``): those of pure tools, but of no
+        service and of no weights on the hub, behind whose names there may be something else tomorrow."""
+        tables = [settings.tables.get(table, {}) for table in cls.tables]
+        return cls.pure and not any(table.get("url") or table.get("allow_download") for table in tables)
 
     @classmethod
     def known_options(cls) -> tuple[Option, ...]:
@@ -90,7 +103,7 @@ class BenchTool(ABC):
         """As ``back_end``, but knows disabled tools and missing packages. Imports nothing heavy."""
         if cls.meta.name in settings.disable:
             return DISABLED
-        if missing := missing_package(cls.packages):
+        if missing := missing_package((*cls.packages, *cls.form_packages(settings))):
             needed = f"{cls.distribution}[{cls.extra}]" if cls.extra else missing
             return unavailable(f"the Python package {missing} is missing; install {needed}")
         return cls.back_end(settings)

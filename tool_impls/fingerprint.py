@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
+import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
@@ -27,6 +29,23 @@ def fingerprints(settings: ToolSettings, names: Iterable[str]) -> dict[str, dict
     return {name: _fingerprint(name, state, settings) for name, state in check(settings, names).items()}
 
 
+def result_identity(settings: ToolSettings, name: str, place: str) -> str:
+    """What a pure tool's results follow from beside the arguments of a call, as one text.
+
+    More than a fingerprint: also the code of AgentGauge and of the tool's own package, all packages that are installed
+    (a tool names only some of those that it uses), the interpreter, and ``place``, where models run. Raises OSError
+    where weights or code cannot be read.
+    """
+    kind = TOOLS[name]
+    classes = [base for base in kind.__mro__ if issubclass(base, BenchTool)]  # other bases are of installed packages
+    tops = {"agentgauge", *(base.__module__.partition(".")[0] for base in classes)}
+    modules = [sys.modules[top] for top in sorted(tops)]
+    code = [Path(path) for module in modules for path in getattr(module, "__path__", None) or [module.__file__ or ""]]
+    installed = {found.name for folder in map(Path, sys.path) for found in folder.glob("*-info")}
+    stated = _stated(name, kind.state(settings), settings)
+    return json.dumps([stated, _remembered(tuple(code)), sorted(installed), sys.version, platform.machine(), place])
+
+
 def look_up_packages() -> None:
     """Those of all tools. They are looked up once in a process."""
     for kind in TOOLS.values():
@@ -35,11 +54,17 @@ def look_up_packages() -> None:
 
 def _fingerprint(name: str, state: str, settings: ToolSettings) -> dict[str, Any]:
     kind = TOOLS[name]
+    packages = _versions((*kind.packages, *kind.form_packages(settings)))
+    return _stated(name, state, settings) | {"packages": packages | _own_version(kind)}
+
+
+def _stated(name: str, state: str, settings: ToolSettings) -> dict[str, Any]:
+    """A fingerprint but for the packages."""
+    kind = TOOLS[name]
     found: dict[str, Any] = {
         "state": state,
         "version": kind.version,
         "backend": kind.backend(settings),
-        "packages": _versions(kind.packages) | _own_version(kind),
         "options": _options(settings, name, kind.options),
     }
     for table in kind.tables:
@@ -116,4 +141,8 @@ def _remembered(paths: tuple[Path, ...]) -> str:
 
 
 def _files(path: Path) -> list[Path]:
-    return [path] if path.is_file() else sorted(item for item in path.rglob("*") if item.is_file())
+    return (
+        [path]
+        if path.is_file()
+        else sorted(item for item in path.rglob("*") if item.is_file() and item.parent.name != "__pycache__")
+    )

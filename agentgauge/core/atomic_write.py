@@ -26,13 +26,14 @@ def encoded(value: Json, *, indent: int | None = None) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Replace a file in one step. A link of that name is replaced, not followed. Raises OSError."""
+def write_whole(path: Path, content: bytes, mode: int = 0o644) -> None:
+    """Replace a file in one step. A link of that name is replaced, not followed. ``mode``: who may read and write the
+    file. Raises OSError."""
     descriptor, scratch = tempfile.mkstemp(prefix=f".{path.name[:80]}-", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
-        Path(scratch).chmod(0o644)
+        Path(scratch).chmod(mode)
         Path(scratch).replace(path)
     finally:
         with contextlib.suppress(FileNotFoundError):  # it has become the file

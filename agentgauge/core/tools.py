@@ -85,10 +85,14 @@ class SchemaTool(Tool):
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """One result of a tool call. ``content`` is text, or the absolute path of a file for the other types."""
+    """One result of a tool call. ``content`` is text, or the absolute path of a file for the other types.
+
+    ``cached``: the seconds that the tool worked, where the result is that of an earlier, equal call; else None.
+    """
 
     type: Literal["text", "image", "audio", "video", "file"]
     content: str
+    cached: float | None = field(default=None, compare=False)
 
 
 def not_ready(tools: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

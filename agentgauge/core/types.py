@@ -64,7 +64,7 @@ class Event:
     name: str  # model name or tool name
     start: float  # seconds since the epoch
     seconds: float
-    detail: Mapping[str, Json]  # model: messages (new ones only), reply, role if any; tool: arguments, result
+    detail: Mapping[str, Json]  # model: messages (new ones only), reply, role if any; tool: arguments, result, cached
     error: str | None = None  # the message that the model got, or the fault
 
 

@@ -197,6 +197,6 @@ def _stored(output: ToolOutput, folder: Path) -> dict[str, Any]:
     """Text as it is; a produced file by its name below ``folder`` and its content; another path as it is."""
     file, root = Path(output.content), folder.resolve()
     if output.type == "text" or not file.is_file() or not file.resolve().is_relative_to(root):
-        return asdict(output)
+        return {"type": output.type, "content": output.content}
     name = file.resolve().relative_to(root).as_posix()
     return {"type": output.type, "file": name, "data": base64.b64encode(file.read_bytes()).decode("ascii")}

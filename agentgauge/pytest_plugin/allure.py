@@ -38,7 +38,7 @@ class AllureFilter:
         for writer in allure_commons.plugin_manager.get_plugins():
             if isinstance(writer, AllureFileLogger):
                 allure_commons.plugin_manager.unregister(writer)
-                filtered = _Writer(writer, self._ours)
+                filtered = _Writer(self.config.getoption("allure_report_dir"), self._ours)
                 allure_commons.plugin_manager.register(filtered)
                 self.config.add_cleanup(partial(_restore, writer, filtered))
 
@@ -69,33 +69,21 @@ def _restore(writer: AllureFileLogger, filtered: _Writer) -> None:
     allure_commons.plugin_manager.register(writer)
 
 
-class _Writer:
-    """Lets pass what ordinary tests leave."""
+class _Writer(AllureFileLogger):
+    """Writes what ordinary tests leave."""
 
-    def __init__(self, writer: AllureFileLogger, ours: set[str]) -> None:
-        self._writer = writer
+    def __init__(self, folder: str, ours: set[str]) -> None:
+        super().__init__(folder)  # type: ignore[no-untyped-call]
         self._ours = ours
 
     @allure_commons.hookimpl
     def report_result(self, result: Any) -> None:
         if result.uuid not in self._ours:
-            self._writer.report_result(result)
+            super().report_result(result)  # type: ignore[no-untyped-call]
 
     @allure_commons.hookimpl
     def report_container(self, container: Any) -> None:
         """The fixtures of cases; those of ordinary tests, which may share one, are kept."""
         container.children = [child for child in container.children if child not in self._ours]
         if container.children:
-            self._writer.report_container(container)
-
-    @allure_commons.hookimpl
-    def report_attached_file(self, source: Any, file_name: Any) -> None:
-        self._writer.report_attached_file(source, file_name)
-
-    @allure_commons.hookimpl
-    def report_attached_data(self, body: Any, file_name: Any) -> None:
-        self._writer.report_attached_data(body, file_name)
-
-    @allure_commons.hookimpl
-    def report_globals(self, globals_item: Any) -> None:
-        self._writer.report_globals(globals_item)
+            super().report_container(container)  # type: ignore[no-untyped-call]

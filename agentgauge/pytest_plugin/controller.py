@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -100,14 +101,13 @@ class Controller:
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
         if config.getoption("dist") not in MODES:
             return None
-        from agentgauge.pytest_plugin.xdist.scheduler import Scheduling
+        from agentgauge.pytest_plugin.xdist.scheduler import Scheduling, ShardScheduling
 
+        others = config.pluginmanager.subset_hook_caller("pytest_xdist_make_scheduler", [self])
         return Scheduling(
-            config,
-            log,
+            ShardScheduling(config, log, self._groups, self.settings.in_flight),
             has_cases=lambda: self.state.benchmark_cases > 0,
-            groups=self._groups,
-            in_flight=self.settings.in_flight,
+            xdists_own=partial(others, config=config, log=log),
         )
 
     def _groups(self) -> Mapping[int, str]:

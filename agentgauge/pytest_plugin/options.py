@@ -24,55 +24,50 @@ SHORT_NAMES = "agentgauge_short_options"
 PREFIX = "--agentgauge-"
 """Each option is there under this prefix too, whatever other plugins and the project call theirs."""
 
-OPTIONS: Mapping[str, tuple[str | None, str]] = {
-    "--model": (
+
+def _option(metavar: str | None, text: str, **more: Any) -> dict[str, Any]:
+    return {"help": text, **({"metavar": metavar} if metavar else {"action": "store_true"}), **more}
+
+
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "--model": _option(
         "NAME",
         "model to test: gpt-4o, provider/model, a [models.NAME] table of agentgauge.toml, or an embedded one: oracle,"
         " baseline, scripted:FILE (default: baseline)",
     ),
-    "--model-url": ("URL", "any OpenAI-compatible endpoint (default: the provider's)"),
-    "--dialect": (
+    "--model-url": _option("URL", "any OpenAI-compatible endpoint (default: the provider's)"),
+    "--dialect": _option(
         "NAME",
         "how tools are put to the model and calls are read back: native, react, or the name of a model family, such as"
         " qwen; docs/dialects.md lists them (default: native)",
     ),
-    "--data": ("auto|mini|DIR", "official data where present, the bundled set, or a folder (default: auto)"),
-    "--attempts": ("K", "independent attempts per sample, each with a seed of its own (default: 1)"),
-    "--limit": ("N", "at most N samples per task, spread evenly over the task (default: all)"),
-    "--in-flight": ("N", f"concurrent requests, over all workers (default: {DEFAULT_IN_FLIGHT})"),
-    "--tool-server": ("URL", "an AgentLego-compatible tool server (default: one of our own is started)"),
-    "--run-dir": ("DIR", "where this run is written (default: runs/<time>-<model>)"),
-    "--resume": ("DIR", "go on with a run: what is done is kept, broken and missing cases run again"),
-    "--rescore": ("DIR", "no model: score the stored transcripts of a run again"),
-    "--record": ("FILE", "write every model and tool exchange to a cassette"),
-    "--replay": ("FILE", "answer from a cassette; an exchange that it lacks is an error, never a live call"),
-    "--allow-unsafe-code": (
-        None,
-        "run code that a model wrote even where this machine cannot confine it (default: refuse)",
+    "--data": _option("auto|mini|DIR", "official data where present, the bundled set, or a folder (default: auto)"),
+    "--attempts": _option("K", "independent attempts per sample, each with a seed of its own (default: 1)", type=int),
+    "--limit": _option("N", "at most N samples per task, spread evenly over the task (default: all)", type=int),
+    "--in-flight": _option("N", f"concurrent requests, over all workers (default: {DEFAULT_IN_FLIGHT})", type=int),
+    "--tool-server": _option("URL", "an AgentLego-compatible tool server (default: one of our own is started)"),
+    "--run-dir": _option("DIR", "where this run is written (default: runs/<time>-<model>)"),
+    "--resume": _option("DIR", "go on with a run: what is done is kept, broken and missing cases run again"),
+    "--rescore": _option("DIR", "no model: score the stored transcripts of a run again"),
+    "--record": _option("FILE", "write every model and tool exchange to a cassette"),
+    "--replay": _option("FILE", "answer from a cassette; an exchange that it lacks is an error, never a live call"),
+    "--allow-unsafe-code": _option(
+        None, "run code that a model wrote even where this machine cannot confine it (default: refuse)"
     ),
-    "--budget": ("AMOUNT", "stop gracefully when reached: 5usd, 2Mtok, 30min (default: none)"),
-    "--gate": (
+    "--budget": _option("AMOUNT", "stop gracefully when reached: 5usd, 2Mtok, 30min (default: none)"),
+    "--gate": _option(
         "EXPR",
         "fail the run unless it holds, such as 'gta_atomic.e2e.AnsAcc>=40', or 'no significant regression against RUN';"
         " may repeat",
+        action="append",
     ),
-    "--scoring": (
+    "--scoring": _option(
         "parity|strict",
         "parity reproduces the published evaluators, quirks included; strict applies the documented fixes"
         " (default: parity)",
     ),
 }
-"""Option → what stands for its value (None: a switch), and its help."""
-
-_FURTHER: Mapping[str, Mapping[str, Any]] = {
-    "--attempts": {"type": int},
-    "--limit": {"type": int},
-    "--in-flight": {"type": int},
-    "--allow-unsafe-code": {"action": "store_true"},
-    "--gate": {"action": "append"},
-}
-"""Option → what pytest is told besides."""
-
+"""Option → what pytest is told of it. ``_option(None, ...)`` is a switch."""
 
 _PATHS = ("--data", "--run-dir", "--resume", "--rescore", "--record", "--replay")
 """Options whose value may be a path that exists."""
@@ -94,9 +89,8 @@ def add_options(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager
         " failed gate; wrong answers are results; each option is also there as --agentgauge-...)",
     )
     taken = _taken(parser, OPTIONS) if wanted else frozenset(OPTIONS)
-    for name, (metavar, text) in OPTIONS.items():
-        more = {**({"metavar": metavar} if metavar else {}), **_FURTHER.get(name, {})}
-        _add(group, name, text, more, is_taken=name in taken)
+    for name, option in OPTIONS.items():
+        _add(group, name, option, is_taken=name in taken)
 
 
 def add_task_options(parser: pytest.Parser) -> None:
@@ -113,15 +107,14 @@ def add_task_options(parser: pytest.Parser) -> None:
     for option in options.values():
         accepted = "|".join(option.accepted) or (option.metavar if option.default is not None else "")
         # None: not given, so the earlier run's where there is one
-        more = {"default": None, **({"metavar": accepted} if accepted else {"action": "store_true"})}
-        _add(group, option.name, option.help, more, is_taken=option.name in taken)
+        _add(group, option.name, _option(accepted, option.help, default=None), is_taken=option.name in taken)
 
 
-def _add(group: pytest.OptionGroup, name: str, text: str, more: Mapping[str, Any], *, is_taken: bool) -> None:
-    prefixed = PREFIX + name.removeprefix("--")
+def _add(group: pytest.OptionGroup, name: str, option: Mapping[str, Any], *, is_taken: bool) -> None:
+    shown = option if is_taken else {**option, "help": argparse.SUPPRESS}
+    group.addoption(PREFIX + name.removeprefix("--"), dest=destination(name), **shown)
     if not is_taken:
-        group.addoption(name, dest=destination(name), help=text, **more)
-    group.addoption(prefixed, dest=destination(name), help=text if is_taken else argparse.SUPPRESS, **more)
+        group.addoption(name, dest=destination(name), **option)
 
 
 def _taken(parser: pytest.Parser, names: Iterable[str]) -> frozenset[str]:

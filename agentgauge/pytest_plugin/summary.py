@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
-from agentgauge.pytest_plugin.gates import check_gate
 from agentgauge.pytest_plugin.run_state import RunState
+from agentgauge.run.gates import Gate, Threshold
 from agentgauge.run.run_metadata import describe
 from agentgauge.run.slots import FILE as SLOTS
 from agentgauge.run.waiting_requests import FILE as WAITING
@@ -80,3 +83,16 @@ def _judge(state: RunState, exitstatus: int) -> int:
     if exitstatus == pytest.ExitCode.INTERRUPTED and not (state.stop_reason or state.failures):
         return exitstatus  # collection errors, or a worker that was interrupted
     return pytest.ExitCode.TESTS_FAILED if state.problems or state.ordinary_failures else pytest.ExitCode.OK
+
+
+def check_gate(gate: Gate, summary: Mapping[str, Any], folder: Path) -> str | None:
+    """What is wrong, in a sentence, or None where the gate holds. ``summary``: of the run in ``folder``."""
+    if isinstance(gate, Threshold):
+        return gate.check(summary)
+    from agentgauge_reports.comparison.regression import regression
+
+    try:
+        reason = regression(gate.run, folder, gate.task, gate.metric)
+    except UsageProblem as problem:  # the other run's folder has changed since the gate was read
+        reason = str(problem)
+    return reason and f"gate {gate.text}: {reason}"

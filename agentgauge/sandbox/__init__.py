@@ -6,17 +6,20 @@ import asyncio
 from collections.abc import Sequence
 from typing import Unpack
 
-from agentgauge.sandbox.launch import Job, Options
+from agentgauge.sandbox.launch import Job, Options, Script
 from agentgauge.sandbox.paths import hide
 from agentgauge.sandbox.protection import check_minimum, chosen, layers, look_early, permit_unsafe
 from agentgauge.sandbox.result import Answer, Limits, SandboxResult, Status, Steps
 from agentgauge.sandbox.scratch import scratch_folder
+from agentgauge.sandbox.servers import FOLDER as SCRIPT_FOLDER
 
 __all__ = [
+    "SCRIPT_FOLDER",
     "Answer",
     "Limits",
     "Options",
     "SandboxResult",
+    "Script",
     "Status",
     "Steps",
     "check_minimum",
@@ -30,22 +33,25 @@ __all__ = [
 ]
 
 
-def run(argv: Sequence[str], *, allow_unsafe: bool = False, **options: Unpack[Options]) -> SandboxResult:
-    """Run a program (``argv[0]`` is an absolute path) in the sandbox and wait for its end. Safe in any thread.
+def run(program: Sequence[str] | Script, *, allow_unsafe: bool = False, **options: Unpack[Options]) -> SandboxResult:
+    """Run a program in the sandbox and wait for its end: a command line that begins with an absolute path, or a
+    script. Safe in any thread.
 
     One run at a time in a folder. Raises UsageProblem below the minimum of protection unless ``allow_unsafe``,
     SandboxFault if nothing could be run.
     """
     check_minimum(allow_unsafe=allow_unsafe)
-    return Job(argv, chosen()[0], **options).run()
+    return Job(program, chosen()[0], **options).run()
 
 
-async def run_async(argv: Sequence[str], *, allow_unsafe: bool = False, **options: Unpack[Options]) -> SandboxResult:
+async def run_async(
+    program: Sequence[str] | Script, *, allow_unsafe: bool = False, **options: Unpack[Options]
+) -> SandboxResult:
     """As ``run``, in a thread; cancelling the task ends the program."""
 
     def prepare() -> Job:  # in a thread, too: the first call of a process probes the machine
         check_minimum(allow_unsafe=allow_unsafe)
-        return Job(argv, chosen()[0], **options)
+        return Job(program, chosen()[0], **options)
 
     job = await asyncio.to_thread(prepare)
     try:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -51,8 +52,11 @@ class MemoryGroup:
         return True
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):
-            self._folder.rmdir()
+        for _ in range(20):  # its last process may be about to end
+            with contextlib.suppress(OSError):
+                self._folder.rmdir()
+                return
+            time.sleep(0.005)
 
 
 def memory_group(memory_bytes: int) -> MemoryGroup | None:

@@ -7,36 +7,42 @@ import marshal
 import math
 import os
 import selectors
-import signal
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from io import FileIO
 from pathlib import Path
 from typing import Any, Required, TypedDict, Unpack
 
 from agentgauge.core.errors import SandboxFault
-from agentgauge.sandbox.cgroup import MemoryGroup, memory_group
-from agentgauge.sandbox.inner.mounts import devices
 from agentgauge.sandbox.paths import view
+from agentgauge.sandbox.processes import Fresh, Holder, Setup, Streams
 from agentgauge.sandbox.report import Report, read_report
-from agentgauge.sandbox.result import Limits, SandboxResult, Status, Steps
+from agentgauge.sandbox.result import Limits, SandboxResult, Steps
+from agentgauge.sandbox.servers import FOLDER, lend
+from agentgauge.sandbox.verdict import verdict
 
-_HERE = str(Path(__file__).parent)
-_START = f"import sys; sys.path.append({_HERE!r}); from inner.supervise import main; main()"
-_GRACE = 5.0  # seconds that the launcher has to end after the time limit
+_GRACE = 5.0  # seconds that the sandbox has to end after the time limit
 _KEEPING = 20 << 20  # bytes a second at which it brings back the folder, at the least
 _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
-    """How to build the confinement on this machine; chosen once by ``layers``."""
+class Script:
+    """Python text that defines a function ``main`` without arguments and runs in an interpreter that stands ready.
 
-    refuse: tuple[str, ...] = ()  # what not to try: namespaces, mount_ns, landlock, seccomp, memory_group
-    bubblewrap: str | None = None  # path of bwrap, if it has to make the namespaces
+    The text itself runs once in each of several processes, confined, with ``__name__`` "prepared": there it imports
+    what its programs need. It starts no thread, and reads and keeps nothing that one program may know and the next may
+    not. ``main`` then runs in a fork of such a process, in module ``__main__``, as a program of its own. If the text
+    defines ``improve``, it is called between programs, when none waits, until it gives False: to import what may be of
+    use to many. Where it raises or leaves a thread, the process goes on as it was before the first such call. Installed
+    packages are not on ``sys.path`` before the text puts them there. Where no process can stand ready, the text is
+    executed as a program with ``__name__`` "__main__", and has to call ``main`` itself.
+    """
+
+    text: str
 
 
 class Options(TypedDict, total=False):
@@ -58,12 +64,12 @@ class Options(TypedDict, total=False):
     keep: bool  # default True; False: what the program leaves in the folder may be thrown away
 
 
-def environment(folder: Path) -> dict[str, str]:
+def environment(folder: str) -> dict[str, str]:
     """The whole environment of the code. Nothing of AgentGauge's own environment gets in."""
     return {
         "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
-        "HOME": str(folder),
-        "TMPDIR": str(folder),
+        "HOME": folder,
+        "TMPDIR": folder,
         "LANG": "C.UTF-8",
         "MPLBACKEND": "Agg",
         "PYTHONHASHSEED": "0",  # the same code gives the same output
@@ -83,37 +89,47 @@ class _Arrived:
 class Job:
     """A program, where and how to run it. ``run`` once; ``stop`` from any thread."""
 
-    def __init__(self, argv: Sequence[str], setup: Setup, **options: Unpack[Options]) -> None:
+    def __init__(self, program: Sequence[str] | Script, setup: Setup, **options: Unpack[Options]) -> None:
         folder, limits, steps = options["folder"], options.get("limits", Limits()), options.get("steps")
         network = options.get("network", False)
-        program = argv[0] if argv else "nothing"
-        if not Path(program).is_absolute():
-            raise SandboxFault(f"the program to run must be an absolute path, not {program!r}", cause="no program")
+        self._script = program.text if isinstance(program, Script) and setup.serves and not network else None
+        argv = [sys.executable, "-s", "-S", "-P", "-c", program.text] if isinstance(program, Script) else list(program)
+        if not argv or not Path(argv[0]).is_absolute():
+            named = repr(argv[0]) if argv else "nothing"
+            raise SandboxFault(f"the program to run must be an absolute path, not {named}", cause="no program")
         self._limits = limits
         self._setup = setup
         self._lock = threading.Lock()
         self._stopped = False
         self._lifeline: int | None = None  # the sandbox ends when it is closed
-        real = folder.resolve()
-        if not real.is_dir():
+        self._folder = folder.resolve()
+        if not self._folder.is_dir():
             raise SandboxFault(f"the sandbox needs an existing folder; {folder} is none", cause="no folder")
-        seen = view(map(str, options.get("readable", ())), packages=options.get("packages", True))
+        readable = [*map(str, options.get("readable", ()))]
+        seen = view(readable, packages=options.get("packages", True))
+        where = str(self._folder) if self._script is None else FOLDER
         self._spec: dict[str, Any] = {
-            "argv": list(argv),
-            "env": environment(real) | dict(options.get("env") or {}),
-            "folder": str(real),
-            "stdin": options.get("stdin", b""),
-            "steps": steps and {**asdict(steps), "inputs": list(steps.inputs)},
+            "env": environment(where) | dict(options.get("env") or {}),
+            "folder": where,
             "mounts": list(seen.mounts),
-            "readable": list(seen.readable),
-            "listed": list(seen.listed),
             "network": network,
-            "keep": options.get("keep", True),
             "refuse": setup.refuse,
             "outer": ("bubblewrap",) if setup.bubblewrap else (),
+            "prepared": self._script is not None,
+            "memory_bytes": limits.memory_bytes,
+            "seen": [path.stat()[1:3] for path in map(Path, readable) if path.exists()],  # a server keeps its mounts
+        }
+        self._numbers: dict[str, Any] = {
             **asdict(limits),
             "cpu_seconds": math.ceil(limits.wall_seconds if limits.cpu_seconds is None else limits.cpu_seconds),
             "all_cpu_seconds": limits.cpu_seconds and math.ceil(limits.cpu_seconds),
+            "keep": options.get("keep", True),
+            "steps": steps is not None,
+        }
+        self._executed = {"argv": argv, "readable": list(seen.readable), "listed": list(seen.listed)}
+        self._given = {
+            "stdin": options.get("stdin", b""),
+            "steps": steps and {**asdict(steps), "inputs": list(steps.inputs)},
         }
 
     def stop(self) -> None:
@@ -130,100 +146,62 @@ class Job:
     def run(self) -> SandboxResult:
         """Run to the end. Raises SandboxFault if the confinement or the program cannot be started."""
         began = time.monotonic()
-        group = None if "memory_group" in self._setup.refuse else memory_group(self._limits.memory_bytes)
-        try:
-            return self._run(began, group)
-        finally:
-            if group:
-                group.close()
-
-    def _run(self, began: float, group: MemoryGroup | None) -> SandboxResult:
-        status_read, status_write = os.pipe()
-        try:
-            process = subprocess.Popen(
-                [*self._prefix(), sys.executable, "-I", "-S", "-c", _START],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env={},
-                cwd="/",
-                pass_fds=(status_write,),
-                start_new_session=True,
-            )
-        except OSError as error:
-            os.close(status_read)
-            raise SandboxFault(f"the sandbox could not start a process: {error}", cause="no process") from error
-        finally:
-            os.close(status_write)
-        try:
-            counted = group is not None and group.add(process.pid)  # while its interpreter starts
-            events = str(group.events) if group else ""
-            self._order(process, {"status_fd": status_write, "counted": counted, "events": events})
-            arrived = self._collect(process, status_read, began)
-        finally:
-            self._close_lifeline()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_GRACE)
-            with contextlib.suppress(ProcessLookupError):  # also what was left in its session
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            os.close(status_read)
-            for stream in (process.stdout, process.stderr):
-                if stream:
-                    stream.close()
-        report = read_report(bytes(arrived.report))
-        if counted:
-            report.layers.append("memory_group")
+        arrived, report, ended = _Arrived(), Report(), False
+        with contextlib.ExitStack() as ours:
+            ours.callback(self._close_lifeline)
+            with contextlib.ExitStack() as theirs:
+                try:
+                    folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                    theirs.callback(os.close, folder)
+                    order, given = os.pipe()
+                    theirs.callback(os.close, order)
+                    giving = ours.enter_context(os.fdopen(given, "wb", buffering=0))
+                    self._lifeline = os.dup(given)
+                    (stdout, out), (stderr, err), (status, told) = (_pipe(ours, theirs) for _ in range(3))
+                except OSError as error:
+                    raise SandboxFault(f"the sandbox cannot be reached: {error}", cause="no process") from error
+                if self._stopped:
+                    self._close_lifeline()
+                holder = self._start(Streams(order, out, err, told, folder))
+            try:
+                self._give(giving, holder.order)
+                ended = self._collect({stdout: arrived.stdout, stderr: arrived.stderr, status: arrived.report}, arrived)
+                report = read_report(bytes(arrived.report))
+            finally:
+                self._close_lifeline()
+                # The kernel keeps count of what it has ended for want of memory.
+                holder.end(used_up=not (ended and report.started) or report.cause == "memory")
+        report.layers += holder.layers
         return self._result(arrived, report, time.monotonic() - began)
 
-    def _prefix(self) -> list[str]:
-        if not self._setup.bubblewrap:
-            return []
-        words = [self._setup.bubblewrap, "--unshare-all", "--clearenv", "--proc", "/proc"]
-        if self._spec["network"]:
-            words.append("--share-net")
-        emptied = []
-        for source, target in sorted({*self._spec["mounts"], (_HERE, _HERE)}, key=lambda pair: pair[1]):
-            if source or not Path(target).is_dir():
-                words += ["--ro-bind", source or os.devnull, target]
-            else:
-                words += ["--tmpfs", target]
-                emptied += ["--remount-ro", target]
-        folder = self._spec["folder"]
-        for device in devices(counted=False):
-            words += ["--dev-bind", device, device]
-        return [*words, "--bind", folder, folder, *emptied, "--remount-ro", "/", "--"]
+    def _start(self, streams: Streams) -> Holder:
+        if self._script is not None:
+            return lend(self._spec, self._setup, self._script, self._numbers, streams, lambda: self._stopped)
+        return Fresh({**self._spec, **self._numbers, **self._executed}, self._setup, streams)
 
-    def _order(self, process: subprocess.Popen[bytes], more: Mapping[str, Any]) -> None:
-        """Send the job, and keep a descriptor of the pipe that ``stop`` may close at any time."""
-        assert process.stdin
-        with self._lock:
-            self._lifeline = os.dup(process.stdin.fileno())
-        order = marshal.dumps({**self._spec, **more})
-        with contextlib.suppress(BrokenPipeError):  # it died; its report says why
-            process.stdin.write(len(order).to_bytes(8, "little") + order)
-            process.stdin.flush()
-        with contextlib.suppress(BrokenPipeError):
-            process.stdin.close()
-        if self._stopped:
-            self._close_lifeline()
+    def _give(self, giving: FileIO, first: Mapping[str, Any] | None) -> None:
+        """Write the order and close its end: what a fresh process has to know first, and what the program reads."""
+        content = b""
+        for message in filter(None, (first, self._given)):
+            part = marshal.dumps(dict(message))
+            content += len(part).to_bytes(8, "little") + part
+        left = memoryview(content)
+        with contextlib.suppress(BrokenPipeError), giving:  # it died: its report says why
+            while left:
+                left = left[giving.write(left) :]
 
-    def _collect(self, process: subprocess.Popen[bytes], status: int, began: float) -> _Arrived:
-        """Read everything until all writers have ended; what exceeds the limit is read and dropped."""
-        seen = _Arrived()
+    def _collect(self, kept: Mapping[int, bytearray], seen: _Arrived) -> bool:
+        """Read everything until all writers have ended; what exceeds the limit is read and dropped. False if they do
+        not end in time."""
         most = self._limits.wall_seconds + _GRACE + self._limits.disk_bytes / _KEEPING
-        assert process.stdout and process.stderr
+        until = time.monotonic() + most
         with selectors.DefaultSelector() as selector:
-            for descriptor, kept in (
-                (process.stdout.fileno(), seen.stdout),
-                (process.stderr.fileno(), seen.stderr),
-                (status, seen.report),
-            ):
-                selector.register(descriptor, selectors.EVENT_READ, kept)
+            for descriptor, buffer in kept.items():
+                selector.register(descriptor, selectors.EVENT_READ, buffer)
             while selector.get_map():
-                left = began + most - time.monotonic()
+                left = until - time.monotonic()
                 if left <= 0:
-                    break
+                    return False
                 for key, _ in selector.select(left):
                     part = os.read(key.fd, _CHUNK)
                     if not part:
@@ -236,7 +214,7 @@ class Job:
                         if len(part) > room and not seen.overflow:
                             seen.overflow = True
                             self._close_lifeline()
-        return seen
+        return True
 
     def _result(self, arrived: _Arrived, report: Report, seconds: float) -> SandboxResult:
         if report.fault:
@@ -250,38 +228,17 @@ class Job:
             detail = arrived.stderr.decode("utf-8", "replace").strip()[-300:] or "no reason given"
             raise SandboxFault(f"the sandbox ended before the code began: {detail}", cause="sandbox")
         stdout, stderr = (bytes(part).decode("utf-8", "replace") for part in (arrived.stdout, arrived.stderr))
-        status, reason, code = self._verdict(arrived, report.cause, report.end, stderr)
+        status, reason, code = verdict(
+            report, stderr, self._limits, self._numbers["cpu_seconds"], overflow=arrived.overflow
+        )
         late = report.cause in ("step", "steps")
         layers, answers, notes = tuple(report.layers), tuple(report.answers), tuple(report.notes)
         return SandboxResult(status, reason, stdout, stderr, code, seconds, layers, answers, report.ready, late, notes)
 
-    def _verdict(self, seen: _Arrived, cause: str, end: str | None, stderr: str) -> tuple[Status, str, int | None]:
-        limits = self._limits
-        if seen.overflow:
-            return "output", f"it printed more than {limits.output_bytes} bytes", None
-        if cause == "timeout":
-            return "timeout", f"it ran longer than {limits.wall_seconds:g} s", None
-        if cause == "cpu":
-            return "timeout", f"it used more than {self._spec['cpu_seconds']} s of processor time", None
-        if cause in ("step", "steps"):
-            return "timeout", "a step took too long" if cause == "step" else "its steps took too long", None
-        if cause == "output":
-            return "output", f"it answered with more than {limits.output_bytes} bytes", None
-        if cause == "memory":
-            return "memory", f"it used more than {limits.memory_bytes >> 20} MiB of memory", None
-        if cause == "disk":
-            reason = f"it wrote more than {limits.disk_bytes >> 20} MiB, or too many files, into its folder"
-            return "output", reason, None
-        if end is None:
-            return "killed", "it was ended from outside", None
-        raw, cpu = end.split()
-        code = os.waitstatus_to_exitcode(int(raw))
-        if code == -signal.SIGXCPU or (code == -signal.SIGKILL and float(cpu) >= self._spec["cpu_seconds"]):
-            return "timeout", f"it used more than {self._spec['cpu_seconds']} s of processor time", code
-        if code == -signal.SIGXFSZ:
-            return "output", f"it wrote a file of more than {limits.file_bytes >> 20} MiB", code
-        if code < 0:
-            return "killed", f"it died of signal {-code}", code
-        if code and "MemoryError" in stderr.strip().rpartition("\n")[2]:
-            return "memory", f"it needed more than {limits.memory_bytes >> 20} MiB of memory", code
-        return ("error", f"it ended with exit status {code}", code) if code else ("ok", "", 0)
+
+def _pipe(reading: contextlib.ExitStack, writing: contextlib.ExitStack) -> tuple[int, int]:
+    """The ends of a pipe, which these close."""
+    ends = os.pipe()
+    for stack, end in zip((reading, writing), ends, strict=True):
+        stack.callback(os.close, end)
+    return ends

@@ -12,7 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from agentgauge.core.errors import SandboxFault, UsageProblem
-from agentgauge.sandbox.launch import Job, Setup
+from agentgauge.sandbox.launch import Job
+from agentgauge.sandbox.processes import Setup
 from agentgauge.sandbox.result import Limits
 
 _FILES = {"mount_ns", "landlock", "bubblewrap"}

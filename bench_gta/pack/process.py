@@ -139,7 +139,7 @@ class Unconfined:
             process = subprocess.Popen(
                 self._argv,
                 cwd=self._folder,
-                env=environment(self._folder) | variables(self._settings),
+                env=environment(str(self._folder)) | variables(self._settings),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -41,14 +41,18 @@ class Group:
 def start(code: str, problem: Mapping[str, Any], where: Workplace, fixes: Fixes = PARITY) -> Callable[[], Candidate]:
     """Line up a program's groups in the pool. Call what is returned to wait for them, in no thread of the pool.
 
+    The groups follow one another: a program that one of them shows not to compile is not run on those after it.
+
     Raises NotScorable for tests in an unknown shape (not for an empty program, which the reference does not run); the
     wait raises SandboxFault and UsageProblem as ``agentgauge.sandbox.run``.
     """
     if not code:
         return lambda: Candidate(False, 0.0, dict(EMPTY))
     groups = read_groups(problem)
-    runs = [where.pool.submit(partial(run_in_pool, code, group.inputs, where, fixes)) for group in groups]
-    return lambda: _judged(groups, [run.result() for run in runs], fixes)
+    brief = _brief(groups, where.room.group_seconds)
+    jobs = [partial(run_in_pool, code, group.inputs, where, fixes, brief) for group in groups]
+    runs = where.pool.in_turn(jobs, until=_uncompiled)
+    return lambda: _judged(groups, _for_all(groups, runs.result()), fixes)
 
 
 def read_groups(problem: Mapping[str, Any]) -> tuple[Group, ...]:
@@ -77,6 +81,28 @@ def _texts(tests: object, key: str, name: str, number: str) -> tuple[str, ...]:
             number, f"{name}.{key} is {str(found)[:60]!r} where a list of texts is needed; mend or remove the record"
         )
     return tuple(found)
+
+
+def _brief(groups: Sequence[Group], group_seconds: float) -> float:
+    """Seconds in which a program that does not compile must be found out for its first failure to tell all others: the
+    tests of the largest group then take half of its time at most. 0 if an input fails by itself, for it is no UTF-8.
+    """
+    try:
+        for group in groups:
+            "".join(group.inputs).encode("utf-8")
+    except UnicodeEncodeError:
+        return 0.0
+    return group_seconds / 2 / max((len(group.inputs) for group in groups), default=1)
+
+
+def _uncompiled(run: GroupRun) -> bool:
+    return run.outcomes is not None and run.outcomes[0].status == "uncompiled"
+
+
+def _for_all(groups: Sequence[Group], runs: Sequence[GroupRun]) -> Sequence[GroupRun]:
+    """One run for each group: the failure that was the last outcome is that of the groups that did not run."""
+    last = (runs[-1].outcomes or ())[:1] if runs else ()
+    return [*runs, *(GroupRun(last * len(group.inputs), late=False) for group in groups[len(runs) :])]
 
 
 def _judged(groups: Sequence[Group], runs: Sequence[GroupRun], fixes: Fixes) -> Candidate:

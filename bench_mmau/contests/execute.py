@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from agentgauge import sandbox
 from agentgauge.sandbox.paths import package_folders
@@ -25,7 +24,7 @@ _NOTICED = 0.25  # further seconds that the runner's exception may take until it
 
 _LIMITS = sandbox.Limits(memory_bytes=2 << 30, output_bytes=64 << 20)  # of output: all tests of a group, as JSON
 
-Status = Literal["passed", "timeout", "failed"]
+Status = Literal["passed", "timeout", "failed", "uncompiled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ class Workplace:
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """One test: ``passed`` means that the program ended; ``text`` is then its output, else ``timeout`` or ``failed:
-    ...``."""
+    ...``. ``uncompiled``: it fails alike on every input, since it does not compile."""
 
     status: Status
     text: str
@@ -65,38 +64,45 @@ class GroupRun:
     reason: str = ""
 
 
-def run_in_pool(code: str, inputs: Sequence[str], where: Workplace, fixes: Fixes = PARITY) -> GroupRun:
+def run_in_pool(
+    code: str, inputs: Sequence[str], where: Workplace, fixes: Fixes = PARITY, brief: float = 0.0
+) -> GroupRun:
     """As ``run_group``, beside others; a program that ran out of time there is run once more, alone, and that counts.
 
     Call it in one of the pool's threads. Raises SandboxFault if nothing could be run, UsageProblem below the minimum of
     protection.
     """
     with where.pool.beside() as place:
-        found = run_group(code, inputs, where, fixes)
+        found = run_group(code, inputs, where, fixes, brief)
     if not (found.late and place.crowded):
         return found
     with where.pool.alone():
-        return run_group(code, inputs, where, fixes)
+        return run_group(code, inputs, where, fixes, brief)
 
 
-def run_group(code: str, inputs: Sequence[str], where: Workplace, fixes: Fixes = PARITY) -> GroupRun:
-    """Run the program on every input, in one fresh process and an empty folder."""
+def run_group(
+    code: str, inputs: Sequence[str], where: Workplace, fixes: Fixes = PARITY, brief: float = 0.0
+) -> GroupRun:
+    """Run the program on every input, in one process of its own and an empty folder.
+
+    A program that is found not to compile within ``brief`` seconds of processor time is tried on the first input only.
+    """
     room = where.room
     test = room.test_seconds + _SWALLOWED
     seconds = max(room.group_seconds, len(inputs) * room.test_seconds + 1) if fixes.own_time else room.group_seconds
     order = {
         "code": code,
         "test_seconds": room.test_seconds,
-        "path": package_folders(),
         "main": fixes.main_guard,
         "fresh": fixes.fresh_globals,
         "exits": fixes.exits,
         "buffers": fixes.buffers,
+        "brief": brief,
     }
     tests = tuple(text.encode("utf-8", "surrogatepass") for text in inputs)
     with sandbox.scratch_folder() as folder:
         result = sandbox.run(
-            [sys.executable, "-I", "-S", "-c", _runner()],
+            _script(numpy="numpy" in code),
             folder=folder,
             limits=replace(room.limits, wall_seconds=_START + _PATIENCE * seconds),
             stdin=json.dumps(order).encode("ascii"),
@@ -106,17 +112,21 @@ def run_group(code: str, inputs: Sequence[str], where: Workplace, fixes: Fixes =
     return _read(result, len(inputs), room.test_seconds + _NOTICED if fixes.own_time else None)
 
 
-@lru_cache(maxsize=1)
-def _runner() -> str:
-    return _RUNNER.read_text("utf-8")
+@lru_cache(maxsize=2)
+def _script(*, numpy: bool) -> sandbox.Script:
+    ending = f"prepare({[*package_folders()]!r}, with_numpy={numpy})\nif __name__ == '__main__':\n    main()\n"
+    return sandbox.Script(_RUNNER.read_text("utf-8") + "\n\n" + ending)
 
 
 def _read(result: sandbox.SandboxResult, count: int, most: float | None) -> GroupRun:
-    """The answers count if every test has one, and the program kept within its limits.
+    """The answers count if every test has one, and the program kept within its limits. One that says that the program
+    does not compile speaks for every test.
 
     ``most``: busy seconds of a test that count as passed; parity lets a test that swallows the exception go on.
     """
     found = [read for answer in result.answers if (read := _outcome(answer, most))]
+    if len(found) == 1 and found[0][0].status == "uncompiled":
+        found *= count
     if result.status == "ok" and len(found) == count:
         return GroupRun(tuple(outcome for outcome, _ in found), any(late for _, late in found))
     if result.status == "timeout":
@@ -130,7 +140,7 @@ def _outcome(answer: sandbox.Answer, most: float | None) -> tuple[Outcome, bool]
         status, text, fired = json.loads(answer.content)
     except (ValueError, TypeError, RecursionError):
         return None
-    if status not in ("passed", "timeout", "failed"):
+    if status not in get_args(Status):
         return None
     if most is not None and answer.busy_seconds > most:
         return Outcome("timeout", "timeout"), True

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from typing import TypeVar
@@ -44,6 +44,27 @@ class Pool:
     def submit(self, job: Callable[[], _T]) -> Future[_T]:
         """Run a job as soon as there is room. The job opens ``beside`` or ``alone`` around what it measures."""
         return self._executor().submit(job)
+
+    def in_turn(self, jobs: Sequence[Callable[[], _T]], until: Callable[[_T], bool]) -> Future[list[_T]]:
+        """Run jobs one after the other, up to the first whose result is what ``until`` asks for; those of others get
+        their turn in between. Once the executor is another one, what has not begun is cancelled."""
+        executor, found, whole = self._executor(), list[_T](), Future[list[_T]]()
+
+        def go_on(last: Future[_T] | None = None) -> None:
+            try:
+                if last is not None:
+                    found.append(last.result())
+                if len(found) == len(jobs) or (found and until(found[-1])):
+                    whole.set_result(found)
+                elif self._executor() is executor:
+                    self.submit(jobs[len(found)]).add_done_callback(go_on)
+                else:
+                    whole.set_exception(CancelledError())
+            except BaseException as error:
+                whole.set_exception(error)
+
+        go_on()
+        return whole
 
     @contextmanager
     def beside(self) -> Iterator[Place]:

@@ -1,5 +1,5 @@
-"""What runs inside the sandbox for one group of contest tests. It is handed over as text and uses the standard library
-only.
+"""What runs inside the sandbox for one group of contest tests. It is handed over as the text of a script (see
+``agentgauge.sandbox.Script``) and uses the standard library only.
 
 It gets messages and answers them (see ``agentgauge.sandbox.Steps``): first the order, JSON (see ``execute``), then the
 input of one test after the other, each when the test before has been answered, with JSON. The expected outputs never
@@ -120,19 +120,25 @@ class Channel:
             message = message[self._write(self._out, message) :]
 
 
+def prepare(path: list[str], *, with_numpy: bool) -> None:
+    """Before any program is known. ``with_numpy``: load it, as the reference's process has done before it takes away
+    what that needs."""
+    sys.path += path
+    if with_numpy:
+        with contextlib.suppress(ImportError):
+            import numpy  # noqa: F401
+
+
 def main() -> None:
     channel = Channel()
     order = json.loads(channel.receive())
-    sys.path += order["path"]
     encode = json.JSONEncoder().encode
-    if "numpy" in order["code"]:  # the reference's process has loaded it before it takes away what numpy needs for that
-        with contextlib.suppress(ImportError):
-            import numpy  # noqa: F401
     guard(exits=order["exits"])
     clock = Clock(order["test_seconds"])
     names = namespace(order)
     channel.answer(b"")
-    while True:  # the sandbox ends this process after the last answer
+    status = ""
+    while status != "uncompiled":  # the sandbox ends this process after the last answer
         status, text = run_test(order, channel.receive().decode("utf-8", "surrogatepass"), names, clock)
         channel.answer(encode([status, text, clock.fired]).encode("ascii"))
         if order["fresh"]:
@@ -161,13 +167,23 @@ def guard(*, exits: bool) -> None:
 def run_test(order: dict[str, Any], text: str, names: dict[str, Any], clock: Clock) -> tuple[str, str]:
     """``("passed", output)``, ``("timeout", "timeout")`` or ``("failed", "failed: ...")``.
 
-    SystemExit and the like go on, and with them the group, unless the order says that leaving ends the test only.
+    ``("uncompiled", "failed: ...")``: the program does not compile, which is so on every input, and that took no longer
+    than the order allows. SystemExit and the like go on, and with them the group, unless the order says that leaving
+    ends the test only.
     """
+    began = time.process_time()
     try:
         with streams(order, text) as printed:
             try:
                 with clock.test():
-                    exec(compile(order["code"], "<string>", "exec", dont_inherit=True), names)
+                    try:
+                        code = compile(order["code"], "<string>", "exec", dont_inherit=True)
+                    except TimeoutException:
+                        raise
+                    except Exception as error:
+                        brief = time.process_time() - began < order["brief"]
+                        return "uncompiled" if brief else "failed", f"failed: {error}"
+                    exec(code, names)
             except SystemExit as error:
                 if not order["exits"]:
                     raise
@@ -219,7 +235,3 @@ def open_removed(content: bytes) -> int:
         file.write(content)
     os.lseek(feed, 0, os.SEEK_SET)
     return feed
-
-
-if __name__ == "__main__":
-    main()

@@ -38,7 +38,7 @@ def judge(
     *,
     fixes: Fixes = PARITY,
 ) -> ContestVerdict:
-    """Run every candidate on the problem's tests; it is solved if any passes [Q18].
+    """Run every candidate on the problem's tests, equal programs once; it is solved if any passes [Q18].
 
     Values: ``solved`` 0 or 1, ``score`` mean share of passed tests over the candidates, 0 to 1 (0 without candidates),
     ``candidates`` and ``passed_candidates`` as numbers. Blocks; do not call it in a thread of the pool.
@@ -48,8 +48,9 @@ def judge(
     """
     number = record_id(record)
     codes = [extract_code(content(contents, number, fixes), fixes) for contents in responses]
-    finishes = [start(code, record, where or Workplace(), fixes) for code in codes]
-    return _verdict([finish() for finish in finishes])
+    finishes = {code: start(code, record, where or Workplace(), fixes) for code in dict.fromkeys(codes)}
+    found = {code: finish() for code, finish in finishes.items()}
+    return _verdict([found[code] for code in codes])
 
 
 def _verdict(found: Sequence[Candidate]) -> ContestVerdict:

@@ -1,4 +1,4 @@
-"""Run a notebook in the sandbox, in a fresh process and an empty folder beside the data files (MMAU spec 7.2, 8).
+"""Run a notebook in the sandbox, in a process of its own and an empty folder beside the data files (MMAU spec 7.2, 8).
 
 The published evaluator lets five kernels share one folder and the user's rights; here each has a folder of its own.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -164,12 +163,12 @@ def _run(order: Sequence[tuple[int, str, bool]], where: Workplace) -> sandbox.Sa
             readable = (*_SYSTEM, data)
             (folder / "input").symlink_to(data)  # beside the working directory: ``../input``
         return sandbox.run(
-            [sys.executable, "-c", _runner()],
+            _script(),
             folder=folder,
             limits=limits,
             steps=sandbox.Steps(tuple(json.dumps(cell[1:]).encode("ascii") for cell in order), room.cell_seconds),
             keep=False,
-            env=_ENVIRONMENT | {"IPYTHONDIR": str(folder.resolve() / ".ipython")},
+            env=_ENVIRONMENT,
             readable=readable,
         )
 
@@ -188,8 +187,8 @@ def _folder(data: Path) -> Path:
 
 
 @lru_cache(maxsize=1)
-def _runner() -> str:
-    return _RUNNER.read_text("utf-8")
+def _script() -> sandbox.Script:
+    return sandbox.Script(_RUNNER.read_text("utf-8"))
 
 
 def check_packages() -> None:

@@ -5,9 +5,10 @@ cells run in this process, in the shell that such a kernel has inside, and a few
 streams, displays, results and errors, as nbformat 4 has them.
 
 Cells come as messages, JSON, and each is answered with its outputs before the next one comes (see
-``agentgauge.sandbox.Steps``). Nothing here protects against the cells: they can forge the answers of their own
-notebook, which gains them no more than printing the same would. Their time is kept outside of this process. This file
-is read as text by ``execute``; it imports nothing of this project.
+``agentgauge.sandbox.Steps``). The packages that most notebooks use are imported before (see
+``agentgauge.sandbox.Script``); a notebook's own import finds them loaded. Nothing here protects against the cells: they
+can forge the answers of their own notebook, which gains them no more than printing the same would. Their time is kept
+outside of this process. This file is read as text by ``execute``; it imports nothing of this project.
 """
 
 # Next to descriptors and the working directory, pathlib would be of no help.
@@ -15,14 +16,31 @@ is read as text by ``execute``; it imports nothing of this project.
 from __future__ import annotations
 
 import base64
+import contextlib
+import importlib
 import io
 import json
 import logging
 import os
+import site
 import subprocess
 import sys
+import threading
 from typing import Any
 
+_USUAL = [
+    "numpy",
+    "pandas",
+    "matplotlib.font_manager",
+    "matplotlib.figure",
+    "scipy.stats",
+    "sklearn.preprocessing",
+    "sklearn.model_selection",
+    "sklearn.linear_model",
+    "sklearn.ensemble",
+]
+"""What most notebooks import, without a word from these packages. Not pyplot: it looks for the shell when it is
+imported."""
 WORK = "tmp"  # the working directory, as the published evaluator calls it
 
 
@@ -227,17 +245,42 @@ class Channel:
         self._out.flush()
 
 
+def prepare() -> tuple[Any, Recorder]:
+    """Before any notebook is known: a shell without a cell. It comes before the packages, some of which look for it."""
+    site.main()  # for the path, and for the names that it adds to the builtins
+    sys.path.insert(0, "")
+    logging.getLogger("matplotlib.font_manager").addFilter(no_font_news)
+    os.environ["IPYTHONDIR"] = os.path.abspath(".ipython")
+    importlib.import_module("IPython.core.completerlib")
+    os.makedirs(WORK)
+    os.chdir(WORK)  # the shell keeps where it began
+    recorder = Recorder()
+    shell = make_shell(recorder)
+    os.chdir("..")
+    return shell, recorder
+
+
+def improve() -> bool:
+    """Import one more of the usual packages, as a cell does. Whether there are others."""
+    with READY[0].builtin_trap, contextlib.suppress(ImportError):
+        importlib.import_module(_USUAL.pop(0))
+    for thread in threading.enumerate():
+        if thread is not threading.main_thread():
+            thread.join(1)  # a timer that matplotlib has cancelled
+    return bool(_USUAL)
+
+
 def main() -> None:
     channel = Channel()
     channel.receive()
-    recorder = Recorder()
+    shell, recorder = READY
     home = os.path.abspath(".")
     os.makedirs(WORK, exist_ok=True)
     os.chdir(WORK)
-    shell = make_shell(recorder)
+    os.makedirs(shell.profile_dir.location, exist_ok=True)
+    shell.profile_dir.check_dirs()
     descriptors = [Descriptor(number, name, f"{home}/.{name}") for number, name in ((1, "stdout"), (2, "stderr"))]
     sys.stdout, sys.stderr = Stream(recorder, "stdout", 1), Stream(recorder, "stderr", 2)
-    logging.getLogger("matplotlib.font_manager").addFilter(no_font_news)
     own = os.getpid()
     executed: list[list[Any]] = []
     channel.answer(None)
@@ -259,5 +302,6 @@ def main() -> None:
             os._exit(0)  # threads of the cells need not be waited for
 
 
+READY = prepare()
 if __name__ == "__main__":
     main()

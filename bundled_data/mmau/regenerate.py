@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import random
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -83,8 +83,8 @@ def _mend() -> None:
         setattr(package, "base_solution_linear", moved)  # noqa: B010
 
 
-def main() -> int:
-    if len(sys.argv) != 2:
+def main(words: Sequence[str]) -> int:
+    if len(words) != 1:
         print("usage: python -m bundled_data.mmau.regenerate FILE", file=sys.stderr)
         return 4
     try:
@@ -92,10 +92,10 @@ def main() -> int:
     except UsageProblem as problem:
         print(problem, file=sys.stderr)
         return 4
-    Path(sys.argv[1]).write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in made), encoding="utf-8")
-    print(f"{len(made)} records in {sys.argv[1]}")
+    Path(words[0]).write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in made), encoding="utf-8")
+    print(f"{len(made)} records in {words[0]}")
     return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(sys.argv[1:]))

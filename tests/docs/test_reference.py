@@ -50,12 +50,12 @@ def _plain(cell: str) -> str:
 
 def test_the_readme_has_every_option_in_the_order_of_help() -> None:
     written = [_plain(row[0]) for row in rows(README, "option", "default")]
-    assert written == [f"{name}={metavar}" if metavar else name for name, (metavar, _) in OPTIONS.items()]
+    assert written == [f"{name}={more['metavar']}" if "metavar" in more else name for name, more in OPTIONS.items()]
 
 
 @pytest.mark.parametrize("row", rows(README, "option", "default"), ids=lambda row: row[0].strip("`"))
 def test_the_readme_has_the_default_that_help_tells(row: list[str]) -> None:
-    told = re.search(r"\(default: (.*)\)$", OPTIONS[_plain(row[0]).partition("=")[0]][1])
+    told = re.search(r"\(default: (.*)\)$", OPTIONS[_plain(row[0]).partition("=")[0]]["help"])
     assert _plain(row[1]) == (told[1] if told else "–")
 
 
@@ -146,6 +146,12 @@ def test_every_tool_is_listed_with_its_category_and_whether_it_works_offline(mon
     states = check(ToolSettings())
     assert listed == [[name, kind.category, states[name] == "ready"] for name, kind in OURS_OF_TOOLS.items()]
     assert sum(offline for _, _, offline in listed) >= 27
+
+
+def test_every_tool_is_listed_with_whether_its_results_are_kept() -> None:
+    table = [(row[0].split(", "), row[1]) for row in rows(text("docs/tools.md"), "tools", "kept", "why")]
+    listed = {_plain(name): kept == "yes" for names, kept in table for name in names}
+    assert listed == {name: kind.pure for name, kind in OURS_OF_TOOLS.items()}
 
 
 def test_every_setting_of_the_tools_has_an_example_that_is_read(tmp_path: Path) -> None:

@@ -23,9 +23,11 @@ from tests.fetch.site import Answer, Site, always, cut, stall, status
 
 
 @pytest.fixture
-def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tries follow each other at once."""
-    monkeypatch.setattr("time.sleep", lambda _seconds: None)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Tries follow each other at once. The seconds that they would have waited."""
+    waited = list[float]()
+    monkeypatch.setattr("time.sleep", waited.append)
+    return waited
 
 
 def test_a_break_at_half_is_gone_on_with_without_the_first_half(site: Site, place: Place, atomic: bytes) -> None:
@@ -190,10 +192,8 @@ def test_an_api_that_refuses_is_done_without(site: Site, place: Place, atomic: b
 
 
 def test_sources_that_are_limited_for_a_while_are_asked_again_when_they_say(
-    site: Site, place: Place, monkeypatch: pytest.MonkeyPatch
+    site: Site, place: Place, no_waiting: list[float]
 ) -> None:
-    waited = list[float]()
-    monkeypatch.setattr("time.sleep", waited.append)
     site.hub("apple/mmau", official.mmau_files())
     site.fault("/revision/main", status(429, Retry_After="110"))
     site.raw("yupeijei1997/WildToolBench", "data/Wild-Tool-Bench.jsonl", official.wild(FEW))
@@ -201,7 +201,7 @@ def test_sources_that_are_limited_for_a_while_are_asked_again_when_they_say(
     status_, _, err = place.run("fetch", "mmau", "wild", "--only", "mmau.dag_planning", "--mirror", site.url)
     assert (status_, err.count("\n")) == (4, 1), "the second is of use as a whole only"
     assert place.run("fetch", "wild", "--mirror", site.url)[0] == WHOLE_BUT_FEW
-    assert waited == [110.0, 100.0]
+    assert no_waiting == [110.0, 100.0]
 
 
 @pytest.mark.parametrize("code", [401, 404])
@@ -298,7 +298,7 @@ def test_a_lock_file_that_cannot_be_written_is_told_before_the_download(
     )
     assert site.served[NAME] == 0
     monkeypatch.undo()
-    monkeypatch.setattr("agentgauge.data.fetch.lock.write_whole", _no_place)
+    no_place(monkeypatch)
     outcome, _, err = fetch(site, place)
     assert outcome == 4
     assert "data.lock cannot be written (Read-only file system)" in one_sentence(err)
@@ -310,15 +310,18 @@ def test_data_in_a_place_that_cannot_be_written_is_verified_all_the_same(
 ) -> None:
     site.release(REPO, "v0.1.0", {NAME: atomic})
     assert fetch(site, place)[0] == 0
-    monkeypatch.setattr("agentgauge.data.fetch.lock.write_whole", _no_place)
+    no_place(monkeypatch)
     outcome, out, err = fetch(site, place)
     assert (outcome, err) == (0, "")
     assert "229 queries" in out
     assert "cannot be written (Read-only file system), so that it does not keep what was found" in out
 
 
-def _no_place(path: Path, _content: bytes) -> None:
-    raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+def no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, _content: bytes) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    monkeypatch.setattr("agentgauge.data.fetch.lock.write_whole", refuse)
 
 
 def test_two_fetches_of_one_data_set_do_not_meet(site: Site, place: Place, atomic: bytes) -> None:

@@ -129,9 +129,8 @@ def test_a_way_of_packing_that_no_data_set_needs_is_refused(tmp_path: Path, meth
         unpack("a.zip", [put(tmp_path, packed(("b", b"12345"), method=method))], tmp_path / "out", lambda _: None)
 
 
-def test_a_directory_that_would_fill_the_memory_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentgauge.data.fetch.unpack._DIRECTORY", 50_000)
-    path = put(tmp_path, packed(*((f"{number}", b"") for number in range(1200))))
+def test_a_directory_that_would_fill_the_memory_is_not_read(tmp_path: Path) -> None:
+    path = put(tmp_path, packed(*((f"{number:065000}", b"") for number in range(520))))
     with pytest.raises(DataProblem, match=r"it asks for .* bytes at once"):
         unpack("a.zip", [path], tmp_path / "out", lambda _: None)
 

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -140,27 +140,30 @@ def test_a_cost_that_was_not_told_once_stays_unknown(agent: Agent, one: None) ->
     assert (agent.record(7)["usd"], agent.record(7)["usage"]) == (None, {"usd": 0.25})
 
 
-def test_an_attempt_that_cannot_be_made_leaves_the_earlier_one(
-    agent: Agent, one: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert agent.run("open('files/half.txt', 'w').write('half'); raise SystemExit(3)", *ONE) == 1
-    before = agent.record(7)
+@pytest.fixture
+def sandbox_gone(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """From its call on, no agent can be started."""
 
     async def none(*_: Any) -> None:
         raise SandboxFault("the sandbox has gone")
 
-    monkeypatch.setattr("bench_gta.pack.agent.run_agent", none)
+    return lambda: monkeypatch.setattr("bench_gta.pack.agent.run_agent", none)
+
+
+def test_an_attempt_that_cannot_be_made_leaves_the_earlier_one(
+    agent: Agent, one: None, sandbox_gone: Callable[[], None]
+) -> None:
+    assert agent.run("open('files/half.txt', 'w').write('half'); raise SystemExit(3)", *ONE) == 1
+    before = agent.record(7)
+    sandbox_gone()
     assert agent.run("", "--retry-failed", *ONE) == 4
     assert agent.record(7) == before and agent.tasks[7]["attached_files"] == ["7/files/half.txt"]
 
 
 def test_a_sandbox_that_fails_ends_the_call_and_is_no_result(
-    agent: Agent, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    agent: Agent, sandbox_gone: Callable[[], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def none(*_: Any) -> None:
-        raise SandboxFault("the sandbox has gone")
-
-    monkeypatch.setattr("bench_gta.pack.agent.run_agent", none)
+    sandbox_gone()
     assert agent.run("print(1)") == 4
     assert "the sandbox has gone" in capsys.readouterr().out
     assert agent.tasks == {} and not list(agent.out.glob("*/run.json"))

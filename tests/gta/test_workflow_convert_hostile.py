@@ -6,7 +6,7 @@ import os
 import struct
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +168,15 @@ def test_a_conversion_that_takes_too_much_memory_is_ended(out: Path, monkeypatch
     )
 
 
+TakenOver = Callable[[Callable[..., Any]], None]
+
+
+@pytest.fixture
+def taken_over(monkeypatch: pytest.MonkeyPatch) -> TakenOver:
+    """From its call on, this runs in the child's place."""
+    return lambda child: monkeypatch.setattr(convert, "run_child", child)
+
+
 @pytest.mark.parametrize(
     "answer",
     [
@@ -179,21 +188,21 @@ def test_a_conversion_that_takes_too_much_memory_is_ended(out: Path, monkeypatch
         {"note": "x", "files": ["none.pdf"]},
     ],
 )
-def test_a_child_that_was_taken_over_gains_nothing(answer: Any, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(convert, "run_child", lambda *words, **options: answer)
+def test_a_child_that_was_taken_over_gains_nothing(answer: Any, out: Path, taken_over: TakenOver) -> None:
+    taken_over(lambda *words, **options: answer)
     shown = show(out, "a.txt", "hello")
     assert shown.why and shown.files == ()
 
 
 @pytest.mark.parametrize("name", ["page.html", "a.svg", "a.docx", "plain", "a.pdf", "a.PNG"])
 def test_a_child_that_was_taken_over_hands_on_no_other_kind_of_file(
-    name: str, out: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, out: Path, taken_over: TakenOver
 ) -> None:
     def answer(*words: Any, folder: Path, **options: Any) -> Any:
         (folder / name).write_bytes(b"<script>alert(1)</script>")
         return {"note": "x", "files": [name]}
 
-    monkeypatch.setattr(convert, "run_child", answer)
+    taken_over(answer)
     shown = show(out, "a.txt", "hello")
     assert shown.why.startswith("what was made of it is no ") and shown.files == ()
 

@@ -349,11 +349,17 @@ def test_a_file_that_ends_the_child_is_broken_and_the_others_are_not(
     assert [one.broken for one in found] == ["", "the program that looked at it was ended: it ran longer than 60 s", ""]
 
 
+@pytest.fixture
+def taken_over(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
+    """From its call on, the child answers this."""
+    return lambda answer: monkeypatch.setattr(module, "run_child", lambda *_, **__: answer)
+
+
 @pytest.mark.parametrize("answer", [None, [], [3], {"a": 1}, "text"], ids=str)
 def test_a_child_that_answers_something_else_leaves_the_file_broken(
-    answer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    answer: Any, tmp_path: Path, taken_over: Callable[[Any], None]
 ) -> None:
-    monkeypatch.setattr(module, "run_child", lambda *_, **__: answer)
+    taken_over(answer)
     (tmp_path / "a.txt").write_text("a")
     assert (
         facts([tmp_path / "a.txt"], folder=tmp_path)[0].broken
@@ -362,7 +368,7 @@ def test_a_child_that_answers_something_else_leaves_the_file_broken(
 
 
 def test_of_a_child_that_was_taken_over_only_known_measures_and_texts_are_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, taken_over: Callable[[Any], None]
 ) -> None:
     told = {
         "measures": {"pages": 2, "score": 10, "words": "many", "lines": True, "bytes": 99},
@@ -370,19 +376,20 @@ def test_of_a_child_that_was_taken_over_only_known_measures_and_texts_are_kept(
         "shown": "x",
         "name": "other",
     }
-    monkeypatch.setattr(module, "run_child", lambda *_, **__: [told])
+    taken_over([told])
     (tmp_path / "a.txt").write_text("a")
     assert facts([tmp_path / "a.txt"], folder=tmp_path) == [
         Facts("a.txt", "text", 1, {"pages": 2, "bytes": 1}, "", "x")
     ]
 
 
-def test_more_files_than_are_looked_at_are_told_to_be_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_FILES", 1)
-    for name in ("a.txt", "b.txt"):
-        (tmp_path / name).write_text(name)
-    first, second = facts([tmp_path / "a.txt", tmp_path / "b.txt"], folder=tmp_path)
-    assert (first.text, second.broken) == ("a.txt", "it was not looked at, because only the first 1 files are")
+def test_more_files_than_are_looked_at_are_told_to_be_so(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number:03}.txt" for number in range(201)]
+    for path in paths:
+        path.write_text(path.name)
+    *first, last = facts(paths, folder=tmp_path)
+    assert [one.text for one in first] == [path.name for path in paths[:200]]
+    assert last.broken == "it was not looked at, because only the first 200 files are"
 
 
 def test_files_that_take_too_long_together_are_left_at_some_time(

@@ -91,19 +91,17 @@ def test_no_files_give_no_parts() -> None:
     assert made({}) == []
 
 
-def test_a_flood_of_files_is_named_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "MOST_FILES", 1)
-    monkeypatch.setattr(parts, "MOST_NAMED", 2)
-    *_, last = made({f"{number}.py": Shown(note="text", text="x") for number in range(5)})
-    why = "only the first 1 files are shown"
-    assert last["text"].split("\n")[1:] == [f"- 1.py: {why}", f"- 2.py: {why}", "- and 2 more"]
+def test_a_flood_of_files_is_named_and_counted() -> None:
+    *_, last = made({f"{number}.py": Shown(note="text", text="x") for number in range(252)})
+    named = [f"- {number}.py: only the first 50 files are shown" for number in range(50, 250)]
+    assert last["text"].split("\n")[1:] == [*named, "- and 2 more"]
 
 
-def test_texts_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "MOST_TEXT", 15)
-    found = made({"a.py": Shown(note="text", text="a" * 10), "b.py": Shown(note="text", text="b" * 10)})
-    assert "a" * 10 + "\n-----" in found[1]["text"]
-    assert "b" * 5 + "\n[cut here: too much text in all]\n" in found[3]["text"] and "b" * 6 not in found[3]["text"]
+def test_texts_are_bounded_together() -> None:
+    found = made({name: Shown(note="text", text=name[0] * 80_000) for name in ("a.py", "b.py")})
+    assert "a" * 80_000 + "\n-----" in found[1]["text"]
+    assert "b" * 40_000 + "\n[cut here: too much text in all]\n" in found[3]["text"]
+    assert "b" * 40_001 not in found[3]["text"]
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,7 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     monkeypatch.setitem(sys.modules, "mathematics_dataset", None)
     with pytest.raises(UsageProblem, match="install it with: pip install mathematics_dataset"):
         records(1, 1)
-    monkeypatch.setattr(sys, "argv", ["regenerate", "file"])
-    assert main() == 4
+    assert main(["file"]) == 4
     assert "mathematics_dataset cannot be used" in capsys.readouterr().err
 
 

@@ -7,6 +7,7 @@ import base64
 import html
 import json
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote, quote_plus
@@ -45,10 +46,8 @@ PLAIN, ODD, FOREIGN, SLASHES = "sk-test-a1b2c3d4", 'k"e\\y/a1&b2<c3>%e5', "päss
 
 
 @pytest.fixture(autouse=True)
-def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each test has its own secrets."""
-    monkeypatch.setattr(redaction, "_known", ())
-    register(PLAIN, ODD, FOREIGN, SLASHES)
+def known(own_secrets: Callable[..., None]) -> None:
+    own_secrets(PLAIN, ODD, FOREIGN, SLASHES)
 
 
 def _json(text: str, **options: bool) -> str:

@@ -126,7 +126,11 @@ def test_the_bundled_benchmarks_run_and_go_on(run, folder: Path) -> None:
 
 
 def test_own_tests_run(run, folder: Path) -> None:
+    """Its agent of another framework has a test in ``tests/plugin/test_beside.py``."""
     leave = shutil.ignore_patterns("__pycache__", "runs")
     shutil.copytree(ROOT / "examples" / "own_tests", folder / "own_tests", ignore=leave)
     run("-n", "2", "--run-dir=own", "--rootdir=own_tests", tests=("own_tests/test_receipt.py",))
-    assert [record["status"] for record in records(folder / "own")] == ["passed"] * 3
+    found = records(folder / "own")
+    assert [record["status"] for record in found] == ["passed"] * 3
+    events = {record["sample"].rpartition("::")[2]: record["transcript"]["events"] for record in found}
+    assert [event["kind"] for event in events["test_the_model_reads_the_receipt"]] == ["model", "tool", "model"]

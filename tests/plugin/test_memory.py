@@ -14,27 +14,28 @@ PROCESS, CONTROLLER, WORKER = 6.5, 2.5, 4.5
 """KB (1,000 bytes) a case. With every report kept and outlines held twice the first two were 8.6 and 4.6."""
 
 
-def growth(tmp_path, workers, few, many):
-    """KB a case between two numbers of cases, of pytest's first process and of the largest below it."""
-    peaks = {}
-    for cases in (few, many):
-        project = toy_project(tmp_path / str(cases), cases, "HalfWrongToy")
-        address = ("--model", "m", "--model-url", "http://127.0.0.1:9/v1")
-        cost = run(project, "-q", "--data", "toy", *address, "-n", workers)
-        peaks[cases] = cost.own, cost.child
-    return [1000 * (more - less) / (many - few) for less, more in zip(peaks[few], peaks[many], strict=True)]
+def peaks(folder, workers, cases):
+    """MB, of pytest's first process and of the largest below it."""
+    project = toy_project(folder, cases, "HalfWrongToy")
+    cost = run(project, "-q", "--data", "toy", "--model", "m", "--model-url", "http://127.0.0.1:9/v1", "-n", workers)
+    return cost.own, cost.child
+
+
+def growth(less, more, cases):
+    """KB a case."""
+    return [1000 * (after - before) / cases for before, after in zip(less, more, strict=True)]
 
 
 def test_a_run_in_one_process(tmp_path):
-    own, _ = growth(tmp_path, "0", 500, 3_000)
+    own, _ = growth(peaks(tmp_path / "few", "0", 500), peaks(tmp_path / "many", "0", 3_000), 2_500)
     assert own < PROCESS
 
 
 def test_a_controller_and_its_workers(tmp_path):
     """The controller's peak varies between 1.6 and 2.8 KB from run to run, so the least of up to three counts."""
-    least = float("inf")
+    few, least = peaks(tmp_path / "few", "2", 1_000), float("inf")
     for attempt in range(3):
-        controller, worker = growth(tmp_path / str(attempt), "2", 1_000, 5_000)
+        controller, worker = growth(few, peaks(tmp_path / str(attempt), "2", 5_000), 4_000)
         assert worker < WORKER
         least = min(least, controller)
         if least < CONTROLLER:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.model.fault_server import FaultServer, Seen, answer, tool_call
-from tests.plugin.project import ROOT, records, summary
-from tests.plugin.test_installed import pytest_in
+from tests.plugin.project import records, summary
+from tests.plugin.test_installed import forked_in
 
 TESTS = '''
 import pytest
@@ -124,7 +123,7 @@ PASSED = (
 def test_each_leaves_a_record_and_passes_or_fails_as_pytest_has_it(tmp_path, endpoint, workers):
     folder = project(tmp_path / "own", endpoint.url)
     model = ("--model=m", f"--model-url={endpoint.url}", "--run-dir=run", "--alluredir=allure")
-    result = pytest_in(folder, *model, *workers)
+    result = forked_in(folder, *model, *workers)
     assert result.status == 1, result.output
     assert "1 failed, 7 passed, 2 skipped" in result.output
     run = folder / "run"
@@ -156,13 +155,13 @@ def test_a_resumed_run_skips_what_has_passed_and_a_replayed_one_asks_nobody(tmp_
     folder = project(tmp_path / "own", endpoint.url)
     chosen = ("-k", "function or fails")
     model = ("--model=m", f"--model-url={endpoint.url}")
-    pytest_in(folder, *chosen, *model, "--run-dir=run", "--record=tape.jsonl")
+    forked_in(folder, *chosen, *model, "--run-dir=run", "--record=tape.jsonl")
     before = len(endpoint.requests)
-    again = pytest_in(folder, "--resume=run")
+    again = forked_in(folder, "--resume=run")
     assert "1 failed, 1 passed, 2 skipped" in again.output, again.output  # those that use no fixture of ours run again
     assert len(endpoint.requests) == before + 1
     assert statuses(folder / "run") == {"test_uses_a_function": "passed", "test_fails": "wrong"}
-    replayed = pytest_in(folder, *chosen, "--replay=tape.jsonl")
+    replayed = forked_in(folder, *chosen, "--replay=tape.jsonl")
     assert "1 failed, 1 passed" in replayed.output, replayed.output
     assert len(endpoint.requests) == before + 1
 
@@ -171,7 +170,7 @@ def test_a_fault_of_the_endpoint_breaks_the_test(tmp_path):
     with FaultServer(choose=lambda seen: answer("x")) as gone:
         url = gone.url
     folder = project(tmp_path / "own", url)
-    result = pytest_in(folder, "-k", "fails", "--model=m", f"--model-url={url}", "--run-dir=run")
+    result = forked_in(folder, "-k", "fails", "--model=m", f"--model-url={url}", "--run-dir=run")
     assert result.status == 1
     assert "ModelFault" in result.output, result.output
     (record,) = records(folder / "run")
@@ -210,7 +209,7 @@ def test_what_did_not_come_to_its_end_has_no_record(tmp_path):
     (tmp_path / "test_own.py").write_text(STRAYS)
     key = "sk-never-to-be-shown-1"
     model = ("--model=baseline", "--run-dir=run", "--alluredir=allure")
-    stopped = pytest_in(tmp_path, *model, env={"MY_API_KEY": key})
+    stopped = forked_in(tmp_path, *model, env={"MY_API_KEY": key})
     assert stopped.status == 2, stopped.output
     assert "Traceback" not in stopped.output
     assert statuses(tmp_path / "run") == {"test_names_no_file": "passed", "test_says_a_key": "passed"}
@@ -221,25 +220,15 @@ def test_what_did_not_come_to_its_end_has_no_record(tmp_path):
 
 def test_without_any_option_the_default_model_is_asked(tmp_path):
     folder = project(tmp_path / "own", "")
-    result = pytest_in(folder, "-k", "fails")
+    result = forked_in(folder, "-k", "fails")
     assert "agentgauge: model baseline" in result.output
-    late = pytest_in(folder, "-k", "fails", "-n", "1")
+    late = forked_in(folder, "-k", "fails", "-n", "1")
     assert late.status == 1
     assert "name the model, such as --model=baseline" in late.output
 
 
 def test_a_fixture_of_the_projects_own_hides_ours(tmp_path):
     (tmp_path / "test_it.py").write_text(OWN_FIXTURE)
-    result = pytest_in(tmp_path)
+    result = forked_in(tmp_path)
     assert result.status == 0, result.output
     assert "agentgauge:" not in result.output
-
-
-def test_the_example_runs(tmp_path):
-    """Its agent of another framework has a test in ``test_beside.py``."""
-    folder = tmp_path / "own_tests"
-    shutil.copytree(ROOT / "examples" / "own_tests", folder, ignore=shutil.ignore_patterns("__pycache__", "runs"))
-    result = pytest_in(folder, "-n", "2", "-k", "test_receipt", "--run-dir=run")
-    assert "3 passed" in result.output, result.output
-    events = {line["sample"].rpartition("::")[2]: line["transcript"]["events"] for line in records(folder / "run")}
-    assert [event["kind"] for event in events["test_the_model_reads_the_receipt"]] == ["model", "tool", "model"]

@@ -264,9 +264,9 @@ listener.accept()
 TALK = "Authorization: Bearer [key] [key]\na child has [key]\nhttps://host and [key]"
 
 
+@pytest.mark.usefixtures("own_secrets")
 @pytest.mark.parametrize("how", ["works", "fails"])
 def test_the_log_of_a_service_holds_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
-    monkeypatch.setattr("agentgauge.core.redaction._known", ())
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     register(KEY)
     service = Service(
@@ -342,10 +342,10 @@ def test_nothing_that_an_agent_leaves_holds_the_key_that_it_was_given(
         [KEY],
     ],
 )
+@pytest.mark.usefixtures("own_secrets")
 def test_no_error_of_a_command_shows_a_secret(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("agentgauge.core.redaction._known", ())
     monkeypatch.setenv("AGENTGAUGE_API_KEY", KEY)
     monkeypatch.chdir(tmp_path)
     try:

@@ -216,13 +216,14 @@ def test_files_outside_the_run_are_never_attached(tmp_path):
     assert not list((tmp_path / "out").glob("*.png"))
 
 
-def test_a_file_for_which_there_is_no_room_is_named_instead(tmp_path, monkeypatch):
-    monkeypatch.setattr("agentgauge_reports.allure.attach.FILES", 10)
+def test_a_file_for_which_there_is_no_room_is_named_instead(tmp_path):
     run = make_run(tmp_path / "run", [case("a", "wrong", events=[tool(result="{RUN}/big.png", kind="image")])])
-    (run / "big.png").write_bytes(b"12345678901")
+    with (run / "big.png").open("wb") as file:
+        file.truncate(30_000_001)
     write_run(run, tmp_path / "out")
     [result] = results(tmp_path / "out").values()
-    assert "big.png (11 bytes) is not attached; it is at big.png in the run&#x27;s folder" in result["descriptionHtml"]
+    told = "big.png (30,000,001 bytes) is not attached; it is at big.png in the run&#x27;s folder"
+    assert told in result["descriptionHtml"]
 
 
 def test_long_texts_are_cut_in_the_middle_and_say_so():

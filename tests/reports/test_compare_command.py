@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from agentgauge.cli.main import main
 from tests.reports.runs import PLANS, written
 
+FINISHED = Path(__file__).parents[1] / "run_folders" / "2026-11" / "wild-mmau"
 RUN = {PLANS: {"1": [True], "2": [False]}}
 
 
@@ -53,23 +56,24 @@ def test_help_has_an_example(capsys, command):
 def test_the_page_goes_where_it_is_asked_for_and_into_the_run_by_itself(
     tmp_path, monkeypatch, capsys, arguments, place
 ):
-    asked: list[tuple[Path, Path, bool]] = []
-    monkeypatch.setattr(
-        "agentgauge_reports.page.write_page",
-        lambda run, target, *, embed, unshown: asked.append((run, target, embed)) or target,
-    )
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(FINISHED, "a")
     assert main(["report", *arguments, "--embed"]) == 0
-    assert asked == [(Path("a"), Path(place), True)]
     assert capsys.readouterr().out == f"{place}\n"
+    assert "<html" in Path(place).read_text("utf-8")
 
 
 @pytest.mark.parametrize(
     ("arguments", "place"), [(("--allure", "a"), "a/allure"), (("a", "--allure", "there"), "there")]
 )
-def test_the_dashboard_goes_where_it_is_asked_for_and_into_the_run_by_itself(monkeypatch, capsys, arguments, place):
-    monkeypatch.setattr("agentgauge_reports.allure.write_results", lambda run, folder, unshown: f"{run} to {folder}")
+def test_the_dashboard_goes_where_it_is_asked_for_and_into_the_run_by_itself(
+    tmp_path, monkeypatch, capsys, arguments, place
+):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(FINISHED, "a")
     assert main(["report", *arguments]) == 0
-    assert capsys.readouterr().out == f"a to {place}\n"
+    assert place in capsys.readouterr().out
+    assert len(list(Path(place).glob("*-result.json"))) == len(json.loads(Path("a/planned.json").read_text()))
 
 
 def test_items_takes_several_runs(tmp_path, capsys):

@@ -121,13 +121,22 @@ def drivers() -> Iterator[list[Driver]]:
 
 @pytest.fixture
 def confined(user: str, place: Path, drivers: list[Driver], monkeypatch: pytest.MonkeyPatch) -> Confined:
-    """Run code in the sandbox as the user. ``refuse`` plays a machine that does not allow those layers."""
+    """Run code in the sandbox as the user; ``script``: in a process that stands ready. ``refuse`` plays a machine that
+    does not allow those layers."""
     for name, value in environment().items():
         monkeypatch.setenv(name, value)
 
-    def run(code: str, *, refuse: tuple[str, ...] = (), bubblewrap: str | None = None, **limits: Any) -> dict[str, Any]:
+    def run(
+        code: str,
+        *,
+        refuse: tuple[str, ...] = (),
+        bubblewrap: str | None = None,
+        script: bool = False,
+        **limits: Any,
+    ) -> dict[str, Any]:
         order: dict[str, Any] = {
             "code": code,
+            "script": script,
             "folder": str(place / "work"),
             "refuse": refuse,
             "bubblewrap": bubblewrap,

@@ -17,7 +17,7 @@ from typing import Any
 from agentgauge import sandbox
 from agentgauge.core.errors import ToolError
 from agentgauge.sandbox import protection
-from agentgauge.sandbox.launch import Setup
+from agentgauge.sandbox.processes import Setup
 
 TOPS = ["/", sys.prefix, *(str(path) for path in Path(sys.prefix).iterdir()), *filter(None, sys.path)]
 """Folders that are worth a look: a program may know where it is, even where it cannot list the folders above."""
@@ -81,13 +81,13 @@ def use(name: str, folder: Path) -> Any:
     if name == "prover":  # what its process could do; the language of claims itself can only name files
         from tool_impls.logic import code_tools, prover
 
-        answer = "import json\nprint(json.dumps({'verdict': 'unknown', 'detail': search()}))"
-        child = code_tools._CHILD
-        code_tools._CHILD = f"import sys\nsys.stdin.read()\n{SEARCH}\n{answer}"
+        answer = "def main():\n    import json\n    print(json.dumps({'verdict': 'unknown', 'detail': search()}))"
+        script = code_tools._script
+        code_tools._script = lambda *_: sandbox.Script(f"{SEARCH}\n{answer}")
         try:
             return prover.prove("(assert true)", folder=folder, seconds=50)
         finally:
-            code_tools._CHILD = child
+            code_tools._script = script
     if name == "claim":
         from tool_impls.logic.prover import prove
 

@@ -130,8 +130,10 @@ def test_a_cache_that_cannot_be_read_or_written_does_not_matter(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     (tmp_path / "file").write_text("")
     (tmp_path / "out").mkdir()
+    code_tools._script.cache_clear()
     code_tools._font_list.cache_clear()
     assert plot("def solution():\n    return plt.figure()", folder=tmp_path / "out").is_file()
+    code_tools._script.cache_clear()
     code_tools._font_list.cache_clear()
 
 

@@ -20,6 +20,7 @@ from .conftest import SECRET, Confined
 BUBBLEWRAP = shutil.which("bwrap")
 LAYERS = {
     "all": (),
+    "prepared": (),
     "no-landlock": ("landlock", "seccomp"),
     "no-namespaces": ("namespaces",),
 }
@@ -149,12 +150,13 @@ HARDEST = (
 
 
 @pytest.mark.parametrize(
-    ("case", "layers"), [(case, layers) for case in CASES for layers in LAYERS if layers == "all" or case in HARDEST]
+    ("case", "layers"),
+    [(case, layers) for case in CASES for layers in LAYERS if layers in ("all", "prepared") or case in HARDEST],
 )
 def test_hostile_code_is_held(case: str, layers: str, confined: Confined, place: Path) -> None:
     code, statuses, says, limits, seconds = CASES[case]
     began = time.monotonic()
-    answer = confined(code, refuse=LAYERS[layers], **limits)
+    answer = confined(code, refuse=LAYERS[layers], script=layers == "prepared", **limits)
     assert answer["status"] in statuses, answer
     assert says in answer["reason"] + answer["stderr"], answer
     assert time.monotonic() - began < seconds + 2
@@ -176,14 +178,14 @@ def test_no_secret_of_this_process_is_visible(layers: str, confined: Confined) -
         "for name in glob.glob('/proc/*/environ') + [f'/proc/{n}/environ' for n in range(1, 40000)]:\n"
         "    try: print(open(name).read())\n    except OSError: pass"
     )
-    answer = confined(code, refuse=LAYERS[layers])
+    answer = confined(code, refuse=LAYERS[layers], script=layers == "prepared")
     assert answer["status"] == "ok", answer
     assert "HOME" in answer["stdout"]
     assert SECRET not in answer["stdout"] + answer["stderr"]
     assert "PYTHONPATH" not in answer["stdout"]
 
 
-@pytest.mark.parametrize("layers", ["all", "no-namespaces"])
+@pytest.mark.parametrize("layers", ["all", "prepared", "no-namespaces"])
 @pytest.mark.parametrize("kind", ["SOCK_STREAM", "SOCK_DGRAM"])
 def test_no_network(layers: str, kind: str, confined: Confined) -> None:
     """Neither TCP nor UDP reaches a socket that listens on this machine."""
@@ -194,7 +196,7 @@ def test_no_network(layers: str, kind: str, confined: Confined) -> None:
             listening.listen()
         port = listening.getsockname()[1]
         code = SENDS.replace("KIND", kind).replace("PORT", str(port))
-        answer = confined(code, refuse=LAYERS[layers])
+        answer = confined(code, refuse=LAYERS[layers], script=layers == "prepared")
         assert answer["status"] == "error", answer
         assert "sent" not in answer["stdout"]
         with pytest.raises(TimeoutError):

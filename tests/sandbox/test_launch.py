@@ -22,8 +22,8 @@ from agentgauge import sandbox
 from agentgauge.core.errors import SandboxFault, UsageProblem
 from agentgauge.sandbox import SandboxResult, protection
 from agentgauge.sandbox.inner import seccomp
-from agentgauge.sandbox.launch import Setup
 from agentgauge.sandbox.paths import view
+from agentgauge.sandbox.processes import Setup
 from agentgauge.sandbox.scratch import remove_tree
 
 
@@ -136,7 +136,8 @@ def test_the_code_dies_with_its_parent(refuse: tuple[str, ...], tmp_path: Path) 
     """Killed with -9, a worker leaves nothing behind."""
     mark = f"mark-{uuid.uuid4().hex}"
     parent = (
-        "import sys; from pathlib import Path; from agentgauge.sandbox.launch import Job, Setup; from"
+        "import sys; from pathlib import Path; from agentgauge.sandbox.launch import Job;"
+        " from agentgauge.sandbox.processes import Setup; from"
         " agentgauge.sandbox import Limits\nargv = [sys.executable, '-I', '-S', '-c', 'import time; time.sleep(60)',"
         f" {mark!r}]\nJob(argv, Setup(refuse={refuse!r}), folder=Path({str(tmp_path)!r}),"
         " limits=Limits(wall_seconds=60)).run()"

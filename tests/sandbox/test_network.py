@@ -14,7 +14,8 @@ import pytest
 
 from agentgauge import sandbox
 from agentgauge.sandbox.inner import seccomp
-from agentgauge.sandbox.launch import Job, Setup
+from agentgauge.sandbox.launch import Job
+from agentgauge.sandbox.processes import Setup
 from agentgauge.sandbox.result import Limits
 
 from .test_launch import ALLOW, ARM, EPERM, X86, _decide

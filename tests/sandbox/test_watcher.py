@@ -15,6 +15,7 @@ from .conftest import Confined
 
 SETUPS = {
     "all": (),
+    "prepared": (),
     "no-filter": ("seccomp",),
     "no-filter-no-landlock": ("seccomp", "landlock"),
     "no-mounts": ("mount_ns",),
@@ -92,7 +93,7 @@ def test_an_attack_on_the_watcher_is_the_programs_own_failure(attack: str, setup
         + ATTACKS[attack].replace("\n", "\n    ")
         + "\nexcept OSError: pass\ntime.sleep(0.15)\nsys.exit(3)"
     )
-    answer = confined(code, refuse=SETUPS[setup], wall_seconds=4)  # a fault would raise
+    answer = confined(code, refuse=SETUPS[setup], script=setup == "prepared", wall_seconds=4)  # a fault would raise
     assert answer["status"] in ("error", "killed", "output", "timeout"), answer
     assert time.monotonic() - began < 12
 
@@ -100,10 +101,11 @@ def test_an_attack_on_the_watcher_is_the_programs_own_failure(attack: str, setup
 @pytest.mark.parametrize(
     "attack", ["limits of open files", "limits of processor time", "limits of memory", "a stop", "priorities"]
 )
-def test_the_limits_hold_after_an_attack(attack: str, confined: Confined) -> None:
+@pytest.mark.parametrize("script", [False, True], ids=["executed", "prepared"])
+def test_the_limits_hold_after_an_attack(attack: str, script: bool, confined: Confined) -> None:
     code = f"{TOOLS}{ATTACKS[attack]}\ntime.sleep(60)"
     began = time.monotonic()
-    answer = confined(code, wall_seconds=0.5)
+    answer = confined(code, script=script, wall_seconds=0.5)
     assert answer["status"] in ("timeout", "killed"), answer
     assert time.monotonic() - began < 6
 

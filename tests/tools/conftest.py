@@ -10,6 +10,5 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("a host was to be contacted")
 
-    for name in ("connect", "connect_ex"):
-        monkeypatch.setattr(f"socket.socket.{name}", refuse)
-    monkeypatch.setattr("socket.getaddrinfo", refuse)
+    for name in ("socket.connect", "socket.connect_ex", "getaddrinfo"):
+        monkeypatch.setattr(f"socket.{name}", refuse)

@@ -161,6 +161,9 @@ CALLS: dict[str, dict[str, Any]] = {
     "ReadPPTX": {"file": "t.pptx"},
     "AudioClipTool": {"audio": "a.wav", "start_time": 0.1, "end_time": 0.5},
     "NoiseReduction": {"audio": "a.wav"},
+    "PitchShifting": {"audio": "a.wav"},
+    "SoundCharacteristicExtraction": {"audio": "a.wav"},
+    "SpeechToText": {"audio": "said.ogg"},
     "ImageQualityTest": {"image": "dot.png"},
     "VideoClip": {"video": "v.mp4", "start_time": 0, "end_time": 0.5},
     "AddTextVideoTool": {"video": "v.mp4", "text": "words"},
@@ -177,7 +180,9 @@ def test_every_confined_tool_works(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     make_sound(tmp_path / "a.wav", tone(1.0))
     make_video(tmp_path / "v.mp4")
     monkeypatch.chdir(tmp_path)
-    running = Running("--tools", ",".join(CALLS), TMPDIR=str(tmp_path))
+    shutil.copy(Path(__file__).with_name("sounds") / "museum.ogg", tmp_path / "said.ogg")
+    (tmp_path / "basic.toml").write_text("[tools]\nbasic = true\n")
+    running = Running("--settings", "basic.toml", "--tools", ",".join(CALLS), TMPDIR=str(tmp_path))
     try:
         for name, arguments in CALLS.items():
             (made,) = running.calls(tmp_path, (name, arguments))

@@ -48,9 +48,13 @@ class Running:
             *guarded,
             *arguments,
         ]
+        cache = tempfile.mkdtemp(dir=os.environ["XDG_CACHE_HOME"])  # nothing was worked out before
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop; a pipe that nobody reads would stop the server
         self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=self._errors, env={**os.environ, **environment}
+            command,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            env={**os.environ, "XDG_CACHE_HOME": cache, **environment},
         )
         assert self.process.stdout is not None
         self.url = json.loads(self.process.stdout.readline())["url"]

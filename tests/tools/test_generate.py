@@ -337,13 +337,13 @@ def test_refusal_of_the_safety_checker_and_lack_of_memory_are_told(xl: Path, mon
         images = (Image.new("RGB", (64, 64)),)
         nsfw_content_detected = (True,)
 
-    monkeypatch.setattr(painter, "_pipe", lambda **values: Refused())
+    def pipe(prompt: str, **values: Any) -> Any:
+        if prompt == "full":
+            raise torch.OutOfMemoryError("too much")
+        return Refused()
+
+    monkeypatch.setattr(painter, "_pipe", pipe)
     with pytest.raises(ToolError, match="safety checker refused"):
         painter.paint("sun")
-
-    def full(**values: Any) -> Any:
-        raise torch.OutOfMemoryError("too much")
-
-    monkeypatch.setattr(painter, "_pipe", full)
     with pytest.raises(ToolFault, match="ran out of GPU memory"):
-        painter.paint("sun")
+        painter.paint("full")

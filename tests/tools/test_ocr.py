@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
+import platform
+import subprocess
+import sys
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -53,6 +57,16 @@ def test_reading_says_nothing() -> None:
     with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
         read(page((40, 60, "quiet")))
     assert (out.getvalue(), err.getvalue()) == ("", "")
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="onnxruntime has this option for x86 only")
+def test_tiny_floats_are_zero_for_the_reader_alone() -> None:
+    program = (
+        "import json; from tool_impls.perception.ocr import Reader; half = float('1e-310').__truediv__;"
+        "print(json.dumps([Reader().run(half, 2.0), half(2.0)]))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [0.0, 5e-311]
 
 
 def line(x1: int, y1: int, x2: int, y2: int, text: str) -> Block:

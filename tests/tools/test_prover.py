@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.errors import ToolError
+from agentgauge.sandbox import Script
 from tests.packages import absent
 from tool_impls.base import READY
 from tool_impls.logic import code_tools, prover
@@ -129,7 +130,7 @@ def test_process_that_does_not_heed_the_time_is_ended(tmp_path: Path, monkeypatc
 
 
 def test_process_that_says_nothing_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(code_tools, "_CHILD", "raise SystemExit(3)")
+    monkeypatch.setattr(code_tools, "_script", lambda *_: Script("def main(): raise SystemExit(3)"))
     with pytest.raises(ToolError, match="without an answer"):
         say(tmp_path, "(assert true)")
 

@@ -243,7 +243,7 @@ HEAVY = (
     "torch",
     "av",
     "docx",
-    "librosa",
+    "scipy",
     "z3",
 )
 

@@ -1,9 +1,11 @@
-"""SpeechToText: faster-whisper on a small Whisper whose weights are set so that it always hears the same words."""
+"""SpeechToText: faster-whisper on a small Whisper whose weights are set so that it always hears the same words, and the
+basic form on a synthetic voice."""
 
 from __future__ import annotations
 
 import math
 import wave
+from difflib import SequenceMatcher
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,10 +13,12 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import ToolError, ToolUnavailable
-from tool_impls.audio import speech
+from tool_impls.audio import basic_speech, speech
 from tool_impls.audio.speech import RATE, SpeechToText, read_sound
 from tool_impls.base import READY
+from tool_impls.fingerprint import fingerprints
 from tool_impls.options import Option
+from tool_impls.server.confinement import environment
 from tool_impls.settings import ToolSettings
 
 pytest.importorskip("av")
@@ -141,8 +145,10 @@ def spoken(
     ("settings", "state"),
     [
         (ToolSettings(), "unavailable: name its weights in [tools.speech]: a local folder, or Systran/faster-whisper-base "  # noqa: E501
-                         "(about 150 MB) with allow_download = true"),
-        (ToolSettings(basic=True), "unavailable: name its weights in [tools.speech]"),
+                         "(about 150 MB) with allow_download = true; or set basic = true in [tools] for pocketsphinx, a small English recogniser"),  # noqa: E501
+        (ToolSettings(basic=True), "basic: pocketsphinx, a small English recogniser"),
+        (ToolSettings(basic=True, tables={"speech": {"language": "en"}}), "basic: pocketsphinx"),
+        (ToolSettings(basic=True, tables={"speech": {"language": "de"}}), "unavailable: language = 'de' in [tools.speech] needs weights: "),  # noqa: E501
         (spoken("no/such/folder"), "unavailable: weights in [tools.speech] names nothing that exists: no/such/folder"),
         (spoken("some/name", allow_download=True), READY),
     ],
@@ -170,6 +176,66 @@ def test_backend_and_weights_name_what_works(tmp_path: Path) -> None:
 def test_released_tool_hears_half_a_minute() -> None:
     (option,) = SpeechToText.options
     assert isinstance(option, Option) and (option.preset(False), option.preset(True)) == (0.0, 30.0)
+
+
+# --- the basic form -------------------------------------------------------------------------------------------------
+
+SAID = Path(__file__).with_name("sounds") / "museum.ogg"  # flite, voice rms
+SENTENCE = "the small museum near the river opens every morning and closes late in the afternoon"
+BASIC = ToolSettings(basic=True)
+
+
+@pytest.fixture
+def basic() -> SpeechToText:
+    pytest.importorskip("pocketsphinx")
+    tool = SpeechToText(BASIC)
+    tool.setup()
+    return tool
+
+
+def test_basic_form_reads_a_clear_voice_and_each_recording_as_if_it_were_the_first(
+    basic: SpeechToText, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    second = tmp_path / "b.wav"
+    with wave.open(str(second), "wb") as file:
+        file.setparams((1, 2, RATE, 0, "NONE", ""))
+        file.writeframes((read_sound(SAID)[3 * RATE :] * 32767).astype(numpy.int16).tobytes())
+    alone = basic.apply(tmp_path, audio=second)
+    first = basic.apply(tmp_path, audio=SAID)
+    words = SENTENCE.split()
+    blocks = SequenceMatcher(None, words, first.split(), autojunk=False).get_matching_blocks()
+    assert sum(block.size for block in blocks) >= 0.7 * len(words)
+    assert alone and alone != first and basic.apply(tmp_path, audio=second) == alone
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("seconds", [0.01, 40])
+def test_basic_form_hears_no_words_in_silence(basic: SpeechToText, tmp_path: Path, seconds: float) -> None:
+    silent = tone(tmp_path / "a.wav", seconds, loud=(0.0,))
+    assert basic.apply(tmp_path, audio=silent) == "No words were recognised in this recording."
+
+
+def test_long_recordings_are_cut_where_they_are_quietest() -> None:
+    sound = numpy.ones(70 * RATE, numpy.float32)
+    sound[25 * RATE : 26 * RATE] = sound[50 * RATE : 51 * RATE] = 0
+    cuts = numpy.cumsum([part.size for part in basic_speech._parts(sound)]) / RATE
+    assert cuts.tolist() == [25.05, 50.1, 70.0]
+
+
+def test_form_is_part_of_the_fingerprint(tmp_path: Path) -> None:
+    pytest.importorskip("pocketsphinx")
+    found = fingerprints(BASIC, ["SpeechToText"])["SpeechToText"]
+    assert (found["state"], found["backend"]) == (f"basic: {basic_speech.NAME}", basic_speech.NAME)
+    assert "pocketsphinx" in found["packages"] and "faster-whisper" not in found["packages"]
+    other = fingerprints(spoken(tmp_path), ["SpeechToText"])["SpeechToText"]
+    assert other["backend"] == f"faster-whisper {tmp_path.name}" and "pocketsphinx" not in other["packages"]
+
+
+def test_only_the_basic_form_is_confined_to_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (SpeechToText.on_device(BASIC), SpeechToText.on_device(spoken(tmp_path))) == (False, True)
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    assert "HTTPS_PROXY" not in environment(BASIC, ["SpeechToText"])
+    assert "HTTPS_PROXY" in environment(spoken("some/name", allow_download=True), ["SpeechToText"])
 
 
 # --- the model -----------------------------------------------------------------------------------------------------

@@ -35,6 +35,19 @@ class Stays(base.BenchTool):
 """  # noqa: E501
 
 
+THREADS = """
+import os
+from tool_impls import base
+
+class Threads(base.BenchTool):
+    meta = base.tool("Threads", "says it", (), base.TEXT_OUT)
+    category = "logic"
+
+    def apply(self, folder):
+        return str(os.environ.get("OMP_NUM_THREADS"))
+"""
+
+
 def running(pids: Iterable[str]) -> list[str]:
     """Those that are there, zombies left out."""
     return [pid for pid in pids if _state(pid) not in ("", "Z")]
@@ -105,6 +118,29 @@ def test_a_process_that_is_just_being_started_is_ended(tmp_path: Path, steps: in
         return await asyncio.wait_for(call, 10)
 
     assert_stopped(asyncio.run(close_at_the_start()))
+
+
+@pytest.mark.parametrize(
+    ("threads", "of_the_user", "there"), [(3, None, "3"), (3, "5", "5"), (None, "5", "5"), (None, None, "None")]
+)
+def test_libraries_take_the_threads_of_their_slot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int | None, of_the_user: str | None, there: str
+) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if of_the_user:
+        monkeypatch.setenv("OMP_NUM_THREADS", of_the_user)
+    (tmp_path / "threads.py").write_text(THREADS)
+    spec = WorkerSpec(ToolSettings(), ("Threads",), (tmp_path / "threads.py",), "cpu", None, tmp_path, False, threads)
+
+    async def ask() -> Answer:
+        pool = ProcessPool([spec], {"Threads": 1})
+        try:
+            return await pool.run(Call("Threads", str(tmp_path), {}, {}, False), 60)
+        finally:
+            await pool.close()
+
+    answer = asyncio.run(ask())
+    assert (answer.status, json.loads(answer.body)) == (200, there)
 
 
 def test_a_call_that_comes_late_starts_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,19 +1,14 @@
-"""Measuring and shifting sound with librosa, at 22 050 samples a second (GTA tools spec 5.3).
+"""Resampling and measuring sound as librosa does with its presets, at 22 050 samples a second (GTA tools spec 5.3).
 
-The first use on a machine compiles for half a minute (numba); ``load`` does that before a call is timed.
+The steps and the number types are librosa's, so the figures are equal; librosa itself would bring a compiler along.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-import tempfile
+import math
 from dataclasses import replace
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentgauge.core.errors import ToolError
 from tool_impls.audio.sound_file import Sound
 
 if TYPE_CHECKING:
@@ -21,86 +16,115 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 RATE = 22_050
-FFT, HOP = 2048, 512  # samples; librosa's own presets
-COEFFICIENTS = 13
+FFT, HOP = 2048, 512  # samples
+MELS, COEFFICIENTS = 128, 13
 BLOCK = 4096  # frames that are measured at a time: 95 seconds, 34 MB
-STRETCHED = 900.0  # seconds of sound in the middle of a shift, at most; a second takes a megabyte and more
-
-
-def load() -> None:
-    """Import and compile what is used.
-
-    Numba keeps the results beside librosa or in the user's cache; where both are closed to writing, in a new folder.
-    """
-    if "numba" not in sys.modules and "NUMBA_CACHE_DIR" not in os.environ and not _has_cache():
-        os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="agentgauge-numba-")
-    import numpy
-
-    hush = numpy.zeros(RATE, dtype=numpy.float32)
-    measure(hush)
-    shift(Sound(hush[None], RATE, "mono"), 1.0, "")
-
-
-def _has_cache() -> bool:
-    spec = find_spec("librosa")
-    places = [Path(spec.origin).parent] if spec and spec.origin else []
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    places.append(next((folder for folder in (home, *home.parents) if folder.exists()), home))
-    return any(os.access(place, os.W_OK) for place in places)
+FAINT = 1e-10  # power and amplitude that count as nothing
+LOUDEST_RANGE = 80.0  # decibels below the loudest, where measuring ends
+ROLLOFF = 0.85  # part of the amplitude below this frequency
 
 
 def at_rate(sound: Sound) -> Sound:
-    """The same at RATE, with the resampler that librosa uses."""
-    import librosa
-
+    """The same at RATE."""
     if sound.rate == RATE:
         return sound
-    return replace(sound, samples=librosa.resample(sound.samples, orig_sr=sound.rate, target_sr=RATE), rate=RATE)
-
-
-def shift(sound: Sound, steps: float, name: str) -> Sound:
-    """The sound at RATE with another pitch in semitones, by channel. Raises ToolError where it is too long."""
-    import librosa
     import numpy
 
-    if not steps:
-        return sound
-    most = STRETCHED / max(1.0, 2 ** (steps / 12))
-    if sound.seconds > most:
-        possible = f"at most {most:.0f} s can be shifted by {steps:g} semitones"
-        raise ToolError(f"{name} lasts {sound.seconds:.0f} s; {possible}, so cut it first")
-    length = sound.samples.shape[1]
-    padded = numpy.pad(sound.samples, ((0, 0), (0, max(0, FFT * 8 - length))))  # librosa warns of very short sounds
-    shifted = [librosa.effects.pitch_shift(channel, sr=RATE, n_steps=steps)[:length] for channel in padded]
-    return replace(sound, samples=numpy.stack(shifted).astype(numpy.float32))
+    return replace(
+        sound, samples=numpy.stack([resample(channel, sound.rate, RATE) for channel in sound.samples]), rate=RATE
+    )
+
+
+def resample(channel: NDArray[numpy.float32], rate: float, target: float) -> NDArray[numpy.float32]:
+    import soxr
+
+    made: NDArray[numpy.float32] = soxr.resample(channel, rate, target, quality="soxr_hq")
+    return fixed_length(made, math.ceil(channel.size * (target / rate)))
+
+
+def fixed_length(channel: NDArray[numpy.float32], size: int) -> NDArray[numpy.float32]:
+    """Cut, or filled up with silence, at its end."""
+    import numpy
+
+    return numpy.pad(channel[:size], (0, max(0, size - channel.size)))
+
+
+def window() -> NDArray[numpy.float64]:
+    """A period of Hann's window."""
+    import numpy
+
+    turn: NDArray[numpy.float64] = numpy.linspace(-numpy.pi, numpy.pi, FFT + 1)[:-1]
+    return 0.5 + 0.5 * numpy.cos(turn)
 
 
 def measure(samples: NDArray[numpy.float32]) -> dict[str, dict[str, Any]]:
-    """Mean and variance over time of what librosa measures in one channel at RATE.
+    """Mean and variance over time of what is measured in one channel at RATE.
 
     Frames are worked out in blocks, which gives the same numbers and bounds the memory.
     """
-    import librosa
     import numpy
+    import scipy.fft
 
-    padded = numpy.pad(samples, FFT // 2)
-    count = 1 + samples.size // HOP
-    blocks = []
-    for first in range(0, count, BLOCK):
-        frames = min(BLOCK, count - first)
-        part = padded[first * HOP : (first + frames - 1) * HOP + FFT]
-        strength = numpy.abs(librosa.stft(part, n_fft=FFT, hop_length=HOP, center=False))
-        mel = librosa.feature.melspectrogram(S=strength**2, sr=RATE, n_fft=FFT)
-        centroid = librosa.feature.spectral_centroid(S=strength, sr=RATE, n_fft=FFT)
-        blocks.append((mel, centroid, librosa.feature.spectral_rolloff(S=strength, sr=RATE, n_fft=FFT)))
-    mels, centroids, rolloffs = (numpy.concatenate(parts, axis=1) for parts in zip(*blocks, strict=True))
-    mfcc = librosa.feature.mfcc(S=librosa.power_to_db(mels), sr=RATE, n_mfcc=COEFFICIENTS).astype(numpy.float64)
+    frames = _frames(numpy.pad(samples, FFT // 2))
+    shape, mel_filter = window()[:, None], _mel_filter()
+    frequencies = numpy.fft.rfftfreq(FFT, 1 / RATE)
+    mels, centroids, rolloffs = [], [], []
+    for first in range(0, frames.shape[1], BLOCK):
+        part = frames[:, first : first + BLOCK]
+        spectra = numpy.empty((FFT // 2 + 1, part.shape[1]), dtype=numpy.complex64, order="F")
+        spectra[:] = scipy.fft.rfft(shape * part, axis=0)
+        strength = numpy.abs(spectra)
+        mels.append(numpy.einsum("ft,mf->mt", strength**2, mel_filter, optimize=True))
+        total = strength.astype(numpy.float64).sum(axis=0)
+        total[total < numpy.finfo(numpy.float32).tiny] = 1
+        shares = (strength / total).astype(numpy.float32)
+        centroids.append((frequencies[:, None] * shares).sum(axis=0))
+        below = numpy.cumsum(strength, axis=0)
+        rolloffs.append(frequencies[(below >= ROLLOFF * below[-1]).argmax(axis=0)])
+    decibels = 10 * numpy.log10(numpy.maximum(FAINT, numpy.concatenate(mels, axis=1)))
+    decibels = numpy.maximum(decibels, decibels.max() - LOUDEST_RANGE)
+    mfcc = scipy.fft.dct(decibels, axis=0, norm="ortho")[:COEFFICIENTS].astype(numpy.float64)
     figures: dict[str, dict[str, Any]] = {
         "mfcc": {"mean": mfcc.mean(axis=1).tolist(), "var": mfcc.var(axis=1).tolist()}
     }
-    crossings = librosa.feature.zero_crossing_rate(samples, frame_length=FFT, hop_length=HOP)
-    others = {"spectral_centroid": centroids, "spectral_rolloff": rolloffs, "zero_crossing_rate": crossings}
-    for name, values in others.items():
-        exact = values.astype(numpy.float64)
-        figures[name] = {"mean": float(exact.mean()), "var": float(exact.var())}
-    return figures
+    others = {
+        "spectral_centroid": numpy.concatenate(centroids),
+        "spectral_rolloff": numpy.concatenate(rolloffs),
+        "zero_crossing_rate": _crossing_rates(samples),
+    }
+    return figures | {name: {"mean": float(each.mean()), "var": float(each.var())} for name, each in others.items()}
+
+
+def _frames(padded: NDArray[Any]) -> NDArray[Any]:
+    """(FFT, frames): views into ``padded``, HOP apart."""
+    import numpy
+
+    return numpy.lib.stride_tricks.sliding_window_view(padded, FFT)[::HOP].T
+
+
+def _crossing_rates(samples: NDArray[numpy.float32]) -> NDArray[numpy.float64]:
+    """Of each frame: how often the sign changes within it, for each sample."""
+    import numpy
+
+    negative = numpy.pad(samples, FFT // 2, mode="edge") < -FAINT
+    so_far = numpy.concatenate([[0], numpy.cumsum(negative[1:] != negative[:-1])])
+    changes: NDArray[numpy.float64] = (so_far[FFT - 1 :: HOP] - so_far[: so_far.size - FFT + 1 : HOP]) / FFT
+    return changes
+
+
+def _mel_filter() -> NDArray[numpy.float32]:
+    """(MELS, frequencies): triangles of equal area on Slaney's scale, linear up to 1 kHz, then logarithmic."""
+    import numpy
+
+    step, knee, ratio = 200.0 / 3, 1000.0, math.log(6.4) / 27.0  # hertz for each mel; hertz; logarithm for each mel
+    highest = knee / step + math.log(RATE / 2 / knee) / ratio
+    mels = numpy.linspace(0.0, highest, MELS + 2)
+    edges = step * mels
+    above = mels >= knee / step
+    edges[above] = knee * numpy.exp(ratio * (mels[above] - knee / step))
+    ramps = numpy.subtract.outer(edges, numpy.fft.rfftfreq(FFT, 1 / RATE))
+    widths = numpy.diff(edges)[:, None]
+    sides = numpy.minimum(-ramps[:-2] / widths[:-1], ramps[2:] / widths[1:])
+    weights: NDArray[numpy.float32] = numpy.maximum(0, sides).astype(numpy.float32)
+    weights *= (2.0 / (edges[2:] - edges[:-2]))[:, None]
+    return weights

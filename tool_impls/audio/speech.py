@@ -1,4 +1,7 @@
-"""Speech to text with faster-whisper: the back end ``[tools.speech]`` and its tool (GTA tools spec 5.3)."""
+"""Speech to text: the back end ``[tools.speech]`` and its tool (GTA tools spec 5.3).
+
+With faster-whisper where weights are set, else in a basic form.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolError, ToolUnavailable
 from tool_impls import base
+from tool_impls.audio import basic_speech
 from tool_impls.bounds import RECORDING_SECONDS
 from tool_impls.options import Option
 from tool_impls.settings import ToolSettings
@@ -39,8 +43,10 @@ class SpeechToText(base.BenchTool):
     )
     tables = ("speech",)
     category = "perception"
-    packages = ("faster_whisper", "av", "numpy")
+    packages = ("av", "numpy")
     extra = "speech"
+    pure = True
+    confined = True
     options = (Option("max_seconds", "float", 0.0, "how much is heard; 0: all of it", released=30.0, least=0),)
     seconds = 600.0
 
@@ -52,6 +58,14 @@ class SpeechToText(base.BenchTool):
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
         given = settings.value(TABLE, WEIGHTS)
+        if given is None and not settings.basic:
+            state = weights_state(settings, TABLE, given, DEFAULT, SIZE)
+            return f"{state}; or set basic = true in [tools] for {basic_speech.NAME}"
+        if given is None:
+            if (language := settings.value(TABLE, LANGUAGE)) not in (None, "en"):
+                problem = f"language = {language!r} in [tools.{TABLE}] needs weights"
+                return base.unavailable(f"{problem}: without, {basic_speech.NAME}, hears en")
+            return f"{base.BASIC}: {basic_speech.NAME}"
         state = weights_state(settings, TABLE, given, DEFAULT, SIZE)
         if state != base.READY:
             return state
@@ -63,8 +77,14 @@ class SpeechToText(base.BenchTool):
 
     @classmethod
     def backend(cls, settings: ToolSettings) -> str:
+        if _is_basic(settings):
+            return basic_speech.NAME
         source = resolve(settings, TABLE, settings.value(TABLE, WEIGHTS))
         return f"faster-whisper {name_of(source, str(source or ''))}".strip()
+
+    @classmethod
+    def form_packages(cls, settings: ToolSettings) -> tuple[str, ...]:
+        return ("pocketsphinx",) if _is_basic(settings) else ("faster_whisper",)
 
     @classmethod
     def weights(cls, settings: ToolSettings) -> tuple[Path, ...]:
@@ -72,9 +92,11 @@ class SpeechToText(base.BenchTool):
 
     @classmethod
     def on_device(cls, settings: ToolSettings) -> bool:
-        return True
+        return not _is_basic(settings)
 
     def setup(self, device: str = "cpu") -> None:
+        if _is_basic(self.settings):
+            return
         from faster_whisper import WhisperModel
 
         source = resolve(self.settings, TABLE, self.settings.value(TABLE, WEIGHTS))
@@ -98,6 +120,8 @@ class SpeechToText(base.BenchTool):
     def apply(self, folder: Path, /, audio: Path) -> str:
         """The words of all segments, joined by blanks. Raises ToolError for a file without sound."""
         sound = read_sound(audio, self.option("max_seconds"))
+        if self._model is None:
+            return basic_speech.words_of(sound)
         with self._lock:  # the segments are worked out while they are read
             segments, _ = self._model.transcribe(
                 sound,
@@ -107,6 +131,10 @@ class SpeechToText(base.BenchTool):
                 condition_on_previous_text=False,  # a slip would go on to the end of the recording
             )
             return " ".join(text for segment in segments if (text := segment.text.strip()))
+
+
+def _is_basic(settings: ToolSettings) -> bool:
+    return settings.basic and settings.value(TABLE, WEIGHTS) is None
 
 
 def read_sound(path: Path, seconds: float = 0.0) -> NDArray[numpy.float32]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter, Tool
 from tool_impls import base, naming
-from tool_impls.audio import denoise, features, sound_file
+from tool_impls.audio import denoise, features, pitch, sound_file
 from tool_impls.settings import ToolSettings
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class AudioClipTool(base.BenchTool):
         AUDIO_OUT,
     )
     category = "operation"
+    pure = True
     confined = True
     packages = ("av", "numpy")
     concurrency = 2
@@ -117,6 +118,7 @@ class NoiseReduction(base.BenchTool):
         AUDIO_OUT,
     )
     category = "operation"
+    pure = True
     confined = True
     packages = ("av", "numpy")
     library = "noisereduce"
@@ -149,7 +151,9 @@ class PitchShifting(base.BenchTool):
         AUDIO_OUT,
     )
     category = "operation"
-    packages = ("librosa", "av", "numpy")
+    confined = True
+    packages = ("soxr", "av", "numpy")
+    pure = True
     seconds = 300.0
 
     @classmethod
@@ -159,13 +163,13 @@ class PitchShifting(base.BenchTool):
         return replace(cls.meta, inputs=tuple(value for value in cls.meta.inputs if value.name != "n_steps"))
 
     def setup(self, device: str = "cpu") -> None:
-        features.load()
+        import soxr  # noqa: F401 - loaded before a call is timed
 
     def apply(self, folder: Path, /, audio: Path, output_dir: str | None = None, n_steps: float = 0.0) -> Path:
         """Raises ToolError for a file that is no sound or too long, and for steps beyond two octaves."""
         if not abs(n_steps) <= MOST_STEPS:
             raise ToolError(f"n_steps must be semitones from {-MOST_STEPS:g} to {MOST_STEPS:g}; got {n_steps:g}")
-        shifted = features.shift(features.at_rate(sound_file.read(audio)), n_steps, audio.name)
+        shifted = pitch.shift(features.at_rate(sound_file.read(audio)), n_steps, audio.name)
         suffix = audio.suffix.lower() if audio.suffix.lower() in sound_file.writable() else ".wav"
         if sound_file.shape_for(suffix, features.RATE, "mono", 1)[0] != features.RATE:
             suffix = ".wav"
@@ -184,11 +188,14 @@ class SoundCharacteristicExtraction(base.BenchTool):
         base.TEXT_OUT,
     )
     category = "perception"
-    packages = ("librosa", "av", "numpy")
+    confined = True
+    packages = ("soxr", "scipy", "av", "numpy")
+    pure = True
     seconds = 120.0
 
     def setup(self, device: str = "cpu") -> None:
-        features.load()
+        import scipy.fft  # noqa: F401 - loaded before a call is timed
+        import soxr  # noqa: F401
 
     def apply(self, folder: Path, /, audio: Path, output_dir: str | None = None) -> str:
         """Raises ToolError for a file that is no sound or too long."""

@@ -17,6 +17,7 @@ class ReadingTool(base.BenchTool):
 
     category = "operation"
     confined = True
+    pure = True
     options: ClassVar[tuple[Option, ...]] = (LIMIT,)
     concurrency = 2
     seconds = 120.0

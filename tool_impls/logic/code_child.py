@@ -1,14 +1,16 @@
 """What runs inside the sandbox for Calculator, Solver, Plot and Prover.
 
-It is passed as text and imports nothing of this project.
+It is the text of a script (see ``agentgauge.sandbox.Script``) and imports nothing of this project.
 
 Standard input: JSON with ``kind`` (``value``, ``text``, ``png``, ``fonts`` or ``claim``), ``setup`` and ``code``
-(sources), ``path`` (package folders), and for claims ``memory`` (MiB for Z3) and ``seconds`` (Z3 gives up after them).
+(sources), and for claims ``memory`` (MiB for Z3) and ``seconds`` (Z3 gives up after them).
 Standard output: JSON with ``text``, ``png`` (base64), ``cache`` (the list of fonts), ``verdict`` and ``detail`` (of a
 claim), or ``error``. What the code prints goes to standard error, so it cannot spoil the answer by accident; by intent
 it could only spoil its own.
 """
 
+# Importing pathlib would take longer than all else that an expression needs.
+# ruff: noqa: PTH100, PTH103, PTH118, PTH119, PTH123
 from __future__ import annotations
 
 import importlib
@@ -16,17 +18,34 @@ import json
 import os
 import re
 import sys
+import threading
 from types import TracebackType
 from typing import Any
 
 FILE = "<code>"
+_NEEDED = {"text": "sympy", "png": "matplotlib.pyplot", "claim": "z3"}
+
+
+def prepare(kind: str, path: list[str], fonts: dict[str, str] | None) -> None:
+    """Before any code is known: import what its kind needs. ``fonts``: name and content of matplotlib's list."""
+    sys.path += path
+    if kind in ("png", "fonts"):
+        os.environ["MPLCONFIGDIR"] = os.path.abspath(".matplotlib")
+        os.makedirs(".matplotlib", exist_ok=True)
+    if fonts:
+        with open(os.path.join(".matplotlib", os.path.basename(fonts["name"])), "w", encoding="utf-8") as file:
+            file.write(fonts["content"])
+    if __name__ == "prepared" and kind in _NEEDED:
+        importlib.import_module(_NEEDED[kind])
+    for thread in threading.enumerate():
+        if thread is not threading.main_thread():
+            thread.join(1)  # a timer that matplotlib has cancelled
 
 
 def main() -> None:
     answer = os.dup(1)
     os.dup2(2, 1)
     order = json.loads(sys.stdin.buffer.read())
-    sys.path += order["path"]
     try:
         result = {"error": None} | _answer(order)
     except BaseException as error:  # also SystemExit: the code asked for it, the agent must see it
@@ -45,6 +64,8 @@ def _answer(order: dict[str, Any]) -> dict[str, str]:
         return {"verdict": verdict, "detail": detail}
     if order["kind"] == "value":
         return {"text": str(eval(order["code"], _calculator_names()))}
+    if order["kind"] == "text":
+        importlib.import_module("sympy.core.random").seed()  # else it goes on as in every other fork of this process
     names: dict[str, object] = {"__name__": "__solution__", "__builtins__": __builtins__}
     exec(order["setup"], names)
     exec(compile(order["code"], FILE, "exec", dont_inherit=True), names)
@@ -162,7 +183,3 @@ def _line(trace: TracebackType | None) -> int | None:
             found = trace.tb_lineno
         trace = trace.tb_next
     return found
-
-
-if __name__ == "__main__":
-    main()

@@ -115,7 +115,7 @@ def evaluate(expression: str, *, folder: Path | None = None, seconds: float = 2.
     not be run.
     """
     limits = sandbox.Limits(wall_seconds=seconds + START, cpu_seconds=seconds)
-    order = {"kind": "value", "setup": "", "code": expression, "path": []}
+    order = {"kind": "value", "setup": "", "code": expression}
     answer = _run(order, folder, limits, allow_unsafe, "expression")
     if answer is None:
         raise ToolError("the expression ended its process before it had a value")
@@ -152,7 +152,7 @@ def plot(command: str, *, folder: Path, seconds: float = LIMIT, allow_unsafe: bo
 
 def _solution(kind: str, setup: str, command: str, folder: Path, limits: sandbox.Limits, unsafe: bool) -> str:
     """What ``solution()`` returns, in the form that ``kind`` says."""
-    order = {"kind": kind, "setup": setup, "code": extract_code(command), "path": package_folders()}
+    order = {"kind": kind, "setup": setup, "code": extract_code(command)}
     answer = _run(order, folder, limits, unsafe, "code")
     if answer is None:
         raise ToolError("the code ended before solution() had returned")
@@ -168,9 +168,6 @@ def _run(
     (ToolTimeout: that of time), SandboxFault or UsageProblem if it could not be run.
     """
     with sandbox.scratch_folder(folder) as scratch:
-        if order["kind"] == "png" and (fonts := _font_list(unsafe)):
-            (scratch / ".matplotlib").mkdir()
-            (scratch / ".matplotlib" / Path(fonts["name"]).name).write_text(fonts["content"], "utf-8")
         result = run_child(order, scratch, limits, unsafe)
         hidden = str(scratch.resolve())
     answer = parsed(result.stdout)
@@ -185,15 +182,22 @@ def _run(
 def run_child(order: Mapping[str, Any], scratch: Path, limits: sandbox.Limits, unsafe: bool) -> sandbox.SandboxResult:
     """Run ``code_child`` on an order. Expressions (``value``) see the standard library only."""
     return sandbox.run(
-        [sys.executable, "-I", "-S", "-c", _CHILD],
+        _script(order["kind"], unsafe),
         folder=scratch,
         limits=limits,
         stdin=json.dumps(order).encode("utf-8", "surrogatepass"),
-        env={"MPLCONFIGDIR": str(scratch / ".matplotlib")} if order["kind"] in ("png", "fonts") else {},
         readable=() if order["kind"] in ("value", "claim") else _FONTS,
         packages=order["kind"] != "value",
         allow_unsafe=unsafe,
     )
+
+
+@lru_cache(maxsize=8)
+def _script(kind: str, unsafe: bool) -> sandbox.Script:
+    path = [] if kind == "value" else [*package_folders()]
+    fonts = _font_list(unsafe) if kind == "png" else None
+    ending = f"prepare({kind!r}, {path!r}, {fonts!r})\nif __name__ == '__main__':\n    main()\n"
+    return sandbox.Script(f"{_CHILD}\n\n{ending}")
 
 
 def parsed(text: str) -> dict[str, Any]:
@@ -205,27 +209,26 @@ def parsed(text: str) -> dict[str, Any]:
 
 def _without_paths(text: str, folder: str) -> str:
     """No path of this machine reaches the model: its own folder is ``.``, those of packages lose their beginning."""
-    for path in (folder, *package_folders(), sys.prefix, sys.base_prefix):
+    for path in (folder, sandbox.SCRIPT_FOLDER, *package_folders(), sys.prefix, sys.base_prefix):
         if path != "/":
-            text = text.replace(path, "." if path == folder else "...")
+            text = text.replace(path, "." if path in (folder, sandbox.SCRIPT_FOLDER) else "...")
     return text
 
 
 @lru_cache(maxsize=1)
 def _font_list(unsafe: bool) -> dict[str, str] | None:
-    """Name and content of matplotlib's list of fonts, None if it cannot be made (then each plot is slow).
+    """Name and content of matplotlib's list of fonts, None if it cannot be made (then first plots are slow).
 
     matplotlib lists the fonts of the system when it finds no list, which takes seconds. The list is made once, inside
-    the sandbox (so that it names what is visible there), kept in the user's cache, and each run gets a copy to itself.
+    the sandbox (so that it names what is visible there), and kept in the user's cache.
     """
     kept = cache_folder().parent / f"matplotlib-fonts-{version('matplotlib')}.json"
     made: dict[str, Any] = {}
     with suppress(OSError):  # it is not made yet, or in a home that is not ours
         made = parsed(kept.read_text("utf-8"))
     if not {"name", "content"} <= made.keys():
-        order = {"kind": "fonts", "setup": "", "code": "", "path": package_folders()}
+        order = {"kind": "fonts", "setup": "", "code": ""}
         with sandbox.scratch_folder() as scratch:
-            (scratch / ".matplotlib").mkdir()
             result = run_child(order, scratch, sandbox.Limits(wall_seconds=60, output_bytes=_MAX_PNG), unsafe)
         made = parsed(parsed(result.stdout).get("cache", ""))
         if not made:

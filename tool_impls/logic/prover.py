@@ -10,7 +10,6 @@ from pathlib import Path
 
 from agentgauge import sandbox
 from agentgauge.core.errors import ToolError
-from agentgauge.sandbox.paths import package_folders
 from tool_impls import base
 from tool_impls.logic.code_tools import parsed, run_child
 
@@ -57,7 +56,7 @@ def prove(theorem: str, *, folder: Path, seconds: float = LIMIT, allow_unsafe: b
         return f"parse error: the text holds {found[0]!r}, which is no sign of SMT-LIB2"
     if (depth := _depth(theorem)) > DEEPEST:
         return f"parse error: {depth} parentheses are open inside each other; at most {DEEPEST} are taken"
-    order = {"kind": "claim", "code": theorem, "path": package_folders(), "memory": MEMORY, "seconds": seconds}
+    order = {"kind": "claim", "code": theorem, "memory": MEMORY, "seconds": seconds}
     with sandbox.scratch_folder(folder) as scratch:
         result = run_child(order, scratch, sandbox.Limits(wall_seconds=seconds + START), allow_unsafe)
     answer = parsed(result.stdout)

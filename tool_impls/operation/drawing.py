@@ -31,6 +31,7 @@ FAR = 50_000.0  # pixels; keeps numbers that no C integer can hold away from Pil
 class _DrawingTool(base.BenchTool):
     category = "operation"
     confined = True
+    pure = True
     version = 2
     packages = ("PIL",)
     concurrency = 2

@@ -29,6 +29,7 @@ class _Seeing(vision.VisionTool):
 
     category = "perception"
     packages: ClassVar[tuple[str, ...]] = PACKAGES
+    pure = True
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:

@@ -23,6 +23,7 @@ class ImageQualityTest(base.BenchTool):
     )
     category = "perception"
     confined = True
+    pure = True
     packages = ("PIL", "numpy")
     concurrency = 2
     seconds = 60.0

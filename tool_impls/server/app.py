@@ -37,6 +37,7 @@ from tool_impls.server.openapi import write_document
 if TYPE_CHECKING:
     from aiohttp import web
 
+    from tool_impls.server.result_cache import ResultCache
     from tool_impls.server.worker_pool import ProcessPool
 
     Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -50,14 +51,26 @@ REASONS = {422: "Unprocessable Entity"}  # newer Pythons word it differently, an
 class ToolQueue:
     """The calls of one tool: which are refused, which wait, which its worker pool runs.
 
-    ``slots``: calls that run at a time, in all processes. ``limit``: calls that may wait or run.
+    ``slots``: calls that run at a time, in all processes. ``limit``: calls that may wait or run. ``cache``: of the
+    results, for a pure tool.
     """
 
-    def __init__(self, tool: Tool, state: str, pool: ProcessPool, *, slots: int, limit: int, seconds: float) -> None:
+    def __init__(
+        self,
+        tool: Tool,
+        state: str,
+        pool: ProcessPool,
+        *,
+        slots: int,
+        limit: int,
+        seconds: float,
+        cache: ResultCache | None = None,
+    ) -> None:
         self.tool, self.state, self.pool, self.limit = tool, state, pool, limit
         self.calls = 0  # those that wait or run
         self.running = 0
         self._seconds = seconds
+        self._cache = cache
         self._slots = asyncio.Semaphore(slots)
 
     @property
@@ -83,18 +96,22 @@ class ToolQueue:
 
     async def run(self, call: Call, wanted: Callable[[], bool]) -> Answer | None:
         """The answer; None where ``wanted`` is false when a slot is free."""
+        work = partial(self._work, call, wanted)
         self.calls += 1
         try:
-            async with self._slots:
-                if not wanted():
-                    return None
-                self.running += 1
-                try:
-                    return await self.pool.run(call, self._seconds)
-                finally:
-                    self.running -= 1
+            return await (self._cache.answer(self.tool, call, work) if self._cache else work())
         finally:
             self.calls -= 1
+
+    async def _work(self, call: Call, wanted: Callable[[], bool]) -> Answer | None:
+        async with self._slots:
+            if not wanted():
+                return None
+            self.running += 1
+            try:
+                return await self.pool.run(call, self._seconds)
+            finally:
+                self.running -= 1
 
 
 class ToolServer:
@@ -241,10 +258,12 @@ def _guard(access: Access) -> Callable[[web.Request, Handler], Awaitable[web.Str
 def _send(answer: Answer) -> web.Response:
     from aiohttp import web
 
-    names = {protocol.NAMES_HEADER: quote(json.dumps(answer.names), safe='[]", ')} if any(answer.names) else None
+    headers = {protocol.NAMES_HEADER: quote(json.dumps(answer.names), safe='[]", ')} if any(answer.names) else {}
+    if answer.cached:
+        headers[protocol.CACHED_HEADER] = f"{answer.seconds:.6f}"
     kind = protocol.RAW if answer.raw else "application/json"
     status, reason = answer.status, REASONS.get(answer.status)
-    return web.Response(body=answer.body, status=status, reason=reason, content_type=kind, headers=names)
+    return web.Response(body=answer.body, status=status, reason=reason, content_type=kind, headers=headers)
 
 
 def _json(value: Any, status: int = 200) -> web.Response:

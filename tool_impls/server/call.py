@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +33,8 @@ class Answer:
     body: bytes  # its JSON, or a file if ``raw``
     names: tuple[str | None, ...] = ()  # of its files, None for other outputs
     raw: bool = False
+    seconds: float = 0.0  # that the tool worked
+    cached: bool = False  # the answer of an earlier call, whose seconds these are
 
 
 def failure(status: int, detail: Any) -> Answer:
@@ -68,15 +71,18 @@ class ToolRunner:
             plain = isinstance(error, Fault | UsageProblem)
             return failure(500, str(error) if plain else f"{call.tool} cannot load: {error!r}")
         on_begun()
+        start = time.monotonic()
         try:
             files = {path: Path(stored) for path, stored in call.files.items()}
             values = media.open_inputs(tool.meta, call.values, files, self._root)
             folder = tempfile.mkdtemp(dir=call.folder)  # a call that is done again finds nothing of its first time
             result = tool.apply(Path(folder), **values)
             names = tuple(media.file_names(tool.meta, result))
-            if call.raw and media.is_file(tool.meta):
-                return Answer(200, media.content(tool.meta.outputs[0], result), names, raw=True)
-            return Answer(200, encode(media.encode_results(tool.meta, result)), names)
+            raw = call.raw and media.is_file(tool.meta)
+            body = (
+                media.content(tool.meta.outputs[0], result) if raw else encode(media.encode_results(tool.meta, result))
+            )
+            return Answer(200, body, names, raw, time.monotonic() - start)
         except (Fault, UsageProblem) as error:
             return failure(500, str(error))
         except TimeoutError as error:  # of the tool itself; ``worker_pool`` keeps ``seconds``, by killing this process

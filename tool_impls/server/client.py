@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import math
 import os
 import re
 import secrets
@@ -78,7 +79,7 @@ class ToolServerBox:
             raise ToolError(f"there is no tool {name!r}; known are {', '.join(self._tools or ())}")
         values, files = _form(remote.tool, arguments, (folder, *readable))
         content_type, body = protocol.encode_call(remote.tool, values, secrets.token_hex(16), files)
-        status, reason, answer, kind, names = await self._exchange("POST", remote.url, content_type, body)
+        status, reason, answer, kind, headers = await self._exchange("POST", remote.url, content_type, body)
         if status in MODEL_ERRORS:
             raise ToolError(f"the call of {name} failed: {reason}.\nResponse: {_detail_of(answer)!r}")
         if status != 200:
@@ -86,8 +87,10 @@ class ToolServerBox:
             raise ToolFault(words, cause=f"http {status}")
         try:
             results = [answer] if kind == protocol.RAW else protocol.split_results(remote.tool, _decoded(answer))
-            outputs = zip(remote.tool.outputs, results, _names(names, len(results)), strict=True)
-            return tuple([_output(output, result, folder, name) for output, result, name in outputs])
+            names = _names(headers.get(protocol.NAMES_HEADER, ""), len(results))
+            cached = _seconds(headers.get(protocol.CACHED_HEADER))
+            outputs = zip(remote.tool.outputs, results, names, strict=True)
+            return tuple([_output(output, result, folder, name, cached) for output, result, name in outputs])
         except ProtocolError as error:
             raise ToolFault(f"{name} broke the protocol: {error}", cause="protocol") from None
 
@@ -98,8 +101,8 @@ class ToolServerBox:
 
     async def _exchange(
         self, method: str, url: str, content_type: str | None, body: bytes
-    ) -> tuple[int, str, bytes, str, str]:
-        """Status, reason, body, content type and names of an answer. Retries lost connections. Raises ToolFault."""
+    ) -> tuple[int, str, bytes, str, Mapping[str, str]]:
+        """Status, reason, body, content type and headers of an answer. Retries lost connections. Raises ToolFault."""
         import aiohttp
 
         if self._session is None:
@@ -119,8 +122,7 @@ class ToolServerBox:
                 async with self._session.request(
                     method, url, data=data, headers=headers, skip_auto_headers=("Content-Type",), allow_redirects=False
                 ) as reply:
-                    names = reply.headers.get(protocol.NAMES_HEADER, "")
-                    return reply.status, reply.reason or "", await reply.read(), reply.content_type, names
+                    return reply.status, reply.reason or "", await reply.read(), reply.content_type, reply.headers
             except TimeoutError:
                 words = f"the tool server gave no answer within {self._answer_seconds:g} s ({url})"
                 raise ToolFault(words, cause="timeout") from None
@@ -210,11 +212,22 @@ def _names(header: str, count: int) -> list[str | None]:
     raise ProtocolError(f"it names the files {header[:80]!r} where {count} names were due")
 
 
-def _output(output: Parameter, value: Any, folder: Path, name: str | None) -> ToolOutput:
+def _seconds(header: str | None) -> float | None:
+    """Those that the tool worked, where its server has kept the answer of an earlier call."""
+    try:
+        seconds = None if header is None else float(header)
+    except ValueError:
+        seconds = math.nan
+    if seconds is None or 0 <= seconds < math.inf:
+        return seconds
+    raise ProtocolError(f"it says {str(header)[:80]!r} where the seconds of an earlier call were due")
+
+
+def _output(output: Parameter, value: Any, folder: Path, name: str | None, cached: float | None) -> ToolOutput:
     if output.type not in FILE_TYPES:
         if isinstance(value, bytes):
             raise ProtocolError("it answered with a file where text was due")
-        return ToolOutput("text", value if isinstance(value, str) else str(value))
+        return ToolOutput("text", value if isinstance(value, str) else str(value), cached)
     data = redact_file(value if isinstance(value, bytes) else protocol.decode_file(value))
     if output.type == "file":
         category, _, kind = (output.filetype or "file").partition("/")
@@ -223,7 +236,7 @@ def _output(output: Parameter, value: Any, folder: Path, name: str | None) -> To
     folder = folder.resolve() / _clean(category)
     folder.mkdir(parents=True, exist_ok=True)
     path = _write(folder, _candidates(folder, name, _clean(kind or "bin")), data)
-    return ToolOutput(output.type, str(path))  # type: ignore[arg-type]
+    return ToolOutput(output.type, str(path), cached)  # type: ignore[arg-type]
 
 
 def _clean(word: str) -> str:

@@ -11,24 +11,31 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
+from agentgauge.core.index import cache_folder
 from agentgauge.core.service_process import TOOL_TOKEN, end_with_parent
 from tool_impls import registry
 from tool_impls.availability import check
-from tool_impls.fingerprint import fingerprints
+from tool_impls.base import BenchTool
+from tool_impls.fingerprint import fingerprints, result_identity
 from tool_impls.server.access import WITHOUT_TOKEN, Access, is_host, is_loopback, plain_host
 from tool_impls.server.app import ToolQueue, ToolServer, serve
 from tool_impls.server.metrics import Metrics
-from tool_impls.server.worker import WorkerSpec
+from tool_impls.server.result_cache import ResultCache
+from tool_impls.server.result_store import ResultStore
+from tool_impls.server.worker import GPUS, WorkerSpec
 from tool_impls.server.worker_pool import ProcessPool
 from tool_impls.settings import ToolSettings
 from tool_impls.settings_file import load
 
 LIGHT_PROCESSES = max(1, min(4, os.cpu_count() or 1))
 """Processes for tools without a model of their own; each is started when it is needed."""
+
+LIGHT_THREADS = (os.cpu_count() or 1) // LIGHT_PROCESSES
+"""Threads of a numerical library in each of them: with all processors for each process, threads wait for each other."""
 
 
 def build(
@@ -52,19 +59,35 @@ def build(
     kinds = {name: registry.TOOLS[name] for name in states}
     heavy = {name for name, kind in kinds.items() if kind.on_device(settings)}
     confined = {name for name, kind in kinds.items() if kind.confined} - heavy
+    results = _results(settings, kinds, devices, scratch, metrics)
     queues = []
     for group, places in ((heavy, devices), (confined, processors), (kinds.keys() - heavy - confined, processors)):
         tools = tuple(name for name in kinds if name in group)
-        specs = [WorkerSpec(settings, tools, more, place, root, scratch, group is confined) for place in places]
+        threads = None if group is heavy else LIGHT_THREADS
+        specs = [
+            WorkerSpec(settings, tools, more, place, root, scratch, group is confined, threads) for place in places
+        ]
         concurrency = {name: kinds[name].concurrency for name in tools}
         pool = ProcessPool(specs, concurrency, observe=metrics.batch, restarted=metrics.restarted)
         for name in tools:
             values = settings.values(name, kinds[name].known_options())
             bounds = {"slots": concurrency[name] * len(places), "limit": values["queue"], "seconds": values["seconds"]}
-            queues.append(ToolQueue(kinds[name].offered(settings), states[name], pool, **bounds))
+            queues.append(ToolQueue(kinds[name].offered(settings), states[name], pool, cache=results, **bounds))
     queues.sort(key=lambda queue: list(states).index(queue.tool.name))
     found = cache(lambda: fingerprints(settings, states))
     return ToolServer(queues, metrics, scratch, fingerprints=found, access=access, preload=preload)
+
+
+def _results(
+    settings: ToolSettings, kinds: Mapping[str, type[BenchTool]], devices: list[str], scratch: Path, metrics: Metrics
+) -> ResultCache:
+    """What is kept of the tools' results, in the user's cache folder."""
+    kept = [name for name, kind in kinds.items() if settings.cache_mb and kind.is_kept(settings)]
+    shown = sorted((name, value) for name, value in os.environ.items() if name.endswith("_VISIBLE_DEVICES"))
+    place = f"{devices}, GPU: {any(Path(name).exists() for name in GPUS)}, {shown}"
+    identities = {name: cache(partial(result_identity, settings, name, place)) for name in kept}
+    store = ResultStore(cache_folder().with_name("tools"), settings.cache_mb * 10**6)
+    return ResultCache(store, identities, scratch, metrics.looked_up)
 
 
 SCRATCH = "agentgauge-tools-"

@@ -43,7 +43,7 @@ def environment(settings: ToolSettings, tools: Iterable[str]) -> dict[str, str]:
     """The variables for a process of these tools: keys only of the services that they are configured to ask."""
     kinds = [registry.TOOLS[name] for name in tools if name in registry.TOOLS]
     wanted = {HIDDEN, *_KEPT.split()}
-    if not kinds or not all(kind.confined for kind in kinds):
+    if not kinds or not all(kind.confined and not kind.on_device(settings) for kind in kinds):
         wanted |= {*_OF_THE_NETWORK.split(), *_OF_THE_NETWORK.lower().split()}
     for kind in kinds:
         wanted |= set(kind.variables)

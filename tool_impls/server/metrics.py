@@ -28,6 +28,12 @@ class Metrics:
         )
         self._queue = Gauge("agentgauge_tool_queue_length", "Calls that wait for their turn.", **tool)
         self._running = Gauge("agentgauge_tool_running", "Calls at work.", **tool)
+        self._cache = Counter(
+            "agentgauge_tool_cache",
+            "Calls of pure tools: hit, if their result was kept, or miss.",
+            labelnames=["tool", "found"],
+            **own,
+        )
         batches = Histogram("agentgauge_batch_size", "Calls that a model answered at once.", buckets=SIZES, **own)
         restarts = Counter("agentgauge_process_restarts", "Worker processes that ended and were replaced.", **own)
         self.batch, self.restarted = batches.observe, restarts.inc
@@ -44,6 +50,10 @@ class Metrics:
         if status != 200:
             self._errors.labels(tool).inc()
         self._seconds.labels(tool).observe(seconds)
+
+    def looked_up(self, tool: str, found: str) -> None:
+        """``found``: hit or miss."""
+        self._cache.labels(tool, found).inc()
 
     def text(self) -> bytes:
         return generate_latest(self._registry)

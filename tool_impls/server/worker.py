@@ -42,6 +42,7 @@ class WorkerSpec:
     root: Path | None
     scratch: Path  # where temporary files go: a process that is ended removes none, its server does
     confined: bool = False  # see BenchTool
+    threads: int | None = None  # that a numerical library takes, unless the user says otherwise; None: as it chooses
 
 
 def pack(head: Any, body: int = 0) -> bytes:
@@ -121,8 +122,8 @@ def _work(runner: ToolRunner, channel: _Channel, number: int, order: dict[str, A
     with suppress(IndexError):  # another thread may have been quicker
         while True:
             sizes.append(batching.SIZES.popleft())
-    head = {"id": number, "status": answer.status, "names": answer.names, "raw": answer.raw, "batches": sizes}
-    channel.send(head, answer.body)
+    head = {"status": answer.status, "names": answer.names, "raw": answer.raw, "seconds": answer.seconds}
+    channel.send({"id": number, "batches": sizes, **head}, answer.body)
 
 
 def main() -> None:

@@ -195,7 +195,8 @@ class _Process:
             pending.begun = True
             pending.on_begun()
         else:
-            pending.answer.set_result(Answer(head["status"], body, tuple(head["names"]), head["raw"]))
+            answer = Answer(head["status"], body, tuple(head["names"]), head["raw"], head["seconds"])
+            pending.answer.set_result(answer)
 
 
 class _Worker:
@@ -263,12 +264,13 @@ class _Worker:
             if self._closed:
                 raise _ProcessEnded("its server is being stopped", innocent=True, begun=False)
             if self._process is None or not self._process.alive:
+                threads = {"OMP_NUM_THREADS": str(self.spec.threads)} if self.spec.threads else {}
                 started = await asyncio.create_subprocess_exec(
                     sys.executable,
                     *("-m", "tool_impls.server.worker"),
                     stdin=asyncio.subprocess.PIPE,
                     stdout=asyncio.subprocess.PIPE,
-                    env={**environment(self.spec.settings, self.spec.tools), PARENT: str(os.getpid())},
+                    env={**threads, **environment(self.spec.settings, self.spec.tools), PARENT: str(os.getpid())},
                     start_new_session=True,  # Ctrl-C is the server's to handle
                     limit=READ_AHEAD,
                 )

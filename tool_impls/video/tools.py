@@ -52,6 +52,7 @@ class VideoClip(base.BenchTool):
         VIDEO_OUT,
     )
     category = "operation"
+    pure = True
     confined = True
     packages = ("av", "numpy")
     options = (

@@ -28,6 +28,7 @@ class VideoOCR(base.BenchTool):
     )
     category = "perception"
     packages = ("av", *PACKAGES)
+    pure = True
     options = (
         Option("skip_same", "bool", False, "leave out frames whose text is that of the frame before"),
         Option("max_frames", "int", 300, "frames that are read, at most; a note says so where there are more", least=1),

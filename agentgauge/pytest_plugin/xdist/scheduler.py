@@ -13,25 +13,10 @@ from typing import Any
 import pytest
 from xdist.remote import Producer
 from xdist.report import report_collection_diff
-from xdist.scheduler import (
-    LoadFileScheduling,
-    LoadGroupScheduling,
-    LoadScheduling,
-    LoadScopeScheduling,
-    WorkStealingScheduling,
-)
+from xdist.scheduler import LoadScheduling
 from xdist.workermanage import WorkerController
 
 from agentgauge.run.partition import partition
-
-XDISTS_OWN = {
-    "load": LoadScheduling,
-    "worksteal": WorkStealingScheduling,
-    "loadgroup": LoadGroupScheduling,
-    "loadfile": LoadFileScheduling,
-    "loadscope": LoadScopeScheduling,
-}
-"""``--dist`` → what ordinary tests are scheduled by."""
 
 FIRST = 4
 """Cases that are sent to each worker before the rest is sent to any."""
@@ -114,16 +99,14 @@ class Scheduling:
 
     def __init__(
         self,
-        config: pytest.Config,
-        log: Producer,
+        sharding: ShardScheduling,
         *,
         has_cases: Callable[[], bool],
-        groups: Callable[[], Mapping[int, str]],
-        in_flight: int,
+        xdists_own: Callable[[], Any],
     ) -> None:
-        self._log = log
         self._has_cases = has_cases
-        self._chosen: Any = ShardScheduling(config, log, groups, in_flight)
+        self._xdists_own = xdists_own
+        self._chosen: Any = sharding
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._chosen, name)
@@ -131,7 +114,7 @@ class Scheduling:
     def schedule(self) -> None:
         sharding = self._chosen
         if isinstance(sharding, ShardScheduling) and sharding.collection is None and not self._has_cases():
-            self._chosen = XDISTS_OWN[sharding.config.getoption("dist")](sharding.config, self._log)
+            self._chosen = self._xdists_own()
             for node in sharding.nodes:
                 self._chosen.add_node(node)
             for node, collection in sharding.node2collection.items():

@@ -1,7 +1,7 @@
-"""Processes I and T: build the confinement, then become the code.
+"""Processes I and T: build the confinement for the code.
 
 Process I is process 1 of the PID namespace where there is one; when it ends, the kernel ends all that is left inside.
-Process T is its child, gives up what is left of its rights, and becomes the program.
+Process T is its child and gives up what is left of its rights; its caller becomes the program.
 """
 
 # pathlib would cost 5 ms to import, a quarter of a start.
@@ -16,7 +16,7 @@ from . import landlock, linux, mounts, seccomp
 
 TYPE_CHECKING = False  # as typing has it; importing that module would cost 8 ms
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any, NoReturn
 
     from .ends import Ends
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 SIGKILL = 9
 _SIGINT, _SIGPIPE, _SIGXFSZ = 2, 13, 25
+OF_THE_HOST = {"net_ns": linux.CLONE_NEWNET, "uts_ns": linux.CLONE_NEWUTS}
+"""Namespaces that are wanted, and can be done without: seccomp refuses sockets as well."""
 _FIRST_VICTIM = b"1000"  # the highest out-of-memory score
 _MFD_ALLOW_SEALING, _ADD_SEALS, _SEALS = 2, 1033, 15  # no further seal, no shrinking, no growing, no writing
 
@@ -52,41 +54,45 @@ class Report:
 
 
 def enter_namespaces(refuse: tuple[str, ...], report: Report) -> tuple[bool, bool]:
-    """Whether the next child is process 1 of a new PID namespace, and whether this process has its own mounts.
-
-    Root needs no user namespace for them.
-    """
+    """Whether the next child is process 1 of a new PID namespace, and whether this process has its own mounts."""
     if "namespaces" in refuse:
         return False, False
-    user, group = os.geteuid(), os.getegid()
     try:
-        if user == 0:
-            linux.unshare(linux.CLONE_NEWPID)
-        else:
-            linux.unshare(linux.CLONE_NEWUSER | linux.CLONE_NEWPID)
-            maps = {"setgroups": "deny", "uid_map": f"{user} {user} 1", "gid_map": f"{group} {group} 1"}
-            for name, text in maps.items():
-                with open(f"/proc/self/{name}", "w") as file:
-                    file.write(text)
-            report.send("layer", "user_ns")
+        enter_user_namespace(report)
+        linux.unshare(linux.CLONE_NEWPID)
     except OSError:
         return False, False
     report.send("layer", "pid_ns")
-    if "mount_ns" in refuse or not _unshared(linux.CLONE_NEWNS):
+    if "mount_ns" in refuse or not unshared(linux.CLONE_NEWNS):
         return True, False
     mounts.make_private()
     return True, True
 
 
-def run_as_first(spec: Spec, report: Report, ends: Ends, *, pid_ns: bool, mount_ns: bool, uid: int | None) -> NoReturn:
-    """Process I. ``uid`` is the user id that is T's alone, if it has one; only root can give it one."""
+def enter_user_namespace(report: Report) -> None:
+    """Other namespaces need one, but for root."""
+    user, group = os.geteuid(), os.getegid()
+    if user == 0:
+        return
+    linux.unshare(linux.CLONE_NEWUSER)
+    maps = {"setgroups": "deny", "uid_map": f"{user} {user} 1", "gid_map": f"{group} {group} 1"}
+    for name, text in maps.items():
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+    report.send("layer", "user_ns")
+
+
+def run_as_first(spec: Spec, report: Report, ends: Ends, *, pid_ns: bool, mount_ns: bool, uid: int | None) -> None:
+    """Process I; returns in process T only. ``uid`` is the user id that is T's alone, if it has one; only root can give
+    it one."""
     linux.prctl(linux.PR_SET_PDEATHSIG, SIGKILL)
     linux.default_signal(_SIGINT)  # process 1 is out of reach of signals from inside, unless it handles them
     bwrap = "bubblewrap" in spec["outer"]
     if pid_ns:
-        flags = {} if spec["network"] else {"net_ns": linux.CLONE_NEWNET}
-        for name, flag in {**flags, "ipc_ns": linux.CLONE_NEWIPC, "uts_ns": linux.CLONE_NEWUTS}.items():
-            if _unshared(flag):
+        # Process S has made the others, for programs that cannot use them.
+        flags = {} if spec["prepared"] else OF_THE_HOST
+        for name, flag in {**flags, "ipc_ns": linux.CLONE_NEWIPC}.items():
+            if not (name == "net_ns" and spec["network"]) and unshared(flag):
                 report.send("layer", name)
     danger = os.open("/proc/self/oom_score_adj", os.O_RDWR | os.O_CLOEXEC)
     proc = None
@@ -94,9 +100,15 @@ def run_as_first(spec: Spec, report: Report, ends: Ends, *, pid_ns: bool, mount_
     if mount_ns:
         linux.unshare(linux.CLONE_NEWNS)  # process L keeps the host's files, to bring back what the program leaves
         proc = mounts.open_own_proc()
-        mounts.build_root(spec["mounts"], spec["folder"], devices)
+        if spec["prepared"]:
+            mounts.leave_host_proc()
+        else:
+            mounts.build_root(spec["mounts"], spec["folder"], devices)
         report.send("layer", "mount_ns")
     ends.hand_over(proc)
+    shown = [target for source, target in spec["mounts"] if source]
+    readable, listed = (shown, []) if mount_ns or bwrap else (spec["readable"], spec["listed"])
+    stdin = None if ends.program else ends.take_stdin()
     # Without a PID namespace, and as root without a user id of its own, nothing else bounds or gathers processes.
     alone = not (pid_ns or bwrap) or (os.geteuid() == 0 and uid is None)
     linux.prctl(linux.PR_SET_DUMPABLE, 0)  # where the program has our user id, it must not trace us
@@ -106,10 +118,14 @@ def run_as_first(spec: Spec, report: Report, ends: Ends, *, pid_ns: bool, mount_
     child = os.fork()
     if child == 0:
         try:
-            _become(spec, report, ends, uid=uid, alone=alone, own_root=mount_ns or bwrap, devices=devices)
+            for number, descriptor in enumerate(ends.program if stdin is None else [stdin]):
+                os.dup2(descriptor, number)
+            _confine(spec, report, readable, listed, devices, uid=uid, alone=alone)
+            report.send("start", "")
         except BaseException as error:
-            report.send("refused", f"{type(error).__name__}: {error}")
-        os._exit(127)
+            refuse(report, error)
+        ends.close()
+        return
     os.pwrite(danger, ours, 0)
     ends.leave_to_program()
     while True:
@@ -119,7 +135,13 @@ def run_as_first(spec: Spec, report: Report, ends: Ends, *, pid_ns: bool, mount_
             os._exit(0)
 
 
-def _unshared(flag: int) -> bool:
+def refuse(report: Report, error: BaseException) -> NoReturn:
+    """The program cannot be started."""
+    report.send("refused", f"{type(error).__name__}: {error}")
+    os._exit(127)
+
+
+def unshared(flag: int) -> bool:
     try:
         linux.unshare(flag)
     except OSError:
@@ -127,40 +149,42 @@ def _unshared(flag: int) -> bool:
     return True
 
 
-def _become(
-    spec: Spec, report: Report, ends: Ends, *, uid: int | None, alone: bool, own_root: bool, devices: tuple[str, ...]
-) -> NoReturn:
-    """Process T: give up rights in the order in which each step still has the right to happen, then execute."""
+def _confine(
+    spec: Spec,
+    report: Report,
+    readable: Iterable[str],
+    listed: Iterable[str],
+    devices: Iterable[str],
+    *,
+    uid: int | None,
+    alone: bool,
+) -> None:
+    """Process T: give up rights in the order in which each step still has the right to happen."""
     os.setsid()
     os.chdir(spec["folder"])
-    if ends.steps:
-        for number, descriptor in enumerate(ends.steps.program):
-            os.dup2(descriptor, number)
-    else:
-        _stdin(spec["stdin"])
     if uid is not None:
         os.setgroups([])
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)
         report.send("layer", "own_uid")
-    elif os.geteuid() == 0:
+    elif os.geteuid() == 0 or spec["prepared"]:  # what is executed as an ordinary user loses them by that
         linux.drop_capabilities()
         report.send("layer", "no_capabilities")
     linux.prctl(linux.PR_SET_PDEATHSIG, SIGKILL)  # a change of user id has cleared it
+    linux.prctl(linux.PR_SET_DUMPABLE, 1)  # as what is executed: whoever watches it may look
     _limits(spec, report)
     linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
     report.send("layer", "no_new_privs")
     found = 0
     if "landlock" not in spec["refuse"]:
-        shown = [target for source, target in spec["mounts"] if source]
-        readable, listed = (shown, ()) if own_root else (spec["readable"], spec["listed"])
         found = landlock.restrict(readable, listed, [spec["folder"]], devices, network=spec["network"])
         if found:
             report.send("layer", "landlock")
             if found >= landlock.FIRST_WITH_TCP and not spec["network"]:
                 report.send("layer", "landlock_tcp")
-    for number in (_SIGPIPE, _SIGXFSZ):
-        linux.default_signal(number)
+    if not spec["prepared"]:  # else this interpreter goes on, with what it has set
+        for number in (_SIGPIPE, _SIGXFSZ):
+            linux.default_signal(number)
     filtered = "seccomp" not in spec["refuse"] and seccomp.restrict(
         alone=alone, network=spec["network"], counted=spec["counted"]
     )
@@ -168,23 +192,20 @@ def _become(
         report.send("layer", "seccomp")
         if alone:
             report.send("layer", "single_process")
-    report.send("start", "")
-    os.execve(spec["argv"][0], spec["argv"], spec["env"])
 
 
-def _stdin(content: bytes) -> None:
+def sealed_file(content: bytes) -> int:
     """The program's standard input: what was given, then the end. A file in memory, so no process has to feed a pipe.
 
     It is sealed, because its memory would be at the program's disposal without being counted.
     """
-    descriptor = os.memfd_create("stdin", _MFD_ALLOW_SEALING)
+    descriptor = os.memfd_create("stdin", _MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
     view = memoryview(content)
     while view:
         view = view[os.write(descriptor, view) :]
     os.lseek(descriptor, 0, os.SEEK_SET)
     fcntl.fcntl(descriptor, _ADD_SEALS, _SEALS)
-    os.dup2(descriptor, 0)
-    os.close(descriptor)
+    return descriptor
 
 
 def _limits(spec: Spec, report: Report) -> None:

@@ -1,23 +1,27 @@
-"""What connects process L and the processes that it starts: pipes for the end, the program's steps and a descriptor."""
+"""What connects process L and the processes that it starts: pipes for the end and for the program's steps, and
+descriptors that one hands to the other."""
 
 from __future__ import annotations
 
 import os
 import socket
 
-TYPE_CHECKING = False  # as typing has it; importing that module would cost 8 ms
-if TYPE_CHECKING:
-    from .steps import Steps
-
 
 class Ends:
     """What connects process L and those that it starts."""
 
-    def __init__(self, steps: Steps | None) -> None:
-        self.steps = steps
+    def __init__(self, *, steps: bool) -> None:
+        """``steps``: the program gets messages and answers them, see ``steps``."""
         self.ended, self.ending = os.pipe()
         """How the program has ended, from process I."""
         self._ours, self._theirs = socket.socketpair()
+        self.feed = self.reading = -1
+        """The other ends of the program's standard input and output, where it has steps."""
+        self.program: tuple[int, ...] = ()
+        if steps:
+            stdin, self.feed = os.pipe()
+            self.reading, stdout = os.pipe()
+            self.program = stdin, stdout
 
     def hand_over(self, proc: int | None) -> None:
         """Process I sends its /proc, or says that it has none."""
@@ -33,8 +37,22 @@ class Ends:
         _, descriptors, _, _ = socket.recv_fds(self._ours, 1, 1)
         return descriptors[0] if descriptors else None
 
+    def give_stdin(self, descriptor: int) -> None:
+        """Process L sends what the program reads."""
+        socket.send_fds(self._ours, [b"."], [descriptor])
+        os.close(descriptor)
+
+    def take_stdin(self) -> int:
+        """What the program reads, for process I."""
+        _, descriptors, _, _ = socket.recv_fds(self._theirs, 1, 1)
+        return descriptors[0]
+
     def leave_to_program(self) -> None:
         """Close this process's copies of what the program alone holds."""
-        if self.steps:
-            for descriptor in self.steps.program:
-                os.close(descriptor)
+        for descriptor in self.program:
+            os.close(descriptor)
+
+    def close(self) -> None:
+        """For the program's own process: it keeps no way to the others."""
+        self._ours.close()
+        self._theirs.close()

@@ -34,12 +34,13 @@ class NotKept(Exception):
 class Folder:
     """A folder in memory over the caller's. Make it in a mount namespace of its own, made private."""
 
-    def __init__(self, path: str, size: int, uid: int | None) -> None:
-        """``size`` in bytes; ``uid`` owns the files inside.
+    def __init__(self, outside: int, path: str, size: int, uid: int | None) -> None:
+        """``outside``: a descriptor of the caller's folder. ``path``: where the program sees it. ``size`` in bytes;
+        ``uid`` owns the files inside.
 
         Raises OSError where there is no such user, NotKept where the caller's files do not fit.
         """
-        self._outside = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._outside = outside
         given = os.fstat(self._outside)
         self._owner = given.st_uid, given.st_gid
         owner = "" if uid is None else f",uid={uid},gid={uid}"

@@ -37,11 +37,15 @@ def make_private() -> None:
     linux.mount(None, "/", None, _REC | _PRIVATE)
 
 
-def build_root(read_only: Sequence[tuple[str, str]], folder: str, devices: Iterable[str]) -> None:
+def build_root(
+    read_only: Sequence[tuple[str, str]], folder: str, devices: Iterable[str], *, many: bool = False
+) -> None:
     """Exchange the root directory for a new one. Call in a mount namespace of its own, made private.
 
     ``read_only`` holds pairs of a place on the host and the place where it appears, in the order of mounting; where the
-    first is empty, so is what appears. ``folder`` appears where it is.
+    first is empty, so is what appears. ``folder`` appears where it is. ``many``: the root serves many programs, one
+    after the other: ``folder`` is a new place, to mount over, and the host's /proc stays until ``open_own_proc`` is
+    called for each.
     """
     os.umask(0o022)
     base = next(path for path in _BASES if os.path.isdir(path))
@@ -60,7 +64,11 @@ def build_root(read_only: Sequence[tuple[str, str]], folder: str, devices: Itera
     for device in devices:
         if os.path.exists(_OLD + device):
             _bind(device, device, _NOSUID)
-    _bind(folder, folder, _NOSUID | _NODEV)
+    if many:
+        _bind("/proc", "/proc", _NOSUID | _NODEV)
+        os.makedirs(folder)
+    else:
+        _bind(folder, folder, _NOSUID | _NODEV)
     for target in emptied:  # not earlier: places within them had to be made
         _restrict_mount(target, _RDONLY | _NOSUID | _NODEV, 0)
     linux.umount(_OLD, _DETACH)
@@ -71,7 +79,7 @@ def build_root(read_only: Sequence[tuple[str, str]], folder: str, devices: Itera
 def open_own_proc() -> int | None:
     """A descriptor of a /proc that shows this PID namespace only; it is visible nowhere. None where it is refused.
 
-    Call before ``build_root``, while the host's /proc is there to mount over.
+    Call while the host's /proc is there to mount over.
     """
     try:
         linux.mount("proc", "/proc", "proc", _NOSUID | _NODEV | _RDONLY)
@@ -80,6 +88,11 @@ def open_own_proc() -> int | None:
     except OSError:
         return None
     return descriptor
+
+
+def leave_host_proc() -> None:
+    """Take away the /proc that ``build_root`` has kept for many programs."""
+    linux.umount("/proc", _DETACH)
 
 
 def _bind(source: str, target: str, flags: int) -> None:

@@ -15,6 +15,7 @@ files from the watcher; it is used where there is no PID namespace to hold the p
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 
 from . import linux
@@ -170,15 +171,24 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_uint16), ("steps", ctypes.POINTER(_Instruction)))
 
 
-def restrict(*, alone: bool, network: bool, counted: bool) -> bool:
-    """Put the filter in force for this process and its children. Needs no_new_privs. False where it cannot be."""
+@functools.lru_cache(maxsize=1)
+def _compiled(machine: str, *, alone: bool, pid: int, network: bool, counted: bool) -> _Program:
+    steps = program(machine, alone=alone, pid=pid, network=network, counted=counted)
+    return _Program(len(steps), (_Instruction * len(steps))(*(_Instruction(*step) for step in steps)))
+
+
+def restrict(*, alone: bool, network: bool, counted: bool, now: bool = True) -> bool:
+    """Put the filter in force for this process and its children. Needs no_new_privs. False where it cannot be.
+
+    ``now`` False: only prepare it, for the processes that this one forks.
+    """
     machine = os.uname().machine
     if machine not in _ARCHITECTURES:
         return False
-    steps = program(machine, alone=alone, pid=os.getpid(), network=network, counted=counted)
-    array = (_Instruction * len(steps))(*(_Instruction(*step) for step in steps))
+    filter_ = _compiled(machine, alone=alone, pid=os.getpid() if alone else 0, network=network, counted=counted)
     try:
-        linux.prctl(linux.PR_SET_SECCOMP, 2, ctypes.byref(_Program(len(steps), array)))
+        if now:
+            linux.prctl(linux.PR_SET_SECCOMP, 2, ctypes.byref(filter_))
     except OSError:
         return False
     return True

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from .ends import Ends
     from .usage import Clock
 
 _HEAD = 8  # bytes that give a message's length
@@ -23,7 +24,9 @@ _CHUNK = 1 << 16
 class Steps:
     """The pieces of one run, and the time that they take."""
 
-    def __init__(self, spec: Mapping[str, Any], first: bytes, most: int, send: Callable[[bytes], None]) -> None:
+    def __init__(
+        self, spec: Mapping[str, Any], first: bytes, most: int, send: Callable[[bytes], None], ends: Ends
+    ) -> None:
         """``spec``: ``result.Steps`` as a dict. ``most``: bytes of all answers."""
         self._waiting = [first, *spec["inputs"]]
         self._busy, self._total, self._wall = spec["busy_seconds"], spec["total_seconds"], spec["wall_seconds"]
@@ -33,10 +36,7 @@ class Steps:
         self._in = bytearray()
         self._spent = 0.0
         self._timed = False
-        stdin, self._feed = os.pipe()
-        self.reading, stdout = os.pipe()
-        self.program = stdin, stdout
-        """The program's standard input and output."""
+        self._feed, self.reading = ends.feed, ends.reading
         for descriptor in (self._feed, self.reading):
             os.set_blocking(descriptor, False)
         self._next()

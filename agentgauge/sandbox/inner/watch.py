@@ -16,20 +16,21 @@ if TYPE_CHECKING:
     from .confine import Spec
     from .ends import Ends
     from .folder import Folder
+    from .steps import Steps
 
 _TICK = 0.025  # seconds between two looks, each of which takes some tenths of a millisecond
 _SEARCHING = 0.2  # where each look searches all processes of the machine
 
 
 def until_the_end(
-    spec: Spec, ends: Ends, processes: usage.Processes, folder: Folder | None, deadline: float
+    spec: Spec, ends: Ends, steps: Steps | None, processes: usage.Processes, folder: Folder | None, deadline: float
 ) -> Iterator[tuple[str, str]]:
     """Wait until the program has ended or has to end; then give what there is to report, if anything.
 
     That is ``cause`` with ``timeout``, ``cpu``, ``step``, ``steps``, ``memory``, ``disk`` or ``output``, or ``end``
     with the status.
     """
-    steps, clock, whole = ends.steps, usage.Clock(processes, time.monotonic), usage.Clock(processes, time.monotonic)
+    clock, whole = usage.Clock(processes, time.monotonic), usage.Clock(processes, time.monotonic)
     tick = _TICK if processes.own else _SEARCHING
     reading = steps is not None
     next_look = time.monotonic() + tick
@@ -78,7 +79,7 @@ def _over(spec: Spec, processes: usage.Processes, folder: Folder | None, whole: 
     if folder.is_full() if folder else usage.disk(processes, spec["folder"], spec["disk_bytes"]) >= spec["disk_bytes"]:
         return "disk"
     if spec["counted"]:
-        if usage.was_ended(spec["events"]):
+        if usage.ended(spec["events"]) > spec["ended_before"]:
             return "memory"
     elif usage.memory(processes, spec["memory_bytes"]) > spec["memory_bytes"]:
         return "memory"

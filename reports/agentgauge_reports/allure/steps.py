@@ -39,7 +39,8 @@ def _step(event: Event, room: int) -> dict[str, Any]:
         title, shown = f"{who}: {_reply_line(detail)}", {"reply": reply} if (reply := detail.get("reply")) else {}
         shown |= {f"call {call['name']}": call["arguments"] for call in detail.get("tool_calls", ())}
     else:
-        title, shown = f"tool: {event.name}", dict(detail.get("arguments") or {})
+        title = f"tool: {event.name}{' (cached)' if 'cached' in detail else ''}"
+        shown = dict(detail.get("arguments") or {})
         shown |= {f"result {number}": output["content"] for number, output in enumerate(detail.get("result", ()), 1)}
     step: dict[str, Any] = {"name": line(title, 80), "status": "broken" if event.error else "passed"}
     if event.error:
@@ -71,7 +72,9 @@ def transcript(events: Sequence[Event], limit: int) -> str:
 def _parts(events: Sequence[Event]) -> Iterator[tuple[str, str]]:
     told = False  # whether a tool's result has been told since the last request
     for event in events:
-        detail, seconds = event.detail, f"({event.seconds:.2f} s)"
+        detail = event.detail
+        cached = f", cached instead of {detail['cached']:.2f} s" if "cached" in detail else ""
+        seconds = f"({event.seconds:.2f} s{cached})"
         if event.kind == "tool":
             told = True
             results = [_text(output["content"]) for output in detail.get("result", ())]

@@ -352,10 +352,12 @@
     return element;
   }
 
+  const lasted = (took) => (Array.isArray(took) ? `cached: ${seconds(took[0])} instead of ${seconds(took[1])}` : seconds(took));
+
   function stepBlock(step, took, files) {
     const kind = step.error ? `${step.is} fault` : step.is;
     const name = step.role || step.is;
-    const who = make("div", { class: "who" }, make("b", {}, step.is === "message" && step.role === "assistant" ? "assistant, given" : name), put(make("span"), step.name || ""), step.at === undefined ? "" : make("span", {}, seconds(took[step.at])));
+    const who = make("div", { class: "who" }, make("b", {}, step.is === "message" && step.role === "assistant" ? "assistant, given" : name), put(make("span"), step.name || ""), step.at === undefined ? "" : make("span", {}, lasted(took[step.at])));
     const block = make("div", { class: `step ${kind}` }, who);
     const shown = [];
     const text = (value, style) => { if (value) { shown.push(asText(value)); block.append(textBlock(asText(value), style)); } };

@@ -13,9 +13,12 @@ from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Event, Json, Record, Sc
 from agentgauge_reports.page.files import Files
 from agentgauge_reports.page.gold import side_by_side
 
+Took = float | tuple[float, float]
+"""Seconds of a step; for a cached result also those that the tool worked in the earlier call."""
 
-def transcript(record: Record, files: Files, scoring: Scoring) -> tuple[dict[str, Any], list[float]]:
-    """A case as plain data, and apart from it the seconds of each of its steps. ::
+
+def transcript(record: Record, files: Files, scoring: Scoring) -> tuple[dict[str, Any], list[Took]]:
+    """A case as plain data, and apart from it what each of its steps took. ::
 
     {"steps": [{"is": "message" | "model" | "tool", ...}], "verdict": text, "error", "cause", "labels", "values",
      "gold": [row of side_by_side], "artifacts": [tree of [tag, children]], "delivered": [path], "files": {path: link}}
@@ -43,7 +46,12 @@ def transcript(record: Record, files: Files, scoring: Scoring) -> tuple[dict[str
     named: list[str] = []
     _gather([told["delivered"], told["gold"], steps], named)
     told["files"] = files.links(record.task, named)
-    return told, [round(event.seconds, 3) for event in events]
+    return told, [_took(event) for event in events]
+
+
+def _took(event: Event) -> Took:
+    seconds, cached = round(event.seconds, 3), event.detail.get("cached")
+    return seconds if cached is None else (seconds, round(cached, 3))
 
 
 def _steps(events: Sequence[Event]) -> Iterator[dict[str, Any]]:

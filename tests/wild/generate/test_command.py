@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import ModelFault, UsageProblem
-from bench_wild.generate.command import main
+from bench_wild.generate.command import COVERAGE, main
 from bench_wild.generate.dialogue.dialogue import DIALOGUES, read_dialogues
 from bench_wild.generate.ledger import FAILURES
 from bench_wild.generate.sequences import name_of
@@ -292,12 +292,11 @@ def test_a_full_disk_is_told_in_a_sentence_and_nothing_finished_is_lost(
     assert covered(tmp_path / "out") == ["CC-ST", "CC-CC"]
 
 
-def test_so_is_one_that_is_full_when_the_coverage_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_path: Path, _content: bytes) -> None:
-        raise OSError(28, os.strerror(28))
-
-    monkeypatch.setattr("bench_wild.generate.command.write_whole", full)
-    with pytest.raises(UsageProblem, match=r"out cannot be written \(No space left on device\); make room"):
+def test_so_is_one_that_fails_when_the_coverage_is_written(tmp_path: Path) -> None:
+    assert generate(tmp_path / "out", "--sequences", "CC-CC") == 0
+    (tmp_path / "out" / COVERAGE).unlink()
+    (tmp_path / "out" / COVERAGE).mkdir()
+    with pytest.raises(UsageProblem, match=r"out cannot be written \(Is a directory\); make room"):
         generate(tmp_path / "out", "--sequences", "CC-CC")
     assert covered(tmp_path / "out") == ["CC-CC"]
 

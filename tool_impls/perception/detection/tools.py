@@ -47,6 +47,7 @@ class _Detecting(base.BenchTool):
 
     packages: ClassVar[tuple[str, ...]] = ("PIL",)
     extra = "vision"
+    pure = True
     tables: ClassVar[tuple[str, ...]] = ("detection",)
     concurrency = 16  # so that calls that come together become one batch
     takes_words: ClassVar[bool] = True
