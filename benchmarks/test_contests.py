@@ -4,12 +4,10 @@ large file costs."""
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from statistics import median
 
 import pytest
@@ -18,7 +16,7 @@ from agentgauge import sandbox
 from bench_mmau import data
 from bench_mmau.contests import score
 from bench_mmau.contests.execute import Workplace, run_group
-from benchmarks.memory import below
+from benchmarks.memory import cpu_so_far
 from tests.mmau import records as made
 
 PROGRAM = "total = 0\nfor i in range(3_000_000):\n    total += i\nprint(int(input()) + total)"
@@ -57,15 +55,6 @@ def test_a_program_in_the_sandbox(benchmark, figure):
     assert ratio < OVERHEAD
 
 
-def cpu() -> float:
-    """Seconds of processor time of this process, of those below it, and of the children that they waited for."""
-    used = 0.0
-    for pid in [os.getpid(), *below(os.getpid())]:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        used += sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
-    return used
-
-
 def test_a_start(benchmark, figure):
     """From the call to its result, for a program that ends at once, in a process that stands ready."""
     script = sandbox.Script("import os\n\ndef main():\n    os._exit(0)\n")
@@ -101,14 +90,14 @@ def test_five_programs_of_a_problem(benchmark, figure, kind: str, programs: Sequ
     ours: list[float] = []
 
     def both() -> None:
-        began = cpu()
+        began = cpu_so_far()
         for program in programs:
             for text in INPUTS:
                 subprocess.run([sys.executable, "-c", program], input=text, capture_output=True, text=True, check=False)
-        middle = cpu()
+        middle = cpu_so_far()
         assert score.judge(PROBLEM, [[program] for program in programs]).passed is solved
         bare.append(middle - began)
-        ours.append(cpu() - middle)
+        ours.append(cpu_so_far() - middle)
 
     benchmark.pedantic(both, rounds=3, warmup_rounds=1)
     figure(f"Apple MMAU: {kind}, processor time", 1000 * min(ours), "ms")

@@ -17,11 +17,17 @@ from agentgauge.core.errors import DataProblem
 from agentgauge.core.types import Json
 from bench_gta.workflow.rendering.confined import run_child
 from bench_gta.workflow.rendering.kinds import kind_of, suffix_of
+from bench_gta.workflow.rendering.sources import Unfit, copy
 
 CHILD = "bench_gta.workflow.facts.child"
+AHEAD = ("bench_gta.workflow.facts.drawn", "bench_gta.workflow.facts.sheets", "tool_impls.documents.read_office")
+READER = ("rapidocr.main",)
+"""What a child imports, and what it needs to read pictures, which takes most of its time."""
+
 SECONDS = 60.0  # of one child
 PATIENCE = 300.0  # seconds for all files; what is not looked at by then stays so
 MOST_FILES = 200
+TOGETHER = 256 << 20  # bytes of the files that one child gets, of which it sees copies in memory
 
 KINDS: Mapping[str, str] = {
     **{".docx": "Word document", ".pptx": "presentation", ".xlsx": "workbook", ".csv": "CSV table"},
@@ -119,29 +125,39 @@ def _basic(path: Path) -> Facts:
 
 
 def _looked_at(files: Mapping[Path, Facts], folder: Path, read: bool, deadline: float) -> dict[Path, Facts]:
-    """All files in one child; where it fails, each half in its own, so that one file does not take the others along."""
+    """All files in one child; where it fails, or they are too large together, each half in its own, so that one file
+    does not take the others along."""
     if not files:
         return {}
     if time.monotonic() > deadline:
         late = "it was not looked at, because the files before it took too long"
         return {path: _broken(basic, late) for path, basic in files.items()}
-    try:
-        answers = _ask(files, folder, read)
-    except DataProblem as problem:
-        if len(files) == 1:
-            return {path: _broken(basic, str(problem)) for path, basic in files.items()}
-        items, half = list(files.items()), len(files) // 2
-        halves = (_looked_at(dict(part), folder, read, deadline) for part in (items[:half], items[half:]))
-        return {path: found for part in halves for path, found in part.items()}
-    return {path: _merged(basic, answer) for (path, basic), answer in zip(files.items(), answers, strict=True)}
+    if len(files) == 1 or sum(basic.bytes for basic in files.values()) <= TOGETHER:
+        try:
+            answers = _ask(files, folder, read)
+        except DataProblem as problem:
+            if len(files) == 1:
+                return {path: _broken(basic, str(problem)) for path, basic in files.items()}
+        else:
+            return {path: _merged(basic, answer) for (path, basic), answer in zip(files.items(), answers, strict=True)}
+    items, half = list(files.items()), len(files) // 2
+    halves = (_looked_at(dict(part), folder, read, deadline) for part in (items[:half], items[half:]))
+    return {path: found for part in halves for path, found in part.items()}
 
 
 def _ask(files: Mapping[Path, Facts], folder: Path, read: bool) -> list[Mapping[str, Json]]:
-    paths = [path.absolute() for path in files]
-    named = [{"path": str(path), "kind": found.kind} for path, found in zip(paths, files.values(), strict=True)]
-    order = {"files": named, "read": read}
     with sandbox.scratch_folder(folder) as scratch:
-        answer = run_child(CHILD, order, folder=scratch, readable=paths, seconds=SECONDS)
+        named = []
+        for number, (path, found) in enumerate(files.items()):
+            own = scratch / str(number)
+            own.mkdir()
+            try:
+                copy(path, own / path.name)
+            except Unfit as unfit:
+                raise DataProblem(str(unfit)) from None
+            named.append({"path": f"{number}/{path.name}", "kind": found.kind})
+        order, ahead = {"files": named, "read": read}, (*AHEAD, *READER) if read else AHEAD
+        answer = run_child(CHILD, order, folder=scratch, ahead=ahead, keep=False, seconds=SECONDS)
     if not isinstance(answer, list) or len(answer) != len(files) or not all(isinstance(one, dict) for one in answer):
         raise DataProblem("the program that looked at it gave an answer of another form")
     return answer

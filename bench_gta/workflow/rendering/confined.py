@@ -30,7 +30,7 @@ MOST_PROCESSES = 64  # and threads; media decoders start one for each core
 
 # The folder of the packages cannot be listed inside, so each package is announced by the place of its own.
 _START = """
-import importlib.util, runpy, sys
+import importlib, importlib.util, runpy, sys
 class Finder:
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -39,7 +39,12 @@ class Finder:
         return place and load(name, place + "/__init__.py", submodule_search_locations=[place])
 sys.path += more
 sys.meta_path.insert(0, Finder)
-runpy.run_module(module, run_name="__main__", alter_sys=True)
+def main():
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+for name in ahead:
+    importlib.import_module(name)
+if __name__ == "__main__":
+    main()
 """
 
 
@@ -48,15 +53,25 @@ class Ended(DataProblem):
 
 
 def run_child(
-    module: str, order: Json, *, folder: Path, readable: Sequence[Path] = (), seconds: float = 60, memory_mb: int = 2048
+    module: str,
+    order: Json,
+    *,
+    folder: Path,
+    readable: Sequence[Path] = (),
+    ahead: Sequence[str] = (),
+    keep: bool = True,
+    seconds: float = 60,
+    memory_mb: int = 2048,
 ) -> Json:
     """The answer of ``python -m module`` of one of PACKAGES to an order, both JSON values.
 
-    ``folder``: an existing folder, the only one that the child can write. ``readable``: files and folders that it may
-    read besides. ``seconds``: of wall time and of each process's processor time. ``memory_mb``: MiB of all its
-    processes together. Blocks; safe in any thread. Raises DataProblem where the child dies, hangs, uses too much or
-    answers no JSON (the text says which, and fits after "cannot be read: "); SandboxFault where it cannot be started;
-    UsageProblem where this machine cannot confine it.
+    ``folder``: an existing folder, the only one that the child can write, its working directory. ``readable``: files
+    and folders that it may read besides. ``ahead``: modules that a process imports which then stands ready for further
+    orders; a child that it forks sees the folder by another name. ``keep``: False where no file that the child writes
+    is needed. ``seconds``: of wall time and of each process's processor time. ``memory_mb``: MiB of all its processes
+    together. Blocks; safe in any thread. Raises DataProblem where the child dies, hangs, uses too much or answers no
+    JSON (the text says which, and fits after "cannot be read: "); SandboxFault where it cannot be started; UsageProblem
+    where this machine cannot confine it.
     """
     limits = sandbox.Limits(
         wall_seconds=seconds,
@@ -66,12 +81,14 @@ def run_child(
         disk_bytes=MOST_DISK,
         processes=MOST_PROCESSES,
     )
+    text = _start(module, tuple(ahead))
     result = sandbox.run(
-        [sys.executable, "-I", "-S", "-c", _start(module)],
+        sandbox.Script(text) if ahead else [sys.executable, "-I", "-S", "-c", text],
         folder=folder,
         limits=limits,
         stdin=json.dumps(order).encode(),
         readable=(*_sources(), *readable),
+        keep=keep,
     )
     if result.status != "ok":
         raise (DataProblem if result.status == "error" else Ended)(
@@ -98,8 +115,9 @@ def _sources() -> tuple[Path, ...]:
     )
 
 
-def _start(module: str) -> str:
-    return f"places, module, more = {(_packages(), module, list(package_folders()))!r}\n{_START}"
+@lru_cache
+def _start(module: str, ahead: Sequence[str]) -> str:
+    return f"places, module, more, ahead = {(_packages(), module, list(package_folders()), ahead)!r}\n{_START}"
 
 
 def _last_line(result: sandbox.SandboxResult) -> str:
