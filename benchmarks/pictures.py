@@ -22,6 +22,7 @@ PLOTS = {
     "samples": Plot("What a sample costs among many", "samples of the run", "ms a sample", "log"),
     "in-flight": Plot("1,024 samples of 200 ms", "requests in flight (--in-flight)", "seconds", "log", 2),
     "workers": Plot("1,024 samples of 200 ms, 128 in flight", "worker processes", "seconds"),
+    "many-cores": Plot("Contests, simulated", "processors", "problems a second", "log", 2),
     "workers-memory": Plot("Memory of all processes", "worker processes", "MB"),
 }
 
