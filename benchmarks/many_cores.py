@@ -16,7 +16,8 @@ class Service:
 
     program: float  # of the sandbox and the program, in a slot
     worker: float  # of the process that asks for it, beside that
-    turn: float  # of the queue, for each program
+    turn: float  # of the queue, for each program: one look at all slots
+    pause: float  # of the queue between two looks, not of a processor
     case: float  # of the controller
     programs: int  # of a case
 
@@ -30,7 +31,9 @@ class Service:
             worker, end = case % workers, 0.0
             for _ in range(self.programs):
                 asking[worker] += self.worker
-                queue = max(queue, asking[worker], slots[0]) + self.turn
+                queue = max(queue, asking[worker]) + self.turn
+                while queue < slots[0]:
+                    queue += self.pause + self.turn
                 done = queue + self.program + shared
                 heapq.heapreplace(slots, done)
                 end = max(end, done)

@@ -16,7 +16,7 @@ from agentgauge import sandbox
 from bench_mmau import data
 from bench_mmau.contests import score
 from bench_mmau.contests.execute import Workplace, run_group
-from benchmarks.memory import cpu_so_far
+from benchmarks.memory import machine_cpu
 from tests.mmau import records as made
 
 PROGRAM = "total = 0\nfor i in range(3_000_000):\n    total += i\nprint(int(input()) + total)"
@@ -90,14 +90,14 @@ def test_five_programs_of_a_problem(benchmark, figure, kind: str, programs: Sequ
     ours: list[float] = []
 
     def both() -> None:
-        began = cpu_so_far()
+        began = machine_cpu()
         for program in programs:
             for text in INPUTS:
                 subprocess.run([sys.executable, "-c", program], input=text, capture_output=True, text=True, check=False)
-        middle = cpu_so_far()
+        middle = machine_cpu()
         assert score.judge(PROBLEM, [[program] for program in programs]).passed is solved
         bare.append(middle - began)
-        ours.append(cpu_so_far() - middle)
+        ours.append(machine_cpu() - middle)
 
     benchmark.pedantic(both, rounds=3, warmup_rounds=1)
     figure(f"Apple MMAU: {kind}, processor time", 1000 * min(ours), "ms")

@@ -7,13 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
-from agentgauge.run.cpu_slots import CpuSlots
+from agentgauge.run.cpu_slots import PAUSE, CpuSlots
 from agentgauge.run.thread_pools import processors
 from bench_mmau.contests import score
 from bench_mmau.contests.candidate import GROUPS
 from benchmarks.many_cores import Service
 from benchmarks.measure import cpu, endpoint, run, toy
-from benchmarks.memory import cpu_so_far
+from benchmarks.memory import machine_cpu
 from benchmarks.projects import toy_project
 
 COUNTS = (2, 4, 8, 16, 32, 64)
@@ -58,17 +58,17 @@ def test_contests_on_many_processors(tmp_path, benchmark, figure, curve):
     found: list[tuple[float, float, float]] = []
 
     def judge_all() -> None:
-        used, own, began = cpu_so_far(), time.process_time(), time.perf_counter()
+        used, own, began = machine_cpu(), time.process_time(), time.perf_counter()
         with ThreadPoolExecutor(processors() + 1) as threads:
             list(threads.map(judge, range(CASES)))
         own, wall = time.process_time() - own, time.perf_counter() - began
-        found.append((wall, own / groups, (cpu_so_far() - used - own) / groups))
+        found.append((wall, own / groups, (machine_cpu() - used - own) / groups))
 
     benchmark.pedantic(judge_all, rounds=3, warmup_rounds=1)
     wall, worker, program = min(found)
     turns = {count: a_turn(tmp_path, count) for count in COUNTS}
     case = a_case(tmp_path)
-    services = {count: Service(program, worker, turns[count], case, groups // CASES) for count in COUNTS}
+    services = {count: Service(program, worker, turns[count], PAUSE, case, groups // CASES) for count in COUNTS}
     for name, seconds in (
         ("in the sandbox", program),
         ("of the worker beside it", worker),

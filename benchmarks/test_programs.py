@@ -32,7 +32,7 @@ from bench_mmau.contests.prompts import REPEATS
 from bench_mmau.data import NOTEBOOK_DATA
 from bench_mmau.notebooks import cells, execute
 from benchmarks.half_wrong import altered
-from benchmarks.memory import cpu_so_far
+from benchmarks.memory import machine_cpu
 from benchmarks.official import DATE, write_all
 
 MOST = 1.3
@@ -65,11 +65,11 @@ def compared(benchmark: Any, figure: Callable[..., None], what: str, ways: Seque
 
     def both() -> None:
         for way, jobs in enumerate(ways):
-            before, began = cpu_so_far(), time.perf_counter()
+            before, began = machine_cpu(), time.perf_counter()
             with ThreadPoolExecutor(processors() + way) as threads:  # as many programs at a time; ours has slots
                 list(threads.map(lambda job: job(), jobs))
             wall[way].append(time.perf_counter() - began)
-            cpu[way].append(cpu_so_far() - before)
+            cpu[way].append(machine_cpu() - before)
 
     benchmark.pedantic(both, rounds=ROUNDS, warmup_rounds=1)
     for name, seconds in (("wall time", wall), ("processor time", cpu)):

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-_WAIT = 0.005  # seconds between two looks for a free slot; one process at a time looks
+PAUSE = 0.005  # seconds between two looks for a free slot; one process at a time looks
 
 
 class CpuSlots:
@@ -42,7 +42,7 @@ class CpuSlots:
                 except BlockingIOError:
                     continue
                 return number
-            time.sleep(_WAIT)
+            time.sleep(PAUSE)
 
     def crowded(self, mine: int) -> bool:
         for number in range(self._size):

@@ -349,6 +349,30 @@ def test_a_file_that_ends_the_child_is_broken_and_the_others_are_not(
     assert [one.broken for one in found] == ["", "the program that looked at it was ended: it ran longer than 60 s", ""]
 
 
+def test_files_that_are_too_large_together_are_looked_at_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "TOGETHER", 7)
+    paths = [tmp_path / f"{name}.txt" for name in ("one", "two", "three", "four")]
+    for path in paths:
+        path.write_text(path.stem)
+    assert [one.text for one in facts(paths, folder=tmp_path)] == ["one", "two", "three", "four"]
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("secret")
+    (tmp_path / "a.txt").symlink_to("secret.txt")
+    (tmp_path / "b.txt").write_text("b")
+    found = facts([tmp_path / "a.txt", tmp_path / "b.txt"], folder=tmp_path)
+    assert [(one.text, one.broken) for one in found] == [("", "it is a link"), ("b", "")]
+
+
+def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "same.txt").write_text(name)
+    found = facts([tmp_path / "a" / "same.txt", tmp_path / "b" / "same.txt"], folder=tmp_path)
+    assert [one.text for one in found] == ["a", "b"]
+
+
 @pytest.fixture
 def taken_over(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
     """From its call on, the child answers this."""

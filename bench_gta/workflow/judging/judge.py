@@ -9,8 +9,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import os
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +19,7 @@ from agentgauge.core.chat import ChatReply, Message
 from agentgauge.core.errors import DataProblem, Fault
 from agentgauge.core.path_placeholders import with_placeholders
 from agentgauge.core.types import Json
-from agentgauge.run.thread_pools import cpu_slots, in_cpu_slot, in_thread_pool
+from agentgauge.run.thread_pools import in_cpu_slot
 from bench_gta.workflow.facts.collect import Facts, facts
 from bench_gta.workflow.judging import rules
 from bench_gta.workflow.judging.cache import Judgements, key_of
@@ -41,9 +39,6 @@ MAX_FRAMES = 8  # pictures of a video that a judge is shown, but under parity (G
 TRIES = 3  # times that a judge is asked for a reply that counts
 
 AT_ONCE = 8  # concurrent votes of one task: each holds the task's files in memory
-
-_CONVERTING = threading.BoundedSemaphore(max(1, (os.cpu_count() or 2) - 1))
-"""Tasks whose files are converted at once: on a busy machine conversions run into their limits."""
 
 _KEY = "gta_workflow judgement 1"  # to be raised when what a judge is shown of equal files changes
 
@@ -220,7 +215,7 @@ class _Shown:
 
     async def parts(self) -> list[Part]:
         if self._made is None:
-            self._made = asyncio.ensure_future(in_thread_pool("conversions", self._make))
+            self._made = asyncio.ensure_future(in_cpu_slot("conversions", self._make))
         # converters write the time into what they make
         mark = {"stands_for": self._digest}
         return [{**part, **mark} if part["type"] == "local_file" else part for part in await self._made]
@@ -229,12 +224,11 @@ class _Shown:
         self._scratch.mkdir(parents=True, exist_ok=True)
         convert = Conversions(self._scratch, upstream=self._released)
         files = [known.path for known in self._files]
-        with _CONVERTING, cpu_slots().slot():
-            if self._released:
-                # an upload that the endpoint refuses is dropped when the request is sent
-                parts = upstream_parts(list(map(str, files)), convert=convert, upload=lambda path: Path(path).is_file())
-            else:
-                parts = extended_parts(files, convert=convert, max_frames=MAX_FRAMES)
+        if self._released:
+            # an upload that the endpoint refuses is dropped when the request is sent
+            parts = upstream_parts(list(map(str, files)), convert=convert, upload=lambda path: Path(path).is_file())
+        else:
+            parts = extended_parts(files, convert=convert, max_frames=MAX_FRAMES)
         self.troubled = convert.troubled
         return parts
 
