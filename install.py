@@ -46,6 +46,8 @@ IN_SANDBOX = (
         "scipy.signal",
         "reportlab.platypus",
         "PIL.Image",
+        "rapidocr.main",
+        "onnxruntime",
     ),
 )
 IMPORT = (
