@@ -79,6 +79,7 @@ def compared(benchmark: Any, figure: Callable[..., None], what: str, ways: Seque
         figure(f"{what}, {name}: ours / the plain way", ours / bare, most=MOST)
 
 
+@pytest.mark.perf
 def test_contests(benchmark, figure, root):
     problems = records(root, "code_contests_regular", PROBLEMS)
     drawn = [(problem, replies(problem, oracle.program, REPEATS)) for problem in problems]
