@@ -10,7 +10,7 @@ from bench_wild.data import GoldNode, Session, WildTask, load_sessions
 from bench_wild.oracle import answers, play
 from bench_wild.score import score_task
 from bench_wild.task import WildData
-from tests.wild.test_graph import distinct, enumerate_paths
+from tests.wild.graphs import distinct, enumerate_paths
 
 STORED = 1024
 CALLS = 8

@@ -51,7 +51,8 @@ def test_benchmarks_get_no_more_workers_than_processors_and_the_header_says_so(t
     (tmp_path / "test_own.py").write_text(OWN)
     asked = processors() + 1
     words = [str(tmp_path) if path == "OWN" else path for path in paths]
-    result = python(*PYTEST, *words, "-n", str(asked), "-k", "nothing", cwd=ROOT)
+    kept = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    result = python(*PYTEST, *words, "-n", str(asked), "-k", "nothing", cwd=ROOT, env=kept)
     assert (f"instead of {asked}" in " ".join(result.output.split())) is is_limited, result.output
 
 
