@@ -45,7 +45,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 CASES = [*product(PATHS, ["baseline", "oracle"]), ("mmau", "half wrong")]
-OPTIONS = {"half wrong": ("-p", "benchmarks.half_wrong", "--model", "oracle")}
+OPTIONS = {"half wrong": ("-p", "benchmarks.half_wrong_oracle", "--model", "oracle")}
 
 
 @pytest.mark.parametrize(("name", "model"), CASES)
