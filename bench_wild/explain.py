@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from agentgauge.core.types import Json
-from bench_wild.labels import ASK, PREPARE
+from bench_wild.labels import ASK, NOT_EXPECTED, PREPARE
 from bench_wild.release2025.evaluator import BadCall
 from bench_wild.steps import CORRECT, ERROR, Call, Step
 
@@ -30,6 +30,18 @@ _ARGUMENT_LABELS: tuple[tuple[str, str], ...] = (
     ("error", "wrong_value"),
 )
 """Label by the beginning of an outcome; the first that fits."""
+
+_ARGUMENTS_SAID: Mapping[str, str] = {
+    "invalid_json": "its arguments are no valid JSON",
+    "missing_argument": "a required argument is missing",
+    "unknown_argument": "an argument that the tool does not have",
+    "wrong_type": "a value of the wrong type",
+    "not_in_enum": "a value that the tool does not accept",
+    "other_arguments": "other arguments than expected",
+    "wrong_value": "a wrong value",
+}
+_ACTIONS_SAID: Mapping[str, str] = {NOT_EXPECTED: "the reply is none of the actions that fit here"}
+"""The evaluator's own words, which the log keeps, as sentences."""
 
 
 def labels_of(steps: Sequence[Step], offered: Collection[str]) -> tuple[str, ...]:
@@ -90,7 +102,7 @@ def explain_softly(error: str | None, bad: Sequence[BadCall]) -> str:
 
 def _action(step: Step) -> str:
     groups = list(dict.fromkeys(" + ".join(map(shown_call, group)) for group in step.candidates))
-    lines = [f"step {step.place + 1}: {step.reason}"]
+    lines = [f"step {step.place + 1}: {_ACTIONS_SAID.get(step.reason, step.reason)}"]
     for number, group in enumerate(groups[:SHOWN]):
         lines.append(f"  {'or:      ' if number else 'expected:'} {group}")
     if len(groups) > SHOWN:
@@ -108,7 +120,7 @@ def _arguments(step: Step) -> str:
     for call, gold, outcome in zip(step.calls, step.candidates[0], step.outcomes, strict=True):
         if outcome == CORRECT:
             continue
-        lines.append(f"step {step.place + 1}, {gold.name}: {outcome}")
+        lines.append(f"step {step.place + 1}, {gold.name}: {_ARGUMENTS_SAID[_argument_label(outcome)]}")
         lines += side_by_side(_loaded(gold.arguments), _loaded(call.arguments))
     return "\n".join(lines)
 

@@ -67,3 +67,6 @@ SUBTYPE_TAGS = {
     LONG_RANGE: "long-range",
     UNKNOWN_SUBTYPE: "independent",
 }
+
+NOT_EXPECTED = "action name not in candidate_answer_function_list"
+"""Why an action is wrong, in the words of the published evaluator."""

@@ -19,6 +19,7 @@ from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, Message, Sampling
 from agentgauge.core.types import Json
 from bench_wild.data import GoldNode, Session, WildTask, resolve
+from bench_wild.labels import NOT_EXPECTED
 from bench_wild.matching.graph import Graph, Group
 from bench_wild.matching.matcher import Walk
 from bench_wild.prompts import ORIGINAL, HistoryFails, Sending, as_json, observed, offered_tools, opening
@@ -26,7 +27,6 @@ from bench_wild.prompts import ORIGINAL, HistoryFails, Sending, as_json, observe
 _T = TypeVar("_T")
 
 EMPTY = "tool_calls and content are None or empty"
-NOT_EXPECTED = "action name not in candidate_answer_function_list"
 FAILED = "Error during inference: "
 """How the result of a session begins that failed; the whole session is lost then."""
 

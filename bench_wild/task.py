@@ -156,6 +156,7 @@ class Wild(Task, OwnOptions, Presentation, PublishedRows, Prompts, PredictionFil
     title = "tasks"
     columns = (*COLUMNS, *ERROR_COLUMNS)  # the latter with the earlier evaluator
     published = tuple(PUBLISHED_AS.values())
+    headline = PUBLISHED_AS["task_accuracy"]
     published_dialects = ("native", *OURS)
     kinds = KINDS
     skills = MappingProxyType(

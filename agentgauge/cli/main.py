@@ -9,11 +9,12 @@ import inspect
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, entry_points, version
 from pathlib import Path
 from typing import TextIO, cast
 
 from agentgauge.core.announcement.module_file import import_file
+from agentgauge.core.did_you_mean import did_you_mean
 from agentgauge.core.errors import AgentGaugeError
 from agentgauge.core.redaction import Printed, redact_logs, register_environment
 
@@ -75,7 +76,10 @@ def _run(arguments: Sequence[str]) -> int:
     name = arguments[0] if arguments else ""
     brought = brought_along()
     if name not in COMMANDS and name not in brought:
-        _parser(brought).parse_args(arguments)  # prints help, or what is wrong, and exits
+        parser = _parser(brought)
+        if name and not name.startswith("-"):
+            parser.error(f"there is no command {name!r}{did_you_mean(name, [*COMMANDS, *brought])}; --help lists them")
+        parser.parse_args(arguments)  # prints help, or what is wrong, and exits
         return 4
     try:
         for file in files:
@@ -118,6 +122,7 @@ def _parser(brought: Mapping[str, EntryPoint]) -> argparse.ArgumentParser:
         description="Companion of the pytest plugin: `pytest --model=NAME` runs the benchmarks, this does the rest.",
         epilog="example: agentgauge score gta_atomic.e2e --samples gta_dataset --predictions predictions/my-model",
     )
+    parser.add_argument("--version", action="version", version=f"agentgauge {version('agentgauge')}")
     parser.add_argument(
         TASKS,
         metavar="FILE",

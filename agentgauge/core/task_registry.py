@@ -10,6 +10,7 @@ from types import ModuleType
 from agentgauge.core.announcement.module_file import importing_file
 from agentgauge.core.announcement.validation import complete
 from agentgauge.core.capabilities import OwnOptions, TaskOption, options_of
+from agentgauge.core.did_you_mean import did_you_mean
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task import Task
 from agentgauge.core.types import Json
@@ -112,7 +113,7 @@ def find_task(name: str) -> Task:
         return known_tasks()[name]
     except KeyError:
         raise UsageProblem(
-            f"there is no task {name!r}; known are"
+            f"there is no task {name!r}{did_you_mean(name, known_tasks())}; known are"
             f" {', '.join(sorted(known_tasks())) or 'none (is AgentGauge installed?)'};"
             " agentgauge --tasks FILE COMMAND knows those of a file, and so does pytest FILE"
         ) from None

@@ -1,26 +1,26 @@
 """From a model's name to a ModelSpec.
 
-Where a key may go: a provider's key (``OPENAI_API_KEY``, ...) is sent to that provider's own host only. Any other
-address given by ``--model-url`` or ``url`` gets the variable that ``key_env`` names, else ``AGENTGAUGE_API_KEY`` if it
-is set, else no key. For servers that the user runs (vLLM, Ollama, ...) the address is always the user's own, so their
-variable goes along.
+Where a key may go: a provider's key (``OPENAI_API_KEY``, ...) is sent to that provider's own host, or to the one in
+its variable where that is set (``OPENAI_BASE_URL``, ...). Any other address in ``--model-url`` or ``url`` gets the
+variable that ``key_env`` names, else ``AGENTGAUGE_API_KEY`` if it is set, else no key. For servers that the user runs
+(vLLM, Ollama, ...) the address is always the user's own, so their variable goes along.
 """
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 
 from agentgauge.core.config import Config, ModelTable
+from agentgauge.core.did_you_mean import did_you_mean
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import looks_random, register
-from agentgauge.model.providers import Provider, is_openai_name, known_providers, quirks_of
+from agentgauge.model.providers import Provider, is_openai_name, known_providers, quirks_of, url_of
 from agentgauge.model.spec import DEFAULT_RETRIES, DEFAULT_TIMEOUT, ModelKind, ModelSpec
 from agentgauge.model.transport.addressing import custom_headers
 
@@ -93,7 +93,7 @@ def _hosted(name: str, url: str | None, config: Config, environ: Mapping[str, st
             return _spec(name, preset, rest, ModelTable(url=url), environ)
         if not name:
             raise UsageProblem("--model-url needs --model with the name that the endpoint knows the model by")
-        return _spec(name, _preset_at(url), name, ModelTable(url=url), environ)
+        return _spec(name, _preset_at(url, environ), name, ModelTable(url=url), environ)
     if preset is not None:
         return _spec(name, preset, rest, ModelTable(), environ)
     if is_openai_name(name):
@@ -107,7 +107,7 @@ def _from_table(name: str, table: ModelTable, url: str | None, environ: Mapping[
     if table.provider is None:
         if address is None and not (table.model and is_openai_name(table.model)):
             raise UsageProblem(f"{where} names neither a provider nor a url; give one of them")
-        preset = _preset_at(address) if address else known_providers()["openai"]
+        preset = _preset_at(address, environ) if address else known_providers()["openai"]
     elif table.provider in known_providers():
         preset = known_providers()[table.provider]
     else:
@@ -122,10 +122,9 @@ def _from_table(name: str, table: ModelTable, url: str | None, environ: Mapping[
 
 def _spec(name: str, preset: Provider, model: str, table: ModelTable, environ: Mapping[str, str]) -> ModelSpec:
     azure = preset.name == "azure"
-    usual = environ.get("AZURE_OPENAI_ENDPOINT") if azure else preset.url
-    address = (table.endpoint if azure else None) or table.url or usual
+    address = (table.endpoint if azure else None) or table.url or url_of(preset, environ)
     if not address:
-        advice = "set AZURE_OPENAI_ENDPOINT" if azure else "give --model-url"
+        advice = f"set {preset.url_env}" if preset.url_env else "give --model-url"
         raise UsageProblem(f"--model {name} needs an address: {advice}")
     address = _checked_url(address)
     key_env, required = _key(preset, table, address, environ)
@@ -158,7 +157,8 @@ def _key(preset: Provider, table: ModelTable, address: str, environ: Mapping[str
     """The variable whose value may be sent to the address, and whether it must be set."""
     if table.key_env:
         return table.key_env, True
-    own_host = preset.url is not None and _host(preset.url) == _host(address)
+    own = url_of(preset, environ)
+    own_host = own is not None and _host(own) == _host(address)
     if preset.name == "azure" or (own_host and not preset.self_hosted):
         return preset.key_env, preset.key_required
     for variable in (preset.key_env if preset.self_hosted else "", OWN_KEY):
@@ -170,11 +170,12 @@ def _key(preset: Provider, table: ModelTable, address: str, environ: Mapping[str
 _CUSTOM = Provider("url", "an OpenAI-compatible endpoint", None, OWN_KEY, key_required=False)
 
 
-def _preset_at(url: str) -> Provider:
+def _preset_at(url: str, environ: Mapping[str, str]) -> Provider:
     """The provider whose own host this is, for its key and quirks; else a plain endpoint."""
     host = _host(_checked_url(url))
     for preset in known_providers().values():
-        if preset.url and not preset.self_hosted and _host(preset.url) == host:
+        own = url_of(preset, environ)
+        if preset.url and own and not preset.self_hosted and _host(own) == host:
             return preset
     return _CUSTOM
 
@@ -214,15 +215,10 @@ def _unknown(name: str, config: Config) -> UsageProblem:
         return UsageProblem(
             f"unknown model {name!r}: {_no_provider(prefix)}; for an endpoint of your own add --model-url"
         )
-    close = _close(name, [*config.models, *known_providers(), *_WELL_KNOWN])
+    close = did_you_mean(name, [*config.models, *known_providers(), *_WELL_KNOWN])
     return UsageProblem(f"unknown model {name!r}{close}; accepted are {ACCEPTED_FORMS}")
 
 
 def _no_provider(name: str) -> str:
     known = known_providers()
-    return f"there is no provider {name!r}{_close(name, known)}; known are {', '.join(known)}"
-
-
-def _close(word: str, known: Iterable[str]) -> str:
-    matches = difflib.get_close_matches(word, list(known), n=2, cutoff=0.6)
-    return f" (did you mean {' or '.join(matches)}?)" if matches else ""
+    return f"there is no provider {name!r}{did_you_mean(name, known)}; known are {', '.join(known)}"

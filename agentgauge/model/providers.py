@@ -39,6 +39,7 @@ class Provider:
     key_required: bool = True
     self_hosted: bool = False  # the address is the user's own choice, so the key may go wherever it points
     quirks: Quirks = Quirks()
+    url_env: str = ""  # the variable that holds another base URL, as the provider's own package reads it
 
 
 _NO_SEED = Quirks(seed=False)
@@ -47,24 +48,27 @@ _STRICT = Quirks(seed=False, later_system="user")
 
 def _self_hosted(name: str, title: str, port: int) -> Provider:
     url, key_env = f"http://localhost:{port}/v1", f"{name.upper()}_API_KEY"
-    return Provider(name, title, url, key_env, key_required=False, self_hosted=True)
+    url_env = "OLLAMA_HOST" if name == "ollama" else ""
+    return Provider(name, title, url, key_env, key_required=False, self_hosted=True, url_env=url_env)
 
 
-def _hosted(name: str, title: str, url: str | None, quirks: Quirks = Quirks(), key: str = "") -> Provider:
-    return Provider(name, title, url, f"{key or name.upper()}_API_KEY", quirks=quirks)
+def _hosted(
+    name: str, title: str, url: str | None, quirks: Quirks = Quirks(), key: str = "", url_env: str = ""
+) -> Provider:
+    return Provider(name, title, url, f"{key or name.upper()}_API_KEY", quirks=quirks, url_env=url_env)
 
 
 PRESETS: Mapping[str, Provider] = {
     preset.name: preset
     for preset in (
-        _hosted("openai", "OpenAI", "https://api.openai.com/v1"),
-        _hosted("azure", "Azure OpenAI", None, key="AZURE_OPENAI"),
-        _hosted("anthropic", "Anthropic", "https://api.anthropic.com/v1", _STRICT),
+        _hosted("openai", "OpenAI", "https://api.openai.com/v1", url_env="OPENAI_BASE_URL"),
+        _hosted("azure", "Azure OpenAI", None, key="AZURE_OPENAI", url_env="AZURE_OPENAI_ENDPOINT"),
+        _hosted("anthropic", "Anthropic", "https://api.anthropic.com/v1", _STRICT, url_env="ANTHROPIC_BASE_URL"),
         _hosted("gemini", "Google Gemini", "https://generativelanguage.googleapis.com/v1beta/openai", _STRICT),
         _hosted("deepseek", "DeepSeek", "https://api.deepseek.com/v1", _NO_SEED),
         _hosted("mistral", "Mistral", "https://api.mistral.ai/v1", _STRICT),
-        _hosted("groq", "Groq", "https://api.groq.com/openai/v1"),
-        _hosted("together", "Together AI", "https://api.together.xyz/v1"),
+        _hosted("groq", "Groq", "https://api.groq.com/openai/v1", url_env="GROQ_BASE_URL"),
+        _hosted("together", "Together AI", "https://api.together.xyz/v1", url_env="TOGETHER_BASE_URL"),
         _hosted("fireworks", "Fireworks AI", "https://api.fireworks.ai/inference/v1", _NO_SEED),
         _hosted("openrouter", "OpenRouter", "https://openrouter.ai/api/v1"),
         _hosted("xai", "xAI", "https://api.x.ai/v1"),
@@ -80,6 +84,21 @@ PRESETS: Mapping[str, Provider] = {
         _self_hosted("lmstudio", "LM Studio", 1234),
     )
 }
+
+_LEFT_OUT = {"ANTHROPIC_BASE_URL": "/v1", "GROQ_BASE_URL": "/openai/v1", "OLLAMA_HOST": "/v1"}
+"""What the address in a variable lacks, since the provider's own package adds it."""
+
+
+def url_of(provider: Provider, environ: Mapping[str, str]) -> str | None:
+    """The base URL: that of the environment, else the provider's own; None where there is neither."""
+    given = environ.get(provider.url_env, "").strip().rstrip("/") if provider.url_env else ""
+    if not given:
+        return provider.url
+    if provider.url_env == "OLLAMA_HOST" and "://" not in given:  # a host, maybe with a port
+        given = f"http://{given}" if ":" in given else f"http://{given}:11434"
+    end = _LEFT_OUT.get(provider.url_env, "")
+    return given if given.endswith(end) else given + end
+
 
 ENTRY_POINTS = "agentgauge.providers"
 

@@ -122,8 +122,12 @@ class Reporting:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         state = self.state
         if state.summary is not None:
+            from agentgauge_reports.terminal import alarm
+
             for line in self._results(terminalreporter, state.summary):
                 terminalreporter.write_line(line)
+            if warning := alarm(state.summary):
+                terminalreporter.write_line(warning, red=True, bold=True)
         for problem in (*state.notes, *state.problems):
             terminalreporter.write_line(problem, red=True)
         if state.summary is None:

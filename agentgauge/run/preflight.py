@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agentgauge import sandbox
-from agentgauge.core.capabilities import Breakdowns, Oracle, OwnOptions, RealTools, presentation_of
+from agentgauge.core.capabilities import Breakdowns, Oracle, OwnOptions, RealTools, headline_of
 from agentgauge.core.errors import AgentGaugeError, Fault, UsageProblem
 from agentgauge.core.estimate import estimate
 from agentgauge.core.task import Task
@@ -125,7 +125,7 @@ def _without_figures(task: Task, score: Score, scoring: Scoring) -> str:
     except Exception as error:
         values = ", ".join(f"{name}={value:g}" for name, value in score.values.items())
         return f"{task.name}: its metrics and breakdowns of one score ({values}) fail: {type(error).__name__}: {error}"
-    headline = presentation_of(task).published[0]
+    headline = headline_of(task)
     return "" if headline in figures else f"{task.name}: its metrics of one score make no {headline}, its headline"
 
 

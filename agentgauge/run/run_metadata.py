@@ -26,7 +26,8 @@ from agentgauge.store.jsonl import CaseId
 def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """What a person should know of the run while it goes on."""
     how = f"dialect {settings.dialect} · scoring {settings.scoring} · {settings.in_flight} requests in flight"
-    yield f"model {settings.model.name} · {how}"
+    at = f" at {settings.model.url}" if settings.model.url and not (settings.rescore or settings.replay) else ""
+    yield f"model {settings.model.name}{at} · {how}"
     for name, cases in Counter(task for task, _, _ in plan).items():
         data = find_task(name).data
         if data.in_run_folder:
@@ -44,6 +45,10 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
             )
     yield from difference_notes({name: settings.roots[name] for name, _, _ in plan})
     yield from by_state(not_ready(tools))
+    if settings.resume:
+        lines = RunFolder(settings.run_dir).lines()
+        kept = sum(case in lines and lines[case].finished for case in plan)
+        yield f"going on with {settings.run_dir}: {kept} cases are kept, {len(plan) - kept} run"
     if settings.rescore:
         yield f"scoring the transcripts of {settings.rescore} again; no model is asked"
     if settings.replay:

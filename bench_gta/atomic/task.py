@@ -221,6 +221,7 @@ class EndToEnd(_GtaAtomic, GtaTools):
     )
     columns = tuple(E2E_COLUMNS.values())
     published = ("P", "O", "L", "C", "AnsAcc", "AnsAcc+I")
+    headline = "AnsAcc"
     keys = E2E_COLUMNS
     published_as: ClassVar[Mapping[str, str]] = {name.replace("Acc", ""): name for name in published}
     mode = _Mode(run_e2e, score_e2e, broken_e2e, e2e_stop, e2e_metrics, e2e_formula, oracle.answer_e2e)

@@ -136,6 +136,7 @@ class Workflow(Task, GtaTools, OwnOptions, Presentation, PublishedRows, Prompts,
     columns = COLUMNS
     counts = frozenset({*COUNTS, FALLBACKS})
     published = PUBLISHED
+    headline = "Root SR"
     published_dialects = ("react",)
     kinds = kinds(stopped_early="no_answer, no_files", failed_code="tool_errors", judge="not_judged")
     skills = MappingProxyType(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from agentgauge.core.capabilities import PublishedRows, RealTools, presentation_of
+from agentgauge.core.capabilities import PublishedRows, RealTools, Similarity, presentation_of
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import by_state
@@ -25,14 +25,16 @@ def leaderboard(summary: Mapping[str, Any]) -> str:
         if combined := summary["capabilities"].get(benchmark, {}):
             parts += [*_combined(combined, pictures(summary["capabilities"]).get(benchmark)), ""]
         our_row = {"model": f"**{model} (this run)**", **ours}
+        apart = bool(not_comparable(summary, tasks))
         editions = published_editions(tasks)
         for edition, published in editions.items():
             source, date = published_in(tasks, edition)
             told = source if date in source else f"{source}, {date}"
             parts += [f"### {edition}", "", *([f"Published rows: {told}.", ""] if source else [])]
-            parts += [*_table(list(ours), [our_row, *published]), ""]
-        if not editions:
-            parts += [*_table(list(ours), [our_row]), ""]
+            parts += [*_table(list(ours), published if apart else [our_row, *published]), ""]
+        if not editions or apart:
+            title = ["### This run, which may not be compared with the published rows", ""] if editions else []
+            parts += [*title, *_table(list(ours), [our_row]), ""]
     return "\n".join(parts)
 
 
@@ -114,7 +116,9 @@ def _reasons(run: Mapping[str, Any], task: Task, part: Mapping[str, Any]) -> Ite
     data = run["data"][task.name]
     if not data["official"]:
         yield "bundled samples instead of the official data"
-    if not part["comparable"]:
+    if broken := mostly_broken(part):
+        yield broken
+    if isinstance(task, Similarity) and not task.comparable(part["similarity"]):
         yield f"similarity {part['similarity']} instead of the published model"
     if run["dialect"] not in task.published_dialects:
         yield f"dialect {run['dialect']} instead of {task.published_dialects[0]}"
@@ -128,6 +132,12 @@ def _reasons(run: Mapping[str, Any], task: Task, part: Mapping[str, Any]) -> Ite
         yield f"{len(data['left_out'])} left out as invalid"
     if part["planned"] < data["samples"] or part["missing"]:
         yield "not every sample was run"
+
+
+def mostly_broken(part: Mapping[str, Any]) -> str:
+    """Why the figures of a task say nothing of the model, where more of its cases are broken than not; else empty."""
+    ended = part["planned"] - part["missing"]
+    return f"{part['broken']} of {ended} cases are broken" if 2 * part["broken"] > ended else ""
 
 
 def _table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -147,5 +157,11 @@ def interval(low: float | None, high: float | None) -> str:
 
 
 def combined_value(score: Mapping[str, Any]) -> str:
-    """A score that a benchmark makes of several tasks, or which of them the run lacks."""
-    return f"incomplete, without {', '.join(score['missing'])}" if score["missing"] else number(score["value"])
+    """A score that a benchmark makes of several tasks, or which of them the run lacks or has no figure of."""
+    if not score["missing"]:
+        return number(score["value"])
+    ran = score.get("without_figure", ())  # runs of earlier versions do not tell these from the others
+    absent = [name for name in score["missing"] if name not in ran]
+    said = [f"without {', '.join(absent)}"] if absent else []
+    said += [f"{', '.join(ran)} ran without an answer that counts"] if ran else []
+    return f"incomplete, {'; '.join(said)}"

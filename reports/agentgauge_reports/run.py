@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from agentgauge.core.capabilities import Breakdowns, CombinedScores, Similarity, presentation_of
+from agentgauge.core.capabilities import Breakdowns, CombinedScores, PublishedRows, headline_of, presentation_of
 from agentgauge.core.estimate import by_sample, estimate, kinds, part_in
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_tasks
@@ -17,7 +17,7 @@ from agentgauge.run.solve import broken_score
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
 from agentgauge.store.outline import CaseOutline
-from agentgauge_reports.leaderboard import leaderboard, pictures
+from agentgauge_reports.leaderboard import leaderboard, not_comparable, pictures
 from agentgauge_reports.pass_at_k import ends, pass_at_k
 from agentgauge_reports.radar import radar
 
@@ -46,6 +46,9 @@ def sum_up(
             tasks[name] = summarise(task, cases, outlines, index_of(task), scoring, similarity[name])
     combined = _combined(tasks)
     summary = {"run": dict(about), "tasks": tasks, "capabilities": combined, "usage": _usage(outlines.values())}
+    for name, part in tasks.items():
+        task = find_task(name)
+        part["comparable"] = isinstance(task, PublishedRows) and not not_comparable(summary, [task])
     folder.write_json("summary.json", summary)
     for benchmark, name in pictures(combined).items():
         (folder.path / name).write_text(radar(combined[benchmark]["capabilities"]), encoding="utf-8")
@@ -57,8 +60,8 @@ def _combined(tasks: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dic
     """What benchmarks make of several tasks' headlines, by benchmark; those that make nothing are left out."""
     by_benchmark: dict[str, dict[str, Mapping[str, Any]]] = {}
     for name, part in tasks.items():
-        shown = presentation_of(find_task(name))
-        by_benchmark.setdefault(shown.benchmark, {})[name] = part["metrics"][shown.published[0]]
+        task = find_task(name)
+        by_benchmark.setdefault(presentation_of(task).benchmark, {})[name] = part["metrics"][headline_of(task)]
     return {
         benchmark: _combine(task, headlines)
         for benchmark, headlines in by_benchmark.items()
@@ -74,6 +77,10 @@ def _combine(task: CombinedScores, headlines: Mapping[str, Mapping[str, Any]]) -
     """
     values = {name: metric["value"] for name, metric in headlines.items()}
     combined = task.combine(values)
+    ran = {name.rpartition(".")[2] for name, value in values.items() if value is None}
+    for score in (score for scores in combined.values() for score in scores.values()):
+        if without := [name for name in score["missing"] if name in ran]:
+            score["without_figure"] = without
     for end in ("low", "high"):
         ends = {name: metric[end] for name, metric in headlines.items() if metric["value"] is not None}
         moved = {name: task.combine({**values, name: at}) for name, at in ends.items() if at is not None}
@@ -119,7 +126,7 @@ def summarise(
         "planned": len(cases),
         **{status: counts[status] for status in ("passed", "wrong", "broken", "missing")},
         "similarity": similarity,
-        "comparable": not isinstance(task, Similarity) or task.comparable(similarity),
+        "comparable": False,  # known once the whole summary is
         "metrics": {
             name: _metric(metric, faulty[name], clean[name] if broken else None) for name, metric in metrics.items()
         },
@@ -172,7 +179,10 @@ def _metric(metric: Metric, broken: int, clean: Metric | None) -> dict[str, Any]
 
 
 def _clean(figure: Mapping[str, Any]) -> dict[str, Any]:
-    return {f"{name}_clean": figure[name] for name in ("value", "low", "high", "n")}
+    """Without clean samples there is no value, whatever the formula makes of none."""
+    return {f"{name}_clean": figure[name] if figure["n"] else None for name in ("value", "low", "high")} | {
+        "n_clean": figure["n"]
+    }
 
 
 def _usage(outlines: Iterable[CaseOutline]) -> dict[str, Any]:

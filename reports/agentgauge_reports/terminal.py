@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agentgauge.core.capabilities import presentation_of
+from agentgauge.core.capabilities import headline_of, presentation_of
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge_reports.keywords import passed_by_keyword
-from agentgauge_reports.leaderboard import combined_value, interval, not_comparable, number, task_notes
+from agentgauge_reports.leaderboard import combined_value, interval, mostly_broken, not_comparable, number, task_notes
 from agentgauge_reports.load import CaseOutline, Run
 from agentgauge_reports.taxonomy import TITLES, kind_of
 from agentgauge_reports.text import WIDTH, aligned, fill
@@ -35,7 +35,8 @@ def tables(summary: Mapping[str, Any], width: int = WIDTH) -> Iterator[str]:
     for name, part in summary["tasks"].items():
         task = find_task(name)
         yield from fill("", f"{name}: {part['planned']} planned · {_ends(part)}", width, hanging=_INDENT)
-        yield from _metrics(task, part["metrics"], width)
+        if not mostly_broken(part):
+            yield from _metrics(task, part["metrics"], width)
         broken = [f"broken: {count} × {cause}" for cause, count in part["causes"].items()]
         for note in (*task_notes(task, part), *broken):
             yield from fill(_INDENT, note, width, hanging="  ")
@@ -49,6 +50,15 @@ def tables(summary: Mapping[str, Any], width: int = WIDTH) -> Iterator[str]:
     if len(summary["tasks"]) > 1:
         yield from _overview(summary)
         yield ""
+
+
+def alarm(summary: Mapping[str, Any]) -> str:
+    """What stands above all else where more cases of a task are broken than not; else empty."""
+    found = {name: reason for name, part in summary["tasks"].items() if (reason := mostly_broken(part))}
+    if not found:
+        return ""
+    told = "; ".join(f"{name}: {reason}" for name, reason in found.items())
+    return f"THIS RUN SAYS LITTLE OF THE MODEL. {told}. Mend the cause, then go on with --resume."
 
 
 def _ends(part: Mapping[str, Any]) -> str:
@@ -97,9 +107,11 @@ def _overview(summary: Mapping[str, Any]) -> Iterator[str]:
     rows = [("task", "cases", "passed", "broken", "", "value", "95 %", "n")]
     for name, part in summary["tasks"].items():
         done = (str(part["planned"]), str(part["passed"]), str(part["broken"] + part["missing"]))
-        headline = next((each for each in presentation_of(find_task(name)).published if each in part["metrics"]), "")
+        task = find_task(name)
+        wanted = (headline_of(task), *presentation_of(task).published)
+        headline = next((each for each in wanted if each in part["metrics"]), "")
         figures = ("", "", "", "")
-        if headline:
+        if headline and not mostly_broken(part):
             _, value, interval, _, n = _column(headline, part["metrics"][headline])
             figures = (headline, value, interval, n)
         rows.append((name, *done, *figures))

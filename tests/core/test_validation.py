@@ -150,7 +150,8 @@ def test_a_whole_task_is_accepted() -> None:
             {"metrics": lambda self, scoring: MetricFormula(lambda sums: {"Acc": None}, {"acc": ("all",)})},
             "has rests_on or scale for acc, which is no figure; figures are Acc",
         ),
-        ({"published": ()}, "publishes no column; the first of ``published`` is the task's headline"),
+        ({"headline": "Other"}, "has the headline Other, which it does not publish"),
+        ({"published": ()}, "publishes no column; its headline is one of ``published``"),
         ({"columns": ()}, "lacks Acc, Calls among its columns; add them to ``columns``"),
         ({"leaderboard_columns": {"Accuracy": "Acc"}}, "lacks Accuracy among its columns"),
         # published rows

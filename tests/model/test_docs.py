@@ -33,7 +33,7 @@ def _block(language: str, containing: str) -> str:
 
 def test_every_provider_has_its_row() -> None:
     rows = [
-        f"| `{p.name}` | {p.title} | `{p.url or 'AZURE_OPENAI_ENDPOINT'}` |"
+        f"| `{p.name}` | {p.title} | {', or '.join(f'`{it}`' for it in (p.url, p.url_env) if it)} |"
         f" `{p.key_env}`{'' if p.key_required else ', optional'} |"
         for p in PRESETS.values()
     ]

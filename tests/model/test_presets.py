@@ -89,6 +89,37 @@ def test_with_an_address_of_ones_own(
     assert spec.url == url.rstrip("/")
 
 
+@pytest.mark.parametrize(
+    ("name", "variable", "value", "url", "key_env"),
+    [
+        ("gpt-4o", "OPENAI_BASE_URL", "https://gateway.example.net/v1/", "https://gateway.example.net/v1", "OPENAI"),
+        ("openai/m", "OPENAI_BASE_URL", "http://localhost:9/v1", "http://localhost:9/v1", "OPENAI"),
+        ("gpt-4o", "OPENAI_BASE_URL", " ", "https://api.openai.com/v1", "OPENAI"),
+        ("groq/m", "OPENAI_BASE_URL", "https://gateway.example.net/v1", "https://api.groq.com/openai/v1", "GROQ"),
+        ("groq/m", "GROQ_BASE_URL", "https://g.example.net", "https://g.example.net/openai/v1", "GROQ"),
+        ("together/m", "TOGETHER_BASE_URL", "https://t.example.net/v1", "https://t.example.net/v1", "TOGETHER"),
+        ("anthropic/m", "ANTHROPIC_BASE_URL", "https://a.example.net/", "https://a.example.net/v1", "ANTHROPIC"),
+        ("anthropic/m", "ANTHROPIC_BASE_URL", "https://a.example.net/v1", "https://a.example.net/v1", "ANTHROPIC"),
+        ("ollama/m", "OLLAMA_HOST", "gpu-box", "http://gpu-box:11434/v1", "OLLAMA"),
+        ("ollama/m", "OLLAMA_HOST", "10.0.0.2:99", "http://10.0.0.2:99/v1", "OLLAMA"),
+        ("ollama/m", "OLLAMA_HOST", "https://o.example.net", "https://o.example.net/v1", "OLLAMA"),
+    ],
+)
+def test_the_providers_own_variable_says_where_it_is(
+    name: str, variable: str, value: str, url: str, key_env: str
+) -> None:
+    spec = resolve(name, environ={**ALL_KEYS, variable: value})
+    assert (spec.url, spec.key_env) == (url, f"{key_env}_API_KEY")
+
+
+def test_a_gateways_key_stays_with_the_gateway() -> None:
+    environ = {"OPENAI_API_KEY": "of the gateway", "OPENAI_BASE_URL": "https://gateway.example.net/v1"}
+    assert resolve("gpt-4o", url="https://api.openai.com/v1", environ=environ).key_env is None
+    assert resolve("gpt-4o", url="https://other.example.net/v1", environ=environ).key_env is None
+    spec = resolve("m", url="https://gateway.example.net/v1", environ=environ)
+    assert (spec.provider, spec.key_env) == ("openai", "OPENAI_API_KEY")
+
+
 def test_a_pasted_request_address_becomes_the_base_address() -> None:
     assert resolve("m", url="http://h:1/v1/chat/completions", environ={}).url == "http://h:1/v1"
 

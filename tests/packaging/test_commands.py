@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
+
 import pytest
 
 from agentgauge.cli.main import brought_along, main
@@ -41,3 +43,17 @@ def test_the_help_lists_it_and_says_which_cannot_be_loaded(capsys):
 
 def test_a_name_of_ours_stays_ours():
     assert {"picnic", "lost", "pack", "generate"} <= brought_along().keys() and "report" not in brought_along()
+
+
+def test_a_mistyped_command_is_told_what_was_meant(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["scoer"])
+    assert end.value.code == 2
+    assert "there is no command 'scoer' (did you mean score?); --help lists them" in capsys.readouterr().err
+
+
+def test_the_version_is_that_of_the_package(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out == f"agentgauge {version('agentgauge')}\n"

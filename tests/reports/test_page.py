@@ -294,6 +294,14 @@ def test_published_rows_have_their_source_and_date(title, edition, source, date)
     assert (found["source"], found["date"]) == (source, date)
 
 
+@pytest.mark.parametrize(
+    ("title", "headline"), [("GTA-Atomic", "AnsAcc"), ("GTA-Workflow", "Root SR"), ("WildToolBench", "Task")]
+)
+def test_rows_are_sorted_by_the_figure_that_says_how_good_a_model_is(title, headline):
+    board = all_boards()[title]
+    assert board["columns"][board["headline"]] == headline
+
+
 # -- the folder beside the page
 
 

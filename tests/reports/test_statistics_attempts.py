@@ -96,6 +96,11 @@ def test_one_attempt_gives_no_passes_and_a_figure_with_samples_and_broken_cases(
     assert (figure["value_clean"], figure["n_clean"]) == (pytest.approx(200 / 3), 3)
 
 
+def test_without_a_clean_sample_there_is_no_clean_figure() -> None:
+    figure = summary(a="!", b="!")["metrics"]["Acc"]
+    assert (figure["value"], figure["n"], figure["value_clean"], figure["n_clean"]) == (0, 2, None, 0)
+
+
 def test_a_broken_attempt_is_one_that_failed_unless_it_is_left_out() -> None:
     part = summary(a="+!", b="++")
     assert (part["metrics"]["Acc"]["value"], part["metrics"]["Acc"]["n"], part["metrics"]["Acc"]["broken"]) == (

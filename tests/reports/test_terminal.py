@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 from agentgauge_reports.load import load_run
-from agentgauge_reports.terminal import by_keyword, combined, explanations, tables
+from agentgauge_reports.terminal import alarm, by_keyword, combined, explanations, tables
 from agentgauge_reports.text import fill
 
 from agentgauge.core.task_registry import announce, known_tasks
@@ -102,6 +102,16 @@ def test_several_tasks_have_an_overview_at_the_end_with_the_first_published_figu
         ["toy.say", "6", "3", "1", "Acc", "–", "0"],
         ["toy.wide", "6", "3", "1", "Acc", "50.00", "20.0–80.0", "6"],
     ]
+
+
+def test_where_most_cases_are_broken_there_are_no_figures_and_an_alarm(tasks):
+    found = summary(toy_say=part({"Acc": metric(33.0)}, passed=1, wrong=1, broken=4), toy_wide=part(WIDE))
+    lines = list(tables(found))
+    assert lines[:2] == ["toy.say: 6 planned · 1 passed · 1 wrong · 4 broken · 0 missing", ""]
+    assert lines[-3].split() == ["toy.say", "6", "1", "4"]
+    assert "    4 of 6 cases are broken (toy.say)" in lines
+    assert "toy.say: 4 of 6 cases are broken. Mend the cause" in alarm(found)
+    assert alarm(summary(toy_say=part({"Acc": metric(50.0)}))) == ""
 
 
 def test_a_reason_that_holds_for_some_tasks_names_them(tasks):

@@ -163,7 +163,7 @@ def _check_figures(task: Task) -> None:
             raise _Wrong(f"has metrics that make {figures!r} of no sample; make figures by name")
         shown = presentation_of(task)
         if not shown.published:
-            raise _Wrong("publishes no column; the first of ``published`` is the task's headline")
+            raise _Wrong("publishes no column; its headline is one of ``published``")
         if strange := _outside(shown.kinds.values(), (*FAULTS, *BREAKS)):
             raise _Wrong(f"has labels of the kinds {strange}; kinds are {', '.join((*FAULTS, *BREAKS))}")
         if wrong := [name for name, keywords in shown.skills.items() if not _are_texts(keywords)]:
@@ -171,6 +171,10 @@ def _check_figures(task: Task) -> None:
         columns, known = set(shown.columns), ", ".join(figures)
         if strange := _outside((*shown.published, *shown.counts, *shown.leaderboard_columns), columns):
             raise _Wrong(f"lacks {strange} among its columns; add them to ``columns``")
+        if shown.headline and shown.headline not in shown.published:
+            raise _Wrong(
+                f"has the headline {shown.headline}, which it does not publish; it publishes {shown.published}"
+            )
         if strange := _outside(shown.published, figures):
             raise _Wrong(f"publishes {strange}, of which its metrics make no figure; they make {known}")
         if strange := _outside((*(formula.rests_on or ()), *formula.scale), {*figures, *columns}):

@@ -22,6 +22,7 @@ from agentgauge.core.capabilities.prediction_files import Exporter as Exporter
 from agentgauge.core.capabilities.prediction_files import PredictionFiles as PredictionFiles
 from agentgauge.core.capabilities.presentation import Artifact as Artifact
 from agentgauge.core.capabilities.presentation import Presentation as Presentation
+from agentgauge.core.capabilities.presentation import headline_of as headline_of
 from agentgauge.core.capabilities.presentation import presentation_of as presentation_of
 from agentgauge.core.capabilities.prompts import Prompts as Prompts
 from agentgauge.core.capabilities.prompts import prompt_version as prompt_version

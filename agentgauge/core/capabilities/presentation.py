@@ -29,7 +29,8 @@ class Presentation(ABC):
     title: str  # "step by step"
     columns: tuple[str, ...]  # metric names in the order of the table
     counts: frozenset[str] = frozenset()  # of these, those that count something and are no percentages
-    published: tuple[str, ...]  # of these, the columns of the published table; the first is the task's headline
+    published: tuple[str, ...]  # of these, the columns of the published table
+    headline: str = ""  # of these, the figure that says how good a model is; "": the first
     leaderboard_columns: Mapping[str, str] = {}  # column → its name on the leaderboard; others have the same name there
     skills: Mapping[str, Sequence[str]] = {}  # what its cases say of a model → keywords of those that do; none: all
     kinds: Mapping[str, str] = {}  # label, or cause of a broken case → its kind, of FAULTS or BREAKS
@@ -53,6 +54,12 @@ class _Plain(Presentation):
     def __init__(self, task: Task) -> None:
         self.benchmark = self.title = task.name
         self.columns = self.published = tuple(estimate((), task.metrics("parity")))
+
+
+def headline_of(task: Task) -> str:
+    """The figure that stands for the task: in the overview, in sorted tables, in scores over several tasks."""
+    shown = presentation_of(task)
+    return shown.headline or shown.published[0]
 
 
 @cache

@@ -21,6 +21,7 @@ from agentgauge_reports.page.files import Files
 from agentgauge_reports.page.leaderboards import leaderboards
 from agentgauge_reports.radar import page_radar
 from agentgauge_reports.tables import breakdowns_of
+from agentgauge_reports.terminal import alarm
 from agentgauge_reports.unshown import Unshown
 
 _HERE = Path(__file__).parent
@@ -48,7 +49,8 @@ def write_page(
         for case in read.cases:
             transcripts.add(case, record)
     transcripts.close()
-    tables = {"boards": leaderboards(read.summary), "breakdowns": breakdowns_of(read.summary)}
+    summary = read.summary
+    tables = {"alarm": alarm(summary), "boards": leaderboards(summary), "breakdowns": breakdowns_of(summary)}
     data = figures(read, transcripts.seen) | tables | {"embedded": embed}
     places = {"beside": beside.name, "files": files.base(target.parent), "unseen": files.problem}
     local = times(read, transcripts.seen) | places

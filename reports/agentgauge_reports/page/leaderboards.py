@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentgauge.core.capabilities import presentation_of
+from agentgauge.core.capabilities import headline_of, presentation_of
 from agentgauge.core.task import Task
 from agentgauge_reports.leaderboard import (
     by_benchmark,
     combined_value,
     interval,
+    mostly_broken,
     not_comparable,
     number,
     our_columns,
@@ -22,7 +23,7 @@ from agentgauge_reports.leaderboards import published_editions, published_in
 def leaderboards(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One entry per benchmark of the run::
 
-        {"benchmark", "columns": [name], "help": [task of each column],
+        {"benchmark", "columns": [name], "help": [task of each column], "headline": place of a column,
          "ours": [{"value", "interval", "n", "broken"}], one per column, as texts
          "editions": [{"title", "source", "date", "rows": [{"model", "cells": [text]}]}],
          "made": [[part, name, text]], "notes": [sentence], "reasons": [[task, sentence]]}
@@ -38,6 +39,7 @@ def _leaderboard(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, An
     return {
         "benchmark": benchmark,
         "columns": list(columns),
+        "headline": _headline(tasks, list(columns.values())),
         "help": [f"{task.name}: {presentation_of(task).title}" for task, _ in columns.values()],
         "ours": [_ours(summary["tasks"][task.name], name, task) for task, name in columns.values()],
         "editions": [_edition(tasks, title, rows, list(columns)) for title, rows in published_editions(tasks).items()],
@@ -52,8 +54,17 @@ def _leaderboard(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, An
     }
 
 
+def _headline(tasks: Sequence[Task], columns: Sequence[tuple[Task, str]]) -> int:
+    """The column that rows are sorted by: that of the first task which names its own, else of the first task."""
+    task = next((task for task in tasks if presentation_of(task).headline), tasks[0])
+    wanted = (task, headline_of(task))
+    return columns.index(wanted) if wanted in columns else 0
+
+
 def _ours(part: Mapping[str, Any], name: str, task: Task) -> dict[str, Any]:
     metric = part["metrics"][name]
+    if mostly_broken(part):
+        return {"value": "–", "interval": "", "n": metric["n"], "broken": part["broken"], "clean": ""}
     return {
         "value": number(metric["value"], count=name in presentation_of(task).counts),
         "interval": interval(metric["low"], metric["high"]),

@@ -51,7 +51,7 @@
   const seconds = (value) => (value === undefined || value === null ? "" : value >= 100 ? `${value.toFixed(0)} s` : value >= 1 ? `${value.toFixed(1)} s` : `${Math.round(value * 1000)} ms`);
   const dollars = (value) => (value ? `$${value.toFixed(value < 0.1 ? 4 : 2)}` : "–");
 
-  // A table whose columns sort: columns are {name, num, help, sort}, rows {cells: [node or text], keys: [sort keys], class}.
+  // A table whose columns sort: columns are {name, num, help, sort}, rows {cells: [node or text], keys: [sort keys], class, apart: before all others}.
   function table(columns, rows, { kind = "", sorted = null, sortable = true, wrap = "" } = {}) {
     const body = make("tbody");
     const head = make("tr");
@@ -59,7 +59,7 @@
       ...row.cells.map((cell, place) => make("td", { class: `${columns[place].num ? "num" : ""} ${columns[place].kind || ""}` }, cell)))));
     const order = (place, down) => {
       const key = (row) => (row.keys ? row.keys[place] : row.cells[place]);
-      rows.sort((one, other) => compare(key(one), key(other), down));
+      rows.sort((one, other) => (other.apart ? 1 : 0) - (one.apart ? 1 : 0) || compare(key(one), key(other), down));
       [...head.children].forEach((cell, number) => cell.setAttribute("aria-sort", number === place ? (down ? "descending" : "ascending") : "none"));
       fill();
     };
@@ -93,6 +93,7 @@
     const total = (value, name, kind) => make("div", { class: "total" }, make("b", {}, value), make("span", {}, kind ? make("i", { class: `dot is-${kind}` }) : "", name));
     const shares = make("div", { class: "share", role: "img", "aria-label": STATUSES.map((status, place) => `${sums[place]} ${status}`).join(", ") });
     sums.forEach((count, place) => { const part = make("i", { class: `is-${STATUSES[place]}` }); part.style.width = `${(100 * count) / (all || 1)}%`; shares.append(part); });
+    if (data.alarm) byId("totals").before(make("p", { class: "alarm", role: "alert" }, data.alarm));
     byId("totals").append(total(whole.format(all), "cases"), ...sums.map((count, place) => total(whole.format(count), STATUSES[place], STATUSES[place])),
       total(whole.format(data.usage.prompt_tokens + data.usage.completion_tokens), "tokens"), data.usage.usd ? total(dollars(data.usage.usd), "cost") : "", total(seconds(times.total), "in cases"), shares);
     byId("foot").append("One file, no network: it opens from a disk. Transcripts ", data.embedded ? "are inside it." : make("span", {}, "lie beside it in the folder ", make("code", {}, times.beside), "; keep both together."), times.unseen ? ` ${times.unseen}` : "");
@@ -125,14 +126,14 @@
 
   function boardTable(board, edition) {
     const figure = (text) => (text === "–" ? NaN : Number(text));
-    const ours = { class: "ours", keys: [`${data.model} `, ...board.ours.map((one) => figure(one.value))],
-      cells: [put(make("span"), `${data.model} (this run)`), ...board.ours.map((one) => make("span", { title: `${one.n} samples, ${one.broken} broken cases${one.clean ? `; ${one.clean} without the broken ones` : ""}` },
+    const apart = board.reasons.length > 0;
+    const ours = { class: apart ? "ours apart" : "ours", apart, keys: [`${data.model} `, ...board.ours.map((one) => figure(one.value))],
+      cells: [put(make("span"), `${data.model} (this run${apart ? ", not comparable" : ""})`), ...board.ours.map((one) => make("span", { title: `${one.n} samples, ${one.broken} broken cases${one.clean ? `; ${one.clean} without the broken ones` : ""}` },
         one.value, make("small", {}, one.interval), make("small", {}, `n ${one.n}`), one.clean ? make("small", {}, `clean ${one.clean}`) : ""))] };
     const rows = edition.rows.map((row) => ({ cells: [row.model, ...row.cells], keys: [row.model, ...row.cells.map(figure)] }));
-    const main = Math.max(0, board.ours.findIndex((one) => one.value !== "–"));
     const columns = [{ name: "model" }, ...board.columns.map((name, place) => ({ name, num: true, help: board.help[place] }))];
     const told = [edition.title && `Published: ${edition.title}`, edition.source, edition.date].filter(Boolean).join(", ");
-    return make("div", {}, table(columns, [ours, ...rows], { kind: "board", sorted: board.columns.length ? [main + 1, true] : null, wrap: "tall" }),
+    return make("div", {}, table(columns, [ours, ...rows], { kind: "board", sorted: board.columns.length ? [board.headline + 1, true] : null, wrap: "tall" }),
       make("p", { class: "quiet" }, `${told ? `${told}. ` : "Nothing is published. "}Small figures: 95 % interval, and the samples that a figure rests on.`));
   }
 
