@@ -42,6 +42,7 @@ SUMMARY = {
             "planned": 2,
             "missing": 0,
             "similarity": "mpnet",
+            "broken": 0,
             "comparable": True,
             "metrics": {
                 "InstAcc": {"value": 66.666666, "low": 60.0, "high": 70.25, "n": 2},
