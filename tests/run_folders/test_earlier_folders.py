@@ -75,6 +75,14 @@ def figures(folder: Path) -> dict[str, Any]:
     """The summary without what another version says differently."""
     found = without_times(summary(folder))
     del found["run"]["agentgauge"]
+    for part in found["tasks"].values():
+        del part["comparable"]  # said of the texts' similarity alone
+        for figure in part["metrics"].values():
+            if figure.get("n_clean") == 0:  # had what the formula makes of no sample
+                figure["value_clean"] = None
+    for scores in found["capabilities"].values():
+        for score in (one for named in scores.values() for one in named.values()):
+            score.pop("without_figure", None)  # is new
     return found
 
 
