@@ -76,8 +76,13 @@ def test_contests_on_many_processors(tmp_path, benchmark, figure, curve):
     ):
         figure(f"contests: processor time of a group of tests {name}", 1000 * seconds, "ms")
     figure("contests: processor time of a case beside its programs", 1000 * case, "ms")
-    here = services[2].of(processors(), 1, CASES) - CASES * case
-    figure(f"contests: measured / simulated, {processors()} processors, one worker", wall / here, most=1.25, least=0.8)
+    here = Service(program, worker, a_turn(tmp_path, processors()), PAUSE, 0.0, groups // CASES)
+    figure(
+        f"contests: measured / simulated, {processors()} processors, one worker",
+        wall / here.of(processors(), 1, CASES),
+        most=1.25,
+        least=0.8,
+    )
     for name, workers in (("-n 0", lambda _: 1), ("one worker for each processor", lambda count: count)):
         speeds = [(count, 400 / services[count].of(count, workers(count))) for count in COUNTS]
         curve("many-cores", name, speeds)

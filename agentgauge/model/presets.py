@@ -126,7 +126,12 @@ def _spec(name: str, preset: Provider, model: str, table: ModelTable, environ: M
     if not address:
         advice = f"set {preset.url_env}" if preset.url_env else "give --model-url"
         raise UsageProblem(f"--model {name} needs an address: {advice}")
-    address = _checked_url(address)
+    try:
+        address = _checked_url(address)
+    except UsageProblem as problem:
+        if table.endpoint or table.url:
+            raise
+        raise UsageProblem(f"{preset.url_env}: {problem}") from None
     key_env, required = _key(preset, table, address, environ)
     said = {key: value for key, value in asdict(table.quirks).items() if value is not None}
     return ModelSpec(
@@ -157,9 +162,7 @@ def _key(preset: Provider, table: ModelTable, address: str, environ: Mapping[str
     """The variable whose value may be sent to the address, and whether it must be set."""
     if table.key_env:
         return table.key_env, True
-    own = url_of(preset, environ)
-    own_host = own is not None and _host(own) == _host(address)
-    if preset.name == "azure" or (own_host and not preset.self_hosted):
+    if preset.name == "azure" or (_is_own(preset, address, environ) and not preset.self_hosted):
         return preset.key_env, preset.key_required
     for variable in (preset.key_env if preset.self_hosted else "", OWN_KEY):
         if environ.get(variable, "").strip():
@@ -167,23 +170,34 @@ def _key(preset: Provider, table: ModelTable, address: str, environ: Mapping[str
     return None, False
 
 
+_PORTS = {"http": 80, "https": 443}
 _CUSTOM = Provider("url", "an OpenAI-compatible endpoint", None, OWN_KEY, key_required=False)
 
 
 def _preset_at(url: str, environ: Mapping[str, str]) -> Provider:
     """The provider whose own host this is, for its key and quirks; else a plain endpoint."""
-    host = _host(_checked_url(url))
+    address = _checked_url(url)
     for preset in known_providers().values():
-        own = url_of(preset, environ)
-        if preset.url and own and not preset.self_hosted and _host(own) == host:
+        if preset.url and not preset.self_hosted and _is_own(preset, address, environ):
             return preset
     return _CUSTOM
 
 
-def _host(url: str) -> tuple[str, str]:
-    """Scheme and host: a key for ``https`` is not for ``http`` on the same host."""
+def _is_own(preset: Provider, address: str, environ: Mapping[str, str]) -> bool:
+    """Whether the address is the provider's: of its own host by any path, of a variable's as a whole, since a gateway
+    may have other services beside it."""
+    own = url_of(preset, environ)
+    try:
+        mine, theirs = _parts(own or ""), _parts(address)
+    except ValueError:  # a variable with no address
+        return False
+    return mine[:3] == theirs[:3] if own == preset.url else mine == theirs
+
+
+def _parts(url: str) -> tuple[str, str, int, str]:
+    """Scheme, host, port and path: a key for ``https`` is not for ``http`` on the same host."""
     parts = urlsplit(url)
-    return parts.scheme, (parts.hostname or "").lower()
+    return parts.scheme, (parts.hostname or "").lower(), parts.port or _PORTS.get(parts.scheme, 0), parts.path
 
 
 def _checked_url(url: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
 from typing import Literal
+from urllib.parse import urlsplit
 
 from agentgauge.core.errors import UsageProblem
 
@@ -40,22 +41,29 @@ class Provider:
     self_hosted: bool = False  # the address is the user's own choice, so the key may go wherever it points
     quirks: Quirks = Quirks()
     url_env: str = ""  # the variable that holds another base URL, as the provider's own package reads it
+    url_end: str = ""  # what the address in that variable may lack, since the provider's own package adds it
 
 
 _NO_SEED = Quirks(seed=False)
 _STRICT = Quirks(seed=False, later_system="user")
 
 
-def _self_hosted(name: str, title: str, port: int) -> Provider:
+def _self_hosted(name: str, title: str, port: int, url_env: str = "") -> Provider:
     url, key_env = f"http://localhost:{port}/v1", f"{name.upper()}_API_KEY"
-    url_env = "OLLAMA_HOST" if name == "ollama" else ""
-    return Provider(name, title, url, key_env, key_required=False, self_hosted=True, url_env=url_env)
+    return Provider(name, title, url, key_env, key_required=False, self_hosted=True, url_env=url_env, url_end="/v1")
 
 
 def _hosted(
-    name: str, title: str, url: str | None, quirks: Quirks = Quirks(), key: str = "", url_env: str = ""
+    name: str,
+    title: str,
+    url: str | None,
+    quirks: Quirks = Quirks(),
+    key: str = "",
+    url_env: str = "",
+    url_end: str = "",
 ) -> Provider:
-    return Provider(name, title, url, f"{key or name.upper()}_API_KEY", quirks=quirks, url_env=url_env)
+    key_env = f"{key or name.upper()}_API_KEY"
+    return Provider(name, title, url, key_env, quirks=quirks, url_env=url_env, url_end=url_end)
 
 
 PRESETS: Mapping[str, Provider] = {
@@ -63,11 +71,13 @@ PRESETS: Mapping[str, Provider] = {
     for preset in (
         _hosted("openai", "OpenAI", "https://api.openai.com/v1", url_env="OPENAI_BASE_URL"),
         _hosted("azure", "Azure OpenAI", None, key="AZURE_OPENAI", url_env="AZURE_OPENAI_ENDPOINT"),
-        _hosted("anthropic", "Anthropic", "https://api.anthropic.com/v1", _STRICT, url_env="ANTHROPIC_BASE_URL"),
+        _hosted(
+            "anthropic", "Anthropic", "https://api.anthropic.com/v1", _STRICT, "", "ANTHROPIC_BASE_URL", url_end="/v1"
+        ),
         _hosted("gemini", "Google Gemini", "https://generativelanguage.googleapis.com/v1beta/openai", _STRICT),
         _hosted("deepseek", "DeepSeek", "https://api.deepseek.com/v1", _NO_SEED),
         _hosted("mistral", "Mistral", "https://api.mistral.ai/v1", _STRICT),
-        _hosted("groq", "Groq", "https://api.groq.com/openai/v1", url_env="GROQ_BASE_URL"),
+        _hosted("groq", "Groq", "https://api.groq.com/openai/v1", url_env="GROQ_BASE_URL", url_end="/openai/v1"),
         _hosted("together", "Together AI", "https://api.together.xyz/v1", url_env="TOGETHER_BASE_URL"),
         _hosted("fireworks", "Fireworks AI", "https://api.fireworks.ai/inference/v1", _NO_SEED),
         _hosted("openrouter", "OpenRouter", "https://openrouter.ai/api/v1"),
@@ -79,25 +89,24 @@ PRESETS: Mapping[str, Provider] = {
         _self_hosted("vllm", "vLLM", 8000),
         _self_hosted("lmdeploy", "LMDeploy", 23333),
         _self_hosted("sglang", "SGLang", 30000),
-        _self_hosted("ollama", "Ollama", 11434),
+        _self_hosted("ollama", "Ollama", 11434, "OLLAMA_HOST"),
         _self_hosted("llamacpp", "llama.cpp server", 8080),
         _self_hosted("lmstudio", "LM Studio", 1234),
     )
 }
 
-_LEFT_OUT = {"ANTHROPIC_BASE_URL": "/v1", "GROQ_BASE_URL": "/openai/v1", "OLLAMA_HOST": "/v1"}
-"""What the address in a variable lacks, since the provider's own package adds it."""
-
 
 def url_of(provider: Provider, environ: Mapping[str, str]) -> str | None:
-    """The base URL: that of the environment, else the provider's own; None where there is neither."""
+    """The base URL: that of the environment, as it stands there but for what it may lack, else the provider's own;
+    None where there is neither."""
     given = environ.get(provider.url_env, "").strip().rstrip("/") if provider.url_env else ""
+    given = given.removesuffix("/chat/completions").removesuffix("/responses")
     if not given:
         return provider.url
-    if provider.url_env == "OLLAMA_HOST" and "://" not in given:  # a host, maybe with a port
-        given = f"http://{given}" if ":" in given else f"http://{given}:11434"
-    end = _LEFT_OUT.get(provider.url_env, "")
-    return given if given.endswith(end) else given + end
+    if provider.self_hosted and "://" not in given:  # a host, a port, or both, as Ollama has it
+        host, _, port = given.partition(":")
+        given = f"http://{host or '127.0.0.1'}:{port or urlsplit(provider.url or '').port}"
+    return given if given.endswith(provider.url_end) else given + provider.url_end
 
 
 ENTRY_POINTS = "agentgauge.providers"

@@ -123,11 +123,12 @@ class Reporting:
         state = self.state
         if state.summary is not None:
             from agentgauge_reports.terminal import alarm
+            from agentgauge_reports.text import fill
 
             for line in self._results(terminalreporter, state.summary):
                 terminalreporter.write_line(line)
-            if warning := alarm(state.summary):
-                terminalreporter.write_line(warning, red=True, bold=True)
+            for line in fill("", alarm(state.summary), shutil.get_terminal_size().columns):
+                terminalreporter.write_line(line, red=True, bold=True)
         for problem in (*state.notes, *state.problems):
             terminalreporter.write_line(problem, red=True)
         if state.summary is None:

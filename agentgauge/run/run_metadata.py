@@ -26,7 +26,7 @@ from agentgauge.store.jsonl import CaseId
 def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """What a person should know of the run while it goes on."""
     how = f"dialect {settings.dialect} · scoring {settings.scoring} · {settings.in_flight} requests in flight"
-    at = f" at {settings.model.url}" if settings.model.url and not (settings.rescore or settings.replay) else ""
+    at = f" at {settings.spec.url}" if settings.spec and settings.spec.url else ""
     yield f"model {settings.model.name}{at} · {how}"
     for name, cases in Counter(task for task, _, _ in plan).items():
         data = find_task(name).data

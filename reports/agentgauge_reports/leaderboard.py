@@ -9,7 +9,7 @@ from agentgauge.core.capabilities import PublishedRows, RealTools, Similarity, p
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import by_state
-from agentgauge_reports.leaderboards import published_editions, published_in
+from agentgauge_reports.leaderboards import mostly_broken, published_editions, published_in
 
 
 def leaderboard(summary: Mapping[str, Any]) -> str:
@@ -19,8 +19,9 @@ def leaderboard(summary: Mapping[str, Any]) -> str:
     for benchmark, tasks in by_benchmark(summary).items():
         parts += [f"## {benchmark}", "", *dict.fromkeys(_notes(summary, tasks)), ""]
         ours = {
-            column: summary["tasks"][task.name]["metrics"][name]["value"]
+            column: None if mostly_broken(part) else part["metrics"][name]["value"]
             for column, (task, name) in our_columns(summary, tasks).items()
+            for part in [summary["tasks"][task.name]]
         }
         if combined := summary["capabilities"].get(benchmark, {}):
             parts += [*_combined(combined, pictures(summary["capabilities"]).get(benchmark)), ""]
@@ -134,10 +135,9 @@ def _reasons(run: Mapping[str, Any], task: Task, part: Mapping[str, Any]) -> Ite
         yield "not every sample was run"
 
 
-def mostly_broken(part: Mapping[str, Any]) -> str:
-    """Why the figures of a task say nothing of the model, where more of its cases are broken than not; else empty."""
-    ended = part["planned"] - part["missing"]
-    return f"{part['broken']} of {ended} cases are broken" if 2 * part["broken"] > ended else ""
+def is_comparable(summary: Mapping[str, Any], task: Task) -> bool:
+    """Whether rows are published beside which this run's row may stand."""
+    return isinstance(task, PublishedRows) and not not_comparable(summary, [task])
 
 
 def _table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -60,6 +60,12 @@ def our_figures(board: Leaderboard, benchmark: str, summary: Mapping[str, Any]) 
     return {title: figure for title, figure in found.items() if figure}
 
 
+def mostly_broken(part: Mapping[str, Any]) -> str:
+    """Why the figures of a task say nothing of the model, where more of its cases are broken than not; else empty."""
+    ended = part["planned"] - part["missing"]
+    return f"{part['broken']} of {ended} cases are broken" if 2 * part["broken"] > ended else ""
+
+
 def _scaled(value: float | None, factor: float) -> float | None:
     return None if value is None else round(value * factor, 6)
 
@@ -67,5 +73,6 @@ def _scaled(value: float | None, factor: float) -> float | None:
 def _figure(summary: Mapping[str, Any], benchmark: str, column: Column) -> dict[str, Any] | None:
     if score := summary["capabilities"].get(benchmark, {}).get(column.part, {}).get(column.name):
         return {"value": score["value"], "low": None, "high": None, "n": None}
-    metric = summary["tasks"].get(column.part, {}).get("metrics", {}).get(column.name)
+    part = summary["tasks"].get(column.part, {})
+    metric = None if part and mostly_broken(part) else part.get("metrics", {}).get(column.name)
     return metric and {key: metric[key] for key in ("value", "low", "high", "n")}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from agentgauge.core.capabilities import Breakdowns, CombinedScores, PublishedRows, headline_of, presentation_of
+from agentgauge.core.capabilities import Breakdowns, CombinedScores, headline_of, presentation_of
 from agentgauge.core.estimate import by_sample, estimate, kinds, part_in
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_tasks
@@ -17,9 +17,13 @@ from agentgauge.run.solve import broken_score
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
 from agentgauge.store.outline import CaseOutline
-from agentgauge_reports.leaderboard import leaderboard, not_comparable, pictures
+from agentgauge_reports.leaderboard import is_comparable, leaderboard, pictures
+from agentgauge_reports.leaderboards import mostly_broken
 from agentgauge_reports.pass_at_k import ends, pass_at_k
 from agentgauge_reports.radar import radar
+
+NONE: Mapping[str, Any] = {"value": None, "low": None, "high": None}
+"""A figure that says nothing."""
 
 
 def sum_up(
@@ -48,7 +52,7 @@ def sum_up(
     summary = {"run": dict(about), "tasks": tasks, "capabilities": combined, "usage": _usage(outlines.values())}
     for name, part in tasks.items():
         task = find_task(name)
-        part["comparable"] = isinstance(task, PublishedRows) and not not_comparable(summary, [task])
+        part["comparable"] = is_comparable(summary, task)
     folder.write_json("summary.json", summary)
     for benchmark, name in pictures(combined).items():
         (folder.path / name).write_text(radar(combined[benchmark]["capabilities"]), encoding="utf-8")
@@ -61,7 +65,8 @@ def _combined(tasks: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dic
     by_benchmark: dict[str, dict[str, Mapping[str, Any]]] = {}
     for name, part in tasks.items():
         task = find_task(name)
-        by_benchmark.setdefault(presentation_of(task).benchmark, {})[name] = part["metrics"][headline_of(task)]
+        figure = NONE if mostly_broken(part) else part["metrics"][headline_of(task)]
+        by_benchmark.setdefault(presentation_of(task).benchmark, {})[name] = figure
     return {
         benchmark: _combine(task, headlines)
         for benchmark, headlines in by_benchmark.items()
@@ -77,7 +82,7 @@ def _combine(task: CombinedScores, headlines: Mapping[str, Mapping[str, Any]]) -
     """
     values = {name: metric["value"] for name, metric in headlines.items()}
     combined = task.combine(values)
-    ran = {name.rpartition(".")[2] for name, value in values.items() if value is None}
+    ran = {shown for name, value in values.items() if value is None for shown in (name, name.rpartition(".")[2])}
     for score in (score for scores in combined.values() for score in scores.values()):
         if without := [name for name in score["missing"] if name in ran]:
             score["without_figure"] = without

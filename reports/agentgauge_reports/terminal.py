@@ -10,7 +10,8 @@ from agentgauge.core.capabilities import headline_of, presentation_of
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge_reports.keywords import passed_by_keyword
-from agentgauge_reports.leaderboard import combined_value, interval, mostly_broken, not_comparable, number, task_notes
+from agentgauge_reports.leaderboard import combined_value, interval, not_comparable, number, task_notes
+from agentgauge_reports.leaderboards import mostly_broken
 from agentgauge_reports.load import CaseOutline, Run
 from agentgauge_reports.taxonomy import TITLES, kind_of
 from agentgauge_reports.text import WIDTH, aligned, fill
@@ -57,8 +58,10 @@ def alarm(summary: Mapping[str, Any]) -> str:
     found = {name: reason for name, part in summary["tasks"].items() if (reason := mostly_broken(part))}
     if not found:
         return ""
-    told = "; ".join(f"{name}: {reason}" for name, reason in found.items())
-    return f"THIS RUN SAYS LITTLE OF THE MODEL. {told}. Mend the cause, then go on with --resume."
+    told = [f"{name}: {reason}" for name, reason in found.items()]
+    more = [f"so are most of {len(told) - SHOWN} more tasks"] if len(told) > SHOWN else []
+    said = "; ".join(told[:SHOWN] + more)
+    return f"THIS RUN SAYS LITTLE OF THE MODEL. {said}. Mend the cause, then run these cases again."
 
 
 def _ends(part: Mapping[str, Any]) -> str:

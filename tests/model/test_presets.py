@@ -101,6 +101,8 @@ def test_with_an_address_of_ones_own(
         ("anthropic/m", "ANTHROPIC_BASE_URL", "https://a.example.net/", "https://a.example.net/v1", "ANTHROPIC"),
         ("anthropic/m", "ANTHROPIC_BASE_URL", "https://a.example.net/v1", "https://a.example.net/v1", "ANTHROPIC"),
         ("ollama/m", "OLLAMA_HOST", "gpu-box", "http://gpu-box:11434/v1", "OLLAMA"),
+        ("ollama/m", "OLLAMA_HOST", ":99", "http://127.0.0.1:99/v1", "OLLAMA"),
+        ("anthropic/m", "ANTHROPIC_BASE_URL", "https://a.net/v1/chat/completions", "https://a.net/v1", "ANTHROPIC"),
         ("ollama/m", "OLLAMA_HOST", "10.0.0.2:99", "http://10.0.0.2:99/v1", "OLLAMA"),
         ("ollama/m", "OLLAMA_HOST", "https://o.example.net", "https://o.example.net/v1", "OLLAMA"),
     ],
@@ -115,9 +117,29 @@ def test_the_providers_own_variable_says_where_it_is(
 def test_a_gateways_key_stays_with_the_gateway() -> None:
     environ = {"OPENAI_API_KEY": "of the gateway", "OPENAI_BASE_URL": "https://gateway.example.net/v1"}
     assert resolve("gpt-4o", url="https://api.openai.com/v1", environ=environ).key_env is None
-    assert resolve("gpt-4o", url="https://other.example.net/v1", environ=environ).key_env is None
+    for other in (
+        "https://other.example.net/v1",
+        "https://gateway.example.net:8443/v1",
+        "https://gateway.example.net/b",
+    ):
+        spec = resolve("gpt-4o", url=other, environ=environ)
+        assert (spec.provider, spec.key_env, spec.key_required) == ("url", None, False)
     spec = resolve("m", url="https://gateway.example.net/v1", environ=environ)
     assert (spec.provider, spec.key_env) == ("openai", "OPENAI_API_KEY")
+
+
+def test_providers_behind_one_gateway_are_told_apart() -> None:
+    gateway = "https://gateway.example.net"
+    environ = {**ALL_KEYS, "OPENAI_BASE_URL": f"{gateway}/openai/v1", "ANTHROPIC_BASE_URL": f"{gateway}/anthropic"}
+    assert resolve("m", url=f"{gateway}/anthropic/v1", environ=environ).key_env == "ANTHROPIC_API_KEY"
+    assert resolve("m", url=f"{gateway}/openai/v1/", environ=environ).key_env == "OPENAI_API_KEY"
+
+
+def test_a_variable_that_holds_no_address_concerns_its_provider_alone() -> None:
+    environ = {**ALL_KEYS, "OPENAI_BASE_URL": "http://[bad"}
+    assert resolve("m", url="http://127.0.0.1:9/v1", environ=environ).provider == "url"
+    with pytest.raises(UsageProblem, match="OPENAI_BASE_URL: 'http://"):
+        resolve("gpt-4o", environ=environ)
 
 
 def test_a_pasted_request_address_becomes_the_base_address() -> None:

@@ -82,6 +82,8 @@ def test_faults_that_last_break_their_cases_and_resume_completes_the_run(tmp_pat
     resumed = project.run("--resume", "run")
     assert resumed.status == 0, resumed.output
     assert "9 cases are kept, 7 run" in resumed.output
+    assert f"agentgauge: model m at {endpoint.url} " in resumed.output, resumed.output
+    assert resumed.summary("run")["tasks"]["toy.say"]["comparable"] is True
     assert without_times(resumed.summary("run"))["tasks"] == undisturbed(16)["tasks"]
 
 

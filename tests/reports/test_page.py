@@ -229,10 +229,11 @@ def published(title):
     }
 
 
-def all_boards():
-    tasks = known_tasks()
+def all_boards(value=None, only="", **counts):
+    tasks = {name: task for name, task in known_tasks().items() if only in name}
     part = {"planned": 0, "passed": 0, "wrong": 0, "broken": 0, "missing": 0, "similarity": "", "comparable": True}
-    metric = {"value": None, "low": None, "high": None, "n": 0}
+    part |= counts
+    metric = {"value": value, "low": None, "high": None, "n": 0}
     about = {
         "model": "m",
         "dialect": "native",
@@ -292,6 +293,12 @@ def test_every_published_row_of_every_task_is_shown():
 def test_published_rows_have_their_source_and_date(title, edition, source, date):
     (found,) = [one for one in all_boards()[title]["editions"] if one["title"] == edition]
     assert (found["source"], found["date"]) == (source, date)
+
+
+def test_where_most_cases_are_broken_our_row_has_dashes():
+    for broken, text in ((1, "50.00"), (2, "–")):
+        board = all_boards(50.0, "wild", planned=3, wrong=3 - broken, broken=broken)["WildToolBench"]
+        assert board["ours"][board["headline"]]["value"] == text
 
 
 @pytest.mark.parametrize(

@@ -175,7 +175,8 @@ def test_tasks_without_tables_have_one_for_each_edition_of_their_published_rows(
     (first, second) = leaderboards_of([Told()])
     assert (first.title, second.title, first.columns[0].title) == ("2024", "2025", "Accuracy")
     assert rows_of(second) == [{"model": "best of 2025", "this_run": False, "values": {"Accuracy": 90.0}}]
-    summary = {"tasks": {"toy.say": {"metrics": {"Acc": {"value": 50.0, "low": 1.0, "high": 99.0, "n": 2}}}}}
+    part = {"planned": 2, "missing": 0, "broken": 0}
+    summary = {"tasks": {"toy.say": {**part, "metrics": {"Acc": {"value": 50.0, "low": 1.0, "high": 99.0, "n": 2}}}}}
     assert our_figures(second, "Toy", {**summary, "capabilities": {}})["Accuracy"]["value"] == 50.0
 
 

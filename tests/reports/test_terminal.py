@@ -6,6 +6,7 @@ import io
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from agentgauge_reports.leaderboard import combined_value, is_comparable, leaderboard
 from agentgauge_reports.load import load_run
 from agentgauge_reports.terminal import alarm, by_keyword, combined, explanations, tables
 from agentgauge_reports.text import fill
@@ -110,8 +111,44 @@ def test_where_most_cases_are_broken_there_are_no_figures_and_an_alarm(tasks):
     assert lines[:2] == ["toy.say: 6 planned · 1 passed · 1 wrong · 4 broken · 0 missing", ""]
     assert lines[-3].split() == ["toy.say", "6", "1", "4"]
     assert "    4 of 6 cases are broken (toy.say)" in lines
-    assert "toy.say: 4 of 6 cases are broken. Mend the cause" in alarm(found)
+    assert "toy.say: 4 of 6 cases are broken. Mend the cause, then run these cases again." in alarm(found)
     assert alarm(summary(toy_say=part({"Acc": metric(50.0)}))) == ""
+
+
+def official(found):
+    found["run"] |= {"dialect": "native", "data": {name: {**OFFICIAL} for name in found["tasks"]}}
+    return found
+
+
+OFFICIAL = {"official": True, "samples": 6, "left_out": []}
+
+
+@pytest.mark.parametrize(
+    ("found", "is_one"),
+    [
+        (official(summary(toy_say=part({"Acc": metric(50.0)}))), True),
+        (official(summary(toy_say=part({"Acc": metric(50.0)}, passed=1, wrong=1, broken=4))), False),
+        (official(summary(toy_say=part({"Acc": metric(50.0)}, missing=1))), False),
+        (summary(toy_say=part({"Acc": metric(50.0)})), False),
+    ],
+    ids=["whole", "mostly broken", "a part", "bundled"],
+)
+def test_a_row_that_may_be_compared_stands_among_the_published_ones_else_apart(tasks, monkeypatch, found, is_one):
+    assert is_comparable(found, known_tasks()["toy.say"]) is is_one
+    monkeypatch.setattr(Toy, "published_rows", lambda self: [{"edition": "2025", "model": "best", "Acc": 90.0}])
+    page = leaderboard(found)
+    before, _, after = page.partition("### This run, which may not be compared with the published rows")
+    assert ("**m (this run)**" in before, "**m (this run)**" in after) == (is_one, not is_one)
+    row = next(line for line in page.splitlines() if "(this run)" in line)
+    assert ("50.00" in row) is (found["tasks"]["toy.say"]["broken"] < 4)
+
+
+def test_a_score_over_several_tasks_tells_those_that_ran_from_those_that_did_not():
+    score = {"value": None, "missing": ["a", "b"]}
+    assert combined_value(score) == "incomplete, without a, b"
+    assert combined_value({**score, "without_figure": ["b"]}) == (
+        "incomplete, without a; b ran without an answer that counts"
+    )
 
 
 def test_a_reason_that_holds_for_some_tasks_names_them(tasks):

@@ -134,33 +134,36 @@ def _looked_at(files: Mapping[Path, Facts], folder: Path, read: bool, deadline: 
         return {path: _broken(basic, late) for path, basic in files.items()}
     if len(files) == 1 or sum(basic.bytes for basic in files.values()) <= TOGETHER:
         try:
-            answers = _ask(files, folder, read)
+            return _ask(files, folder, read)
         except DataProblem as problem:
             if len(files) == 1:
                 return {path: _broken(basic, str(problem)) for path, basic in files.items()}
-        else:
-            return {path: _merged(basic, answer) for (path, basic), answer in zip(files.items(), answers, strict=True)}
     items, half = list(files.items()), len(files) // 2
     halves = (_looked_at(dict(part), folder, read, deadline) for part in (items[:half], items[half:]))
     return {path: found for part in halves for path, found in part.items()}
 
 
-def _ask(files: Mapping[Path, Facts], folder: Path, read: bool) -> list[Mapping[str, Json]]:
+def _ask(files: Mapping[Path, Facts], folder: Path, read: bool) -> dict[Path, Facts]:
+    """What one child says of the files. Raises DataProblem where it fails."""
+    known, asked, named = dict(files), [], []
     with sandbox.scratch_folder(folder) as scratch:
-        named = []
-        for number, (path, found) in enumerate(files.items()):
+        for number, (path, basic) in enumerate(files.items()):
             own = scratch / str(number)
             own.mkdir()
             try:
                 copy(path, own / path.name)
             except Unfit as unfit:
-                raise DataProblem(str(unfit)) from None
-            named.append({"path": f"{number}/{path.name}", "kind": found.kind})
+                known[path] = _broken(basic, str(unfit))
+                continue
+            asked.append(path)
+            named.append({"path": f"{number}/{path.name}", "kind": basic.kind})
+        if not named:
+            return known
         order, ahead = {"files": named, "read": read}, (*AHEAD, *READER) if read else AHEAD
         answer = run_child(CHILD, order, folder=scratch, ahead=ahead, keep=False, seconds=SECONDS)
-    if not isinstance(answer, list) or len(answer) != len(files) or not all(isinstance(one, dict) for one in answer):
+    if not isinstance(answer, list) or len(answer) != len(asked) or not all(isinstance(one, dict) for one in answer):
         raise DataProblem("the program that looked at it gave an answer of another form")
-    return answer
+    return known | {path: _merged(files[path], one) for path, one in zip(asked, answer, strict=True)}
 
 
 def _merged(basic: Facts, answer: Mapping[str, Json]) -> Facts:

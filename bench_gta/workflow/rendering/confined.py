@@ -30,7 +30,7 @@ MOST_PROCESSES = 64  # and threads; media decoders start one for each core
 
 # The folder of the packages cannot be listed inside, so each package is announced by the place of its own.
 _START = """
-import importlib, importlib.util, runpy, sys
+import contextlib, importlib, importlib.util, runpy, sys
 class Finder:
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -42,7 +42,8 @@ sys.meta_path.insert(0, Finder)
 def main():
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 for name in ahead:
-    importlib.import_module(name)
+    with contextlib.suppress(ImportError):  # the child says what it lacks
+        importlib.import_module(name)
 if __name__ == "__main__":
     main()
 """

@@ -11,13 +11,12 @@ from agentgauge_reports.leaderboard import (
     by_benchmark,
     combined_value,
     interval,
-    mostly_broken,
     not_comparable,
     number,
     our_columns,
     task_notes,
 )
-from agentgauge_reports.leaderboards import published_editions, published_in
+from agentgauge_reports.leaderboards import mostly_broken, published_editions, published_in
 
 
 def leaderboards(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
