@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from agentgauge.agent.convert import convert
-from agentgauge.core.model_json import read_json
+from agentgauge.agent.model_json import read_json
 from agentgauge.core.tools import SchemaTool, Tool
 from agentgauge.core.types import Json
 

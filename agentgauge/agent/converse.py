@@ -8,13 +8,13 @@ from typing import Any
 from agentgauge.agent.actions import INVALID_ACTION, NO_ACTION, CallError, Finish
 from agentgauge.agent.family import chosen_dialect
 from agentgauge.agent.loop import Exchange, Uses, text_of, use_tools
+from agentgauge.agent.model_json import read_json
 from agentgauge.core.capabilities import role_option
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, Message, Sampling
 from agentgauge.core.conversation import Conversation, ConversationCall, Ended, SimulatedUser
 from agentgauge.core.errors import ModelFault
 from agentgauge.core.function_tools.functions import Function, FunctionBox, as_json, tools_of
-from agentgauge.core.model_json import read_json
 from agentgauge.core.tools import Tool
 from agentgauge.core.types import Json
 

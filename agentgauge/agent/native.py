@@ -15,8 +15,8 @@ from typing import Any
 from agentgauge.agent.actions import INVALID_ACTION, NO_ACTION, Action, CallError, Finish, Reading, read_call
 from agentgauge.agent.dialect import ActionResult, Past, PastResult, PastText
 from agentgauge.agent.dialects.format import RenderedRequest
+from agentgauge.agent.model_json import read_json
 from agentgauge.core.chat import ChatReply, Message, ToolCall
-from agentgauge.core.model_json import read_json
 from agentgauge.core.tools import FILE_TYPES, Parameter, SchemaTool, Tool
 
 _FILES = {"image": "an image file", "audio": "an audio file", "video": "a video file", "file": "a file"}

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TextIO, cast
 
 from agentgauge.core.announcement.module_file import import_file
-from agentgauge.core.did_you_mean import did_you_mean
-from agentgauge.core.errors import AgentGaugeError
+from agentgauge.core.errors import AgentGaugeError, did_you_mean
 from agentgauge.core.redaction import Printed, redact_logs, register_environment
 
 COMMANDS = {

@@ -14,6 +14,9 @@ AgentGaugeError
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 from agentgauge.core.redaction import redact, without_logins
 
 
@@ -65,3 +68,10 @@ class ReplayMiss(Fault):
 
 class ToolError(AgentGaugeError):
     """A tool refused its arguments or failed on them. The model sees ``str(error)`` and goes on."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """What a person who mistyped a name may have meant: `` (did you mean X?)``, with at most two names; empty where no
+    name is like the word."""
+    matches = difflib.get_close_matches(word, list(known), n=2, cutoff=0.6)
+    return f" (did you mean {' or '.join(matches)}?)" if matches else ""

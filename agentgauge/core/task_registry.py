@@ -10,8 +10,7 @@ from types import ModuleType
 from agentgauge.core.announcement.module_file import importing_file
 from agentgauge.core.announcement.validation import complete
 from agentgauge.core.capabilities import OwnOptions, TaskOption, options_of
-from agentgauge.core.did_you_mean import did_you_mean
-from agentgauge.core.errors import UsageProblem
+from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.task import Task
 from agentgauge.core.types import Json
 

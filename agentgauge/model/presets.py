@@ -17,8 +17,7 @@ from typing import cast
 from urllib.parse import urlsplit
 
 from agentgauge.core.config import Config, ModelTable
-from agentgauge.core.did_you_mean import did_you_mean
-from agentgauge.core.errors import UsageProblem
+from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.redaction import looks_random, register
 from agentgauge.model.providers import Provider, is_openai_name, known_providers, quirks_of, url_of
 from agentgauge.model.spec import DEFAULT_RETRIES, DEFAULT_TIMEOUT, ModelKind, ModelSpec

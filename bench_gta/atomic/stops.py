@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from agentgauge.core.model_json import read_json
+from agentgauge.agent.model_json import read_json
 from agentgauge.core.types import Json
 
 Turn = Mapping[str, Json]

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from agentgauge.agent.model_json import read_json
 from agentgauge.core.errors import DataProblem
-from agentgauge.core.model_json import read_json
 from agentgauge.core.types import Json
 from bench_gta.workflow.discovery import texts_in
 

@@ -16,8 +16,8 @@ from tempfile import TemporaryFile
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from agentgauge.agent.model_json import read_json
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.model_json import read_json
 from agentgauge.core.types import Event, Json, Record
 from agentgauge.model.cassette_file import digest
 from agentgauge_reports.load import CaseOutline, Run, load_run

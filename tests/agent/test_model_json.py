@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentgauge.core.model_json import DEEPEST, read_json
+from agentgauge.agent.model_json import DEEPEST, read_json
 
 
 @pytest.mark.parametrize(

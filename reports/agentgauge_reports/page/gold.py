@@ -8,7 +8,7 @@ from contextlib import suppress
 from difflib import SequenceMatcher
 from typing import Any
 
-from agentgauge.core.model_json import read_json
+from agentgauge.agent.model_json import read_json
 from agentgauge.core.types import Json
 
 Row = dict[str, Any]
