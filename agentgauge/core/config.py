@@ -55,6 +55,8 @@ class ModelTable:
     max_tokens: int | None = None
     timeout: float | None = None  # seconds, for one try
     max_retries: int | None = None
+    requests_per_minute: float | None = None  # of all workers together
+    tokens_per_minute: float | None = None
     prices: Prices = Prices()
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -134,8 +136,9 @@ def _model_table(reader: _Reader, name: str, data: object) -> ModelTable:
         reader.at_least(known, where, key, low)
     for key in prices:
         reader.at_least(prices, f"{where} prices", key, 0)
-    if known.get("timeout", 1) <= 0:
-        raise UsageProblem(f"{reader.path}: {where} timeout is {known['timeout']}; it must be more than 0 seconds")
+    for key, unit in (("timeout", " seconds"), ("requests_per_minute", ""), ("tokens_per_minute", "")):
+        if known.get(key, 1) <= 0:
+            raise UsageProblem(f"{reader.path}: {where} {key} is {known[key]}; it must be more than 0{unit}")
     if (variable := known.get("key_env")) is not None and not _VARIABLE.match(variable):
         # The value may be a key put in the wrong place, so it is not shown.
         raise UsageProblem(

@@ -14,6 +14,7 @@ from agentgauge.model.endpoint import FILTERED, Endpoint
 from agentgauge.model.files.references import RenderFile, holds_files, with_files
 from agentgauge.model.files.upload import MAX_INLINE, InlineFiles, UploadedFiles, file_name_only
 from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.rates import Rates
 from agentgauge.model.retry import Failure, RetryPolicy
 from agentgauge.model.spec import Api, ModelSpec
 
@@ -40,11 +41,12 @@ class OpenAIModel:
         *,
         policy: RetryPolicy | None = None,
         environ: Mapping[str, str] = os.environ,
+        rates: Rates | None = None,
     ) -> None:
         self.name = spec.name
         self.fingerprint = spec.fingerprint
         self.spec = spec
-        self._endpoint = Endpoint(spec, limiter, policy, environ)
+        self._endpoint = Endpoint(spec, limiter, policy, environ, rates)
         self._heavy = asyncio.Semaphore(HEAVY)
         self._inline = InlineFiles(spec)
         self._uploaded = UploadedFiles(spec, self._endpoint)

@@ -12,9 +12,11 @@ from dataclasses import replace
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
+from agentgauge.core.chat import ChatReply
 from agentgauge.core.errors import ModelFault, UsageProblem
 from agentgauge.core.redaction import register
 from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.rates import Rates
 from agentgauge.model.retry import (
     EndpointHealth,
     Failure,
@@ -47,12 +49,14 @@ class Endpoint:
         limiter: AdaptiveLimiter | None,
         policy: RetryPolicy | None,
         environ: Mapping[str, str] = os.environ,
+        rates: Rates | None = None,
     ) -> None:
         if spec.url is None:
             raise UsageProblem(f"the model {spec.name} has no address yet; it has to be served first")
         self._spec = spec
         self._limiter = limiter or AdaptiveLimiter(32, timeout=spec.timeout)
         self._policy = policy or RetryPolicy(max_retries=spec.max_retries, scale=backoff_scale(environ))
+        self._rates = rates
         self._health = EndpointHealth()
         self._environ = environ
         self._transport: Transport | None = None
@@ -112,11 +116,15 @@ class Endpoint:
         return text.encode("utf-8", "replace")
 
     async def _limited(self, request: Outgoing, read: Read[T]) -> T | Failure:
+        rates = self._rates if request.file is None else None
+        reserved = await rates.wait() if rates else 0.0
         async with self._limiter.slot() as ticket:
             answers = self._health.answers
             outcome = await self._attempt(request, read)
             if not isinstance(outcome, Failure):
                 self._limiter.answered(ticket)
+                if rates and isinstance(outcome, ChatReply):
+                    rates.used(reserved, outcome.usage.prompt_tokens + outcome.usage.completion_tokens)
             elif outcome.kind == "limit":
                 self._limiter.refused(ticket)
             elif outcome.cause == "timeout":

@@ -145,6 +145,8 @@ def _spec(name: str, preset: Provider, model: str, table: ModelTable, environ: M
         max_tokens=table.max_tokens,
         timeout=DEFAULT_TIMEOUT if table.timeout is None else table.timeout,
         max_retries=DEFAULT_RETRIES if table.max_retries is None else table.max_retries,
+        requests_per_minute=table.requests_per_minute,
+        tokens_per_minute=table.tokens_per_minute,
         prices=table.prices,
         extra_body=table.extra_body,
         headers=table.headers,

@@ -37,6 +37,8 @@ class ModelSpec:
     max_tokens: int | None = None
     timeout: float = DEFAULT_TIMEOUT  # seconds for one try
     max_retries: int = DEFAULT_RETRIES  # tries after the first; rate limits get three times as many
+    requests_per_minute: float | None = None  # of all workers together; None: as fast as the endpoint allows
+    tokens_per_minute: float | None = None  # of prompts and completions, of all workers together
     prices: Prices = field(default_factory=Prices)
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # may hold a secret under a harmless name
@@ -62,8 +64,8 @@ class ModelSpec:
     def fingerprint(self) -> str:
         """Short digest of everything that may change an answer.
 
-        The address, the key, the transport, prices and patience are left out: a server that moved to another machine
-        between a run and its ``--resume`` is still the same model.
+        The address, the key, the transport, prices, rates and patience are left out: a server that moved to another
+        machine between a run and its ``--resume`` is still the same model.
         """
         content = [
             self.kind,

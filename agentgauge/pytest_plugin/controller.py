@@ -17,6 +17,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Record
 from agentgauge.model.cassette_file import create_cassette
+from agentgauge.model.rates import FILE as RATES
 from agentgauge.pytest_plugin.interrupts import Interrupts
 from agentgauge.pytest_plugin.options import test_paths
 from agentgauge.pytest_plugin.reporting import Reporting
@@ -143,7 +144,7 @@ class Controller:
                 f"--dist {dist} would ask for benchmark cases more than once; accepted are {', '.join(MODES)} (-n by"
                 " itself means load)"
             )
-        for left in (STOP, SLOTS, WAITING):
+        for left in (STOP, SLOTS, WAITING, RATES):
             (self.folder.path / left).unlink(missing_ok=True)
         state.tools, state.sandbox = check(self.settings, state.plan)
         tasks = {task for task, _, _ in state.plan}

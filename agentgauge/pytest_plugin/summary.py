@@ -11,6 +11,7 @@ import pytest
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
+from agentgauge.model.rates import FILE as RATES
 from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.run.gates import Gate, Threshold
 from agentgauge.run.run_metadata import describe
@@ -31,7 +32,7 @@ def sum_up(state: RunState, exitstatus: int) -> int:
     from agentgauge_reports.unshown import Unshown
 
     settings, folder = state.settings, state.folder
-    for left in (SLOTS, WAITING):
+    for left in (SLOTS, WAITING, RATES):
         (folder.path / left).unlink(missing_ok=True)
     folder.free_reserve()
     if state.progress:

@@ -26,6 +26,7 @@ from agentgauge.store import RunFolder
 if TYPE_CHECKING:
     from agentgauge.model.cassette_file import CassetteReader
     from agentgauge.model.limits import AdaptiveLimiter
+    from agentgauge.model.rates import Rates
     from agentgauge.model.spec import ModelSpec
 
 SERVICES = "services.json"
@@ -281,10 +282,18 @@ class Clients:
         )
         limiter.on_rest = self.on_rest
         self._limiters.append(limiter)
-        model: ChatModel = OpenAIModel(spec, limiter)
+        model: ChatModel = OpenAIModel(spec, limiter, rates=self._rates(spec))
         if self._settings.record:
             model = RecordingModel(model, CassetteWriter(self._settings.record, self._placeholders()))
         return model
+
+    def _rates(self, spec: ModelSpec) -> Rates | None:
+        from agentgauge.model.rates import FILE, Rates
+
+        requests, tokens = spec.requests_per_minute, spec.tokens_per_minute
+        if requests is None and tokens is None:
+            return None
+        return Rates(self._folder.path / FILE, f"{spec.url} {spec.model}", requests=requests, tokens=tokens)
 
     def _make_box(self, name: str, task: RealTools) -> ToolBox:
         from agentgauge.model.cassette import RecordingToolBox, ReplayToolBox

@@ -29,6 +29,8 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
         max_tokens = 512
         timeout = 30
         max_retries = 2
+        requests_per_minute = 60
+        tokens_per_minute = 1e5
         prices = { prompt = 2.5, completion = 10 }
         extra_body = { top_p = 0.9 }
         headers = { X-Title = "test" }
@@ -49,6 +51,7 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
         "GPU_KEY",
     )
     assert (table.temperature, table.max_tokens, table.timeout, table.max_retries) == (0, 512, 30, 2)
+    assert (table.requests_per_minute, table.tokens_per_minute) == (60, 100_000)
     assert table.prices == Prices(2.5, 10)
     assert table.extra_body == {"top_p": 0.9} and table.headers == {"X-Title": "test"}
     assert (table.api, table.pdf) == ("responses", "file")
