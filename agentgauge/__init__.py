@@ -1,5 +1,4 @@
-"""What the author of a benchmark and the reader of a run need. Names are loaded when they are first used; nothing inside
-imports from here."""
+"""What authors of benchmarks and readers of runs need. Names load when first used; no module inside imports them."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

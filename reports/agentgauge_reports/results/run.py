@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -17,6 +17,9 @@ from agentgauge_reports.results.metrics import Metrics
 from agentgauge_reports.results.rows import CallResult, SampleResult
 from agentgauge_reports.results.table import Table
 from agentgauge_reports.taxonomy import kind_of
+from agentgauge_reports.unshown import Unshown
+
+Reader = Callable[[CaseOutline], Record]
 
 
 def read_run(folder: str | PathLike[str]) -> FinishedRun:
@@ -34,8 +37,10 @@ class FinishedRun:
     among them, in the order of the plan. ``calls``: the exchanges with models and tools, case by case.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, unshown: Unshown | None = None) -> None:
+        """``unshown``: collects the cases whose record cannot be read; without it they raise UsageProblem."""
         self._run = run
+        self._unshown = unshown
         self.path = run.path
         self.model = run.model
         self.summary: Mapping[str, Any] = run.summary  # what summary.json holds
@@ -89,14 +94,22 @@ class FinishedRun:
     def _calls(self) -> Iterator[CallResult]:
         with self._run.reading() as read:
             for case in self._run.cases:
-                record = _read(read, case) if case.start >= 0 else None
-                events = record.transcript.events if record and record.transcript else ()
-                yield from (_call(case, number, event) for number, event in enumerate(events, 1))
+                yield from self._calls_of(case, read) if case.start >= 0 else ()
+
+    def _calls_of(self, case: CaseOutline, read: Reader) -> list[CallResult]:
+        try:
+            said = _read(read, case).transcript
+        except UsageProblem as problem:
+            if self._unshown is None:
+                raise
+            self._unshown.add(f"{case.task} {case.sample}", problem)
+            return []
+        return [_call(case, number, event) for number, event in enumerate(said.events, 1)] if said else []
 
 
-def _read(read: Any, case: CaseOutline) -> Record:
+def _read(read: Reader, case: CaseOutline) -> Record:
     try:
-        return read(case)  # type: ignore[no-any-return]
+        return read(case)
     except UNREADABLE as error:
         raise UsageProblem(
             f"{case.file}: the record of {case.task} {case.sample}, attempt {case.attempt}, cannot be read: {error};"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from importlib import import_module
 from typing import Any, Generic, TypeVar, get_type_hints
@@ -29,6 +29,7 @@ class Table(Generic[Row]):
     def __init__(self, kind: type[Row], rows: Callable[[], Iterable[Row]]) -> None:
         """``kind``: the data class. ``rows``: called whenever the table is iterated."""
         self.kind = kind
+        self.names = tuple(field.name for field in fields(kind))  # type: ignore[arg-type]
         self._rows = rows
 
     def __iter__(self) -> Iterator[Row]:
@@ -62,12 +63,12 @@ class Table(Generic[Row]):
         }
         hints = get_type_hints(self.kind)
         return polars.DataFrame(
-            self.columns(), schema={name: kinds.get(hints[name], polars.String) for name in _names(self.kind)}
+            self.columns(), schema={name: kinds.get(hints[name], polars.String) for name in self.names}
         )
 
     def columns(self) -> dict[str, list[Any]]:
         """Field → the values of all rows. Tuples are lists, mappings are JSON texts."""
-        found: dict[str, list[Any]] = {name: [] for name in _names(self.kind)}
+        found: dict[str, list[Any]] = {name: [] for name in self.names}
         for row in self:
             for name, value in cells(row):
                 found[name].append(value)
@@ -75,16 +76,15 @@ class Table(Generic[Row]):
 
 
 def cells(row: Any) -> Iterator[tuple[str, Any]]:
-    """Name and value of each column of a row: see ``Table.columns``."""
-    for name in _names(type(row)):
-        value = getattr(row, name)
+    """Name and value of each column of a row: see ``Table.columns``. A lone surrogate, which a model may write, becomes
+    a question mark."""
+    for field in fields(row):
+        value = getattr(row, field.name)
         if isinstance(value, Mapping):
             value = json.dumps(dict(value))
-        yield name, list(value) if isinstance(value, tuple) else value
-
-
-def _names(kind: Any) -> Collection[str]:
-    return [field.name for field in fields(kind)]
+        elif isinstance(value, str) and not value.isascii():
+            value = value.encode("utf-8", "replace").decode()
+        yield field.name, list(value) if isinstance(value, tuple) else value
 
 
 def _package(name: str) -> Any:
