@@ -26,6 +26,7 @@ COMMANDS = {
         "write a run's page, tables, dashboard, or the original benchmark's own files",
     ),
     "compare": ("agentgauge.cli.compare", "what got better or worse between runs, and whether that is noise"),
+    "cite": ("agentgauge.cli.cite", "BibTeX of AgentGauge and of the benchmarks' papers"),
     "merge": ("agentgauge.cli.merge", "put shards of one run together"),
     "serve-tools": ("tool_impls.server.command", "serve the real tools over AgentLego's protocol"),
     "serve-model": ("agentgauge.model.embedded.serve", "serve an embedded model in the OpenAI format"),
