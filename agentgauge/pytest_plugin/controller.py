@@ -106,7 +106,7 @@ class Controller:
         others = config.pluginmanager.subset_hook_caller("pytest_xdist_make_scheduler", [self])
         return Scheduling(
             ShardScheduling(config, log, self._groups, self.settings.in_flight),
-            has_cases=lambda: self.state.benchmark_cases > 0,
+            has_cases=lambda: bool(self.state.benchmark_cases),
             xdists_own=partial(others, config=config, log=log),
         )
 

@@ -12,6 +12,7 @@ from typing import Any, TextIO, cast
 import pytest
 
 from agentgauge.core.redaction import Printed, redact
+from agentgauge.core.types import Usage
 from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.pytest_plugin.xdist.worker_count import worker_count_notice
 from agentgauge.run.progress import Progress
@@ -34,7 +35,7 @@ class Reporting:
         """Show the header of the run, and make its progress line."""
         state, terminal = self.state, self._plugin("terminalreporter")
         if terminal is None:  # -p no:terminal
-            state.progress = Progress(None, live=False, total=state.benchmark_cases)
+            state.progress = Progress(None, live=False, planned=state.benchmark_cases)
             return
         terminal.showfspath = False
         terminal.ensure_newline()
@@ -47,7 +48,7 @@ class Reporting:
         verbose = self.config.option.verbose > 0  # pytest writes a line for each case itself
         shows = state.benchmark_cases and not verbose
         write, waiting = terminal.write if shows else None, partial(waiting_requests, state.folder.path)
-        state.progress = Progress(write, live=terminal.isatty, total=state.benchmark_cases, waiting=waiting)
+        state.progress = Progress(write, live=terminal.isatty, planned=state.benchmark_cases, waiting=waiting)
 
     def draw_if_late(self) -> None:
         """While pytest, which captures output, waits for a case."""
@@ -87,12 +88,16 @@ class Reporting:
                 state.stop_workers(f"stopping after {state.failures} failures")
         if status is None or state.progress is None or _is_rerun(report):
             return
-        properties = dict(report.user_properties)
+        properties: dict[str, Any] = dict(report.user_properties)
         if (reason := properties.get("agentgauge.stop")) and not state.stop_reason:
             state.stop(str(reason))
         if report.when == "call" or report.failed:
-            tokens, usd = properties.get("agentgauge.tokens", 0), properties.get("agentgauge.usd", 0.0)
-            state.progress.add(status, int(str(tokens)), float(str(usd)))
+            used = Usage(
+                prompt_tokens=properties.get("agentgauge.tokens", 0), usd=properties.get("agentgauge.usd", 0.0)
+            )
+            state.progress.add(
+                status, properties.get("agentgauge.task", ""), properties.get("agentgauge.seconds"), used
+            )
 
     def _drop_reports(self, status: str) -> None:
         """Bound the memory of a long run: the terminal keeps three reports of 1 to 3 KB a case until its end.
@@ -122,13 +127,15 @@ class Reporting:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         state = self.state
         if state.summary is not None:
+            from agentgauge_reports.end_screen import next_steps
             from agentgauge_reports.terminal import alarm
             from agentgauge_reports.text import fill
 
             for line in self._results(terminalreporter, state.summary):
                 terminalreporter.write_line(line)
-            for line in fill("", alarm(state.summary), shutil.get_terminal_size().columns):
-                terminalreporter.write_line(line, red=True, bold=True)
+            if warning := alarm(state.summary):
+                for line in fill("", warning, shutil.get_terminal_size().columns):
+                    terminalreporter.write_line(line, red=True, bold=True)
         for problem in (*state.notes, *state.problems):
             terminalreporter.write_line(problem, red=True)
         if state.summary is None:
@@ -138,20 +145,31 @@ class Reporting:
         terminalreporter.write_line(
             f"results: {state.folder.path}/report.html, summary.json, leaderboard.md, records.jsonl"
         )
+        for line in next_steps(self._model_kind):
+            terminalreporter.write_line(line)
 
     def _results(self, terminal: pytest.TerminalReporter, summary: dict[str, Any]) -> Iterator[str]:
+        from agentgauge_reports.end_screen import end_screen, meaning
         from agentgauge_reports.load import load_run
-        from agentgauge_reports.terminal import by_keyword, combined, explanations, tables
+        from agentgauge_reports.terminal import by_keyword, explanations
+        from agentgauge_reports.text import fill
 
         width, verbose = shutil.get_terminal_size().columns, self.config.option.verbose > 0
         for status in ("wrong", "broken"):
             texts = [(report.nodeid, str(report.longrepr)) for report in terminal.stats.get(status, ())]
             yield from explanations(status, texts, full=verbose)
         terminal.write_sep("=", "agentgauge")
-        yield from tables(summary, width)
+        if told := meaning(summary, self._model_kind):
+            yield from fill("", told, width)
+            yield ""
+        yield from end_screen(summary, width, full=verbose)
         if verbose:
             yield from by_keyword(load_run(self.state.folder.path), width)
-        yield from combined(summary)
+
+    @property
+    def _model_kind(self) -> str:
+        spec = self.state.settings.spec
+        return spec.kind if spec else ""
 
     def _plugin(self, name: str) -> Any:
         return self.config.pluginmanager.get_plugin(name)

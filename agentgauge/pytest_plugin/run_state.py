@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -43,9 +44,9 @@ class RunState:
     started: float = field(default_factory=time.time)
 
     @property
-    def benchmark_cases(self) -> int:
-        """How many planned cases are not tests of the project's own, which pytest runs and shows."""
-        return sum(not find_task(task).data.in_run_folder for task, _, _ in self.plan)
+    def benchmark_cases(self) -> Counter[str]:
+        """Task → planned cases; without tests of the project's own, which pytest runs and shows."""
+        return Counter(task for task, _, _ in self.plan if not find_task(task).data.in_run_folder)
 
     @property
     def folder(self) -> RunFolder:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Callable, Generator, Iterable
 from typing import Any
 from unittest import SkipTest
@@ -40,6 +41,7 @@ class Worker:
         self._runner: CaseRunner | None = None
         self._prefetcher: Prefetcher | None = None
         self._asked: dict[CaseId, Line] = {}  # the last answer, right or wrong: a rerun of its test gets it too
+        self._started = time.time()
         self._problem = ""  # why no case can be started: the run folder cannot be written
         self._problem_reported = False
         self._queue_is_known = not worker.is_replacement
@@ -56,9 +58,14 @@ class Worker:
         except OSError as error:
             self._problem = self._problem or cannot_write(self.folder.path, error)
             result = None
-        item.user_properties.append(("agentgauge.status", result.status if result else "broken"))
+        item.user_properties += [
+            ("agentgauge.status", result.status if result else "broken"),
+            ("agentgauge.task", planned.task.name),
+        ]
         if isinstance(result, Line):
             item.user_properties += [("agentgauge.tokens", result.tokens), ("agentgauge.usd", result.usd)]
+            if result.at >= self._started:  # else an earlier run has finished it
+                item.user_properties.append(("agentgauge.seconds", result.seconds))
         if problem := self._problem or (self._runner.problem if self._runner else ""):
             item.user_properties.append(("agentgauge.stop", problem))
             self._problem_reported = True

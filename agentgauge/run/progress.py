@@ -6,9 +6,10 @@ import shutil
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from agentgauge.core.types import Usage
+from agentgauge.run.time_left import TimeLeft
 from agentgauge.run.waiting_requests import OLD
 
 Write = Callable[[str], object]
@@ -21,25 +22,36 @@ class Progress:
     """Counts finished cases and says how far the run is.
 
     ``write`` puts text on the screen as it is; ``live`` is True on a terminal. Without ``write`` nothing is shown.
-    ``waiting`` returns how many requests have waited long for an answer.
+    ``planned``: task → its cases. ``waiting`` returns how many requests have waited long for an answer.
     """
 
-    def __init__(self, write: Write | None, *, live: bool, total: int, waiting: Callable[[], int] = lambda: 0) -> None:
-        self.total = total
+    def __init__(
+        self,
+        write: Write | None,
+        *,
+        live: bool,
+        planned: Mapping[str, int],
+        waiting: Callable[[], int] = lambda: 0,
+    ) -> None:
+        self.total = sum(planned.values())
         self.usage = Usage()
         self.counts: Counter[str] = Counter()
         self._write = write
         self._live = live
         self._waiting = waiting
-        self._begin = self._drawn = self._looked = time.monotonic()
+        self._time_left = TimeLeft(planned)
+        self._drawn = self._looked = time.monotonic()
         self._shown = 0
         self._drawing = threading.Lock()
         self._ended = threading.Event()
 
-    def add(self, status: str, tokens: int, usd: float) -> None:
+    def add(self, status: str, task: str, seconds: float | None, used: Usage) -> None:
+        """Count a case. ``seconds``: None where an earlier run has finished it."""
+        now = time.monotonic()
         self.counts[status] += 1
-        self.usage += Usage(prompt_tokens=tokens, usd=usd)
-        if time.monotonic() - self._drawn >= (REDRAW_SECONDS if self._live else PLAIN_SECONDS):
+        self.usage += used
+        self._time_left.add(task, seconds, now)
+        if now - self._drawn >= (REDRAW_SECONDS if self._live else PLAIN_SECONDS):
             self.draw()
 
     def finish(self) -> None:
@@ -67,14 +79,14 @@ class Progress:
         return self.counts.total()
 
     def line(self) -> str:
-        seconds = time.monotonic() - self._begin
-        left = seconds / self.done * (self.total - self.done) if self.done else 0.0
-        tokens = self.usage.prompt_tokens
+        left = self._time_left.estimate(time.monotonic())
+        about = f" · {short_time(left)} left" if left else ""
+        tokens = self.usage.prompt_tokens + self.usage.completion_tokens
         cost = f" · ${self.usage.usd:.2f}" if self.usage.usd else ""
         return (
             f"{self.done}/{self.total}{late_requests(self._waiting())}"
             f" · passed {self.counts['passed']} · wrong {self.counts['wrong']} · broken {self.counts['broken']}"
-            f" · {short_count(tokens)} tokens{cost} · {short_time(left)} left"
+            f" · {short_count(tokens)} tokens{cost}{about}"
         )
 
     def _watch(self) -> None:

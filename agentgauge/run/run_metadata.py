@@ -10,7 +10,7 @@ from importlib.metadata import version
 from typing import Any
 
 from agentgauge.agent.dialects.registry import wording
-from agentgauge.core.capabilities import options_of, prompt_version
+from agentgauge.core.capabilities import options_of, presentation_of, prompt_version
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
@@ -22,27 +22,16 @@ from agentgauge.store import RunFolder
 from agentgauge.store.folder import FORMAT
 from agentgauge.store.jsonl import CaseId
 
+MANY = 3
+"""Tasks of one benchmark from which on the header counts them and does not name them."""
+
 
 def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """What a person should know of the run while it goes on."""
-    how = f"dialect {settings.dialect} · scoring {settings.scoring} · {settings.in_flight} requests in flight"
+    how = f"dialect {settings.dialect} · scoring {settings.scoring} · {settings.in_flight} concurrent requests"
     at = f" at {settings.spec.url}" if settings.spec and settings.spec.url else ""
     yield f"model {settings.model.name}{at} · {how}"
-    for name, cases in Counter(task for task, _, _ in plan).items():
-        data = find_task(name).data
-        if data.in_run_folder:
-            yield f"{name}: {cases} of the project's own tests"
-            continue
-        is_bundled = settings.roots[name] == data.bundled
-        kind = "bundled data" if not settings.official[name] else "all data" if is_bundled else "your data"
-        similarity = settings.similarity[name]
-        yield f"{name}: {cases} cases, {kind} in {settings.roots[name]}" + (
-            f", texts compared by {similarity}" if similarity else ""
-        )
-        if left_out := find_task(name).data.left_out(settings.roots[name]):
-            yield f"{name}: left out: {left_out[0]}" + (
-                f", and {len(left_out) - 1} more (see run.json)" if len(left_out) > 1 else ""
-            )
+    yield from _data_lines(settings, Counter(task for task, _, _ in plan))
     yield from difference_notes({name: settings.roots[name] for name, _, _ in plan})
     yield from by_state(not_ready(tools))
     if settings.resume:
@@ -59,6 +48,28 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
         "exit status 0 when every case was attempted and none is broken; wrong answers are results, not failures of"
         " the run"
     )
+
+
+def _data_lines(settings: Settings, cases: Mapping[str, int]) -> Iterator[str]:
+    """A line for the tasks of one benchmark on the same data, then what is left out of it."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for name in cases:
+        data = find_task(name).data
+        if data.in_run_folder:
+            yield f"{name}: {cases[name]} of the project's own tests"
+            continue
+        is_bundled = settings.roots[name] == data.bundled
+        kind = "bundled data" if not settings.official[name] else "all data" if is_bundled else "your data"
+        similarity = settings.similarity[name]
+        used = f"{kind} in {settings.roots[name]}" + (f", texts compared by {similarity}" if similarity else "")
+        alike.setdefault((presentation_of(find_task(name)).benchmark, used), []).append(name)
+    for (benchmark, used), names in alike.items():
+        title = ", ".join(names) if len(names) < MANY else f"{benchmark}, {len(names)} tasks"
+        yield f"{title}: {sum(cases[name] for name in names)} cases, {used}"
+        for name in names:
+            if left_out := find_task(name).data.left_out(settings.roots[name]):
+                more = f", and {len(left_out) - 1} more (see run.json)" if left_out[1:] else ""
+                yield f"{name}: left out: {left_out[0]}{more}"
 
 
 def run_json(

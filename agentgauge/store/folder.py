@@ -278,9 +278,10 @@ class Appender:
     def append(self, record: Record) -> Line:
         """Write it, and return where it is. Raises OSError, with the file unchanged, where the disk is full."""
         data = encoded_line(record)
-        usage = record.transcript.usage if record.transcript else Usage()
+        said = record.transcript
+        usage, seconds = (said.usage, said.seconds) if said else (Usage(), 0.0)
         tokens = usage.prompt_tokens + usage.completion_tokens
-        line = Line(self._path, self._end, len(data), record.status, record.finished, tokens, usage.usd)
+        line = Line(self._path, self._end, len(data), record.status, record.finished, tokens, usage.usd, seconds)
         try:
             self._write(data)
         except OSError as error:

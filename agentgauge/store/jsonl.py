@@ -48,6 +48,7 @@ class Line:
     at: float  # seconds since the epoch
     tokens: int = 0  # of prompts and completions together
     usd: float = 0.0
+    seconds: float = 0.0
 
     @property
     def finished(self) -> bool:
@@ -61,14 +62,15 @@ class Line:
     @classmethod
     def of(cls, data: Mapping[str, Any], file: Path, start: int, size: int) -> Line:
         """``data``: see ``outlined``. Raises one of UNREADABLE for what is no record."""
-        usage = (data["transcript"] or {}).get("usage", {})
+        transcript = data["transcript"] or {}
+        usage, seconds = transcript.get("usage", {}), transcript.get("seconds", 0.0)
         tokens = usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
         status: Status = intern(data["status"])  # type: ignore[assignment]
         finished = data["finished"]
         named = type(data["sample"]) is str and type(data["attempt"]) is int
         if status not in STATUSES or not named or finished != float(finished):
             raise ValueError("a record needs a known status, a sample's id, an attempt and the time of its end")
-        return cls(file, start, size, status, finished, tokens, usage.get("usd", 0.0))
+        return cls(file, start, size, status, finished, tokens, usage.get("usd", 0.0), seconds)
 
     def raw(self) -> bytes:
         descriptor = os.open(self.file, os.O_RDONLY | os.O_CLOEXEC)

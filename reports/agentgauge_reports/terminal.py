@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agentgauge.core.capabilities import headline_of, presentation_of
+from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge_reports.keywords import passed_by_keyword
@@ -20,7 +20,7 @@ Row = Sequence[str]
 
 _INDENT = "    "
 
-SHOWN = 5
+SHOWN = 3
 """Wrong and broken cases that are each listed without ``-v``."""
 
 FEWEST = 5
@@ -28,8 +28,7 @@ FEWEST = 5
 
 
 def tables(summary: Mapping[str, Any], width: int = WIDTH) -> Iterator[str]:
-    """Of each task how the cases ended and the metrics with their 95 % intervals, then why rows are not comparable, and
-    an overview.
+    """Of each task how the cases ended, and the metrics with their 95 % intervals.
 
     Lines have at most ``width`` characters; only a longer word overhangs.
     """
@@ -43,15 +42,18 @@ def tables(summary: Mapping[str, Any], width: int = WIDTH) -> Iterator[str]:
         for note in (*task_notes(task, part), *broken):
             yield from fill(_INDENT, note, width, hanging="  ")
         yield ""
-    if reasons := not_comparable(summary, map(find_task, summary["tasks"])):
-        yield "not comparable with published rows:"
-        for reason, names in reasons.items():
-            where = "" if len(names) == len(summary["tasks"]) else f" ({', '.join(names)})"
-            yield from fill(_INDENT, f"{reason}{where}", width, hanging="  ")
-        yield ""
-    if len(summary["tasks"]) > 1:
-        yield from _overview(summary)
-        yield ""
+
+
+def reasons(summary: Mapping[str, Any], width: int = WIDTH) -> Iterator[str]:
+    """Why the run's rows may not stand beside published ones, each with its tasks."""
+    found = not_comparable(summary, map(find_task, summary["tasks"]))
+    if not found:
+        return
+    yield "not comparable with published rows:"
+    for reason, names in found.items():
+        where = "" if len(names) == len(summary["tasks"]) else f" ({', '.join(names)})"
+        yield from fill(_INDENT, f"{reason}{where}", width, hanging="  ")
+    yield ""
 
 
 def alarm(summary: Mapping[str, Any]) -> str:
@@ -115,22 +117,6 @@ def _blocks(columns: Sequence[Row], width: int) -> Iterator[list[Row]]:
         used += needed
     if block:
         yield block
-
-
-def _overview(summary: Mapping[str, Any]) -> Iterator[str]:
-    """A line a task: the figure that the benchmark puts first."""
-    rows = [("task", "cases", "passed", "broken", "", "value", "95 %", "n")]
-    for name, part in summary["tasks"].items():
-        done = (str(part["planned"]), str(part["passed"]), str(part["broken"] + part["missing"]))
-        task = find_task(name)
-        wanted = (headline_of(task), *presentation_of(task).published)
-        headline = next((each for each in wanted if each in part["metrics"]), "")
-        figures = ("", "", "", "")
-        if headline and not mostly_broken(part):
-            _, value, interval, _, n = _column(headline, part["metrics"][headline])
-            figures = (headline, value, interval, n)
-        rows.append((name, *done, *figures))
-    yield from aligned(rows, left=(0, 4))
 
 
 def combined(summary: Mapping[str, Any]) -> Iterator[str]:

@@ -101,7 +101,7 @@ def test_every_option_of_a_run_holds_when_it_is_resumed(tmp_path, endpoint, mode
     run(project, *model, "--data=toy", *given, "--run-dir=run", status=1)
     first = json.loads((project.path / "run" / "run.json").read_text())
     drop_records(project.path / "run", 2)
-    assert "3 requests in flight" in run(project, "--resume=run", "--model-url", endpoint.url, status=1)
+    assert "3 concurrent requests" in run(project, "--resume=run", "--model-url", endpoint.url, status=1)
     again = json.loads((project.path / "run" / "run.json").read_text())
     changing = ("started", "finished")
     assert {key: value for key, value in again.items() if key not in changing} == {

@@ -52,7 +52,7 @@ def test_the_line_is_drawn_though_no_case_ends(monkeypatch):
         written.append(text)
         drawn.set()
 
-    shown = Progress(write, live=False, total=5, waiting=lambda: 3)
+    shown = Progress(write, live=False, planned={"t": 5}, waiting=lambda: 3)
     shown.watch()
     assert drawn.wait(10)
     shown.finish()

@@ -5,17 +5,26 @@ from __future__ import annotations
 import io
 import xml.etree.ElementTree as ElementTree
 
+import agentgauge_reports.end_screen as end_screen_module
 import pytest
+from agentgauge_reports.end_screen import end_screen, meaning, next_steps
 from agentgauge_reports.leaderboard import combined_value, is_comparable, leaderboard
 from agentgauge_reports.load import load_run
-from agentgauge_reports.terminal import alarm, by_keyword, combined, explanations, tables
+from agentgauge_reports.terminal import alarm, by_keyword, combined, explanations
 from agentgauge_reports.text import fill
 
 from agentgauge.core.task_registry import announce, known_tasks
+from agentgauge.core.types import Usage
 from agentgauge.run.progress import Progress
+from agentgauge.run.time_left import TimeLeft
 from tests.plugin.project import Project
 from tests.plugin.toy import Toy
 from tests.reports.folders import made
+
+
+class Elsewhere(Toy):
+    name = "other.say"
+    benchmark = "Other"
 
 
 class Wide(Toy):
@@ -31,8 +40,9 @@ class Wide(Toy):
 def tasks():
     announce(Toy())
     announce(Wide())
+    announce(Elsewhere())
     yield
-    del known_tasks()["toy.say"], known_tasks()["toy.wide"]
+    del known_tasks()["toy.say"], known_tasks()["toy.wide"], known_tasks()["other.say"]
 
 
 def metric(value, low=None, high=None, n=6, **more):
@@ -59,7 +69,7 @@ WIDE = {
 
 
 def test_a_table_has_values_intervals_and_samples_below_each_name(tasks):
-    lines = list(tables(summary(toy_say=part({"Acc": metric(50.0, 20.04, 80.0)}, causes={"http 500": 1}))))
+    lines = list(end_screen(summary(toy_say=part({"Acc": metric(50.0, 20.04, 80.0)}, causes={"http 500": 1}))))
     assert lines == [
         "toy.say: 6 planned · 3 passed · 2 wrong · 1 broken · 0 missing",
         "                 Acc",
@@ -76,14 +86,14 @@ def test_a_table_has_values_intervals_and_samples_below_each_name(tasks):
 
 
 def test_figures_without_broken_cases_have_a_line_of_their_own(tasks):
-    lines = list(tables(summary(toy_say=part({"Acc": metric(50.0, value_clean=60.0)}))))
+    lines = list(end_screen(summary(toy_say=part({"Acc": metric(50.0, value_clean=60.0)}))))
     assert lines[1:5] == ["             Acc", "    value  50.00", "    clean  60.00", "    n          6"]
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_wide_tables_fold_and_long_sentences_wrap(tasks, width):
     lines = list(
-        tables(
+        end_screen(
             summary(toy_say=part({"Acc": metric(None, n=0)}), toy_wide=part(WIDE, causes={"a cause " * 20: 1})), width
         )
     )
@@ -97,7 +107,7 @@ def test_wide_tables_fold_and_long_sentences_wrap(tasks, width):
 
 
 def test_several_tasks_have_an_overview_at_the_end_with_the_first_published_figure(tasks):
-    lines = list(tables(summary(toy_say=part({"Acc": metric(None, n=0)}), toy_wide=part(WIDE))))
+    lines = list(end_screen(summary(toy_say=part({"Acc": metric(None, n=0)}), toy_wide=part(WIDE))))
     assert [line.split() for line in lines[-4:-1]] == [
         ["task", "cases", "passed", "broken", "value", "95", "%", "n"],
         ["toy.say", "6", "3", "1", "Acc", "–", "0"],
@@ -105,9 +115,43 @@ def test_several_tasks_have_an_overview_at_the_end_with_the_first_published_figu
     ]
 
 
+def several(**more):
+    """Of two benchmarks, four tasks."""
+    found = summary(toy_say=part({"Acc": metric(40.0, 20.0, 60.0)}), toy_wide=part(WIDE), other_say=part(WIDE))
+    return found | more
+
+
+def test_several_benchmarks_have_a_line_each_on_one_screen(tasks, monkeypatch):
+    monkeypatch.setattr(end_screen_module, "FEW", 2)
+    lines = list(end_screen(several()))
+    assert [line.split() for line in lines[:3]] == [
+        ["benchmark", "tasks", "cases", "passed", "broken", "value", "95", "%", "n"],
+        ["Toy", "2", "12", "6", "2", "Acc", "40.00", "20.0–60.0", "6"],
+        ["Other", "1", "6", "3", "1", "Acc", "50.00", "20.0–80.0", "6"],
+    ]
+    assert lines[3:] == [
+        "",
+        "not comparable with published rows for 2 reasons; every figure and reason: -v,",
+        "  report.html, leaderboard.md",
+    ]
+    made = {"Toy": {"all": {"Sum": {"value": 12.0, "low": 1.0, "high": 20.0, "missing": []}}}}
+    assert "Sum  12.00   1.0–20.0" in list(end_screen(several(capabilities=made)))[1]
+    made["Toy"]["all"]["Sum"] |= {"value": None, "low": None, "high": None, "missing": ["x"]}
+    assert list(end_screen(several(capabilities=made)))[1].split()[-2:] == ["Sum", "incomplete"]
+    whole = "\n".join(end_screen(several(), full=True))
+    assert "Column 8" in whole and "bundled samples instead" in whole and "other.say  " in whole
+
+
+@pytest.mark.parametrize(("kind", "told"), [("baseline", "a floor"), ("oracle", "the gold"), ("openai", "")])
+def test_runs_of_embedded_models_say_what_they_are_worth_and_what_to_do_next(tasks, kind, told):
+    said = meaning(summary(toy_say=part({})), kind)
+    assert told in said and ("bundled samples" in said) is bool(told)
+    assert len(list(next_steps(kind))) == (4 if told else 0)
+
+
 def test_where_most_cases_are_broken_there_are_no_figures_and_an_alarm(tasks):
     found = summary(toy_say=part({"Acc": metric(33.0)}, passed=1, wrong=1, broken=4), toy_wide=part(WIDE))
-    lines = list(tables(found))
+    lines = list(end_screen(found))
     assert lines[:2] == ["toy.say: 6 planned · 1 passed · 1 wrong · 4 broken · 0 missing", ""]
     assert lines[-3].split() == ["toy.say", "6", "1", "4"]
     assert "    4 of 6 cases are broken (toy.say)" in lines
@@ -152,7 +196,7 @@ def test_a_score_over_several_tasks_tells_those_that_ran_from_those_that_did_not
 
 
 def test_a_reason_that_holds_for_some_tasks_names_them(tasks):
-    told = list(tables(summary(toy_say=part({"Acc": metric(1.0)}, missing=1), toy_wide=part(WIDE))))
+    told = list(end_screen(summary(toy_say=part({"Acc": metric(1.0)}, missing=1), toy_wide=part(WIDE))))
     assert "    not every sample was run (toy.say)" in told
     assert "    bundled samples instead of the official data" in told
 
@@ -203,7 +247,7 @@ def test_samples_of_a_session_count_less_and_its_name_is_no_keyword(tmp_path):
 
 def test_only_the_first_few_explanations_are_shown_without_v():
     texts = [(f"node{number}", "first\nsecond") for number in range(7)]
-    assert list(explanations("wrong", texts, full=False))[-1] == "    ... and 2 more wrong; -v shows them all"
+    assert list(explanations("wrong", texts, full=False))[-1] == "    ... and 4 more wrong; -v shows them all"
     assert list(explanations("wrong", texts, full=True))[:3] == ["wrong  node0", "    first", "    second"]
 
 
@@ -214,11 +258,34 @@ def test_words_longer_than_the_line_stay_whole():
 def test_the_live_line_never_wraps(monkeypatch):
     monkeypatch.setenv("COLUMNS", "30")
     screen = io.StringIO()
-    progress = Progress(screen.write, live=True, total=3)
-    progress.add("passed", 123456, 12.5)
+    progress = Progress(screen.write, live=True, planned={"t": 3})
+    progress.add("passed", "t", 1.0, Usage(prompt_tokens=123456, usd=12.5))
     progress.finish()
     [line] = screen.getvalue().strip("\n").split("\r")[1:]
     assert line.startswith("1/3 · passed 1") and len(line) == 29
+
+
+def test_time_left_is_learnt_task_by_task():
+    left = TimeLeft({"quick": 100, "slow": 10})
+    assert left.estimate(1.0) is None
+    for second in range(1, 11):  # one case a second, each of one second: a concurrency of one
+        left.add("quick", 1.0, float(second))
+    assert left.estimate(10.0) == pytest.approx(100.0)  # the slow ones are not known yet
+    left.add("slow", 10.0, 20.0)  # took the whole time from 10 to 20
+    assert left.estimate(20.0) == pytest.approx(90 * 1.0 + 9 * 10.0)
+
+
+def test_cases_that_an_earlier_run_has_finished_say_nothing_of_the_time_left():
+    left = TimeLeft({"t": 1010})
+    for _ in range(1000):
+        left.add("t", None, 0.0)
+    assert left.estimate(0.1) is None
+    for number in range(6):
+        left.add("t", 4.0, float(number))  # four at once
+    assert left.estimate(5.0) == pytest.approx(4.0)
+    for number in range(6, 10):
+        left.add("t", 4.0, float(number))
+    assert left.estimate(9.0) == 0.0
 
 
 def test_a_run_prints_no_escape_codes_when_piped_and_leaves_a_valid_junit_file(tmp_path):
@@ -246,13 +313,24 @@ def test_a_run_prints_no_escape_codes_when_piped_and_leaves_a_valid_junit_file(t
     assert sum(case.find("failure") is not None for case in suite.iter("testcase")) == 1
 
 
-def test_attempts_have_a_line_each_with_intervals(tasks):
+def over_attempts():
     tries = {k: metric(value, value - 10, value + 10, n=4) for k, value in (("1", 50.0), ("2", 75.0))}
-    found = {"pass@k": tries, "pass^k": {"1": metric(50.0, 40.0, 60.0, n=4), "2": metric(None, n=0)}}
-    text = "\n".join(tables(summary(toy_say=part({"Acc": metric(50.0)}, **{"pass": found}))))
+    return {"pass": {"pass@k": tries, "pass^k": {"1": metric(50.0, 40.0, 60.0, n=4), "2": metric(None, n=0)}}}
+
+
+def test_attempts_have_a_line_each_with_intervals(tasks):
+    text = "\n".join(end_screen(summary(toy_say=part({"Acc": metric(50.0)}, **over_attempts()))))
     assert (
         "    attempts  pass@k       95 %  pass^k       95 %  n\n"
         "           1   50.00  40.0–60.0   50.00  40.0–60.0  4\n"
         "           2   75.00  65.0–85.0       –             4\n"
     ) in text
-    assert "attempts" not in "\n".join(tables(summary(toy_say=part({"Acc": metric(50.0)}))))
+    assert "attempts" not in "\n".join(end_screen(summary(toy_say=part({"Acc": metric(50.0)}))))
+
+
+def test_the_short_form_has_the_most_attempts(tasks, monkeypatch):
+    monkeypatch.setattr(end_screen_module, "FEW", 1)
+    told = summary(toy_say=part({"Acc": metric(50.0)}, **over_attempts()), toy_wide=part(WIDE))
+    lines = list(end_screen(told))
+    assert "toy.say   2   75.00  65.0–85.0       –        4" in lines
+    assert sum("pass@k" in line for line in lines) == 1

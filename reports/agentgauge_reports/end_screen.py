@@ -1,0 +1,132 @@
+"""What a run prints at its end where nobody asked for more: figures that fit one screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from agentgauge.core.capabilities import headline_of, presentation_of
+from agentgauge.core.task import Task
+from agentgauge.core.task_registry import find_task
+from agentgauge_reports.leaderboard import by_benchmark, interval, not_comparable, number
+from agentgauge_reports.leaderboards import mostly_broken
+from agentgauge_reports.terminal import combined, reasons, tables
+from agentgauge_reports.text import WIDTH, aligned, fill
+
+FEW = 3
+"""Tasks up to which every figure is shown without ``-v``."""
+
+BUILT_IN = {
+    "baseline": "baseline follows fixed rules and learns nothing: its figures are a floor that a model should beat",
+    "oracle": "oracle answers with the gold: what it misses, no model can reach",
+}
+"""Kind of an embedded model → what its figures mean."""
+
+NEXT = (
+    ("pytest --model=gpt-4o -k perception", "a model of your choice on a part; docs/models.md has the others"),
+    ("agentgauge fetch wild mmau", "official data, whose figures compare with published ones"),
+    ("agentgauge view", "all runs in a browser, running ones live"),
+)
+"""Commands that a newcomer may want after a run of an embedded model, and what they are for."""
+
+Row = tuple[str, ...]
+
+
+def meaning(summary: Mapping[str, Any], kind: str) -> str:
+    """What the figures of an embedded model are worth; empty for other models. ``kind``: of the run's model."""
+    if kind not in BUILT_IN:
+        return ""
+    bundled = not any(data["official"] for data in summary["run"]["data"].values())
+    return f"{BUILT_IN[kind]}{'; bundled samples, not the official data' if bundled else ''}."
+
+
+def next_steps(kind: str) -> Iterator[str]:
+    """Commands to go on with, for whoever has run an embedded model. ``kind``: of the run's model."""
+    if kind in BUILT_IN:
+        yield "next:"
+        yield from (f"    {line}" for line in aligned(NEXT, left=(0, 1)))
+
+
+def end_screen(summary: Mapping[str, Any], width: int = WIDTH, *, full: bool = False) -> Iterator[str]:
+    """A line for each benchmark; for each task where the run has one benchmark. ``full``, and runs of a few tasks: all
+    figures of every task, and every reason why rows are not comparable.
+
+    Lines have at most ``width`` characters; only a longer word overhangs.
+    """
+    tasks = [find_task(name) for name in summary["tasks"]]
+    benchmarks = by_benchmark(summary)
+    if full or len(tasks) <= FEW:
+        yield from tables(summary, width)
+        yield from reasons(summary, width)
+    if len(tasks) > 1:
+        yield from aligned(_by_task(summary, tasks) if full or len(benchmarks) == 1 else _by_benchmark(summary))
+        yield ""
+    if not full and len(tasks) > FEW and (rows := list(_reliability(summary, benchmarks.values()))):
+        yield from aligned([("attempts", "k", "pass@k", "95 %", "pass^k", "95 %", "n"), *rows])
+        yield ""
+    if full or len(benchmarks) == 1:
+        yield from combined(summary)
+    if not full and len(tasks) > FEW:
+        count = len(not_comparable(summary, tasks))
+        why = (
+            f"not comparable with published rows for {count} {'reason' if count == 1 else 'reasons'}; " if count else ""
+        )
+        yield from fill("", f"{why}every figure and reason: -v, report.html, leaderboard.md", width, hanging="  ")
+
+
+def _by_task(summary: Mapping[str, Any], tasks: Sequence[Task]) -> list[Row]:
+    head = ("task", "cases", "passed", "broken", "", "value", "95 %", "n")
+    return [head, *((task.name, *_ends([summary["tasks"][task.name]]), *_headline(summary, [task])) for task in tasks)]
+
+
+def _by_benchmark(summary: Mapping[str, Any]) -> list[Row]:
+    rows: list[Row] = [("benchmark", "tasks", "cases", "passed", "broken", "", "value", "95 %", "n")]
+    for benchmark, tasks in by_benchmark(summary).items():
+        parts = [summary["tasks"][task.name] for task in tasks]
+        figures = _overall(summary, benchmark) or _headline(summary, tasks)
+        rows.append((benchmark, str(len(tasks)), *_ends(parts), *figures))
+    return rows
+
+
+def _ends(parts: Sequence[Mapping[str, Any]]) -> Row:
+    planned, passed, broken, missing = (
+        sum(part[key] for part in parts) for key in ("planned", "passed", "broken", "missing")
+    )
+    return str(planned), str(passed), str(broken + missing)
+
+
+def _overall(summary: Mapping[str, Any], benchmark: str) -> Row | None:
+    """The last score that the benchmark makes of its tasks, which is of all of them; None where it makes none."""
+    scores = [item for part in summary["capabilities"].get(benchmark, {}).values() for item in part.items()]
+    if not scores:
+        return None
+    name, score = scores[-1]
+    return name, "incomplete" if score["missing"] else number(score["value"]), interval(score["low"], score["high"]), ""
+
+
+def _reliability(summary: Mapping[str, Any], benchmarks: Iterable[Sequence[Task]]) -> Iterator[Row]:
+    """Of several attempts pass@k and pass^k for the most attempts, of each benchmark's leading task."""
+    for task in map(_leading, benchmarks):
+        part = summary["tasks"][task.name]
+        if "pass" in part and not mostly_broken(part):
+            k = list(part["pass"]["pass@k"])[-1]
+            both = [part["pass"][kind][k] for kind in ("pass@k", "pass^k")]
+            shown = [text for one in both for text in (number(one["value"]), interval(one["low"], one["high"]))]
+            yield task.name, k, *shown, str(both[0]["n"])
+
+
+def _leading(tasks: Sequence[Task]) -> Task:
+    """The first task that names its headline, else the first."""
+    return next((task for task in tasks if presentation_of(task).headline), tasks[0])
+
+
+def _headline(summary: Mapping[str, Any], tasks: Sequence[Task]) -> Row:
+    """Name, value, interval and n of the leading task's figure."""
+    task = _leading(tasks)
+    part = summary["tasks"][task.name]
+    wanted = (headline_of(task), *presentation_of(task).published)
+    name = next((each for each in wanted if each in part["metrics"]), "")
+    if not name or mostly_broken(part):
+        return ("", "", "", "")
+    metric = part["metrics"][name]
+    return name, number(metric["value"]), interval(metric["low"], metric["high"]), str(metric["n"])
